@@ -1,0 +1,44 @@
+//! The one place that knows bincode: how control bodies become bytes and back.
+//!
+//! Little endian, fixed-width integers, 64-bit lengths, 32-bit enum tags. The crate is finished and
+//! unmaintained, so the format is held by `PROTOCOL.md` and the golden fixtures, not by the crate.
+
+use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
+pub use bincode::{Decode, Encode};
+
+use crate::error::{ErrorKind, WireError};
+use crate::limits::MAX_CONTROL_BYTES;
+
+const CONFIG: Configuration<LittleEndian, Fixint, Limit<MAX_CONTROL_BYTES>> = bincode::config::standard()
+    .with_little_endian()
+    .with_fixed_int_encoding()
+    .with_limit::<MAX_CONTROL_BYTES>();
+
+/// Encodes a control body; fails with `too_large` beyond [`MAX_CONTROL_BYTES`].
+pub fn encode<T: Encode>(value: &T) -> Result<Vec<u8>, WireError> {
+    let bytes = bincode::encode_to_vec(value, CONFIG)
+        .map_err(|error| WireError::new(ErrorKind::InvalidBody, format!("cannot encode: {error}")))?;
+    if bytes.len() > MAX_CONTROL_BYTES {
+        return Err(WireError::new(
+            ErrorKind::TooLarge,
+            format!(
+                "a request or message holds at most {MAX_CONTROL_BYTES} bytes; this one has {}",
+                bytes.len()
+            ),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Decodes a control body that must be used up to its last byte.
+///
+/// Lengths are checked against the limit before anything is allocated.
+pub fn decode<T: Decode<()>>(bytes: &[u8]) -> Result<T, WireError> {
+    let invalid = |text: String| WireError::new(ErrorKind::InvalidBody, text);
+    let (value, used) = bincode::decode_from_slice(bytes, CONFIG)
+        .map_err(|error| invalid(format!("cannot decode: {error}")))?;
+    match bytes.len() - used {
+        0 => Ok(value),
+        rest => Err(invalid(format!("{rest} bytes left over"))),
+    }
+}

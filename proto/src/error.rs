@@ -1,0 +1,181 @@
+//! What goes wrong, as it travels: a kind that programs match on and a description that people read.
+
+use std::fmt;
+
+use crate::codec::{self, Decode, Encode};
+use crate::limits::MAX_DESCRIPTION_BYTES;
+
+macro_rules! error_kinds {
+    ($($(#[$doc:meta])* $code:literal $variant:ident $name:literal),* $(,)?) => {
+        /// Why a request failed. The number on the wire never changes its meaning.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorKind {
+            $($(#[$doc])* $variant,)*
+            /// A kind that this version does not know.
+            Other(u16),
+        }
+
+        impl ErrorKind {
+            /// Every kind this version knows.
+            pub const ALL: &[ErrorKind] = &[$(ErrorKind::$variant),*];
+
+            /// The number on the wire.
+            pub fn code(self) -> u16 {
+                match self {
+                    $(ErrorKind::$variant => $code,)*
+                    ErrorKind::Other(code) => code,
+                }
+            }
+
+            /// The kind of a number from the wire; an unknown one is kept as [`ErrorKind::Other`].
+            pub fn from_code(code: u16) -> Self {
+                match code {
+                    $($code => ErrorKind::$variant,)*
+                    other => ErrorKind::Other(other),
+                }
+            }
+
+            /// The name used in JSON and in `PROTOCOL.md`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(ErrorKind::$variant => $name,)*
+                    ErrorKind::Other(_) => "other",
+                }
+            }
+        }
+    };
+}
+
+error_kinds! {
+    /// Nothing is there.
+    1 NotFound "not_found",
+    /// Something is there already.
+    2 AlreadyExists "already_exists",
+    /// The operating system refused.
+    3 PermissionDenied "permission_denied",
+    /// The path leads out of the workspace.
+    4 EscapesWorkspace "escapes_workspace",
+    /// A directory was meant.
+    5 NotADirectory "not_a_directory",
+    /// A file was meant, a directory is there.
+    6 IsADirectory "is_a_directory",
+    /// The directory still has entries.
+    7 DirectoryNotEmpty "directory_not_empty",
+    /// A regular file was meant; a device, FIFO or socket is there.
+    8 SpecialFile "special_file",
+    /// A name or path is too long.
+    9 NameTooLong "name_too_long",
+    /// More symlinks than the limit.
+    10 TooManySymlinks "too_many_symlinks",
+    /// A path with a NUL byte, or empty.
+    11 InvalidPath "invalid_path",
+    /// The file has several names and the policy refuses that.
+    12 HardLinked "hard_linked",
+    /// No space or quota left.
+    13 NoSpace "no_space",
+    /// The file system or profile is read-only.
+    14 ReadOnly "read_only",
+    /// Any other failure of the operating system.
+    15 Io "io",
+    /// The command's program does not exist.
+    20 CommandNotFound "command_not_found",
+    /// The command's program cannot be executed.
+    21 NotExecutable "not_executable",
+    /// Confinement refused it.
+    22 SandboxDenied "sandbox_denied",
+    /// The working directory is missing or no directory.
+    23 InvalidCwd "invalid_cwd",
+    /// The exec_id was used for another request.
+    24 Conflict "conflict",
+    /// The exec_id is older than what the runner remembers.
+    25 Expired "expired",
+    /// The runner restarted or was away too long; what the command did is unknown.
+    26 Lost "lost",
+    /// No exec of that id.
+    27 NoSuchExec "no_such_exec",
+    /// The request was cancelled.
+    28 Cancelled "cancelled",
+    /// It is not known whether the request took effect.
+    29 Ambiguous "ambiguous",
+    /// A condition (`if_match`) did not hold.
+    30 PreconditionFailed "precondition_failed",
+    /// The request type is unknown.
+    40 UnknownRequest "unknown_request",
+    /// The body does not decode, or its values make no sense.
+    41 InvalidBody "invalid_body",
+    /// Too much is in flight; try again later.
+    42 Busy "busy",
+    /// This runner cannot do that.
+    43 Unsupported "unsupported",
+    /// Larger than a limit.
+    44 TooLarge "too_large",
+    /// The runner is shutting down.
+    45 ShuttingDown "shutting_down",
+    /// A fault of the peer itself.
+    46 Internal "internal",
+}
+
+/// A failed request: kind and description.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{description}")]
+pub struct WireError {
+    /// What programs match on.
+    pub kind: ErrorKind,
+    /// What people read: what happened and, where it helps, what to do next. Names no path outside the workspace.
+    pub description: String,
+}
+
+impl WireError {
+    /// An error of `kind`; the description is cut at 4,096 bytes.
+    pub fn new(kind: ErrorKind, description: impl fmt::Display) -> Self {
+        let mut description = description.to_string();
+        if description.len() > MAX_DESCRIPTION_BYTES {
+            let end = (0..=MAX_DESCRIPTION_BYTES).rev().find(|&at| description.is_char_boundary(at));
+            description.truncate(end.unwrap_or(0));
+        }
+        Self { kind, description }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        codec::encode(&WireErrorBody { code: self.kind.code(), description: self.description.clone() })
+            .expect("a description of at most 4,096 bytes is under the control limit")
+    }
+
+    pub(crate) fn decode(body: &[u8]) -> Result<Self, WireError> {
+        let WireErrorBody { code, description } = codec::decode(body)?;
+        Ok(Self::new(ErrorKind::from_code(code), description))
+    }
+}
+
+#[derive(Encode, Decode)]
+struct WireErrorBody {
+    code: u16,
+    description: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_maps_both_ways() {
+        for kind in ErrorKind::ALL {
+            assert_eq!(ErrorKind::from_code(kind.code()), *kind);
+            let error = WireError::new(*kind, "words");
+            assert_eq!(WireError::decode(&error.encode()), Ok(error));
+        }
+    }
+
+    #[test]
+    fn unknown_kind_survives() {
+        let error = WireError::new(ErrorKind::from_code(9_999), "later");
+        assert_eq!(WireError::decode(&error.encode()).unwrap().kind, ErrorKind::Other(9_999));
+    }
+
+    #[test]
+    fn long_description_is_cut_at_a_character() {
+        let error = WireError::new(ErrorKind::Io, "é".repeat(MAX_DESCRIPTION_BYTES));
+        assert_eq!(error.description.len(), MAX_DESCRIPTION_BYTES);
+        assert!(error.description.chars().all(|character| character == 'é'));
+    }
+}

@@ -1,0 +1,291 @@
+//! The JSON text frames that come before binary ones. They stay decodable for ever.
+//!
+//! ```text
+//! runner                               server
+//!   |  register {token, facts}           |      (over standard streams the server first sends "attach")
+//!   | ---------------------------------> |
+//!   |      register_ok {epoch, nonce}    |  or  error {reason}, then the link closes
+//!   | <--------------------------------- |
+//!   |  ready {epoch, nonce}              |
+//!   | ---------------------------------> |      the epoch takes effect; binary frames from here on
+//! ```
+//! Unknown fields are ignored. A register without `sandbridge` is a runner that speaks only xbot's JSON dialect.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{BootId, Epoch, Nonce};
+use crate::limits::{MAX_HANDSHAKE_BYTES, PROTOCOL_VERSION};
+
+/// Any text frame of the handshake.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Handshake {
+    /// The server on a standard-stream link asks for a registration; a second attacher asks again.
+    Attach {},
+    /// The runner introduces itself.
+    Register {
+        /// Repeats the body's, for xbot's dialect; the token decides who the user is.
+        #[serde(default)]
+        user_id: String,
+        /// Who and what.
+        body: Box<Register>,
+    },
+    /// The server accepts.
+    RegisterOk {
+        /// Status and, for a peer that announced the extension, its parameters.
+        body: RegisterOk,
+    },
+    /// The runner confirms; the epoch takes effect.
+    Ready {
+        /// What is confirmed.
+        body: Ready,
+    },
+    /// The server refuses; it closes the link afterwards.
+    Error {
+        /// Why.
+        body: Refusal,
+    },
+}
+
+/// What a runner says of itself.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Register {
+    /// The user the runner believes to serve; informative.
+    #[serde(default)]
+    pub user_id: String,
+    /// The runner's token. Stands here and nowhere else: never in a URL, a log, argv or an environment.
+    #[serde(default)]
+    pub auth_token: String,
+    /// Absolute path of the workspace.
+    #[serde(default)]
+    pub workspace: String,
+    /// The shell that `Command::Shell` uses.
+    #[serde(default)]
+    pub shell: String,
+    /// The provider of the runner-local LLM endpoint, empty when there is none.
+    #[serde(default)]
+    pub llm_provider: String,
+    /// Its model.
+    #[serde(default)]
+    pub llm_model: String,
+    /// The extension; absent in xbot's dialect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbridge: Option<Facts>,
+}
+
+impl std::fmt::Debug for Register {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Register")
+            .field("workspace", &self.workspace)
+            .field("sandbridge", &self.sandbridge)
+            .finish()
+    }
+}
+
+/// What a Sandbridge runner announces.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The protocol versions it speaks.
+    pub protocol: VersionRange,
+    /// The runner's name, where it was told one; the token decides.
+    #[serde(default)]
+    pub runner_id: String,
+    /// This life of the runner process.
+    pub boot_id: BootId,
+    /// Operating system, as `uname -s` says in lower case.
+    pub os: String,
+    /// Machine architecture, as `uname -m` says.
+    pub arch: String,
+    /// The machine's host name.
+    pub hostname: String,
+    /// The runner's version.
+    pub version: String,
+    /// The profile it was started with: `workspace`, `read-only` or `full-control`.
+    pub profile: String,
+    /// Optional abilities, by name.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+    /// Landlock's ABI version, 0 where there is none.
+    #[serde(default)]
+    pub landlock_abi: u32,
+    /// How whole trees are killed on this machine.
+    pub kill_tier: String,
+    /// The layers of confinement and whether each holds.
+    #[serde(default)]
+    pub layers: Vec<Layer>,
+}
+
+/// The versions a peer speaks, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionRange {
+    /// Oldest.
+    pub min: u32,
+    /// Newest.
+    pub max: u32,
+}
+
+impl VersionRange {
+    /// What this crate speaks.
+    pub const OURS: VersionRange = VersionRange { min: PROTOCOL_VERSION, max: PROTOCOL_VERSION };
+
+    /// The newest version both speak.
+    pub fn common(self, other: VersionRange) -> Option<u32> {
+        let newest = self.max.min(other.max);
+        (newest >= self.min.max(other.min)).then_some(newest)
+    }
+}
+
+/// One layer of confinement as probed on the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Its name, such as `landlock`.
+    pub name: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// What was found, or why it does not hold.
+    #[serde(default)]
+    pub detail: String,
+}
+
+/// The body of an acceptance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisterOk {
+    /// `ok`.
+    pub status: String,
+    /// Parameters of the extension.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbridge: Option<Accepted>,
+}
+
+/// Parameters of an accepted Sandbridge runner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The version both speak from here on.
+    pub protocol: u32,
+    /// The runner's name as registered.
+    pub runner: String,
+    /// This registration's number.
+    pub epoch: Epoch,
+    /// To be echoed.
+    pub nonce: Nonce,
+}
+
+/// The runner's echo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// The accepted epoch.
+    pub epoch: Epoch,
+    /// The accepted nonce.
+    pub nonce: Nonce,
+}
+
+/// Why a registration was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// For programs.
+    pub reason: RefusalReason,
+    /// For people: what happened and what to do next.
+    pub message: String,
+}
+
+/// The reasons of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalReason {
+    /// No such token.
+    TokenUnknown,
+    /// The token's time is over.
+    TokenExpired,
+    /// The runner was revoked.
+    TokenRevoked,
+    /// No common protocol version.
+    ProtocolVersion,
+    /// The first frame was no registration.
+    Malformed,
+    /// Too many attempts from this address.
+    RateLimited,
+    /// The server is stopping or has no room.
+    Unavailable,
+    /// A reason of a later version.
+    #[serde(other)]
+    Other,
+}
+
+impl RefusalReason {
+    /// Whether trying again with the same token cannot help until a person acts.
+    pub fn needs_a_person(self) -> bool {
+        match self {
+            Self::TokenUnknown | Self::TokenExpired | Self::TokenRevoked | Self::ProtocolVersion => true,
+            Self::Malformed | Self::RateLimited | Self::Unavailable | Self::Other => false,
+        }
+    }
+}
+
+/// A text frame that is no handshake.
+#[derive(Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// Larger than 64 KiB.
+    #[error("a handshake holds at most {MAX_HANDSHAKE_BYTES} bytes; this one has {0}")]
+    TooLarge(usize),
+    /// Not the JSON of any handshake.
+    #[error("not a handshake: {0}")]
+    Malformed(#[from] serde_json::Error),
+}
+
+impl Handshake {
+    /// The text frame.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self)
+            .expect("handshakes hold only strings, numbers and lists, which always serialize")
+    }
+
+    /// Reads a text frame of at most 64 KiB.
+    pub fn from_text(text: &str) -> Result<Self, HandshakeError> {
+        if text.len() > MAX_HANDSHAKE_BYTES {
+            return Err(HandshakeError::TooLarge(text.len()));
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn xbot_register_has_no_extension_and_is_read() {
+        let text = r#"{"type":"register","user_id":"u1","body":{"user_id":"u1","auth_token":"tok","workspace":"/ws","shell":"/bin/bash","later":1}}"#;
+        let Handshake::Register { body, .. } = Handshake::from_text(text).unwrap() else {
+            panic!("no register")
+        };
+        assert_eq!((body.auth_token.as_str(), body.sandbridge), ("tok", None));
+    }
+
+    #[test]
+    fn token_is_not_in_debug_output() {
+        let text = r#"{"type":"register","body":{"auth_token":"secret-token"}}"#;
+        assert!(!format!("{:?}", Handshake::from_text(text).unwrap()).contains("secret-token"));
+    }
+
+    #[test]
+    fn unknown_reason_is_read() {
+        let text = r#"{"type":"error","body":{"reason":"new_in_2030","message":"m"}}"#;
+        let Handshake::Error { body } = Handshake::from_text(text).unwrap() else { panic!("no error") };
+        assert_eq!(body.reason, RefusalReason::Other);
+    }
+
+    #[test]
+    fn oversized_and_malformed_text_is_refused() {
+        assert!(matches!(Handshake::from_text(&" ".repeat(70_000)), Err(HandshakeError::TooLarge(70_000))));
+        for text in ["", "{}", "[]", r#"{"type":"register"}"#, r#"{"type":"exec","body":{}}"#, "\u{0}"] {
+            assert!(matches!(Handshake::from_text(text), Err(HandshakeError::Malformed(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn versions_meet_or_do_not() {
+        let range = |min, max| VersionRange { min, max };
+        assert_eq!(range(1, 3).common(range(2, 9)), Some(3));
+        assert_eq!(range(1, 1).common(range(2, 2)), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Every limit and timeout of the protocol, in one place.
+//!
+//! Both peers count on these numbers: changing one changes the protocol.
+
+use std::time::Duration;
+
+/// The only protocol version so far; a peer announces the range it speaks.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Largest frame a peer accepts, header included, in bytes. A larger one closes the link.
+pub const MAX_FRAME_BYTES: usize = 1024 * 1024;
+
+/// Largest body of a DATA frame, in bytes.
+pub const MAX_DATA_BYTES: usize = 64 * 1024;
+
+/// Largest body of a control frame (request, message, error), in bytes.
+pub const MAX_CONTROL_BYTES: usize = 512 * 1024;
+
+/// How much a sender may have under way on one stream and direction before the consumer drained it, in bytes.
+pub const STREAM_CREDIT_BYTES: u32 = 256 * 1024;
+
+/// The smallest credit a new stream is given when the receiver's global budget is nearly used up, in bytes.
+pub const MIN_STREAM_CREDIT_BYTES: u32 = 32 * 1024;
+
+/// What one session may have granted over all its streams together before new streams get less, in bytes.
+pub const SESSION_BUDGET_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Most streams that carry data (exec, file contents, directory listings) open at once on one link.
+pub const MAX_DATA_STREAMS: usize = 128;
+
+/// Most requests of any type in flight on one link; the next one is answered `busy`.
+pub const MAX_REQUESTS: usize = 1024;
+
+/// Streams a peer may leave unanswered beyond [`MAX_REQUESTS`] before the link is closed as flooded.
+pub const MAX_REFUSED_STREAMS: usize = 1024;
+
+/// Most DATA frames one stream may have in its queue, whatever their size.
+pub const MAX_QUEUED_FRAMES: usize = 256;
+
+/// A peer that sent nothing for this long sends a ping.
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// A link on which nothing arrived for this long is dead.
+pub const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes a socket may send before its registration succeeded.
+pub const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
+
+/// Time a socket has to register.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Longest path on the wire, in bytes (Linux `PATH_MAX`).
+pub const MAX_PATH_BYTES: usize = 4096;
+
+/// Longest description in a wire error, in bytes; longer ones are cut at a character boundary.
+pub const MAX_DESCRIPTION_BYTES: usize = 4096;

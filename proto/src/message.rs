@@ -1,0 +1,213 @@
+//! Every response and event a runner sends.
+
+use crate::codec::{self, Decode, Encode};
+use crate::error::{ErrorKind, WireError};
+use crate::ids::ExecId;
+
+/// What ties a message struct to its number.
+pub trait MessageType: Encode + Decode<()> + Into<Message> + TryFrom<Message, Error = Message> {
+    /// The number on the wire.
+    const TYPE: u16;
+}
+
+macro_rules! messages {
+    ($($number:literal $name:ident, $text:literal;)*) => {
+        /// Any message.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Message {
+            $(#[doc = $text] $name($name),)*
+        }
+
+        $(
+            impl MessageType for $name {
+                const TYPE: u16 = $number;
+            }
+
+            impl From<$name> for Message {
+                fn from(message: $name) -> Self {
+                    Message::$name(message)
+                }
+            }
+
+            impl TryFrom<Message> for $name {
+                type Error = Message;
+
+                fn try_from(message: Message) -> Result<Self, Message> {
+                    match message {
+                        Message::$name(message) => Ok(message),
+                        #[allow(unreachable_patterns)]
+                        other => Err(other),
+                    }
+                }
+            }
+        )*
+
+        impl Message {
+            /// Number and name of every message, for the specification's test.
+            pub const TABLE: &[(u16, &str)] = &[$(($number, stringify!($name))),*];
+
+            /// The number on the wire.
+            pub fn type_number(&self) -> u16 {
+                match self { $(Message::$name(_) => $number,)* }
+            }
+
+            pub(crate) fn encode(&self) -> Result<Vec<u8>, WireError> {
+                match self { $(Message::$name(message) => codec::encode(message),)* }
+            }
+
+            pub(crate) fn decode(number: u16, body: &[u8]) -> Result<Self, WireError> {
+                match number {
+                    $($number => codec::decode::<$name>(body).map(Message::$name),)*
+                    other => Err(WireError::new(
+                        ErrorKind::InvalidBody,
+                        format!("message type {other} is unknown here; one of the two sides is older than the other"),
+                    )),
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    1 Done, "It succeeded; there is nothing more to say.";
+    2 ExecStarted, "The command's process exists.";
+    3 ExecExited, "The command's own process ended.";
+    4 ExecStreamsClosed, "No more output will come; the exec is complete.";
+    5 ExecTreeGone, "The last descendant of an exec ended.";
+    10 FileOpened, "The file that is being streamed.";
+    11 FileRead, "The file was streamed.";
+    12 FileWritten, "The file is on disk under its name.";
+    13 Metadata, "Facts about a path.";
+    14 DirRead, "The directory was listed.";
+}
+
+/// It succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Done {}
+
+/// The command's process exists.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ExecStarted {
+    /// Process id as the runner sees it; informative.
+    pub pid: u32,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum ExitStatus {
+    /// It exited with this code, 0 to 255.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// The command's own process ended; descendants may go on and hold its output open.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ExecExited {
+    /// What the kernel reported, never a guess.
+    pub status: ExitStatus,
+    /// Whether the time limit ended it.
+    pub timed_out: bool,
+    /// Whether a cancel ended it.
+    pub cancelled: bool,
+    /// Whether confinement is why it failed, as far as that can be told.
+    pub sandbox_denied: bool,
+    /// Wall-clock time from start to exit, in microseconds.
+    pub duration_us: u64,
+}
+
+/// No more output will come; offsets are final.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ExecStreamsClosed {
+    /// Bytes the command wrote to standard output.
+    pub stdout_bytes: u64,
+    /// Bytes the command wrote to standard error.
+    pub stderr_bytes: u64,
+    /// Bytes of both that were not sent (cap or gap).
+    pub dropped_bytes: u64,
+    /// Whether a descendant still held the output open when the exec was completed.
+    pub still_open: bool,
+}
+
+/// The last descendant of an exec ended.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ExecTreeGone {
+    /// The exec.
+    pub exec_id: ExecId,
+}
+
+/// The file that is being streamed.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct FileOpened {
+    /// The file's size when it was opened, in bytes.
+    pub size_bytes: u64,
+    /// Permission bits.
+    pub mode: u32,
+    /// Last modification, Unix milliseconds.
+    pub modified_ms: i64,
+}
+
+/// The file was streamed.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct FileRead {
+    /// Bytes sent.
+    pub bytes: u64,
+}
+
+/// The file is on disk under its name.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct FileWritten {
+    /// Bytes written.
+    pub bytes: u64,
+}
+
+/// What a path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A device, FIFO or socket.
+    Other,
+}
+
+/// Facts about a path.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Metadata {
+    /// What it is.
+    pub kind: FileKind,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// Permission bits.
+    pub mode: u32,
+    /// Last modification, Unix milliseconds.
+    pub modified_ms: i64,
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct DirEntry {
+    /// The name, any bytes but NUL and slash.
+    pub name: Vec<u8>,
+    /// What it is, symlinks not followed.
+    pub kind: FileKind,
+    /// Size in bytes.
+    pub size_bytes: u64,
+}
+
+/// What each DATA frame of a listing holds; encoded like a control body.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct DirBatch {
+    /// Some of the entries, in no order.
+    pub entries: Vec<DirEntry>,
+}
+
+/// The directory was listed.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct DirRead {
+    /// Entries sent.
+    pub entries: u64,
+}

@@ -1,0 +1,250 @@
+//! Every request a server can make of a runner, and the table that names its number and its response.
+//!
+//! To add one: write its struct here, give it a line with a number never used before in [`requests!`], its
+//! response in [`crate::message`], a row in `PROTOCOL.md`, and an arm where the runner dispatches. A struct that
+//! shipped never changes.
+
+use crate::codec::{self, Decode, Encode};
+use crate::error::{ErrorKind, WireError};
+use crate::ids::ExecId;
+use crate::message;
+use crate::path::WirePath;
+
+/// What ties a request struct to its number and its response.
+pub trait RequestType: Encode + Decode<()> + Into<Request> {
+    /// The number on the wire.
+    const TYPE: u16;
+    /// Whether DATA frames follow in either direction; such streams are capped at 128 a link.
+    const CARRIES_DATA: bool;
+    /// The message that ends the stream when the request succeeded.
+    type Response: message::MessageType;
+}
+
+macro_rules! requests {
+    ($($number:literal $name:ident -> $response:ident, $data:literal, $text:literal;)*) => {
+        /// Any request.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Request {
+            $(#[doc = $text] $name($name),)*
+        }
+
+        $(
+            impl RequestType for $name {
+                const TYPE: u16 = $number;
+                const CARRIES_DATA: bool = $data;
+                type Response = message::$response;
+            }
+
+            impl From<$name> for Request {
+                fn from(request: $name) -> Self {
+                    Request::$name(request)
+                }
+            }
+        )*
+
+        impl Request {
+            /// Number, name and response of every request, for the specification's test.
+            pub const TABLE: &[(u16, &str, &str)] = &[$(($number, stringify!($name), stringify!($response))),*];
+
+            /// The number on the wire.
+            pub fn type_number(&self) -> u16 {
+                match self { $(Request::$name(_) => $number,)* }
+            }
+
+            /// Whether DATA frames follow in either direction.
+            pub fn carries_data(&self) -> bool {
+                match self { $(Request::$name(_) => $data,)* }
+            }
+
+            pub(crate) fn encode(&self) -> Result<Vec<u8>, WireError> {
+                match self { $(Request::$name(request) => codec::encode(request),)* }
+            }
+
+            pub(crate) fn decode(number: u16, body: &[u8]) -> Result<Self, WireError> {
+                match number {
+                    $($number => codec::decode::<$name>(body).map(Request::$name),)*
+                    other => Err(WireError::new(
+                        ErrorKind::UnknownRequest,
+                        format!("request type {other} is unknown here; one of the two sides is older than the other"),
+                    )),
+                }
+            }
+        }
+    };
+}
+
+requests! {
+    1 Exec -> ExecStreamsClosed, true, "Runs a command.";
+    2 Signal -> Done, false, "Sends a signal to an exec's whole tree.";
+    10 ReadFile -> FileRead, true, "Reads a file, or a range of it.";
+    11 WriteFile -> FileWritten, true, "Writes a whole file: temporary file, fsync, rename.";
+    12 Stat -> Metadata, false, "Facts about a path, symlinks followed.";
+    13 ReadDir -> DirRead, true, "Lists a directory.";
+    14 MkdirAll -> Done, false, "Makes a directory and its parents.";
+    15 Remove -> Done, false, "Removes a file, a symlink or an empty directory.";
+    16 RemoveAll -> Done, false, "Removes a tree; nothing there is fine.";
+    17 Rename -> Done, false, "Renames within the workspace.";
+}
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Command {
+    /// A program, looked up in PATH, and its arguments; the first is the program.
+    Argv(Vec<Vec<u8>>),
+    /// A line for the runner's shell (`-c`).
+    Shell(Vec<u8>),
+}
+
+/// Where an exec's standard input comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum Stdin {
+    /// Empty: reads end at once.
+    Empty,
+    /// DATA frames on the main channel, until END.
+    Stream,
+}
+
+/// What a runner does with output for which there is no credit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum Overflow {
+    /// The pipe fills and the command waits.
+    Block,
+    /// The oldest is dropped and a GAP says how much.
+    DropOldest,
+}
+
+/// How tightly a command is confined. Later variants allow more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub enum Profile {
+    /// The workspace can be read, not written.
+    ReadOnly,
+    /// The workspace can be read and written, the rest of the machine only where a build needs it.
+    Workspace,
+    /// Whatever the runner's user may do.
+    FullControl,
+}
+
+impl Profile {
+    /// The name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::ReadOnly => "read-only",
+            Profile::Workspace => "workspace",
+            Profile::FullControl => "full-control",
+        }
+    }
+}
+
+/// Runs a command in a session of its own and streams its output.
+///
+/// Messages on the stream: [`message::ExecStarted`], then DATA and END on stdout and stderr beside
+/// [`message::ExecExited`], and last [`message::ExecStreamsClosed`]. [`message::ExecTreeGone`] comes on the session's
+/// stream when the last descendant ended, which may be much later.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Exec {
+    /// Chosen by the originator; the same id with the same request attaches, with another one is a conflict.
+    pub exec_id: ExecId,
+    /// What to run.
+    pub command: Command,
+    /// Working directory; the workspace when absent.
+    pub cwd: Option<WirePath>,
+    /// Variables added to the clean environment, name and value.
+    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Standard input.
+    pub stdin: Stdin,
+    /// Whether standard error goes into the standard output's pipe, in the order it was written.
+    pub merge_stderr: bool,
+    /// TERM, grace, KILL on the whole tree after this long, in milliseconds; no limit when absent.
+    pub timeout_ms: Option<u64>,
+    /// Output beyond this many bytes is counted and not sent; no cap when absent.
+    pub output_cap_bytes: Option<u64>,
+    /// What happens while there is no credit.
+    pub overflow: Overflow,
+    /// Operating-system user to run as; the runner's when absent.
+    pub run_as: Option<String>,
+    /// A profile narrower than the runner's; a wider one is refused.
+    pub profile: Option<Profile>,
+}
+
+/// Sends a signal to every process of an exec.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Signal {
+    /// The exec.
+    pub exec_id: ExecId,
+    /// Signal number, 1 to 64.
+    pub signal: i32,
+}
+
+/// Streams a regular file: [`message::FileOpened`], DATA, END, [`message::FileRead`].
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ReadFile {
+    /// The file.
+    pub path: WirePath,
+    /// First byte.
+    pub offset: u64,
+    /// At most this many bytes; to the end when absent.
+    pub length: Option<u64>,
+}
+
+/// Replaces or creates a regular file from the DATA that follows, until END.
+///
+/// Nothing is visible before the whole content is on disk; a cancelled or broken stream leaves nothing behind.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct WriteFile {
+    /// The file.
+    pub path: WirePath,
+    /// Permission bits (0o777 at most); the old file's, or 0o644, when absent.
+    pub mode: Option<u32>,
+    /// Whether missing parent directories are made.
+    pub parents: bool,
+    /// Bytes that will follow, if known; a different count fails.
+    pub size_bytes: Option<u64>,
+    /// Fails with `precondition_failed` unless the present content has this SHA-256.
+    pub if_match: Option<[u8; 32]>,
+}
+
+/// Asks for facts about a path.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Stat {
+    /// The path.
+    pub path: WirePath,
+}
+
+/// Lists a directory: DATA frames that each hold a whole [`message::DirBatch`], END, [`message::DirRead`].
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ReadDir {
+    /// The directory.
+    pub path: WirePath,
+}
+
+/// Makes a directory and whatever parents are missing.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct MkdirAll {
+    /// The directory.
+    pub path: WirePath,
+    /// Permission bits of what is made.
+    pub mode: u32,
+}
+
+/// Removes one entry.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Remove {
+    /// The entry; a symlink is removed itself.
+    pub path: WirePath,
+}
+
+/// Removes a tree without following symlinks.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct RemoveAll {
+    /// The top of the tree; never the workspace itself.
+    pub path: WirePath,
+}
+
+/// Renames within the workspace, replacing the target.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Rename {
+    /// The present name.
+    pub from: WirePath,
+    /// The new name.
+    pub to: WirePath,
+}

@@ -1,0 +1,566 @@
+//! The session: what the frames of one link mean, and what is sent next. No I/O, no clock, no task.
+//!
+//! The shell around it feeds whole frames to [`Session::receive`], acts on the [`Event`] it gets, and sends what
+//! [`Session::poll_transmit`] hands out until that is `None`. A stream lives like this:
+//!
+//! ```text
+//!             OPEN                                    FIN message or FAIL
+//!  (unused) --------> open: messages, DATA <= credit -------------------> gone
+//!                       |    CREDIT as the consumer drains                 ^
+//!                       +--- CANCEL (originator) --> still open ----------+
+//! ```
+//! - Only ping, pong, credit, cancel and ack overtake. Everything else keeps its stream's order, and ready streams
+//!   take turns, one frame each.
+//! - Late frames on a stream that is gone are dropped: they crossed its end on the way.
+//! - A wrong offset, more data than credit, or an unused stream closes the link: the peer's bookkeeping is broken.
+//! - A request that cannot be understood is answered with FAIL on its own stream; the link lives.
+
+mod heartbeat;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use crate::error::{ErrorKind, WireError};
+use crate::frame::{self, Channel, DataBuf, FLAG_FIN, Header, Kind};
+use crate::ids::{ExecId, StreamId};
+use crate::limits::{
+    MAX_DATA_BYTES, MAX_DATA_STREAMS, MAX_REFUSED_STREAMS, MAX_REQUESTS, MIN_STREAM_CREDIT_BYTES,
+    SESSION_BUDGET_BYTES, STREAM_CREDIT_BYTES,
+};
+use crate::message::Message;
+use crate::request::Request;
+use heartbeat::Heartbeat;
+use stream::{Outgoing, Stream};
+
+/// Which end of the link this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Opens streams with requests: the server.
+    Originator,
+    /// Answers them: the runner.
+    Executor,
+}
+
+/// What a received frame means for the shell.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A request arrived (executor only).
+    Opened(StreamId, Request),
+    /// A message arrived (originator only).
+    Message {
+        /// The stream, or [`StreamId::SESSION`].
+        stream: StreamId,
+        /// What it says.
+        message: Message,
+        /// Whether the stream is gone now.
+        fin: bool,
+    },
+    /// The request failed and the stream is gone (originator only).
+    Failed(StreamId, WireError),
+    /// Data arrived; report it with [`Session::consumed`] once it was drained.
+    Data(StreamId, Channel, Bytes),
+    /// No more data will arrive on the channel.
+    End(StreamId, Channel),
+    /// This many bytes of the channel were dropped by the sender.
+    Gap(StreamId, Channel, u64),
+    /// The originator wants the work stopped (executor only).
+    Cancelled(StreamId),
+    /// The stream may be written to again.
+    Writable(StreamId),
+    /// A result was received and may be forgotten (executor only).
+    Acknowledged(ExecId),
+    /// The peer closes the link.
+    Closed(Close),
+}
+
+/// Why a link is closed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Close {
+    /// For programs.
+    pub code: CloseCode,
+    /// For people.
+    pub reason: String,
+}
+
+/// The codes of a CLOSE frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CloseCode {
+    /// The peer stops in an orderly way; reconnect.
+    GoingAway,
+    /// Another connection of this runner took over; do not reconnect.
+    Replaced,
+    /// The runner was revoked; do not reconnect.
+    Revoked,
+    /// A frame could not be understood.
+    Protocol,
+    /// An offset does not follow the last one.
+    SequenceGap,
+    /// More data than was granted.
+    CreditOverrun,
+    /// Far more requests than are allowed in flight.
+    Flooded,
+    /// Nothing arrived for 30 s.
+    Dead,
+    /// A code of a later version.
+    Other(u16),
+}
+
+impl CloseCode {
+    const NUMBERS: &[(CloseCode, u16)] = &[
+        (CloseCode::GoingAway, 1),
+        (CloseCode::Replaced, 2),
+        (CloseCode::Revoked, 3),
+        (CloseCode::Protocol, 10),
+        (CloseCode::SequenceGap, 11),
+        (CloseCode::CreditOverrun, 12),
+        (CloseCode::Flooded, 13),
+        (CloseCode::Dead, 14),
+    ];
+
+    /// The number on the wire.
+    pub fn number(self) -> u16 {
+        match self {
+            CloseCode::Other(number) => number,
+            known => Self::NUMBERS.iter().find(|(code, _)| *code == known).map_or(0, |(_, number)| *number),
+        }
+    }
+
+    /// The code of a number from the wire.
+    pub fn from_number(number: u16) -> Self {
+        Self::NUMBERS
+            .iter()
+            .find(|(_, known)| *known == number)
+            .map_or(Self::Other(number), |(code, _)| *code)
+    }
+}
+
+impl Close {
+    /// A close with a reason for people.
+    pub fn new(code: CloseCode, reason: impl Into<String>) -> Self {
+        Self { code, reason: reason.into() }
+    }
+
+    /// The frame that says so; the last one of a link.
+    pub fn to_frame(&self) -> Bytes {
+        let end =
+            (0..=self.reason.len().min(1024)).rev().find(|&at| self.reason.is_char_boundary(at)).unwrap_or(0);
+        let header =
+            Header { type_number: self.code.number(), ..Header::new(Kind::Close, StreamId::SESSION) };
+        header.frame(&self.reason.as_bytes()[..end])
+    }
+}
+
+/// One end of a link. See the module's header.
+#[derive(Debug)]
+pub struct Session {
+    side: Side,
+    streams: HashMap<StreamId, Stream>,
+    data_streams: usize,
+    last_opened: u32,
+    /// Credit granted to the peer and not used, over all streams.
+    granted_bytes: u64,
+    heartbeat: Heartbeat,
+    grants: VecDeque<StreamId>,
+    cancels: VecDeque<StreamId>,
+    acks: VecDeque<ExecId>,
+    notices: VecDeque<Bytes>,
+    /// Streams that have something to send and the credit for it; each at most once.
+    ready: VecDeque<StreamId>,
+}
+
+impl Session {
+    /// A session on a link that was just registered.
+    pub fn new(side: Side, now: Instant) -> Self {
+        Self {
+            side,
+            streams: HashMap::new(),
+            data_streams: 0,
+            last_opened: 0,
+            granted_bytes: 0,
+            heartbeat: Heartbeat::new(now),
+            grants: VecDeque::new(),
+            cancels: VecDeque::new(),
+            acks: VecDeque::new(),
+            notices: VecDeque::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Opens a stream with a request (originator only).
+    ///
+    /// Fails with `busy` when too many are in flight, and with `too_large` when the request does not fit a frame.
+    pub fn open(&mut self, request: &Request) -> Result<StreamId, WireError> {
+        debug_assert_eq!(self.side, Side::Originator);
+        self.check_room(request)?;
+        let body = request.encode()?;
+        self.last_opened += 1;
+        let id = StreamId(self.last_opened);
+        let credit = self.credit_of_a_new_stream();
+        let header = Header {
+            type_number: request.type_number(),
+            sequence: u64::from(credit),
+            ..Header::new(Kind::Open, id)
+        };
+        let mut stream = Stream::new(request.carries_data(), STREAM_CREDIT_BYTES, credit);
+        stream.push(Outgoing::Control(header.frame(&body)));
+        self.insert(id, stream);
+        self.wake(id);
+        Ok(id)
+    }
+
+    /// Asks the executor to stop the stream's work (originator only). The stream lives until its answer.
+    pub fn cancel(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(&id)
+            && !stream.cancel_sent
+        {
+            stream.cancel_sent = true;
+            stream.drop_unsent_data();
+            if stream.has_outgoing() {
+                // The request itself still waits: a cancel that overtook it would be for a stream nobody knows.
+                stream.push(Outgoing::Control(Header::new(Kind::Cancel, id).frame(&[])));
+            } else {
+                self.cancels.push_back(id);
+            }
+        }
+    }
+
+    /// Tells the executor that an exec's result arrived (originator only).
+    pub fn acknowledge(&mut self, exec_id: ExecId) {
+        self.acks.push_back(exec_id);
+    }
+
+    /// Sends a message on a stream; `fin` ends it (executor only). On a stream that is gone it is dropped.
+    ///
+    /// Fails when the message does not fit a frame.
+    pub fn message(&mut self, id: StreamId, message: &Message, fin: bool) -> Result<(), WireError> {
+        let flags = if fin { FLAG_FIN } else { 0 };
+        let header = Header { flags, type_number: message.type_number(), ..Header::new(Kind::Message, id) };
+        let frame = header.frame(&message.encode()?);
+        if id == StreamId::SESSION {
+            self.notices.push_back(frame);
+        } else {
+            self.push(id, if fin { Outgoing::Last(frame) } else { Outgoing::Control(frame) });
+        }
+        Ok(())
+    }
+
+    /// Ends a stream with an error (executor only). On a stream that is gone it is dropped.
+    pub fn fail(&mut self, id: StreamId, error: &WireError) {
+        self.push(id, Outgoing::Last(Header::new(Kind::Fail, id).frame(&error.encode())));
+    }
+
+    /// How many bytes [`Session::data`] takes now: the credit that is left, 0 on a stream that is gone.
+    pub fn writable(&self, id: StreamId) -> usize {
+        self.streams.get(&id).map_or(0, Stream::writable)
+    }
+
+    /// Whether the stream is still open.
+    pub fn is_open(&self, id: StreamId) -> bool {
+        self.streams.contains_key(&id)
+    }
+
+    /// Queues data; at most [`Session::writable`] and [`MAX_DATA_BYTES`] bytes. On a stream that is gone it is dropped.
+    ///
+    /// # Panics
+    /// When more is given than that: the caller did not ask first.
+    pub fn data(&mut self, id: StreamId, channel: Channel, bytes: DataBuf) {
+        let Some(stream) = self.streams.get(&id) else { return };
+        assert!(bytes.len() <= MAX_DATA_BYTES.min(stream.writable()), "more data than the credit allows");
+        if !bytes.is_empty() {
+            self.push(id, Outgoing::Data(channel, bytes));
+        }
+    }
+
+    /// Ends a channel. On a stream that is gone it is dropped.
+    pub fn end(&mut self, id: StreamId, channel: Channel) {
+        self.push(id, Outgoing::End(channel));
+    }
+
+    /// Says that `bytes` of the channel's output were dropped here.
+    pub fn gap(&mut self, id: StreamId, channel: Channel, bytes: u64) {
+        self.push(id, Outgoing::Gap(channel, bytes));
+    }
+
+    /// Reports that the consumer drained this much of a stream, so that the sender gets credit for more.
+    pub fn consumed(&mut self, id: StreamId, bytes: usize) {
+        if let Some(stream) = self.streams.get_mut(&id)
+            && stream.consumed(bytes as u64)
+        {
+            self.grants.push_back(id);
+        }
+    }
+
+    /// Takes in one frame. An error means that the link must be closed with it.
+    pub fn receive(&mut self, bytes: &Bytes, now: Instant) -> Result<Option<Event>, Close> {
+        let (header, body) =
+            frame::decode(bytes).map_err(|error| Close::new(CloseCode::Protocol, error.to_string()))?;
+        self.heartbeat.received(now);
+        match header.kind {
+            Kind::Open => self.receive_open(header, &body),
+            Kind::Message => self.receive_message(header, &body),
+            Kind::Fail => self.receive_fail(header, &body),
+            Kind::Data | Kind::End | Kind::Gap => self.receive_data(header, body),
+            Kind::Credit => self.receive_credit(header),
+            Kind::Cancel => {
+                let open = self.streams.contains_key(&header.stream);
+                Ok(open.then_some(Event::Cancelled(header.stream)))
+            }
+            Kind::Ack => {
+                let id = body[..].try_into().map_err(|_| broken("an ack holds 16 bytes"))?;
+                Ok(Some(Event::Acknowledged(ExecId(id))))
+            }
+            Kind::Ping => {
+                self.heartbeat.answer(header.sequence);
+                Ok(None)
+            }
+            Kind::Pong => Ok(None),
+            Kind::Close => Ok(Some(Event::Closed(Close::new(
+                CloseCode::from_number(header.type_number),
+                String::from_utf8_lossy(&body),
+            )))),
+        }
+    }
+
+    /// The next frame to send, if there is one.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Bytes> {
+        let frame = self.next_urgent().or_else(|| self.next_ordered());
+        if frame.is_some() {
+            self.heartbeat.sent(now);
+        }
+        frame
+    }
+
+    /// When [`Session::handle_timeout`] wants to be called at the latest.
+    pub fn next_timeout(&self) -> Instant {
+        self.heartbeat.next_timeout()
+    }
+
+    /// Acts on time that passed: queues a ping, or finds the link dead.
+    pub fn handle_timeout(&mut self, now: Instant) -> Result<(), Close> {
+        self.heartbeat.handle_timeout(now)
+    }
+
+    /// Ends the session and names every stream that was open, lowest first: none of them gets an answer any more.
+    pub fn drain(&mut self) -> Vec<StreamId> {
+        let mut open: Vec<_> = self.streams.drain().map(|(id, _)| id).collect();
+        open.sort_unstable();
+        self.ready.clear();
+        self.data_streams = 0;
+        open
+    }
+
+    fn check_room(&self, request: &Request) -> Result<(), WireError> {
+        if self.streams.len() >= MAX_REQUESTS
+            || (request.carries_data() && self.data_streams >= MAX_DATA_STREAMS)
+        {
+            return Err(WireError::new(
+                ErrorKind::Busy,
+                format!(
+                    "this runner has its {MAX_DATA_STREAMS} data streams or {MAX_REQUESTS} requests in flight; \
+                     try again when one has ended"
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn credit_of_a_new_stream(&self) -> u32 {
+        let left = SESSION_BUDGET_BYTES.saturating_sub(self.granted_bytes);
+        let share = u32::try_from(left / 4).unwrap_or(u32::MAX);
+        share.clamp(MIN_STREAM_CREDIT_BYTES, STREAM_CREDIT_BYTES)
+    }
+
+    fn insert(&mut self, id: StreamId, stream: Stream) {
+        self.data_streams += usize::from(stream.carries_data);
+        self.granted_bytes += if stream.carries_data { stream.window() } else { 0 };
+        self.streams.insert(id, stream);
+    }
+
+    fn remove(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.remove(&id)
+            && stream.carries_data
+        {
+            self.data_streams -= 1;
+            self.granted_bytes -= stream.window();
+        }
+    }
+
+    fn push(&mut self, id: StreamId, outgoing: Outgoing) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.push(outgoing);
+            self.wake(id);
+        }
+    }
+
+    /// Puts the stream in line if it has something to send and does not wait already.
+    fn wake(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(&id)
+            && stream.has_outgoing()
+            && !stream.in_line
+        {
+            stream.in_line = true;
+            self.ready.push_back(id);
+        }
+    }
+
+    fn next_urgent(&mut self) -> Option<Bytes> {
+        if let Some((kind, sequence)) = self.heartbeat.next_frame() {
+            return Some(Header { sequence, ..Header::new(kind, StreamId::SESSION) }.frame(&[]));
+        }
+        while let Some(id) = self.cancels.pop_front() {
+            if self.streams.contains_key(&id) {
+                return Some(Header::new(Kind::Cancel, id).frame(&[]));
+            }
+        }
+        while let Some(id) = self.grants.pop_front() {
+            if let Some(sequence) = self.streams.get_mut(&id).map(Stream::take_grant) {
+                return Some(Header { sequence, ..Header::new(Kind::Credit, id) }.frame(&[]));
+            }
+        }
+        let exec_id = self.acks.pop_front()?;
+        Some(Header::new(Kind::Ack, StreamId::SESSION).frame(&exec_id.0))
+    }
+
+    fn next_ordered(&mut self) -> Option<Bytes> {
+        if let Some(notice) = self.notices.pop_front() {
+            return Some(notice);
+        }
+        while let Some(id) = self.ready.pop_front() {
+            let Some(stream) = self.streams.get_mut(&id) else { continue };
+            stream.in_line = false;
+            let Some((frame, is_last)) = stream.next_frame(id) else { continue };
+            if is_last {
+                self.remove(id);
+            } else {
+                self.wake(id);
+            }
+            return Some(frame);
+        }
+        None
+    }
+
+    fn receive_open(&mut self, header: Header, body: &[u8]) -> Result<Option<Event>, Close> {
+        let id = header.stream;
+        if self.side == Side::Originator {
+            return Err(broken("only the server opens streams"));
+        }
+        if id.0 <= self.last_opened {
+            return Err(broken("a stream number was used twice"));
+        }
+        self.last_opened = id.0;
+        let refusal = match Request::decode(header.type_number, body) {
+            Ok(request) => match self.check_room(&request) {
+                Ok(()) => {
+                    let credit = u32::try_from(header.sequence).unwrap_or(u32::MAX);
+                    self.insert(id, Stream::new(request.carries_data(), credit, STREAM_CREDIT_BYTES));
+                    return Ok(Some(Event::Opened(id, request)));
+                }
+                Err(busy) => busy,
+            },
+            Err(error) => error,
+        };
+        if self.streams.len() >= MAX_REQUESTS + MAX_REFUSED_STREAMS {
+            return Err(Close::new(CloseCode::Flooded, "far more requests than are allowed in flight"));
+        }
+        self.insert(id, Stream::new(false, 0, 0));
+        self.fail(id, &refusal);
+        Ok(None)
+    }
+
+    fn receive_message(&mut self, header: Header, body: &[u8]) -> Result<Option<Event>, Close> {
+        let id = header.stream;
+        if !self.answer_is_expected(id)? {
+            return Ok(None);
+        }
+        let fin = header.is_fin();
+        let event = match Message::decode(header.type_number, body) {
+            Ok(message) => Event::Message { stream: id, message, fin },
+            Err(_) if id == StreamId::SESSION => return Ok(None),
+            Err(error) => {
+                self.cancel(id);
+                if !fin {
+                    return Ok(None);
+                }
+                Event::Failed(id, error)
+            }
+        };
+        if fin {
+            self.remove(id);
+        }
+        Ok(Some(event))
+    }
+
+    fn receive_fail(&mut self, header: Header, body: &[u8]) -> Result<Option<Event>, Close> {
+        let id = header.stream;
+        if id == StreamId::SESSION || !self.answer_is_expected(id)? {
+            return Ok(None);
+        }
+        self.remove(id);
+        let error = WireError::decode(body).unwrap_or_else(|error| error);
+        Ok(Some(Event::Failed(id, error)))
+    }
+
+    fn receive_data(&mut self, header: Header, body: Bytes) -> Result<Option<Event>, Close> {
+        let id = header.stream;
+        let channel = header.channel().ok_or_else(|| broken("no such channel"))?;
+        self.check_was_opened(id)?;
+        let Some(stream) = self.streams.get_mut(&id) else { return Ok(None) };
+        if header.sequence != stream.received_offset() {
+            let text = format!("offset {} where {} was due", header.sequence, stream.received_offset());
+            return Err(Close::new(CloseCode::SequenceGap, text));
+        }
+        match header.kind {
+            Kind::End => Ok(Some(Event::End(id, channel))),
+            Kind::Gap => {
+                let bytes = body[..].try_into().map_err(|_| broken("a gap holds 8 bytes"))?;
+                let dropped = u64::from_le_bytes(bytes);
+                stream.received_gap(dropped).map_err(broken)?;
+                Ok(Some(Event::Gap(id, channel, dropped)))
+            }
+            _ => {
+                if !stream.received(body.len() as u64) {
+                    return Err(Close::new(CloseCode::CreditOverrun, "more data than was granted"));
+                }
+                Ok(Some(Event::Data(id, channel, body)))
+            }
+        }
+    }
+
+    fn receive_credit(&mut self, header: Header) -> Result<Option<Event>, Close> {
+        let id = header.stream;
+        self.check_was_opened(id)?;
+        let Some(stream) = self.streams.get_mut(&id) else { return Ok(None) };
+        stream.grant(header.sequence).map_err(broken)?;
+        self.wake(id);
+        Ok(Some(Event::Writable(id)))
+    }
+
+    /// Whether a message or failure on this stream is one to act on; an error when it can be none.
+    fn answer_is_expected(&self, id: StreamId) -> Result<bool, Close> {
+        if self.side == Side::Executor {
+            return Err(broken("only the runner answers"));
+        }
+        if id == StreamId::SESSION {
+            return Ok(true);
+        }
+        self.check_was_opened(id)?;
+        Ok(self.streams.contains_key(&id))
+    }
+
+    fn check_was_opened(&self, id: StreamId) -> Result<(), Close> {
+        if id == StreamId::SESSION || id.0 > self.last_opened {
+            return Err(broken("a stream that was never opened"));
+        }
+        Ok(())
+    }
+}
+
+fn broken(reason: &str) -> Close {
+    Close::new(CloseCode::Protocol, reason)
+}

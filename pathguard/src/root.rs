@@ -1,0 +1,139 @@
+//! The root: an open directory, and the only place where a path becomes a handle.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+
+use crate::path::{self, Split};
+use crate::{Error, Metadata, Result};
+
+/// Whether a file with more than one hard link may be read.
+///
+/// A second name can bring a file of outside into the root where links across that border are possible (same
+/// file system and no confinement of the one who links). Writing replaces the name, so it never needs this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HardLinks {
+    /// Read it: package managers and git share files by hard links.
+    #[default]
+    Allow,
+    /// Answer [`Error::HardLinked`].
+    Refuse,
+}
+
+/// A directory that no operation through it can leave; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Root {
+    shared: Arc<Shared>,
+    pub(crate) hard_links: HardLinks,
+}
+
+#[derive(Debug)]
+struct Shared {
+    directory: Dir,
+    given: PathBuf,
+    canonical: PathBuf,
+}
+
+/// A name in an open directory: what operations that create, remove or rename act on.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) directory: OwnedFd,
+    pub(crate) name: OsString,
+    pub(crate) must_be_directory: bool,
+}
+
+impl Root {
+    /// Opens a directory as a root and keeps its handle: renaming it later does not matter.
+    ///
+    /// The path is trusted: it comes from the configuration, never from a request.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotADirectory`, `PermissionDenied`, or `Io`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let given = std::path::absolute(path.as_ref())?;
+        let canonical = std::fs::canonicalize(&given)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(CWD, &canonical, flags, Mode::empty())?;
+        let directory = Dir::from_std_file(File::from(handle));
+        let shared = Arc::new(Shared { directory, given, canonical });
+        Ok(Self { shared, hard_links: HardLinks::default() })
+    }
+
+    /// The same root with another policy for hard links.
+    #[must_use]
+    pub fn with_hard_links(self, hard_links: HardLinks) -> Self {
+        Self { hard_links, ..self }
+    }
+
+    /// The root's canonical path, as a command that runs in it would print it.
+    pub fn path(&self) -> &Path {
+        &self.shared.canonical
+    }
+
+    /// Opens a directory for use as a working directory (`fchdir`) or a starting point: `O_PATH`, close-on-exec.
+    ///
+    /// # Errors
+    /// `EscapesRoot`, `NotFound`, `NotADirectory` and the other errors of resolution.
+    pub fn open_dir(&self, path: impl AsRef<Path>) -> Result<OwnedFd> {
+        self.directory(self.relative(path.as_ref())?)
+    }
+
+    /// Checks a path's grammar and makes it relative.
+    pub(crate) fn relative<'path>(&self, path: &'path Path) -> Result<&'path Path> {
+        path::relative(path, [&self.shared.given, &self.shared.canonical])
+    }
+
+    /// Resolves a relative path to an `O_PATH` handle of a directory.
+    pub(crate) fn directory(&self, relative: &Path) -> Result<OwnedFd> {
+        match self.shared.directory.open_dir(relative) {
+            Ok(directory) => Ok(OwnedFd::from(directory.into_std_file())),
+            Err(error) => Err(Error::from_guarded(&error)),
+        }
+    }
+
+    /// Resolves a relative path to a handle opened for reading with `flags` besides.
+    pub(crate) fn node(&self, relative: &Path, flags: OFlags, follow: FollowSymlinks) -> Result<File> {
+        let mut options = OpenOptions::new();
+        // Bits of the C interface: the same whether seen as signed or not.
+        options.read(true).custom_flags(flags.bits().cast_signed()).follow(follow);
+        match self.shared.directory.open_with(relative, &options) {
+            Ok(file) => Ok(file.into_std()),
+            Err(error) => Err(Error::from_guarded(&error)),
+        }
+    }
+
+    /// Resolves all but the last component, which is not followed; never the root itself.
+    pub(crate) fn place(&self, relative: &Path) -> Result<Place> {
+        let Split { parent, name, must_be_directory } = path::split(relative)?;
+        if name == ".." {
+            self.directory(relative)?; // an escape is told as one
+            return Err(Error::InvalidPath("it ends in `..`"));
+        }
+        Ok(Place { directory: self.directory(parent)?, name: name.to_owned(), must_be_directory })
+    }
+}
+
+impl Place {
+    /// Facts about what the name stands for, without following a link.
+    pub(crate) fn metadata(&self) -> Result<Metadata> {
+        metadata_at(&self.directory, &self.name)
+    }
+}
+
+/// Facts about one entry of an open directory, without following a link.
+pub(crate) fn metadata_at(directory: impl AsFd, name: impl rustix::path::Arg) -> Result<Metadata> {
+    Ok(Metadata::from(&rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+/// Opens for reading a directory that is one entry of an open directory (`.` is itself); a link is refused.
+pub(crate) fn list_at(directory: impl AsFd, name: impl rustix::path::Arg) -> Result<rustix::fs::Dir> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+    Ok(rustix::fs::Dir::new(handle)?)
+}

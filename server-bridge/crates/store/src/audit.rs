@@ -1,0 +1,79 @@
+//! Who did what, where, and how it ended. Entries are only ever added.
+
+use sqlx::FromRow;
+
+use crate::error::Result;
+use crate::limits::{AUDIT_TEXT_MAX_BYTES, beginning, rows};
+use crate::{AuditId, Store};
+
+/// Something worth a trace. Each text is cut beyond 4 KiB; none may hold a secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// The name of whoever did it; `None` if the server could not tell. A name, since the trail outlives the account.
+    pub user: Option<String>,
+    /// What they did: `exec`, `file.write`, `settings.active_runner`, `login`.
+    pub action: String,
+    /// Where: a runner's name, `__docker__`, `none`, or nothing.
+    pub location: Option<String>,
+    /// To what: a command, a path, a key.
+    pub target: String,
+    /// How it ended: `ok`, or the kind of error.
+    pub outcome: String,
+}
+
+/// An entry on record.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct AuditRecord {
+    /// The row; later entries have larger ones.
+    pub id: AuditId,
+    /// When, in Unix milliseconds.
+    pub at_ms: i64,
+    /// See [`AuditEntry::user`].
+    #[sqlx(rename = "user_name")]
+    pub user: Option<String>,
+    /// See [`AuditEntry::action`].
+    pub action: String,
+    /// See [`AuditEntry::location`].
+    pub location: Option<String>,
+    /// See [`AuditEntry::target`].
+    pub target: String,
+    /// See [`AuditEntry::outcome`].
+    pub outcome: String,
+}
+
+impl Store {
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn append_audit(&self, entry: &AuditEntry) -> Result<AuditId> {
+        let cut = |text| beginning(text, AUDIT_TEXT_MAX_BYTES);
+        Ok(sqlx::query_scalar(
+            "INSERT INTO audit (at_ms, user_name, action, location, target, outcome) VALUES ($1, $2, $3, $4, $5, $6)
+             RETURNING id",
+        )
+        .bind(self.now_ms())
+        .bind(entry.user.as_deref().map(cut))
+        .bind(cut(&entry.action))
+        .bind(entry.location.as_deref().map(cut))
+        .bind(cut(&entry.target))
+        .bind(cut(&entry.outcome))
+        .fetch_one(self.database.writer())
+        .await?)
+    }
+
+    /// The last `limit` (at most 1,000) entries before the entry `before`, or the last of all; the newest first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn audit(&self, limit: u32, before: Option<AuditId>) -> Result<Vec<AuditRecord>> {
+        Ok(sqlx::query_as(
+            "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit WHERE id < $1
+             ORDER BY id DESC LIMIT $2",
+        )
+        .bind(before.unwrap_or(AuditId(i64::MAX)))
+        .bind(rows(limit))
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+}

@@ -1,0 +1,145 @@
+//! Conversations. Each belongs to one user; to any other it does not exist.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{SETTING_VALUE_MAX_BYTES, TITLE_MAX_CHARS, rows};
+use crate::{ChatId, Store, UserId};
+
+/// A conversation.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Chat {
+    /// The id.
+    pub id: ChatId,
+    /// Whose it is.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// The title; empty until the first message of the user or [`Store::rename_chat`] gives one.
+    pub title: String,
+    /// The place this chat is bound to (a runner's name, `__docker__`, `none`); it comes before the active runner.
+    pub runner: Option<String>,
+    /// When it was made, in Unix milliseconds.
+    pub created_at_ms: i64,
+    /// When something last happened in it, in Unix milliseconds.
+    pub updated_at_ms: i64,
+}
+
+impl Store {
+    /// Begins a conversation.
+    ///
+    /// # Errors
+    /// [`Error::Database`], also if the user was removed meanwhile.
+    pub async fn create_chat(&self, user: UserId) -> Result<Chat> {
+        Ok(sqlx::query_as(
+            "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms) VALUES ($1, $2, '', $3, $3)
+             RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
+        )
+        .bind(ChatId::random())
+        .bind(user)
+        .bind(self.now_ms())
+        .fetch_one(self.database.writer())
+        .await?)
+    }
+
+    /// A user's conversations, the one where something last happened first; `limit` is at most 1,000.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn chats(&self, user: UserId, limit: u32) -> Result<Vec<Chat>> {
+        Ok(sqlx::query_as(
+            "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats WHERE user_id = $1
+             ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $2",
+        )
+        .bind(user)
+        .bind(rows(limit))
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// A user's conversation.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn chat(&self, user: UserId, id: &ChatId) -> Result<Chat> {
+        sqlx::query_as(
+            "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats
+             WHERE id = $1 AND user_id = $2",
+        )
+        .bind(id)
+        .bind(user)
+        .fetch_optional(self.database.reader())
+        .await?
+        .ok_or_else(|| Error::not_found("chat", id))
+    }
+
+    /// Gives a conversation a title.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] beyond 200 characters.
+    pub async fn rename_chat(&self, user: UserId, id: &ChatId, title: &str) -> Result<Chat> {
+        if title.chars().count() > TITLE_MAX_CHARS {
+            return Err(Error::Invalid {
+                what: "title",
+                rule: format!("is longer than {TITLE_MAX_CHARS} characters; shorten it"),
+            });
+        }
+        sqlx::query_as(
+            "UPDATE chats SET title = $1, updated_at_ms = $2 WHERE id = $3 AND user_id = $4
+             RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
+        )
+        .bind(title)
+        .bind(self.now_ms())
+        .bind(id)
+        .bind(user)
+        .fetch_optional(self.database.writer())
+        .await?
+        .ok_or_else(|| Error::not_found("chat", id))
+    }
+
+    /// Binds a conversation to a place, or with `None` lets it follow the active runner again. Whether it is a valid
+    /// choice is the router's to say.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn bind_chat_runner(&self, user: UserId, id: &ChatId, runner: Option<&str>) -> Result<Chat> {
+        check_length("runner's name", runner.unwrap_or_default(), SETTING_VALUE_MAX_BYTES)?;
+        sqlx::query_as(
+            "UPDATE chats SET runner = $1, updated_at_ms = $2 WHERE id = $3 AND user_id = $4
+             RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
+        )
+        .bind(runner)
+        .bind(self.now_ms())
+        .bind(id)
+        .bind(user)
+        .fetch_optional(self.database.writer())
+        .await?
+        .ok_or_else(|| Error::not_found("chat", id))
+    }
+
+    /// Notes that something happened in a conversation.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn touch_chat(&self, user: UserId, id: &ChatId) -> Result<()> {
+        let touched = sqlx::query("UPDATE chats SET updated_at_ms = $1 WHERE id = $2 AND user_id = $3")
+            .bind(self.now_ms())
+            .bind(id)
+            .bind(user)
+            .execute(self.database.writer())
+            .await?;
+        if touched.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
+    }
+
+    /// Deletes a conversation with its messages. Its execs stay on record without it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn delete_chat(&self, user: UserId, id: &ChatId) -> Result<()> {
+        let deleted = sqlx::query("DELETE FROM chats WHERE id = $1 AND user_id = $2")
+            .bind(id)
+            .bind(user)
+            .execute(self.database.writer())
+            .await?;
+        if deleted.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,131 @@
+//! What can go wrong, split by who is to blame.
+
+use std::path::PathBuf;
+
+use sqlx::migrate::MigrateError;
+
+/// Shorthand for this crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every error of the store.
+///
+/// The first group is the caller's doing, and its text may be shown to a user as it stands. The second is the
+/// operator's or the machine's: log it, and tell the user only that the server could not do it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is no name; says the rule.
+    #[error(
+        "{name:?} is not a valid name: use 1 to 63 characters of a-z, 0-9, '_', '.' and '-', beginning with a letter \
+         or a digit"
+    )]
+    InvalidName {
+        /// The beginning of what was given.
+        name: String,
+    },
+    /// The name is well formed and has a meaning of its own.
+    #[error("the name {name:?} is reserved; choose another")]
+    ReservedName {
+        /// The name.
+        name: String,
+    },
+    /// A value breaks a rule; says which.
+    #[error("the {what} {rule}")]
+    Invalid {
+        /// What was given, as a user calls it: `password`, `chat id`.
+        what: &'static str,
+        /// The rule it breaks, as the rest of a sentence.
+        rule: String,
+    },
+    /// There is no such thing, or it is another user's.
+    #[error("there is no {what} {name:?}")]
+    NotFound {
+        /// What was looked for.
+        what: &'static str,
+        /// Its name or id.
+        name: String,
+    },
+    /// The name is in use.
+    #[error("there is already a {what} {name:?}; choose another name")]
+    Taken {
+        /// What it would have been.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// The exec id was used for a different request.
+    #[error("exec {exec_id} was already started with a different request; use a new id")]
+    Conflict {
+        /// The id.
+        exec_id: String,
+    },
+
+    /// The database file cannot be made or reached.
+    #[error("cannot open the database {}: {source}; check that the folder exists and is yours", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A newer version of the program has written this database.
+    #[error(
+        "the database has schema {found} and this version knows only up to {known}; run the newer version, or restore \
+         the backup made before the upgrade"
+    )]
+    NewerSchema {
+        /// The newest step in the database.
+        found: i64,
+        /// The newest step this program carries.
+        known: i64,
+    },
+    /// The database could not be brought to this version's schema.
+    #[error("the database could not be upgraded: {0}")]
+    Migration(#[source] MigrateError),
+    /// The database refused or failed.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// A password could not be hashed, or a stored hash is unreadable.
+    #[error("password hashing failed: {0}")]
+    PasswordHash(String),
+}
+
+impl Error {
+    /// True if the caller's input is at fault, so the text may be shown to a user.
+    pub fn is_callers(&self) -> bool {
+        match self {
+            Self::InvalidName { .. }
+            | Self::ReservedName { .. }
+            | Self::Invalid { .. }
+            | Self::NotFound { .. }
+            | Self::Taken { .. }
+            | Self::Conflict { .. } => true,
+            Self::Open { .. }
+            | Self::NewerSchema { .. }
+            | Self::Migration(_)
+            | Self::Database(_)
+            | Self::PasswordHash(_) => false,
+        }
+    }
+
+    pub(crate) fn not_found(what: &'static str, name: impl ToString) -> Self {
+        Self::NotFound { what, name: name.to_string() }
+    }
+
+    pub(crate) fn too_long(what: &'static str, max_bytes: usize) -> Self {
+        Self::Invalid { what, rule: format!("is longer than {max_bytes} bytes; shorten it") }
+    }
+
+    /// Turns a broken unique constraint into [`Error::Taken`] and leaves every other error as it is.
+    pub(crate) fn or_taken(error: sqlx::Error, what: &'static str, name: impl ToString) -> Self {
+        match error.as_database_error() {
+            Some(database) if database.is_unique_violation() => Self::Taken { what, name: name.to_string() },
+            _ => Self::Database(error),
+        }
+    }
+}
+
+/// Refuses `text` beyond `max_bytes`.
+pub(crate) fn check_length(what: &'static str, text: &str, max_bytes: usize) -> Result<()> {
+    if text.len() > max_bytes { Err(Error::too_long(what, max_bytes)) } else { Ok(()) }
+}

@@ -1,0 +1,154 @@
+//! Ids, one type each, so that one cannot be passed for another.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// A user's row. Never given twice, even after the user is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct UserId(pub i64);
+
+/// A runner's row. A runner revoked and added again under the same name is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct RunnerId(pub i64);
+
+/// A message's row. Grows with time, so it orders a chat's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct MessageId(pub i64);
+
+/// An audit entry's row. Grows with time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct AuditId(pub i64);
+
+/// A chat's id: 128 random bits as 32 lower-case hex digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct ChatId(String);
+
+/// An exec's id: 128 bits as 32 lower-case hex digits, chosen by whoever asks for the exec.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct ExecId(String);
+
+impl ChatId {
+    /// A new id.
+    pub fn random() -> Self {
+        Self(hex(&rand::random::<[u8; 16]>()))
+    }
+
+    /// Reads 32 hex digits of either case.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for anything else.
+    pub fn parse(text: &str) -> Result<Self> {
+        parse_hex("chat id", text).map(Self)
+    }
+
+    /// The 32 digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ExecId {
+    /// A new id.
+    pub fn random() -> Self {
+        Self::from_bytes(rand::random())
+    }
+
+    /// The id with these 128 bits.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(hex(&bytes))
+    }
+
+    /// Reads 32 hex digits of either case.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for anything else.
+    pub fn parse(text: &str) -> Result<Self> {
+        parse_hex("exec id", text).map(Self)
+    }
+
+    /// The 32 digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for UserId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for RunnerId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for ChatId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for ExecId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]])
+        .map(char::from)
+        .collect()
+}
+
+fn parse_hex(what: &'static str, text: &str) -> Result<String> {
+    if text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err(Error::Invalid { what, rule: "must be 32 hexadecimal digits".to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exec_id_from_bytes_reads_back() {
+        let id = ExecId::from_bytes([0x0f; 16]);
+        assert_eq!(id.as_str(), "0f".repeat(16));
+        assert_eq!(ExecId::parse(&id.as_str().to_uppercase()).unwrap(), id);
+    }
+
+    #[test]
+    fn only_32_hex_digits_are_an_id() {
+        for text in ["", "0f", &"0".repeat(31), &"0".repeat(33), &"g".repeat(32), &"ä".repeat(16)] {
+            assert!(ChatId::parse(text).is_err(), "{text:?}");
+            assert!(ExecId::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn random_ids_differ() {
+        assert_ne!(ChatId::random(), ChatId::random());
+        assert_ne!(ExecId::random(), ExecId::random());
+    }
+}

@@ -1,0 +1,104 @@
+//! What the server remembers: users, sessions, runners and their tokens, settings, chats, messages, execs, audit.
+//!
+//! One [`Store`] holds it all, in one SQLite file by default; the queries are portable SQL, so that another database
+//! can stand in later. Several processes may have the same file open: `sandbridge user add` works while the server
+//! runs. Everything that belongs to a user is asked for with that user's [`UserId`], and what is another's is answered
+//! like what does not exist. Secrets are stored as hashes only. Times are Unix milliseconds, told by a [`Clock`].
+//!
+//! | module | holds |
+//! |---|---|
+//! | `users`, `passwords` | accounts; argon2id |
+//! | `sessions` | logins |
+//! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
+//! | `settings` | one value per user and key; the active runner |
+//! | `chats`, `messages` | conversations |
+//! | `execs` | commands: started once per id and request, finished once |
+//! | `audit` | who did what, where, and how it ended |
+//! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
+//! | `database` | the file, the connections, the schema's steps (`migrations/`) |
+//! | [`limits`] | every limit and lifetime |
+//!
+//! A new table: a new numbered file in `migrations/`, a module beside these, and its `impl Store`.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod audit;
+mod chats;
+mod clock;
+mod database;
+mod error;
+mod execs;
+mod ids;
+pub mod limits;
+mod messages;
+mod name;
+mod passwords;
+mod runners;
+mod sessions;
+mod settings;
+mod tokens;
+mod users;
+
+use std::path::Path;
+
+pub use audit::{AuditEntry, AuditRecord};
+pub use chats::Chat;
+pub use clock::Clock;
+pub use error::{Error, Result};
+pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
+pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, UserId};
+pub use messages::{Message, MessageRole};
+pub use name::{Name, RunnerName};
+pub use runners::{NewToken, Runner, RunnerAuth};
+pub use sessions::NewSession;
+pub use settings::ACTIVE_RUNNER;
+pub use tokens::{RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
+pub use users::User;
+
+/// The store. Cheap to clone; every clone is the same store.
+#[derive(Clone, Debug)]
+pub struct Store {
+    database: database::Database,
+    passwords: passwords::Passwords,
+    clock: Clock,
+}
+
+impl Store {
+    /// Opens the database file at `path`, makes it (mode 0600) if it is missing, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if the file cannot be made or reached, [`Error::NewerSchema`] if a newer version has written
+    /// it, [`Error::Migration`] and [`Error::Database`] if it is no database or fails.
+    pub async fn open(path: &Path) -> Result<Self> {
+        Ok(Self::with(database::Database::open(path).await?))
+    }
+
+    /// An empty store of its own in memory, gone with its last clone. For tests.
+    ///
+    /// # Errors
+    /// [`Error::Migration`] and [`Error::Database`].
+    pub async fn open_in_memory() -> Result<Self> {
+        Ok(Self::with(database::Database::open_in_memory().await?))
+    }
+
+    /// The same store with another clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The time by the store's clock, in Unix milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// Waits for what is under way and closes the file. Later calls on any clone fail.
+    pub async fn close(&self) {
+        self.database.close().await;
+    }
+
+    fn with(database: database::Database) -> Self {
+        Self { database, passwords: passwords::Passwords::new(), clock: Clock::system() }
+    }
+}

@@ -1,0 +1,76 @@
+//! Every limit and lifetime of the store, with its unit in its name.
+
+/// How long a statement waits for another connection's or process's write to end.
+pub const BUSY_TIMEOUT_MS: u64 = 10_000;
+/// How long an opener pauses before it tries again to switch a new file, that others are opening too, to WAL.
+pub const OPEN_RETRY_MS: u64 = 5;
+/// How long a caller waits for a free connection; longer than a busy wait, so that the clearer error comes first.
+pub const ACQUIRE_TIMEOUT_MS: u64 = 20_000;
+/// Connections that read side by side; writes always take turns on one.
+pub const READ_CONNECTIONS: u32 = 4;
+
+/// The shortest password accepted, in characters.
+pub const PASSWORD_MIN_CHARS: usize = 8;
+/// The longest password accepted, in bytes: it is hashed whole, so its length is work.
+pub const PASSWORD_MAX_BYTES: usize = 1024;
+/// Passwords hashed at once; each takes 19 MiB, and a flood of logins must not take more than this many.
+pub const PASSWORD_HASHES_AT_ONCE: usize = 2;
+
+/// The longest name of a user or a runner, in characters.
+pub const NAME_MAX_CHARS: usize = 63;
+/// Random bytes in a token: 256 bits.
+pub const TOKEN_BYTES: usize = 32;
+
+/// How long a session lives: 30 days.
+pub const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
+/// How long a runner's old token works after a rotation: 24 hours.
+pub const TOKEN_OVERLAP_MS: i64 = DAY_MS;
+/// How long expired tokens and revoked runners are remembered, so that their owner is told which it was: 90 days.
+pub const DEAD_TOKEN_RETENTION_MS: i64 = 90 * DAY_MS;
+
+/// The largest facts document a runner may register, in bytes.
+pub const FACTS_MAX_BYTES: usize = 64 * 1024;
+/// The longest key of a setting, in bytes.
+pub const SETTING_KEY_MAX_BYTES: usize = 128;
+/// The largest value of a setting, in bytes.
+pub const SETTING_VALUE_MAX_BYTES: usize = 64 * 1024;
+/// The length of a title taken from a chat's first message, in characters.
+pub const AUTO_TITLE_MAX_CHARS: usize = 60;
+/// The longest title a user may give, in characters.
+pub const TITLE_MAX_CHARS: usize = 200;
+/// The largest text of one message, in bytes.
+pub const MESSAGE_TEXT_MAX_BYTES: usize = 1024 * 1024;
+/// The largest exec document of one message, in bytes.
+pub const MESSAGE_EXEC_MAX_BYTES: usize = 256 * 1024;
+/// How much of a command line is recorded with its exec, in bytes; the rest is cut.
+pub const EXEC_COMMAND_MAX_BYTES: usize = 4096;
+/// How much of an exec's error text is recorded, in bytes; the rest is cut.
+pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
+/// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
+pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
+/// The most rows one listing returns, whatever its caller asks for.
+pub const PAGE_MAX_ROWS: u32 = 1000;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The longest beginning of `text` that fits in `max_bytes` and ends between characters.
+pub(crate) fn beginning(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+/// A listing's limit as SQL takes it, at most [`PAGE_MAX_ROWS`].
+pub(crate) fn rows(limit: u32) -> i64 {
+    i64::from(limit.min(PAGE_MAX_ROWS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        assert_eq!(beginning("aäb", 2), "a");
+        assert_eq!(beginning("aäb", 3), "aä");
+        assert_eq!(beginning("ab", 9), "ab");
+    }
+}

@@ -1,0 +1,206 @@
+//! What was said in a conversation, by whom, and what came of it.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_EXEC_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
+use crate::{ChatId, MessageId, Store, UserId};
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum MessageRole {
+    /// The person.
+    User,
+    /// A command they ran; the text is its output.
+    Exec,
+    /// The server itself.
+    Notice,
+    /// The agent.
+    Assistant,
+}
+
+impl MessageRole {
+    /// The word that stands for it in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Exec => "exec",
+            Self::Notice => "notice",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Message {
+    /// The row; later messages have larger ones.
+    pub id: MessageId,
+    /// The conversation.
+    #[sqlx(rename = "chat_id")]
+    pub chat: ChatId,
+    /// Who speaks.
+    pub role: MessageRole,
+    /// The text.
+    pub text: String,
+    /// For [`MessageRole::Exec`]: what ran and how it ended, as the JSON text its writer gave.
+    pub exec_json: Option<String>,
+    /// When it was written, in Unix milliseconds.
+    pub created_at_ms: i64,
+}
+
+impl Store {
+    /// Adds a message to a user's conversation. The first one of the role [`MessageRole::User`] gives a conversation
+    /// without a title its title.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for a text beyond
+    /// 1 MiB or an exec document beyond 256 KiB.
+    pub async fn append_message(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        role: MessageRole,
+        text: &str,
+        exec_json: Option<&str>,
+    ) -> Result<Message> {
+        check_sizes(text, exec_json)?;
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write().await?;
+        let title: Option<String> =
+            sqlx::query_scalar("SELECT title FROM chats WHERE id = $1 AND user_id = $2")
+                .bind(chat)
+                .bind(user)
+                .fetch_optional(&mut *transaction)
+                .await?;
+        let mut title = title.ok_or_else(|| Error::not_found("chat", chat))?;
+        if title.is_empty() && role == MessageRole::User {
+            title = title_from(text);
+        }
+        let message = sqlx::query_as(
+            "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms) VALUES ($1, $2, $3, $4, $5)
+             RETURNING id, chat_id, role, text, exec_json, created_at_ms",
+        )
+        .bind(chat)
+        .bind(role)
+        .bind(text)
+        .bind(exec_json)
+        .bind(now_ms)
+        .fetch_one(&mut *transaction)
+        .await?;
+        sqlx::query("UPDATE chats SET title = $1, updated_at_ms = $2 WHERE id = $3")
+            .bind(title)
+            .bind(now_ms)
+            .bind(chat)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(message)
+    }
+
+    /// Replaces the text and the exec document of a message in one of a user's conversations.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it is gone or another user's; [`Error::Invalid`] as for [`Store::append_message`].
+    pub async fn update_message(
+        &self,
+        user: UserId,
+        id: MessageId,
+        text: &str,
+        exec_json: Option<&str>,
+    ) -> Result<Message> {
+        check_sizes(text, exec_json)?;
+        sqlx::query_as(
+            "UPDATE messages SET text = $1, exec_json = $2
+             WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4)
+             RETURNING id, chat_id, role, text, exec_json, created_at_ms",
+        )
+        .bind(text)
+        .bind(exec_json)
+        .bind(id)
+        .bind(user)
+        .fetch_optional(self.database.writer())
+        .await?
+        .ok_or_else(|| Error::not_found("message", id))
+    }
+
+    /// One message of one of a user's conversations.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn message(&self, user: UserId, id: MessageId) -> Result<Message> {
+        sqlx::query_as(
+            "SELECT m.id, m.chat_id, m.role, m.text, m.exec_json, m.created_at_ms
+             FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.user_id = $2",
+        )
+        .bind(id)
+        .bind(user)
+        .fetch_optional(self.database.reader())
+        .await?
+        .ok_or_else(|| Error::not_found("message", id))
+    }
+
+    /// The last `limit` (at most 1,000) messages of a user's conversation before the message `before`, or the last of
+    /// all; the oldest first. The second value says whether there are older ones still.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn messages(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        before: Option<MessageId>,
+        limit: u32,
+    ) -> Result<(Vec<Message>, bool)> {
+        self.chat(user, chat).await?;
+        let limit = rows(limit);
+        let mut page: Vec<Message> = sqlx::query_as(
+            "SELECT id, chat_id, role, text, exec_json, created_at_ms FROM messages
+             WHERE chat_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
+        )
+        .bind(chat)
+        .bind(before.unwrap_or(MessageId(i64::MAX)))
+        .bind(limit + 1)
+        .fetch_all(self.database.reader())
+        .await?;
+        let limit = usize::try_from(limit).expect("a row limit is between 0 and 1,000");
+        let more = page.len() > limit;
+        page.truncate(limit);
+        page.reverse();
+        Ok((page, more))
+    }
+}
+
+fn check_sizes(text: &str, exec_json: Option<&str>) -> Result<()> {
+    check_length("message", text, MESSAGE_TEXT_MAX_BYTES)?;
+    check_length("exec document", exec_json.unwrap_or_default(), MESSAGE_EXEC_MAX_BYTES)
+}
+
+/// The beginning of a text on one line.
+fn title_from(text: &str) -> String {
+    let mut title = String::new();
+    for word in text.split_whitespace() {
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.extend(word.chars().take(AUTO_TITLE_MAX_CHARS));
+        if title.chars().count() >= AUTO_TITLE_MAX_CHARS {
+            break;
+        }
+    }
+    title.chars().take(AUTO_TITLE_MAX_CHARS).collect::<String>().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_beginning_of_the_text_on_one_line() {
+        assert_eq!(title_from("  !make \n\t test "), "!make test");
+        assert_eq!(title_from(&"ä".repeat(100)), "ä".repeat(60));
+        assert_eq!(title_from(&format!("{} {}", "a".repeat(59), "b".repeat(9))), "a".repeat(59));
+        assert_eq!(title_from(" \n "), "");
+    }
+}

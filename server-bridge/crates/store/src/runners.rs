@@ -1,0 +1,275 @@
+//! Registered machines and the tokens that open the door to them.
+//!
+//! ```text
+//!   add ─► token A ──rotate──► token A (24 h more) + token B ──► token B
+//!                     revoke, at any time ──► the runner is gone; its tokens are answered with `Revoked`
+//! ```
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{FACTS_MAX_BYTES, TOKEN_OVERLAP_MS};
+use crate::tokens::{RUNNER_TOKEN_PREFIX, Secret, TokenHash};
+use crate::users::User;
+use crate::{RunnerId, RunnerName, Store, UserId};
+
+/// A registered machine.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Runner {
+    /// The row.
+    #[sqlx(rename = "runner_id")]
+    pub id: RunnerId,
+    /// Whose it is.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// Its name, unique among its user's runners.
+    #[sqlx(rename = "runner_name")]
+    pub name: String,
+    /// When it was added, in Unix milliseconds.
+    #[sqlx(rename = "runner_created_at_ms")]
+    pub created_at_ms: i64,
+    /// When it was last connected, in Unix milliseconds; `None` if it never was.
+    pub last_seen_ms: Option<i64>,
+    /// What it said of itself at its last registration, as the JSON text given to [`Store::record_registration`].
+    pub facts_json: Option<String>,
+    /// When its newest token expires, in Unix milliseconds; `None` if it does not.
+    pub token_expires_at_ms: Option<i64>,
+}
+
+/// A token just issued: the only time it can be seen.
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    /// The runner it opens the door to.
+    pub runner: RunnerId,
+    /// That runner's name.
+    pub name: String,
+    /// The token.
+    pub token: Secret,
+    /// After a rotation, until when the tokens before it work, in Unix milliseconds.
+    pub old_token_expires_at_ms: Option<i64>,
+}
+
+/// What a presented runner token is good for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunnerAuth {
+    /// It opens the door to this user's runner.
+    Accepted {
+        /// The runner's owner.
+        user: User,
+        /// The runner.
+        runner: Runner,
+    },
+    /// It was never issued, or so long ago that it is forgotten.
+    Unknown,
+    /// It has expired, as an old token does some time after a rotation.
+    Expired,
+    /// Its runner was revoked.
+    Revoked,
+}
+
+#[derive(FromRow)]
+struct TokenRow {
+    token_sha256: String,
+    expires_at_ms: Option<i64>,
+    revoked_at_ms: Option<i64>,
+    #[sqlx(flatten)]
+    user: User,
+    #[sqlx(flatten)]
+    runner: Runner,
+}
+
+/// The columns of a [`Runner`], from `runners r`. Named apart from a user's, since both are read in one row.
+macro_rules! runner_columns {
+    () => {
+        "r.id AS runner_id, r.user_id, r.name AS runner_name, r.created_at_ms AS runner_created_at_ms,
+         r.last_seen_ms, r.facts_json,
+         (SELECT n.expires_at_ms FROM runner_tokens n WHERE n.runner_id = r.id ORDER BY n.id DESC LIMIT 1)
+         AS token_expires_at_ms"
+    };
+}
+
+impl Store {
+    /// Adds a runner to a user's and issues its token, which does not expire by itself.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] if the user has a runner of this name.
+    pub async fn add_runner(&self, user: UserId, name: &RunnerName) -> Result<NewToken> {
+        let mut transaction = self.database.write().await?;
+        // A revoked runner's successor of the same name goes on counting where it stopped: no epoch is issued twice.
+        let runner: RunnerId = sqlx::query_scalar(
+            "INSERT INTO runners (user_id, name, created_at_ms, epoch)
+             VALUES ($1, $2, $3, (SELECT COALESCE(MAX(o.epoch), 0) FROM runners o WHERE o.user_id = $1 AND o.name = $2))
+             RETURNING id",
+        )
+        .bind(user)
+        .bind(name.as_str())
+        .bind(self.now_ms())
+        .fetch_one(&mut *transaction)
+        .await
+        .map_err(|error| Error::or_taken(error, "runner", name))?;
+        let token = self.issue_token(&mut transaction, runner).await?;
+        transaction.commit().await?;
+        Ok(NewToken { runner, name: name.to_string(), token, old_token_expires_at_ms: None })
+    }
+
+    /// A user's runners, by name; revoked ones are not among them.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn runners(&self, user: UserId) -> Result<Vec<Runner>> {
+        Ok(sqlx::query_as(concat!(
+            "SELECT ",
+            runner_columns!(),
+            " FROM runners r WHERE r.user_id = $1 AND r.revoked_at_ms IS NULL ORDER BY r.name"
+        ))
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// A user's runner of this name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn runner_by_name(&self, user: UserId, name: &str) -> Result<Runner> {
+        sqlx::query_as(concat!(
+            "SELECT ",
+            runner_columns!(),
+            " FROM runners r WHERE r.user_id = $1 AND r.name = $2 AND r.revoked_at_ms IS NULL"
+        ))
+        .bind(user)
+        .bind(name)
+        .fetch_optional(self.database.reader())
+        .await?
+        .ok_or_else(|| Error::not_found("runner", name))
+    }
+
+    /// Issues another token for a runner; those before it work for 24 hours more.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn rotate_token(&self, user: UserId, name: &str) -> Result<NewToken> {
+        let old_token_expires_at_ms = self.now_ms() + TOKEN_OVERLAP_MS;
+        let mut transaction = self.database.write().await?;
+        let runner: Option<RunnerId> = sqlx::query_scalar(
+            "SELECT id FROM runners WHERE user_id = $1 AND name = $2 AND revoked_at_ms IS NULL",
+        )
+        .bind(user)
+        .bind(name)
+        .fetch_optional(&mut *transaction)
+        .await?;
+        let runner = runner.ok_or_else(|| Error::not_found("runner", name))?;
+        sqlx::query(
+            "UPDATE runner_tokens SET expires_at_ms = $1
+             WHERE runner_id = $2 AND (expires_at_ms IS NULL OR expires_at_ms > $1)",
+        )
+        .bind(old_token_expires_at_ms)
+        .bind(runner)
+        .execute(&mut *transaction)
+        .await?;
+        let token = self.issue_token(&mut transaction, runner).await?;
+        transaction.commit().await?;
+        let old_token_expires_at_ms = Some(old_token_expires_at_ms);
+        Ok(NewToken { runner, name: name.to_owned(), token, old_token_expires_at_ms })
+    }
+
+    /// Takes a runner from its user: its name is free again and its tokens open nothing. Returns which runner it was,
+    /// so that a live connection of it can be closed.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn revoke_runner(&self, user: UserId, name: &str) -> Result<RunnerId> {
+        let runner = sqlx::query_scalar(
+            "UPDATE runners SET revoked_at_ms = $1
+             WHERE user_id = $2 AND name = $3 AND revoked_at_ms IS NULL RETURNING id",
+        )
+        .bind(self.now_ms())
+        .bind(user)
+        .bind(name)
+        .fetch_optional(self.database.writer())
+        .await?;
+        runner.ok_or_else(|| Error::not_found("runner", name))
+    }
+
+    /// What a token presented by a stranger is good for.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn authenticate_runner(&self, token: &str) -> Result<RunnerAuth> {
+        let Some(hash) = TokenHash::of_presented(RUNNER_TOKEN_PREFIX, token) else {
+            return Ok(RunnerAuth::Unknown);
+        };
+        let row: Option<TokenRow> = sqlx::query_as(concat!(
+            "SELECT t.token_sha256, t.expires_at_ms, r.revoked_at_ms, u.id, u.name, u.admin, u.created_at_ms, ",
+            runner_columns!(),
+            " FROM runner_tokens t JOIN runners r ON r.id = t.runner_id JOIN users u ON u.id = r.user_id
+              WHERE t.token_sha256 = $1 AND t.kind = 'permanent'"
+        ))
+        .bind(hash.as_str())
+        .fetch_optional(self.database.reader())
+        .await?;
+        let now_ms = self.now_ms();
+        Ok(match row {
+            Some(row) if !hash.matches(&row.token_sha256) => RunnerAuth::Unknown,
+            Some(row) if row.revoked_at_ms.is_some() => RunnerAuth::Revoked,
+            Some(row) if row.expires_at_ms.is_some_and(|expires_at_ms| expires_at_ms <= now_ms) => {
+                RunnerAuth::Expired
+            }
+            Some(row) => RunnerAuth::Accepted { user: row.user, runner: row.runner },
+            None => RunnerAuth::Unknown,
+        })
+    }
+
+    /// Notes a registration and what the runner said of itself (JSON text), and issues its epoch: the first is 1, and
+    /// each is larger than any before it of this user's runners of this name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the runner was revoked meanwhile; [`Error::Invalid`] for facts beyond 64 KiB.
+    pub async fn record_registration(&self, runner: RunnerId, facts_json: &str) -> Result<u64> {
+        check_length("runner's description of itself", facts_json, FACTS_MAX_BYTES)?;
+        let epoch: Option<i64> = sqlx::query_scalar(
+            "UPDATE runners SET epoch = epoch + 1, facts_json = $1, last_seen_ms = $2
+             WHERE id = $3 AND revoked_at_ms IS NULL RETURNING epoch",
+        )
+        .bind(facts_json)
+        .bind(self.now_ms())
+        .bind(runner)
+        .fetch_optional(self.database.writer())
+        .await?;
+        let epoch = epoch.ok_or_else(|| Error::not_found("runner", runner))?;
+        Ok(u64::try_from(epoch).expect("an epoch starts at 0 and only grows"))
+    }
+
+    /// Notes that a runner is connected now. `false` means that it was revoked or its user removed, perhaps by another
+    /// process: close its connection.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn touch_last_seen(&self, runner: RunnerId) -> Result<bool> {
+        let touched =
+            sqlx::query("UPDATE runners SET last_seen_ms = $1 WHERE id = $2 AND revoked_at_ms IS NULL")
+                .bind(self.now_ms())
+                .bind(runner)
+                .execute(self.database.writer())
+                .await?;
+        Ok(touched.rows_affected() > 0)
+    }
+
+    async fn issue_token(
+        &self,
+        transaction: &mut sqlx::Transaction<'static, sqlx::Sqlite>,
+        runner: RunnerId,
+    ) -> Result<Secret> {
+        let token = Secret::random(RUNNER_TOKEN_PREFIX);
+        sqlx::query(
+            "INSERT INTO runner_tokens (token_sha256, runner_id, kind, created_at_ms)
+             VALUES ($1, $2, 'permanent', $3)",
+        )
+        .bind(token.hash().as_str())
+        .bind(runner)
+        .bind(self.now_ms())
+        .execute(&mut **transaction)
+        .await?;
+        Ok(token)
+    }
+}

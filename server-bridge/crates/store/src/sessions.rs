@@ -1,0 +1,108 @@
+//! Logins: a token in a cookie or a header, its hash here.
+
+use sqlx::FromRow;
+
+use crate::error::Result;
+use crate::limits::{DEAD_TOKEN_RETENTION_MS, SESSION_LIFETIME_MS};
+use crate::tokens::{SESSION_TOKEN_PREFIX, Secret, TokenHash};
+use crate::users::User;
+use crate::{Store, UserId};
+
+/// A session just made.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// What the client presents from now on; shown to nobody else.
+    pub token: Secret,
+    /// When it ends, in Unix milliseconds.
+    pub expires_at_ms: i64,
+}
+
+#[derive(FromRow)]
+struct SessionRow {
+    token_sha256: String,
+    expires_at_ms: i64,
+    #[sqlx(flatten)]
+    user: User,
+}
+
+impl Store {
+    /// Logs a user in for 30 days.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`], also if the user was removed meanwhile.
+    pub async fn create_session(&self, user: UserId) -> Result<NewSession> {
+        let token = Secret::random(SESSION_TOKEN_PREFIX);
+        let now_ms = self.now_ms();
+        let expires_at_ms = now_ms + SESSION_LIFETIME_MS;
+        sqlx::query(
+            "INSERT INTO sessions (token_sha256, user_id, created_at_ms, expires_at_ms) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(token.hash().as_str())
+        .bind(user)
+        .bind(now_ms)
+        .bind(expires_at_ms)
+        .execute(self.database.writer())
+        .await?;
+        Ok(NewSession { token, expires_at_ms })
+    }
+
+    /// Whose session this is; `None` if it is unknown or has ended.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn session_user(&self, token: &str) -> Result<Option<User>> {
+        let Some(hash) = TokenHash::of_presented(SESSION_TOKEN_PREFIX, token) else {
+            return Ok(None);
+        };
+        let row: Option<SessionRow> = sqlx::query_as(
+            "SELECT s.token_sha256, s.expires_at_ms, u.id, u.name, u.admin, u.created_at_ms
+             FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.token_sha256 = $1",
+        )
+        .bind(hash.as_str())
+        .fetch_optional(self.database.reader())
+        .await?;
+        let now_ms = self.now_ms();
+        Ok(row
+            .filter(|row| hash.matches(&row.token_sha256) && row.expires_at_ms > now_ms)
+            .map(|row| row.user))
+    }
+
+    /// Logs a session out; one that is unknown already is.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn delete_session(&self, token: &str) -> Result<()> {
+        if let Some(hash) = TokenHash::of_presented(SESSION_TOKEN_PREFIX, token) {
+            sqlx::query("DELETE FROM sessions WHERE token_sha256 = $1")
+                .bind(hash.as_str())
+                .execute(self.database.writer())
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes ended sessions at once, and expired runner tokens and revoked runners after 90 days, until when their
+    /// owners are told what happened to them. Returns the number of rows deleted. Call it at start and now and then.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn purge_expired(&self) -> Result<u64> {
+        let now_ms = self.now_ms();
+        let forgotten_ms = now_ms - DEAD_TOKEN_RETENTION_MS;
+        let mut transaction = self.database.write().await?;
+        let sessions = sqlx::query("DELETE FROM sessions WHERE expires_at_ms <= $1")
+            .bind(now_ms)
+            .execute(&mut *transaction)
+            .await?;
+        let tokens = sqlx::query("DELETE FROM runner_tokens WHERE expires_at_ms <= $1")
+            .bind(forgotten_ms)
+            .execute(&mut *transaction)
+            .await?;
+        let runners = sqlx::query("DELETE FROM runners WHERE revoked_at_ms <= $1")
+            .bind(forgotten_ms)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(sessions.rows_affected() + tokens.rows_affected() + runners.rows_affected())
+    }
+}

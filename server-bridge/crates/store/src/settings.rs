@@ -1,0 +1,65 @@
+//! What a user has set: one text per key.
+
+use crate::error::{Result, check_length};
+use crate::limits::{SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
+use crate::{Store, UserId};
+
+/// The key of the active runner: a runner's name, `__docker__` or `none`; without a value the router chooses.
+pub const ACTIVE_RUNNER: &str = "active_runner";
+
+impl Store {
+    /// The value of a user's setting, if it is set.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn setting(&self, user: UserId, key: &str) -> Result<Option<String>> {
+        Ok(sqlx::query_scalar("SELECT value FROM settings WHERE user_id = $1 AND name = $2")
+            .bind(user)
+            .bind(key)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// Sets a user's setting, or with `None` takes it back.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] for a key beyond 128 bytes or a value beyond 64 KiB.
+    pub async fn set_setting(&self, user: UserId, key: &str, value: Option<&str>) -> Result<()> {
+        check_length("setting's name", key, SETTING_KEY_MAX_BYTES)?;
+        let Some(value) = value else {
+            sqlx::query("DELETE FROM settings WHERE user_id = $1 AND name = $2")
+                .bind(user)
+                .bind(key)
+                .execute(self.database.writer())
+                .await?;
+            return Ok(());
+        };
+        check_length("setting", value, SETTING_VALUE_MAX_BYTES)?;
+        sqlx::query(
+            "INSERT INTO settings (user_id, name, value) VALUES ($1, $2, $3)
+             ON CONFLICT (user_id, name) DO UPDATE SET value = excluded.value",
+        )
+        .bind(user)
+        .bind(key)
+        .bind(value)
+        .execute(self.database.writer())
+        .await?;
+        Ok(())
+    }
+
+    /// Where a user's work goes: see [`ACTIVE_RUNNER`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn active_runner(&self, user: UserId) -> Result<Option<String>> {
+        self.setting(user, ACTIVE_RUNNER).await
+    }
+
+    /// Sets where a user's work goes: see [`ACTIVE_RUNNER`]. Whether it is a valid choice is the router's to say.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn set_active_runner(&self, user: UserId, choice: Option<&str>) -> Result<()> {
+        self.set_setting(user, ACTIVE_RUNNER, choice).await
+    }
+}

@@ -1,0 +1,125 @@
+//! Accounts. The first one is an administrator's.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result};
+use crate::{Name, Store, UserId};
+
+/// A person who may log in.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct User {
+    /// The row.
+    pub id: UserId,
+    /// The name, unique on this server.
+    pub name: String,
+    /// Whether they administer the server.
+    pub admin: bool,
+    /// When the account was made, in Unix milliseconds.
+    pub created_at_ms: i64,
+}
+
+impl Store {
+    /// Adds a user. The first user of a store is an administrator, whatever `admin` says.
+    ///
+    /// # Errors
+    /// [`Error::Taken`]; [`Error::Invalid`] for a password that is too short or too long.
+    pub async fn add_user(&self, name: &Name, password: &str, admin: bool) -> Result<User> {
+        let password_hash = self.passwords.hash(password).await?;
+        let mut transaction = self.database.write().await?;
+        let users: i64 =
+            sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(&mut *transaction).await?;
+        let user = sqlx::query_as(
+            "INSERT INTO users (name, password_hash, admin, created_at_ms) VALUES ($1, $2, $3, $4)
+             RETURNING id, name, admin, created_at_ms",
+        )
+        .bind(name.as_str())
+        .bind(password_hash)
+        .bind(admin || users == 0)
+        .bind(self.now_ms())
+        .fetch_one(&mut *transaction)
+        .await
+        .map_err(|error| Error::or_taken(error, "user", name))?;
+        transaction.commit().await?;
+        Ok(user)
+    }
+
+    /// Every user, by name.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn users(&self) -> Result<Vec<User>> {
+        Ok(sqlx::query_as("SELECT id, name, admin, created_at_ms FROM users ORDER BY name")
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// Gives a user another password and ends all their sessions.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Invalid`] for a password that is too short or too long.
+    pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
+        let password_hash = self.passwords.hash(password).await?;
+        let mut transaction = self.database.write().await?;
+        let user: Option<UserId> =
+            sqlx::query_scalar("UPDATE users SET password_hash = $1 WHERE name = $2 RETURNING id")
+                .bind(password_hash)
+                .bind(name)
+                .fetch_optional(&mut *transaction)
+                .await?;
+        let user = user.ok_or_else(|| Error::not_found("user", name))?;
+        sqlx::query("DELETE FROM sessions WHERE user_id = $1").bind(user).execute(&mut *transaction).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Removes a user with everything that is theirs, the audit trail excepted.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn remove_user(&self, name: &str) -> Result<()> {
+        let removed = sqlx::query("DELETE FROM users WHERE name = $1")
+            .bind(name)
+            .execute(self.database.writer())
+            .await?;
+        if removed.rows_affected() == 0 { Err(Error::not_found("user", name)) } else { Ok(()) }
+    }
+
+    /// The user, if the password is theirs. Takes as long for an unknown name as for a wrong password.
+    ///
+    /// # Errors
+    /// [`Error::Database`], [`Error::PasswordHash`].
+    pub async fn verify_password(&self, name: &str, password: &str) -> Result<Option<User>> {
+        let known: Option<(UserId, String)> =
+            sqlx::query_as("SELECT id, password_hash FROM users WHERE name = $1")
+                .bind(name)
+                .fetch_optional(self.database.reader())
+                .await?;
+        let (user, stored) = known.unzip();
+        let verified = self.passwords.verify(password, stored).await?;
+        match user {
+            Some(user) if verified => self.user_by_id(user).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// The user with this id.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn user_by_id(&self, id: UserId) -> Result<Option<User>> {
+        Ok(sqlx::query_as("SELECT id, name, admin, created_at_ms FROM users WHERE id = $1")
+            .bind(id)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// The user with this name.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn user_by_name(&self, name: &str) -> Result<Option<User>> {
+        Ok(sqlx::query_as("SELECT id, name, admin, created_at_ms FROM users WHERE name = $1")
+            .bind(name)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+}

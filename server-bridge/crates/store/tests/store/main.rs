@@ -1,0 +1,10 @@
+//! The store as its callers use it, one module per area.
+
+#![allow(clippy::unwrap_used)]
+
+mod chats;
+mod database;
+mod execs;
+mod runners;
+mod support;
+mod users;

@@ -1,0 +1,130 @@
+//! Accounts, passwords, sessions and settings.
+
+use store::{Error, Name, UserId};
+
+use crate::support::{DAY_MS, PASSWORD, START_MS, add_user, store};
+
+#[tokio::test]
+async fn the_first_user_is_an_administrator_and_the_next_is_not() {
+    let (store, _) = store().await;
+    assert!(add_user(&store, "ann").await.admin);
+    assert!(!add_user(&store, "bob").await.admin);
+    let carol = store.add_user(&Name::parse("carol").unwrap(), PASSWORD, true).await.unwrap();
+    assert!(carol.admin);
+    assert_eq!(carol.created_at_ms, START_MS);
+    let names: Vec<_> = store.users().await.unwrap().into_iter().map(|user| user.name).collect();
+    assert_eq!(names, ["ann", "bob", "carol"]);
+    assert_eq!(store.user_by_id(carol.id).await.unwrap(), Some(carol.clone()));
+    assert_eq!(store.user_by_name("carol").await.unwrap(), Some(carol));
+}
+
+#[tokio::test]
+async fn a_taken_user_name_is_told() {
+    let (store, _) = store().await;
+    add_user(&store, "ann").await;
+    let error = store.add_user(&Name::parse("ann").unwrap(), PASSWORD, false).await.unwrap_err();
+    assert!(matches!(error, Error::Taken { .. }));
+    assert!(error.is_callers());
+    assert_eq!(error.to_string(), "there is already a user \"ann\"; choose another name");
+}
+
+#[tokio::test]
+async fn only_the_right_password_opens_an_account() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await;
+    add_user(&store, "bob").await;
+    assert_eq!(store.verify_password("ann", PASSWORD).await.unwrap(), Some(ann));
+    for (name, password) in
+        [("ann", "wrong horse"), ("ann", ""), ("nobody", PASSWORD), ("", ""), ("'--", PASSWORD)]
+    {
+        assert_eq!(store.verify_password(name, password).await.unwrap(), None, "{name:?} {password:?}");
+    }
+    assert_eq!(store.verify_password("ann", &"x".repeat(1 << 20)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_password_that_is_too_short_or_too_long_is_refused() {
+    let (store, _) = store().await;
+    let name = Name::parse("ann").unwrap();
+    for password in ["", "seven77", &"x".repeat(1025)] {
+        let error = store.add_user(&name, password, false).await.unwrap_err();
+        assert!(matches!(error, Error::Invalid { what: "password", .. }), "{error}");
+    }
+    assert!(store.users().await.unwrap().is_empty());
+    store.add_user(&name, "äöüßäöüß", false).await.unwrap();
+    assert!(store.set_password("ann", "short").await.is_err());
+    assert!(store.verify_password("ann", "äöüßäöüß").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_new_password_ends_that_users_sessions_and_no_others() {
+    let (store, _) = store().await;
+    let (ann, bob) = (add_user(&store, "ann").await, add_user(&store, "bob").await);
+    let anns = store.create_session(ann.id).await.unwrap().token;
+    let bobs = store.create_session(bob.id).await.unwrap().token;
+    store.set_password("ann", "another horse").await.unwrap();
+    assert_eq!(store.session_user(anns.expose()).await.unwrap(), None);
+    assert_eq!(store.session_user(bobs.expose()).await.unwrap(), Some(bob));
+    assert!(store.verify_password("ann", PASSWORD).await.unwrap().is_none());
+    assert!(store.verify_password("ann", "another horse").await.unwrap().is_some());
+    assert!(matches!(store.set_password("nobody", PASSWORD).await, Err(Error::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn a_session_lasts_thirty_days() {
+    let (store, clock) = store().await;
+    let ann = add_user(&store, "ann").await;
+    let session = store.create_session(ann.id).await.unwrap();
+    assert_eq!(session.expires_at_ms, START_MS + 30 * DAY_MS);
+    assert_eq!(store.purge_expired().await.unwrap(), 0);
+    clock.advance(30 * DAY_MS - 1);
+    assert_eq!(store.session_user(session.token.expose()).await.unwrap(), Some(ann));
+    clock.advance(1);
+    assert_eq!(store.session_user(session.token.expose()).await.unwrap(), None);
+    assert_eq!(store.purge_expired().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_logged_out_session_opens_nothing() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await;
+    let token = store.create_session(ann.id).await.unwrap().token;
+    store.delete_session(token.expose()).await.unwrap();
+    store.delete_session(token.expose()).await.unwrap();
+    store.delete_session("nonsense").await.unwrap();
+    assert_eq!(store.session_user(token.expose()).await.unwrap(), None);
+    assert_eq!(store.session_user("sbs_").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_removed_user_leaves_nothing_and_their_id_is_not_given_again() {
+    let (store, _) = store().await;
+    add_user(&store, "ann").await;
+    let bob = add_user(&store, "bob").await;
+    let token = store.create_session(bob.id).await.unwrap().token;
+    let chat = store.create_chat(bob.id).await.unwrap();
+    store.set_active_runner(bob.id, Some("laptop")).await.unwrap();
+    store.remove_user("bob").await.unwrap();
+    assert_eq!(store.session_user(token.expose()).await.unwrap(), None);
+    assert!(store.chat(bob.id, &chat.id).await.is_err());
+    assert_eq!(store.active_runner(bob.id).await.unwrap(), None);
+    assert_ne!(add_user(&store, "bob").await.id, bob.id);
+    assert!(matches!(store.remove_user("nobody").await, Err(Error::NotFound { .. })));
+    assert!(store.create_session(UserId(999)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_setting_is_set_changed_and_taken_back_for_one_user() {
+    let (store, _) = store().await;
+    let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
+    assert_eq!(store.active_runner(ann).await.unwrap(), None);
+    store.set_active_runner(ann, Some("laptop")).await.unwrap();
+    store.set_active_runner(ann, Some("__docker__")).await.unwrap();
+    assert_eq!(store.active_runner(ann).await.unwrap().as_deref(), Some("__docker__"));
+    assert_eq!(store.setting(ann, store::ACTIVE_RUNNER).await.unwrap().as_deref(), Some("__docker__"));
+    assert_eq!(store.active_runner(bob).await.unwrap(), None);
+    store.set_active_runner(ann, None).await.unwrap();
+    assert_eq!(store.active_runner(ann).await.unwrap(), None);
+    let too_long = "x".repeat(64 * 1024 + 1);
+    assert!(matches!(store.set_setting(ann, "theme", Some(&too_long)).await, Err(Error::Invalid { .. })));
+}

@@ -1,0 +1,111 @@
+/** The typed client of `/api/v1`. It signs in with the session cookie, so no token is ever held by the page. */
+import { MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS } from "./limits";
+import type { Chat, Me, MessagePage, Runner, RunnerToken, SendResult, Settings, SettingsChange } from "./types";
+
+const ROOT = "/api/v1";
+
+/** A request that failed; `message` can be shown as it is. */
+export class ApiError extends Error {
+  constructor(
+    /** The HTTP status, 0 when no answer came. */
+    readonly status: number,
+    readonly kind: string,
+    message: string,
+    /** Seconds to wait, from Retry-After. */
+    readonly retryAfterS: number | null = null,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+/** The text to show for anything a request threw. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Where the whole output of a command, or any other file of a sandbox, is downloaded. */
+export function fileUrl(path: string, runner: string | null): string {
+  const query = new URLSearchParams({ path });
+  if (runner !== null) query.set("on", runner);
+  return `${ROOT}/files?${query}`;
+}
+
+/** The events WebSocket beside this page. */
+export function eventsUrl(page: { protocol: string; host: string }): string {
+  return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}${ROOT}/events`;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => null);
+  const error = (body as { error?: { kind?: string; message?: string } } | null)?.error;
+  const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
+  return new ApiError(
+    response.status,
+    error?.kind ?? "internal",
+    error?.message ?? `The server answered with status ${response.status}. Try again.`,
+    Number.isNaN(seconds) ? null : seconds,
+  );
+}
+
+export interface Api {
+  login(user: string, password: string): Promise<void>;
+  logout(): Promise<void>;
+  me(): Promise<Me>;
+  runners(): Promise<Runner[]>;
+  addRunner(name: string): Promise<RunnerToken>;
+  rotateRunner(name: string): Promise<RunnerToken>;
+  revokeRunner(name: string): Promise<void>;
+  settings(): Promise<Settings>;
+  setActiveRunner(name: string | null): Promise<SettingsChange>;
+  chats(): Promise<Chat[]>;
+  newChat(): Promise<Chat>;
+  deleteChat(id: string): Promise<void>;
+  messages(chatId: string, before?: number): Promise<MessagePage>;
+  send(chatId: string, text: string): Promise<SendResult>;
+  cancel(chatId: string): Promise<{ cancelled: number }>;
+}
+
+/** Makes the client; `onUnauthorized` is told of every 401 except that of a login. */
+export function createApi(onUnauthorized: () => void): Api {
+  async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const init: RequestInit = { method, credentials: "same-origin", signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) };
+    if (body !== undefined) {
+      init.body = JSON.stringify(body);
+      init.headers = { "content-type": "application/json" };
+    }
+    let response: Response;
+    try {
+      response = await fetch(ROOT + path, init);
+    } catch {
+      throw new ApiError(0, "unreachable", "The server does not answer. Check your connection and try again.");
+    }
+    if (!response.ok) {
+      if (response.status === 401 && path !== "/login") onUnauthorized();
+      throw await failure(response);
+    }
+    return (response.status === 204 ? undefined : await response.json()) as T;
+  }
+
+  const id = encodeURIComponent;
+  return {
+    login: (user, password) => request("POST", "/login", { user, password }),
+    logout: () => request("POST", "/logout"),
+    me: () => request("GET", "/me"),
+    runners: () => request("GET", "/runners"),
+    addRunner: (name) => request("POST", "/runners", { name }),
+    rotateRunner: (name) => request("POST", `/runners/${id(name)}/rotate`),
+    revokeRunner: (name) => request("DELETE", `/runners/${id(name)}`),
+    settings: () => request("GET", "/settings"),
+    setActiveRunner: (name) => request("PUT", "/settings", { active_runner: name }),
+    chats: () => request("GET", "/chats"),
+    newChat: () => request("POST", "/chats", {}),
+    deleteChat: (chatId) => request("DELETE", `/chats/${id(chatId)}`),
+    messages: (chatId, before) => {
+      const older = before === undefined ? "" : `&before=${before}`;
+      return request("GET", `/chats/${id(chatId)}/messages?limit=${MESSAGE_PAGE_COUNT}${older}`);
+    },
+    send: (chatId, text) => request("POST", `/chats/${id(chatId)}/messages`, { text }),
+    cancel: (chatId) => request("POST", `/chats/${id(chatId)}/cancel`),
+  };
+}

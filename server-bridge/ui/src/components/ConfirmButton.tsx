@@ -1,0 +1,51 @@
+import { useEffect, useRef, useState } from "react";
+
+interface Props {
+  /** On the button. */
+  label: string;
+  /** What the button is called where `label` alone says too little. */
+  name?: string;
+  question: string;
+  confirmLabel: string;
+  onConfirm: () => void;
+}
+
+/** A button for what cannot be undone: it asks first, in its own place. */
+export function ConfirmButton({ label, name, question, confirmLabel, onConfirm }: Props) {
+  const [asking, setAsking] = useState(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const keep = useRef<HTMLButtonElement>(null);
+  const asked = useRef(false);
+  useEffect(() => {
+    // The focus follows, there and back, since the button that had it is gone.
+    if (asking) keep.current?.focus();
+    else if (asked.current) opener.current?.focus();
+    asked.current = asking;
+  }, [asking]);
+
+  if (!asking) {
+    return (
+      <button type="button" className="quiet danger" ref={opener} aria-label={name} onClick={() => setAsking(true)}>
+        {label}
+      </button>
+    );
+  }
+  return (
+    <div className="confirm" role="group" aria-label={question}>
+      <span>{question}</span>
+      <button
+        type="button"
+        className="danger"
+        onClick={() => {
+          setAsking(false);
+          onConfirm();
+        }}
+      >
+        {confirmLabel}
+      </button>
+      <button type="button" className="quiet" ref={keep} onClick={() => setAsking(false)}>
+        Keep
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+import { type RefObject, useEffect, useState } from "react";
+import { COPIED_NOTE_MS } from "../limits";
+
+interface Props {
+  /** What is copied, for screen readers: "Copy command". */
+  name: string;
+  /** The element whose text is copied. */
+  source: RefObject<HTMLElement | null>;
+}
+
+/** Copies an element's text; where the browser forbids that (plain http), it selects it. */
+export function CopyButton({ name, source }: Props) {
+  const [note, setNote] = useState<string | null>(null);
+  useEffect(() => {
+    if (note === null) return;
+    const timer = setTimeout(() => setNote(null), COPIED_NOTE_MS);
+    return () => clearTimeout(timer);
+  }, [note]);
+
+  const copy = async () => {
+    const element = source.current;
+    if (element === null) return;
+    try {
+      await navigator.clipboard.writeText(element.textContent ?? "");
+      setNote("Copied");
+    } catch {
+      window.getSelection()?.selectAllChildren(element);
+      setNote("Selected: press Ctrl+C");
+    }
+  };
+  return (
+    <button type="button" aria-label={note ?? name} onClick={() => void copy()}>
+      <span aria-live="polite">{note ?? "Copy"}</span>
+    </button>
+  );
+}

@@ -1,0 +1,70 @@
+import { type FormEvent, useRef, useState } from "react";
+import { ApiError } from "../api";
+import { useAction } from "../lib/useAction";
+import { useActions } from "../state/context";
+import { Logo } from "./Logo";
+
+export function LoginForm() {
+  const actions = useActions();
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  const passwordInput = useRef<HTMLInputElement>(null);
+  const login = useAction(async () => {
+    try {
+      await actions.login(name.trim(), password);
+    } catch (error) {
+      throw new Error(loginProblem(error));
+    }
+  });
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (await login.run()) return;
+    passwordInput.current?.select();
+  };
+
+  return (
+    <main className="centered">
+      <form className="login" onSubmit={submit} aria-busy={login.busy}>
+        <h1>
+          <Logo /> Sandbridge
+        </h1>
+        <label htmlFor="login-name">Name</label>
+        <input
+          id="login-name"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          autoFocus
+          required
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <label htmlFor="login-password">Password</label>
+        <input
+          id="login-password"
+          ref={passwordInput}
+          type="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+        <p className="problem" role="alert">
+          {login.error}
+        </p>
+        <button type="submit" className="primary" disabled={login.busy}>
+          {login.busy ? "Signing in…" : "Sign in"}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+function loginProblem(error: unknown): string {
+  if (!(error instanceof ApiError)) return String(error);
+  if (error.status === 401) return "Name or password is wrong.";
+  if (error.status !== 429) return error.message;
+  const wait = error.retryAfterS === null ? "a while" : `${error.retryAfterS} s`;
+  return `Too many attempts. Wait ${wait}, then try again.`;
+}

@@ -1,0 +1,47 @@
+import { absoluteTime } from "../lib/format";
+import type { Layer, Runner } from "../types";
+
+/** What a machine said of itself when it last registered, and which layers of confinement hold there. */
+export function MachineFacts({ runner }: { runner: Runner }) {
+  const facts: [string, string | null][] = [
+    ["System", [runner.os, runner.arch].filter((part) => part !== null).join(" · ") || null],
+    ["Host", runner.hostname],
+    ["Workspace", runner.workspace],
+    ["Profile", runner.profile],
+    ["Kill tier", runner.kill_tier],
+    ["Version", runner.version],
+    ["Token until", runner.token_expires_at === null ? null : absoluteTime(runner.token_expires_at)],
+  ];
+  const known = facts.filter(([, value]) => value !== null);
+  return (
+    <>
+      {known.length > 0 && (
+        <dl className="facts">
+          {known.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {runner.layers.length > 0 && (
+        <ul className="layers" aria-label="Confinement">
+          {runner.layers.map((layer) => (
+            <LayerBadge key={layer.name} layer={layer} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function LayerBadge({ layer }: { layer: Layer }) {
+  return (
+    <li className={layer.holds ? "badge holds" : "badge lacks"} title={layer.detail}>
+      <span aria-hidden="true">{layer.holds ? "✓ " : "! "}</span>
+      {layer.name}
+      {layer.holds ? <span className="unseen"> holds</span> : ` does not hold: ${layer.detail}`}
+    </li>
+  );
+}

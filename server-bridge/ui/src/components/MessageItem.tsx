@@ -1,0 +1,32 @@
+import { memo } from "react";
+import { absoluteTime } from "../lib/format";
+import type { LiveOutput } from "../state/output";
+import type { Message } from "../types";
+import { ExecCard } from "./ExecCard";
+
+interface Props {
+  message: Message;
+  live: LiveOutput | undefined;
+}
+
+const SPEAKER: Record<Message["role"], string> = {
+  user: "You",
+  exec: "Command",
+  notice: "Notice",
+  assistant: "Sandbridge",
+};
+
+export const MessageItem = memo(function MessageItem({ message, live }: Props) {
+  return (
+    <article
+      className={`message ${message.role}`}
+      aria-label={SPEAKER[message.role]}
+      title={absoluteTime(message.created_at)}
+      data-testid="message"
+      data-role={message.role}
+      data-status={message.exec?.status}
+    >
+      {message.exec ? <ExecCard message={message} exec={message.exec} live={live} /> : <p className="text">{message.text}</p>}
+    </article>
+  );
+});

@@ -1,0 +1,23 @@
+import { useEffect } from "react";
+import { useAction } from "../lib/useAction";
+import { useActions } from "../state/context";
+
+/** Shown until the server has said who is signed in. */
+export function Splash() {
+  const actions = useActions();
+  const resume = useAction(actions.resume);
+  useEffect(() => {
+    void resume.run();
+    // Once on arrival; afterwards the button decides.
+  }, []);
+  return (
+    <main className="centered" aria-busy={resume.busy}>
+      <p role="status">{resume.error ?? "Connecting…"}</p>
+      {resume.error !== null && (
+        <button type="button" className="primary" onClick={() => void resume.run()}>
+          Try again
+        </button>
+      )}
+    </main>
+  );
+}

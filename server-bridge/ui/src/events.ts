@@ -1,0 +1,80 @@
+/**
+ * The events WebSocket, kept open: it reconnects with full-jitter back-off until it is stopped.
+ *
+ *   connecting ──hello──► online ──close──► offline ──back-off, hello──► online
+ *
+ * It keeps nothing of what it delivers; whoever listens loads anew after each `hello`.
+ */
+import { RECONNECT_BASE_MS, RECONNECT_CAP_MS } from "./limits";
+import type { ServerEvent } from "./types";
+
+export type ConnectionState = "connecting" | "online" | "offline";
+
+/** Milliseconds to wait before attempt number `attempt` (from 0); `random` is in [0, 1). */
+export function backoffMs(attempt: number, random: number): number {
+  return Math.floor(random * Math.min(RECONNECT_CAP_MS, RECONNECT_BASE_MS * 2 ** attempt));
+}
+
+export interface EventsOptions {
+  url: string;
+  onEvent: (event: ServerEvent) => void;
+  onState: (state: ConnectionState) => void;
+  /** Called when a connection ended before its `hello`: a refused session looks just like a dead network. */
+  onRefused: () => void;
+}
+
+export class EventsClient {
+  private socket: WebSocket | null = null;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private attempt = 0;
+
+  constructor(private readonly options: EventsOptions) {}
+
+  /** Connects now, whatever stands: an open socket is replaced, a waiting attempt is brought forward. */
+  connect(): void {
+    this.stop();
+    // Later attempts stay "offline" until one succeeds, so that the banner does not flicker.
+    if (this.attempt === 0) this.options.onState("connecting");
+    const socket = new WebSocket(this.options.url);
+    let greeted = false;
+    socket.onmessage = (frame) => {
+      if (typeof frame.data !== "string") return;
+      const event = JSON.parse(frame.data) as ServerEvent;
+      if (event.type === "hello") {
+        greeted = true;
+        this.attempt = 0;
+        this.options.onState("online");
+      }
+      this.options.onEvent(event);
+    };
+    socket.onclose = () => {
+      this.socket = null;
+      this.options.onState("offline");
+      this.schedule();
+      if (!greeted) this.options.onRefused();
+    };
+    this.socket = socket;
+  }
+
+  /** Connects now unless the socket is open or on its way. */
+  retry(): void {
+    if (this.socket === null) this.connect();
+  }
+
+  /** Closes the socket and forgets the next attempt. */
+  stop(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    if (this.socket === null) return;
+    this.socket.onclose = null;
+    this.socket.onmessage = null;
+    this.socket.close();
+    this.socket = null;
+  }
+
+  private schedule(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.connect(), backoffMs(this.attempt, Math.random()));
+    this.attempt += 1;
+  }
+}

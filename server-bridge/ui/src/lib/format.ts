@@ -1,0 +1,78 @@
+/** Figures and states in words. Pure. */
+import { placeName } from "../state/where";
+import type { Exec } from "../types";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** "420 ms", "1.2 s", "3 min 5 s", "2 h 4 min". */
+export function duration(ms: number): string {
+  if (ms < SECOND_MS) return `${Math.round(ms)} ms`;
+  // From here on a shorter unit would round up to a minute.
+  if (ms < MINUTE_MS - 50) return `${(ms / SECOND_MS).toFixed(1)} s`;
+  const seconds = Math.round(ms / SECOND_MS);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(ms / MINUTE_MS);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** "just now", "5 min ago", "3 h ago", "2 days ago". A clock slightly ahead counts as now. */
+export function relativeTime(at: number, now: number): string {
+  const age = now - at;
+  if (age < MINUTE_MS) return "just now";
+  if (age < HOUR_MS) return `${Math.floor(age / MINUTE_MS)} min ago`;
+  if (age < DAY_MS) return `${Math.floor(age / HOUR_MS)} h ago`;
+  const days = Math.floor(age / DAY_MS);
+  return days === 1 ? "yesterday" : `${days} days ago`;
+}
+
+/** Date and time in the reader's own way. */
+export function absoluteTime(at: number): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}
+
+export type Tone = "running" | "good" | "warn" | "bad";
+
+const SIGNALS: Record<number, string> = {
+  1: "SIGHUP",
+  2: "SIGINT",
+  3: "SIGQUIT",
+  6: "SIGABRT",
+  9: "SIGKILL",
+  11: "SIGSEGV",
+  13: "SIGPIPE",
+  15: "SIGTERM",
+};
+
+/** A command's status line, "exit 0 · 1.2 s · on laptop", and its tone. */
+export function execSummary(exec: Exec): { text: string; tone: Tone } {
+  const { outcome, tone } = execOutcome(exec);
+  const parts = [outcome];
+  if (exec.sandbox_denied) parts.push("denied by the sandbox");
+  if (exec.duration_ms !== null) parts.push(duration(exec.duration_ms));
+  if (exec.runner !== null) parts.push(`on ${placeName(exec.runner)}`);
+  return { text: parts.join(" · "), tone: exec.sandbox_denied ? "bad" : tone };
+}
+
+function execOutcome(exec: Exec): { outcome: string; tone: Tone } {
+  switch (exec.status) {
+    case "running":
+      return { outcome: "running", tone: "running" };
+    case "exited":
+      return { outcome: `exit ${exec.exit_code ?? "?"}`, tone: exec.exit_code === 0 ? "good" : "bad" };
+    case "signaled": {
+      const name = exec.signal === null ? undefined : SIGNALS[exec.signal];
+      return { outcome: `killed by ${name ?? `signal ${exec.signal ?? "?"}`}`, tone: "bad" };
+    }
+    case "timed_out":
+      return { outcome: "timed out", tone: "warn" };
+    case "cancelled":
+      return { outcome: "cancelled", tone: "warn" };
+    case "failed":
+      return { outcome: "failed", tone: "bad" };
+    case "lost":
+      return { outcome: "lost", tone: "bad" };
+  }
+}

@@ -1,0 +1,46 @@
+/** Terminal output made fit for a web page: escapes are stripped, carriage returns overwrite their line. */
+import { ESCAPE_SEQUENCE_CHARS } from "../limits";
+
+const ESC = "\u001b";
+// CSI (colours, cursor), OSC and the other strings up to BEL or ST, then the two- and three-character escapes.
+const SEQUENCE =
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])/g;
+// What is left may be the first part of such a sequence: it waits for the next chunk.
+const UNFINISHED = /^\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ -/]*)$/;
+// Control characters that no page shows; tab, newline and carriage return stay.
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
+/** Strips escape sequences; `rest` is a sequence cut off by the end of the chunk, to be put before the next. */
+export function stripEscapes(text: string): { clean: string; rest: string } {
+  const stripped = text.replace(SEQUENCE, "");
+  const last = unfinishedAt(stripped);
+  const whole = last === -1 ? stripped : stripped.slice(0, last);
+  return { clean: whole.replace(CONTROLS, ""), rest: last === -1 ? "" : stripped.slice(last) };
+}
+
+function unfinishedAt(text: string): number {
+  const from = Math.max(0, text.length - ESCAPE_SEQUENCE_CHARS);
+  for (let at = text.indexOf(ESC, from); at !== -1; at = text.indexOf(ESC, at + 1)) {
+    if (UNFINISHED.test(text.slice(at))) return at;
+  }
+  return -1;
+}
+
+/** Shows what a terminal would after carriage returns: a progress bar is one line, not a thousand. */
+export function collapseReturns(text: string): string {
+  if (!text.includes("\r")) return text;
+  const lines = text.replaceAll("\r\n", "\n").split("\n");
+  return lines.map(lastOverwrite).join("\n");
+}
+
+// A return at the very end of a line has not yet been overwritten by anything.
+function lastOverwrite(line: string): string {
+  const returned = line.endsWith("\r");
+  const body = returned ? line.slice(0, -1) : line;
+  return body.slice(body.lastIndexOf("\r") + 1) + (returned ? "\r" : "");
+}
+
+/** A whole output at once. */
+export function plainText(text: string): string {
+  return collapseReturns(stripEscapes(text).clean);
+}

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { EVENT_BATCH_MS } from "../limits";
+import type { ServerEvent } from "../types";
+import { EventBatch } from "./eventBatch";
+
+const active = (name: string): ServerEvent => ({ type: "settings", seq: 1, active_runner: name });
+const output = (text: string): ServerEvent => {
+  return { type: "output", seq: 1, chat_id: "a", message_id: 1, channel: "stdout", text };
+};
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("events are handed on together, in order", () => {
+  const delivered: ServerEvent[][] = [];
+  const batch = new EventBatch((events) => delivered.push(events));
+  batch.add(output("a"));
+  batch.add(output("b"));
+  expect(delivered).toEqual([]);
+  vi.advanceTimersByTime(EVENT_BATCH_MS);
+  expect(delivered).toEqual([[output("a"), output("b")]]);
+});
+
+test("a reload does not undo what came while it was on its way, and no output comes twice", async () => {
+  const delivered: ServerEvent[] = [];
+  const batch = new EventBatch((events) => delivered.push(...events));
+  await batch.during(async () => {
+    batch.add(active("laptop"));
+    batch.add(output("x"));
+    batch.flush();
+    delivered.length = 0;
+  });
+  expect(delivered).toEqual([active("laptop")]);
+});
+
+test("after stop nothing is delivered", () => {
+  const delivered: ServerEvent[][] = [];
+  const batch = new EventBatch((events) => delivered.push(events));
+  batch.add(output("a"));
+  batch.stop();
+  vi.advanceTimersByTime(EVENT_BATCH_MS);
+  expect(delivered).toEqual([]);
+});

@@ -1,0 +1,48 @@
+/** Collects events for a moment and hands them on together, in order. */
+import { EVENT_BATCH_MS } from "../limits";
+import type { ServerEvent } from "../types";
+
+const OVERVIEW: ServerEvent["type"][] = ["chat", "chat_removed", "runner", "runner_removed", "settings"];
+
+export class EventBatch {
+  private waiting: ServerEvent[] = [];
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private recordings = new Set<ServerEvent[]>();
+
+  constructor(private readonly deliver: (events: ServerEvent[]) => void) {}
+
+  add(event: ServerEvent): void {
+    this.waiting.push(event);
+    if (OVERVIEW.includes(event.type)) for (const recording of this.recordings) recording.push(event);
+    this.timer ??= setTimeout(() => this.flush(), EVENT_BATCH_MS);
+  }
+
+  flush(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    const events = this.waiting;
+    this.waiting = [];
+    if (events.length > 0) this.deliver(events);
+  }
+
+  /**
+   * Delivers the overview's events of the time `reload` took once more after it: its answer may have been
+   * made before them. Applying one twice changes nothing.
+   */
+  async during(reload: () => Promise<void>): Promise<void> {
+    const recording: ServerEvent[] = [];
+    this.recordings.add(recording);
+    await reload();
+    this.recordings.delete(recording);
+    this.flush();
+    if (recording.length > 0) this.deliver(recording);
+  }
+
+  /** Forgets what waits. */
+  stop(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    this.waiting = [];
+    this.recordings.clear();
+  }
+}

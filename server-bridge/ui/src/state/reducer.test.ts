@@ -1,0 +1,172 @@
+import { describe, expect, test } from "vitest";
+import type { Message, ServerEvent } from "../types";
+import { chat, execMessage, message, openState, runner } from "./fixtures";
+import { reduce } from "./reducer";
+import type { State } from "./state";
+
+type EventBody = ServerEvent extends infer Event ? (Event extends ServerEvent ? Omit<Event, "seq"> : never) : never;
+
+function apply(state: State, ...events: EventBody[]): State {
+  return reduce(state, { type: "events", events: events.map((event) => ({ ...event, seq: 1 }) as ServerEvent) });
+}
+
+const output = (id: number, text: string, chatId = "a"): EventBody => {
+  return { type: "output", chat_id: chatId, message_id: id, channel: "stdout", text };
+};
+const said = (value: Message): EventBody => ({ type: "message", message: value });
+const ids = (state: State) => state.messages.map((known) => known.id);
+const shown = (state: State, id: number) => state.live[id]?.segments.map((segment) => segment.text).join("");
+
+describe("messages", () => {
+  test("are put in order of their ids, whatever order they come in", () => {
+    expect(ids(apply(openState(), said(message(3)), said(message(1)), said(message(2))))).toEqual([1, 2, 3]);
+  });
+
+  test("that come twice are replaced, not doubled", () => {
+    const state = apply(openState([message(1, "old")]), said(message(1, "new")));
+    expect(state.messages.map((known) => known.text)).toEqual(["new"]);
+  });
+
+  test("an answer overtaken by the end of its command does not make it run again", () => {
+    const ended = apply(openState(), said(execMessage(1, "x", { status: "exited", exit_code: 0 })));
+    const state = reduce(ended, { type: "messages_received", messages: [execMessage(1, "")] });
+    expect(state.messages[0]?.exec?.status).toBe("exited");
+  });
+
+  test("of another chat do not show in the open one", () => {
+    expect(ids(apply(openState(), said(message(1, "hello", "b"))))).toEqual([]);
+  });
+});
+
+describe("live output", () => {
+  test("may come before its message", () => {
+    const state = apply(openState(), output(7, "early "), said(execMessage(7, "")), output(7, "late"));
+    expect(shown(state, 7)).toBe("early late");
+  });
+
+  test("goes on from the text a running command was loaded with", () => {
+    const page = { messages: [execMessage(7, "so far\n")], more: false };
+    const loaded = reduce(openState(), { type: "newest_loaded", chat_id: "a", page });
+    expect(shown(apply(loaded, output(7, "and on\n")), 7)).toBe("so far\nand on\n");
+  });
+
+  test("that knows more than a loaded text stays", () => {
+    const live = apply(openState(), said(execMessage(7, "")), output(7, "a\nb\n"));
+    const page = { messages: [execMessage(7, "a\n")], more: false };
+    expect(shown(reduce(live, { type: "newest_loaded", chat_id: "a", page }), 7)).toBe("a\nb\n");
+  });
+
+  test("gives way to the final text, unless it says the same", () => {
+    const live = apply(openState(), said(execMessage(7, "")), output(7, "a\nb\n"));
+    const exited = { status: "exited", exit_code: 0 } as const;
+    expect(shown(apply(live, said(execMessage(7, "a\nb\n", exited))), 7)).toBe("a\nb\n");
+    expect(apply(live, said(execMessage(7, "a\nb\nc\n", exited))).live).toEqual({});
+  });
+
+  test("that is late for a finished command is passed over", () => {
+    const state = apply(openState([execMessage(7, "all", { status: "exited", exit_code: 0 })]), output(7, "late"));
+    expect(state.live).toEqual({});
+  });
+
+  test("shows a gap after the connection was lost", () => {
+    const live = apply(openState(), said(execMessage(7, "")), output(7, "a\n"));
+    const state = apply(reduce(live, { type: "connection_restored" }), output(7, "z\n"));
+    expect(state.live[7]?.segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
+  });
+
+  test("of a command in another chat is there when that chat is opened", () => {
+    const away = apply(openState(), output(9, "b's\n", "b"), said(execMessage(9, "", {}, "b")));
+    const opened = reduce(away, { type: "chat_opened", id: "b" });
+    const page = { messages: [execMessage(9, "", {}, "b")], more: false };
+    expect(shown(reduce(opened, { type: "newest_loaded", chat_id: "b", page }), 9)).toBe("b's\n");
+  });
+
+  test("of a command that ended in another chat is let go", () => {
+    const away = apply(openState(), output(9, "x", "b"), said(execMessage(9, "x", { status: "exited" }, "b")));
+    expect(away.live).toEqual({});
+  });
+});
+
+describe("loading", () => {
+  test("a page of a chat that is no longer open is passed over", () => {
+    const state = reduce(openState(), { type: "chat_opened", id: "b" });
+    const page = { messages: [message(1)], more: false };
+    expect(reduce(state, { type: "newest_loaded", chat_id: "a", page })).toBe(state);
+  });
+
+  test("an event that came before the page is kept", () => {
+    const opened = reduce(openState(), { type: "chat_opened", id: "b" });
+    const early = apply(opened, said(message(5, "new", "b")));
+    const page = { messages: [message(3, "old", "b"), message(4, "old", "b")], more: true };
+    const state = reduce(early, { type: "newest_loaded", chat_id: "b", page });
+    expect(ids(state)).toEqual([3, 4, 5]);
+    expect(state.more_messages).toBe(true);
+  });
+
+  test("a reload that joins on keeps the earlier messages", () => {
+    const known = { ...openState([message(1), message(2), message(3)]), more_messages: true };
+    const page = { messages: [message(2), message(3), message(4)], more: true };
+    expect(ids(reduce(known, { type: "newest_loaded", chat_id: "a", page }))).toEqual([1, 2, 3, 4]);
+  });
+
+  test("a reload with a hole before it starts anew, even if an event came first", () => {
+    const known = openState([message(1), message(2), message(90)]);
+    const page = { messages: [message(50), message(90)], more: true };
+    const state = reduce(known, { type: "newest_loaded", chat_id: "a", page });
+    expect(ids(state)).toEqual([50, 90]);
+    expect(state.more_messages).toBe(true);
+  });
+
+  test("earlier messages go before, and say whether there are more", () => {
+    const known = { ...openState([message(5)]), more_messages: true };
+    const page = { messages: [message(3), message(4)], more: false };
+    const state = reduce(known, { type: "older_loaded", chat_id: "a", page });
+    expect(ids(state)).toEqual([3, 4, 5]);
+    expect(state.more_messages).toBe(false);
+  });
+});
+
+describe("chats, runners and settings", () => {
+  test("the chat used last comes first", () => {
+    const state = apply(openState(), { type: "chat", chat: chat("a", 1) }, { type: "chat", chat: chat("b", 2) });
+    expect(state.chats.map((known) => known.id)).toEqual(["b", "a"]);
+    const again = apply(state, { type: "chat", chat: chat("a", 3) });
+    expect(again.chats.map((known) => known.id)).toEqual(["a", "b"]);
+  });
+
+  test("a removed chat closes if it is open", () => {
+    const state = apply({ ...openState([message(1)]), chats: [chat("a")] }, { type: "chat_removed", id: "a" });
+    expect([state.open_chat_id, state.messages, state.chats]).toEqual([null, [], []]);
+  });
+
+  test("the choices follow the runners", () => {
+    const known = { ...openState(), settings: { active_runner: null, choices: [] } };
+    const added = apply(known, { type: "runner", runner: runner("laptop") });
+    expect(added.settings?.choices).toMatchObject([{ name: "laptop", online: true }]);
+    const left = apply(added, { type: "runner", runner: runner("laptop", false) });
+    expect(left.settings?.choices).toMatchObject([{ name: "laptop", online: false }]);
+    expect(apply(left, { type: "runner_removed", name: "laptop" }).settings?.choices).toEqual([]);
+  });
+
+  test("the active runner is marked everywhere", () => {
+    const known = { ...openState(), runners: [runner("desk"), runner("laptop")], settings: { active_runner: null, choices: [] } };
+    const state = apply(known, { type: "settings", active_runner: "laptop" });
+    expect(state.settings?.active_runner).toBe("laptop");
+    expect(state.runners.map((value) => value.active)).toEqual([false, true]);
+  });
+
+  test("a notice said again is shown once, and banners are few", () => {
+    const notices = [1, 2, 3, 4, 5, 6, 6].map((at): EventBody => ({ type: "notice", level: "info", text: `n${at}` }));
+    expect(apply(openState(), ...notices).banners.map((banner) => banner.text)).toEqual(["n3", "n4", "n5", "n6"]);
+  });
+
+  test("an event of a newer server changes nothing", () => {
+    const state = openState();
+    expect(apply(state, { type: "sparkle" } as unknown as EventBody)).toBe(state);
+  });
+
+  test("signing out forgets everything", () => {
+    const state = reduce(openState([message(1)]), { type: "signed_out" });
+    expect([state.session, state.messages, state.open_chat_id]).toEqual(["signed_out", [], null]);
+  });
+});

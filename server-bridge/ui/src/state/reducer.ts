@@ -1,0 +1,156 @@
+/** The one place where state changes; pure, so that a replayed list of actions gives the same page. */
+import { BANNERS_COUNT } from "../limits";
+import type { Chat, Message, Runner, ServerEvent, Settings } from "../types";
+import { addOutput, isRunning, joinNewest, markGaps, settleOutputs, upsertMessage, upsertMessages, without } from "./messages";
+import { type Action, type Banner, INITIAL_STATE, type State } from "./state";
+
+export function reduce(state: State, action: Action): State {
+  switch (action.type) {
+    case "signed_in":
+      return { ...state, session: "signed_in", me: action.me };
+    case "signed_out":
+      return { ...INITIAL_STATE, session: "signed_out" };
+    case "connection":
+      return { ...state, connection: action.state };
+    case "connection_restored":
+      return { ...state, live: markGaps(state.live) };
+    case "overview_loaded":
+      return {
+        ...state,
+        me: action.me,
+        runners: action.runners,
+        settings: action.settings,
+        chats: newestFirst(action.chats),
+      };
+    case "chat_opened":
+      return openChat(state, action.id);
+    case "newest_loaded": {
+      if (action.chat_id !== state.open_chat_id) return state;
+      const { messages, joined } = joinNewest(state.messages, action.page);
+      const more = joined && state.messages_loaded ? state.more_messages : action.page.more;
+      return settle({ ...state, messages, messages_loaded: true, more_messages: more }, action.page.messages);
+    }
+    case "older_loaded":
+      if (action.chat_id !== state.open_chat_id) return state;
+      return settle(
+        { ...state, messages: upsertMessages(state.messages, action.page.messages), more_messages: action.page.more },
+        action.page.messages,
+      );
+    case "messages_received":
+      return action.messages.reduce(applyMessage, state);
+    case "chat_received":
+      return { ...state, chats: upsertChat(state.chats, action.chat) };
+    case "chat_deleted":
+      return removeChat(state, action.id);
+    case "active_runner_set":
+      return setActive(state, action.name);
+    case "events":
+      return action.events.reduce(applyEvent, state);
+    case "banner":
+      return addBanner(state, action.level, action.text);
+    case "banner_dismissed":
+      return { ...state, banners: state.banners.filter((banner) => banner.id !== action.id) };
+  }
+}
+
+/** One event of the server. An unknown type comes from a newer server, and is passed over. */
+function applyEvent(state: State, event: ServerEvent): State {
+  switch (event.type) {
+    case "message":
+      return applyMessage(state, event.message);
+    case "output":
+      return { ...state, live: addOutput(state.live, state.messages, event) };
+    case "chat":
+      return { ...state, chats: upsertChat(state.chats, event.chat) };
+    case "chat_removed":
+      return removeChat(state, event.id);
+    case "runner":
+      return upsertRunner(state, event.runner);
+    case "runner_removed":
+      return removeRunner(state, event.name);
+    case "settings":
+      return setActive(state, event.active_runner);
+    case "notice":
+      return addBanner(state, event.level, event.text);
+    default:
+      return state;
+  }
+}
+
+function applyMessage(state: State, message: Message): State {
+  if (message.chat_id === state.open_chat_id) {
+    return settle({ ...state, messages: upsertMessage(state.messages, message) }, [message]);
+  }
+  // Of other chats only a running command's output is kept, for when its chat is opened.
+  if (isRunning(message)) return state;
+  return { ...state, live: without(state.live, (id) => id === message.id) };
+}
+
+function settle(state: State, changed: Message[]): State {
+  const ids = new Set(changed.map((message) => message.id));
+  return { ...state, live: settleOutputs(state.live, state.messages.filter((message) => ids.has(message.id))) };
+}
+
+function openChat(state: State, id: string | null): State {
+  if (id === state.open_chat_id) return state;
+  const finished = new Set(state.messages.filter((message) => !isRunning(message)).map((message) => message.id));
+  return {
+    ...state,
+    open_chat_id: id,
+    messages: [],
+    messages_loaded: false,
+    more_messages: false,
+    live: without(state.live, (messageId) => finished.has(messageId)),
+  };
+}
+
+function removeChat(state: State, id: string): State {
+  const live = without(state.live, (_, output) => output.chat_id === id);
+  const next = { ...state, live, chats: state.chats.filter((chat) => chat.id !== id) };
+  return id === state.open_chat_id ? openChat(next, null) : next;
+}
+
+function upsertChat(chats: Chat[], chat: Chat): Chat[] {
+  return newestFirst([chat, ...chats.filter((known) => known.id !== chat.id)]);
+}
+
+function newestFirst(chats: Chat[]): Chat[] {
+  return chats.toSorted((a, b) => b.updated_at - a.updated_at);
+}
+
+function upsertRunner(state: State, runner: Runner): State {
+  const runners = [...state.runners.filter((known) => known.name !== runner.name), runner];
+  runners.sort((a, b) => a.name.localeCompare(b.name));
+  return { ...state, runners, settings: state.settings && offerRunner(state.settings, runner) };
+}
+
+// The choices follow the runners' events, so that nothing has to be asked for again.
+function offerRunner(settings: Settings, runner: Runner): Settings {
+  const choice = { name: runner.name, kind: "runner" as const, online: runner.online, available: true, note: null };
+  const at = settings.choices.findIndex((known) => known.name === runner.name);
+  if (at === -1) return { ...settings, choices: [choice, ...settings.choices] };
+  return { ...settings, choices: settings.choices.with(at, choice) };
+}
+
+function removeRunner(state: State, name: string): State {
+  const settings = state.settings && {
+    ...state.settings,
+    choices: state.settings.choices.filter((choice) => choice.kind !== "runner" || choice.name !== name),
+  };
+  return { ...state, settings, runners: state.runners.filter((runner) => runner.name !== name) };
+}
+
+function setActive(state: State, name: string | null): State {
+  return {
+    ...state,
+    me: state.me && { ...state.me, active_runner: name },
+    settings: state.settings && { ...state.settings, active_runner: name },
+    runners: state.runners.map((runner) => ({ ...runner, active: runner.name === name })),
+  };
+}
+
+function addBanner(state: State, level: Banner["level"], text: string): State {
+  const others = state.banners.filter((banner) => banner.text !== text);
+  const banners = [...others, { id: state.next_banner_id, level, text }].slice(-BANNERS_COUNT);
+  return { ...state, banners, next_banner_id: state.next_banner_id + 1 };
+}

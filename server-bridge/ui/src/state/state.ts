@@ -1,0 +1,64 @@
+/** Everything the page knows, and every action that changes it. */
+import type { ConnectionState } from "../events";
+import type { Chat, Me, Message, MessagePage, Runner, ServerEvent, Settings } from "../types";
+import type { LiveOutputs } from "./messages";
+
+export interface Banner {
+  id: number;
+  level: "info" | "warning";
+  text: string;
+}
+
+export interface State {
+  /** `unknown` until the server has said whether the cookie holds. */
+  session: "unknown" | "signed_out" | "signed_in";
+  me: Me | null;
+  connection: ConnectionState;
+  runners: Runner[];
+  settings: Settings | null;
+  /** Newest first. */
+  chats: Chat[];
+  /** Null until a chat is open. */
+  open_chat_id: string | null;
+  /** Those of the open chat, oldest first. */
+  messages: Message[];
+  messages_loaded: boolean;
+  /** Whether the server has messages before the first. */
+  more_messages: boolean;
+  live: LiveOutputs;
+  banners: Banner[];
+  next_banner_id: number;
+}
+
+export type Action =
+  | { type: "signed_in"; me: Me }
+  | { type: "signed_out" }
+  | { type: "connection"; state: ConnectionState }
+  | { type: "connection_restored" }
+  | { type: "overview_loaded"; me: Me; runners: Runner[]; settings: Settings; chats: Chat[] }
+  | { type: "chat_opened"; id: string | null }
+  | { type: "newest_loaded"; chat_id: string; page: MessagePage }
+  | { type: "older_loaded"; chat_id: string; page: MessagePage }
+  | { type: "messages_received"; messages: Message[] }
+  | { type: "chat_received"; chat: Chat }
+  | { type: "chat_deleted"; id: string }
+  | { type: "active_runner_set"; name: string | null }
+  | { type: "events"; events: ServerEvent[] }
+  | { type: "banner"; level: Banner["level"]; text: string }
+  | { type: "banner_dismissed"; id: number };
+
+export const INITIAL_STATE: State = {
+  session: "unknown",
+  me: null,
+  connection: "connecting",
+  runners: [],
+  settings: null,
+  chats: [],
+  open_chat_id: null,
+  messages: [],
+  messages_loaded: false,
+  more_messages: false,
+  live: {},
+  banners: [],
+  next_banner_id: 1,
+};

@@ -1,0 +1,68 @@
+/** Keeps the page in step with the server while someone is signed in. */
+import { type Dispatch, useCallback, useEffect, useRef } from "react";
+import { eventsUrl } from "../api";
+import { EventsClient } from "../events";
+import { HIDDEN_STALE_MS } from "../limits";
+import type { ServerEvent } from "../types";
+import type { Actions } from "./actions";
+import { EventBatch } from "./eventBatch";
+import type { Action } from "./state";
+
+/** Returns "try to connect now". */
+export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions: Actions): () => void {
+  const current = useRef<EventsClient | null>(null);
+
+  useEffect(() => {
+    if (!signedIn) return;
+    const batch = new EventBatch((events) => dispatch({ type: "events", events }));
+    let greeted = false;
+    const restored = () => {
+      batch.flush();
+      dispatch({ type: "connection_restored" });
+    };
+    const onEvent = (event: ServerEvent) => {
+      if (event.type !== "hello" && event.type !== "lagged") return batch.add(event);
+      if (greeted) restored();
+      greeted = true;
+      void batch.during(actions.refresh);
+    };
+    const client = new EventsClient({
+      url: eventsUrl(window.location),
+      onEvent,
+      onState: (state) => dispatch({ type: "connection", state }),
+      onRefused: () => void actions.resume().catch(actions.report),
+    });
+    current.current = client;
+    client.connect();
+    // Not only on hello: where WebSockets are blocked, the page still shows what is there.
+    void batch.during(actions.refresh);
+    const unwatch = watchPage(client, actions.followAddress);
+    return () => {
+      unwatch();
+      client.stop();
+      batch.stop();
+      current.current = null;
+    };
+  }, [signedIn, dispatch, actions]);
+
+  return useCallback(() => current.current?.retry(), []);
+}
+
+/** Reacts to the network, to a laptop that wakes, and to the address. */
+function watchPage(client: EventsClient, followAddress: () => void): () => void {
+  let hiddenAt = 0;
+  const onOnline = () => client.retry();
+  const onVisibility = () => {
+    if (document.visibilityState === "hidden") hiddenAt = Date.now();
+    else if (Date.now() - hiddenAt > HIDDEN_STALE_MS) client.connect();
+    else client.retry();
+  };
+  window.addEventListener("online", onOnline);
+  window.addEventListener("popstate", followAddress);
+  document.addEventListener("visibilitychange", onVisibility);
+  return () => {
+    window.removeEventListener("online", onOnline);
+    window.removeEventListener("popstate", followAddress);
+    document.removeEventListener("visibilitychange", onVisibility);
+  };
+}

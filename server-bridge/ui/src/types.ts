@@ -1,0 +1,120 @@
+/** The shapes of the HTTP contract (`/api/v1`). Times are Unix milliseconds. */
+
+export interface Me {
+  name: string;
+  admin: boolean;
+  active_runner: string | null;
+  version: string;
+}
+
+export interface Layer {
+  name: string;
+  holds: boolean;
+  detail: string;
+}
+
+/** A registered machine; the facts are those of its last registration, null before the first. */
+export interface Runner {
+  name: string;
+  online: boolean;
+  last_seen: number | null;
+  created_at: number;
+  token_expires_at: number | null;
+  active: boolean;
+  profile: string | null;
+  os: string | null;
+  arch: string | null;
+  hostname: string | null;
+  version: string | null;
+  workspace: string | null;
+  kill_tier: string | null;
+  layers: Layer[];
+}
+
+/** A new token, shown once, and the exact line to paste on the machine. */
+export interface RunnerToken {
+  name: string;
+  token: string;
+  command: string;
+  /** Only after a rotation: until then the previous token works too. */
+  old_token_expires_at?: number | null;
+}
+
+export interface Choice {
+  name: string;
+  kind: "runner" | "docker" | "none";
+  online: boolean;
+  available: boolean;
+  note: string | null;
+}
+
+export interface Settings {
+  active_runner: string | null;
+  choices: Choice[];
+}
+
+export interface SettingsChange {
+  active_runner: string | null;
+  warning: string | null;
+}
+
+export interface Chat {
+  id: string;
+  title: string;
+  /** The runner this chat is bound to, whatever the active one is. */
+  runner: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export type ExecStatus = "running" | "exited" | "signaled" | "timed_out" | "cancelled" | "failed" | "lost";
+
+export interface Exec {
+  exec_id: string;
+  command: string;
+  status: ExecStatus;
+  exit_code: number | null;
+  signal: number | null;
+  duration_ms: number | null;
+  runner: string | null;
+  sandbox_denied: boolean;
+  truncated: boolean;
+  stdout_bytes: number;
+  stderr_bytes: number;
+  output_path: string | null;
+  error: string | null;
+}
+
+export interface Message {
+  id: number;
+  chat_id: string;
+  role: "user" | "exec" | "notice" | "assistant";
+  text: string;
+  created_at: number;
+  exec: Exec | null;
+}
+
+export interface MessagePage {
+  messages: Message[];
+  more: boolean;
+}
+
+/** The answer to a sent text; `chat` is there when the text opened a new chat (`/new`). */
+export interface SendResult {
+  messages: Message[];
+  chat?: Chat | null;
+}
+
+export type Channel = "stdout" | "stderr";
+
+export type ServerEvent =
+  | { type: "hello"; seq: number; user: string }
+  | { type: "message"; seq: number; message: Message }
+  | { type: "output"; seq: number; chat_id: string; message_id: number; channel: Channel; text: string }
+  | { type: "chat"; seq: number; chat: Chat }
+  | { type: "chat_removed"; seq: number; id: string }
+  | { type: "runner"; seq: number; runner: Runner }
+  | { type: "runner_removed"; seq: number; name: string }
+  | { type: "settings"; seq: number; active_runner: string | null }
+  | { type: "notice"; seq: number; level: "info" | "warning"; text: string }
+  | { type: "lagged"; seq: number };

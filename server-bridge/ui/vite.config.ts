@@ -1,0 +1,21 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+/** Where `npm run dev` finds a running server. */
+const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    outDir: "dist",
+    // No data: URLs: every asset is a file with a hashed name, which the server caches for ever.
+    assetsInlineLimit: 0,
+    // A polyfill for browsers that lack much else this page needs.
+    modulePreload: { polyfill: false },
+  },
+  server: {
+    // The Host header stays the page's own, so that the server's Origin check holds.
+    proxy: { "/api": { target: DEVELOPMENT_SERVER, ws: true, changeOrigin: false } },
+  },
+  test: { environment: "node", include: ["src/**/*.test.ts"] },
+});

@@ -15,6 +15,7 @@
 //! - A wrong offset, more data than credit, or an unused stream closes the link: the peer's bookkeeping is broken.
 //! - A request that cannot be understood is answered with FAIL on its own stream; the link lives.
 
+mod close;
 mod heartbeat;
 mod stream;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use crate::limits::{
 };
 use crate::message::Message;
 use crate::request::Request;
+pub use close::{Close, CloseCode};
 use heartbeat::Heartbeat;
 use stream::{Outgoing, Stream};
 
@@ -76,84 +78,6 @@ pub enum Event {
     Acknowledged(ExecId),
     /// The peer closes the link.
     Closed(Close),
-}
-
-/// Why a link is closed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct Close {
-    /// For programs.
-    pub code: CloseCode,
-    /// For people.
-    pub reason: String,
-}
-
-/// The codes of a CLOSE frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CloseCode {
-    /// The peer stops in an orderly way; reconnect.
-    GoingAway,
-    /// Another connection of this runner took over; do not reconnect.
-    Replaced,
-    /// The runner was revoked; do not reconnect.
-    Revoked,
-    /// A frame could not be understood.
-    Protocol,
-    /// An offset does not follow the last one.
-    SequenceGap,
-    /// More data than was granted.
-    CreditOverrun,
-    /// Far more requests than are allowed in flight.
-    Flooded,
-    /// Nothing arrived for 30 s.
-    Dead,
-    /// A code of a later version.
-    Other(u16),
-}
-
-impl CloseCode {
-    const NUMBERS: &[(CloseCode, u16)] = &[
-        (CloseCode::GoingAway, 1),
-        (CloseCode::Replaced, 2),
-        (CloseCode::Revoked, 3),
-        (CloseCode::Protocol, 10),
-        (CloseCode::SequenceGap, 11),
-        (CloseCode::CreditOverrun, 12),
-        (CloseCode::Flooded, 13),
-        (CloseCode::Dead, 14),
-    ];
-
-    /// The number on the wire.
-    pub fn number(self) -> u16 {
-        match self {
-            CloseCode::Other(number) => number,
-            known => Self::NUMBERS.iter().find(|(code, _)| *code == known).map_or(0, |(_, number)| *number),
-        }
-    }
-
-    /// The code of a number from the wire.
-    pub fn from_number(number: u16) -> Self {
-        Self::NUMBERS
-            .iter()
-            .find(|(_, known)| *known == number)
-            .map_or(Self::Other(number), |(code, _)| *code)
-    }
-}
-
-impl Close {
-    /// A close with a reason for people.
-    pub fn new(code: CloseCode, reason: impl Into<String>) -> Self {
-        Self { code, reason: reason.into() }
-    }
-
-    /// The frame that says so; the last one of a link.
-    pub fn to_frame(&self) -> Bytes {
-        let end =
-            (0..=self.reason.len().min(1024)).rev().find(|&at| self.reason.is_char_boundary(at)).unwrap_or(0);
-        let header =
-            Header { type_number: self.code.number(), ..Header::new(Kind::Close, StreamId::SESSION) };
-        header.frame(&self.reason.as_bytes()[..end])
-    }
 }
 
 /// One end of a link. See the module's header.

@@ -1,0 +1,84 @@
+//! The end of a link: why, as a code for programs and words for people.
+
+use bytes::Bytes;
+
+use crate::frame::{Header, Kind};
+use crate::ids::StreamId;
+
+/// Why a link is closed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Close {
+    /// For programs.
+    pub code: CloseCode,
+    /// For people.
+    pub reason: String,
+}
+
+/// The codes of a CLOSE frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CloseCode {
+    /// The peer stops in an orderly way; reconnect.
+    GoingAway,
+    /// Another connection of this runner took over; do not reconnect.
+    Replaced,
+    /// The runner was revoked; do not reconnect.
+    Revoked,
+    /// A frame could not be understood.
+    Protocol,
+    /// An offset does not follow the last one.
+    SequenceGap,
+    /// More data than was granted.
+    CreditOverrun,
+    /// Far more requests than are allowed in flight.
+    Flooded,
+    /// Nothing arrived for 30 s.
+    Dead,
+    /// A code of a later version.
+    Other(u16),
+}
+
+impl CloseCode {
+    pub(super) const NUMBERS: &[(CloseCode, u16)] = &[
+        (CloseCode::GoingAway, 1),
+        (CloseCode::Replaced, 2),
+        (CloseCode::Revoked, 3),
+        (CloseCode::Protocol, 10),
+        (CloseCode::SequenceGap, 11),
+        (CloseCode::CreditOverrun, 12),
+        (CloseCode::Flooded, 13),
+        (CloseCode::Dead, 14),
+    ];
+
+    /// The number on the wire.
+    pub fn number(self) -> u16 {
+        match self {
+            CloseCode::Other(number) => number,
+            known => Self::NUMBERS.iter().find(|(code, _)| *code == known).map_or(0, |(_, number)| *number),
+        }
+    }
+
+    /// The code of a number from the wire.
+    pub fn from_number(number: u16) -> Self {
+        Self::NUMBERS
+            .iter()
+            .find(|(_, known)| *known == number)
+            .map_or(Self::Other(number), |(code, _)| *code)
+    }
+}
+
+impl Close {
+    /// A close with a reason for people.
+    pub fn new(code: CloseCode, reason: impl Into<String>) -> Self {
+        Self { code, reason: reason.into() }
+    }
+
+    /// The frame that says so; the last one of a link.
+    pub fn to_frame(&self) -> Bytes {
+        let end =
+            (0..=self.reason.len().min(1024)).rev().find(|&at| self.reason.is_char_boundary(at)).unwrap_or(0);
+        let header =
+            Header { type_number: self.code.number(), ..Header::new(Kind::Close, StreamId::SESSION) };
+        header.frame(&self.reason.as_bytes()[..end])
+    }
+}

@@ -1,0 +1,101 @@
+# Shared by the scripts here: where things are, and installing what is missing. Sourced, not run.
+# shellcheck shell=bash
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+STATIC_TARGET=$(uname -m)-unknown-linux-gnu
+IMAGE=sandbridge-test:busybox
+
+say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
+
+# step NAME COMMAND…: runs it, says how long it took.
+step() {
+    local name=$1 start=$SECONDS
+    shift
+    say "== $name"
+    "$@"
+    say "== $name: $((SECONDS - start)) s"
+}
+
+# need PROGRAM PACKAGE…: installs Debian packages when a program is missing, or says what to install.
+need() {
+    local program=$1
+    shift
+    command -v "$program" >/dev/null || [ -x "/usr/sbin/$program" ] && return 0
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        say "installing $*"
+        [ -n "${APT_UPDATED:-}" ] || { apt-get update -qq && APT_UPDATED=1; }
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    else
+        echo "$program is missing. Install it and run this again: sudo apt-get install $*" >&2
+        exit 1
+    fi
+}
+
+need_toolchain() {
+    command -v cargo >/dev/null || { echo "cargo is missing. Install Rust 1.95 or newer: https://rustup.rs" >&2; exit 1; }
+    need cc build-essential
+    if ! command -v npm >/dev/null || [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
+        echo "node 20 or newer and npm are missing. Install them: https://nodejs.org" >&2
+        exit 1
+    fi
+}
+
+# The web page, built only when its sources are newer than what is there.
+build_ui() {
+    local ui=server-bridge/ui
+    if [ -f $ui/dist/index.html ] && [ -z "$(find $ui/src $ui/index.html $ui/package-lock.json -newer $ui/dist/index.html)" ]; then
+        return
+    fi
+    npm_ci $ui
+    (cd $ui && npm run --silent build)
+}
+
+# npm_ci DIR: installs exactly what the lock file says, once.
+npm_ci() {
+    if [ ! -f "$1/node_modules/.package-lock.json" ] || [ "$1/package-lock.json" -nt "$1/node_modules/.package-lock.json" ]; then
+        (cd "$1" && npm ci --silent --no-audit --no-fund)
+    fi
+}
+
+# build_static [--release]: the runner that goes into containers.
+build_static() {
+    local flags=${RUSTFLAGS:-}
+    RUSTFLAGS="$flags -C target-feature=+crt-static" \
+        cargo build --locked --quiet -p runner --target "$STATIC_TARGET" --target-dir "$TARGET_DIR/static" "$@"
+}
+
+# The engine, started when none answers and we may; DOCKERD is set to its pid then.
+start_docker() {
+    DOCKERD=
+    docker info >/dev/null 2>&1 && return 0
+    [ "$(id -u)" = 0 ] || { echo "no Docker engine answers. Start it: sudo systemctl start docker" >&2; return 1; }
+    say "starting dockerd"
+    dockerd >"$TARGET_DIR/dockerd.log" 2>&1 &
+    DOCKERD=$!
+    for _ in $(seq 150); do
+        docker info >/dev/null 2>&1 && return 0
+        kill -0 "$DOCKERD" 2>/dev/null || break
+        sleep 0.2
+    done
+    tail -5 "$TARGET_DIR/dockerd.log" >&2
+    return 1
+}
+
+stop_docker() {
+    [ -z "${DOCKERD:-}" ] || { kill "$DOCKERD" 2>/dev/null && wait "$DOCKERD" 2>/dev/null || true; }
+}
+
+# An image made from busybox alone: there may be no registry.
+make_image() {
+    docker image inspect "$IMAGE" >/dev/null 2>&1 && return 0
+    local root
+    root=$(mktemp -d)
+    mkdir -p "$root"/{bin,etc,tmp,root,workspace,usr/local/bin}
+    cp "$(command -v busybox)" "$root/bin/busybox"
+    local applet
+    for applet in $("$root/bin/busybox" --list); do ln -sf busybox "$root/bin/$applet"; done
+    echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
+    tar -C "$root" -c . | docker import - "$IMAGE" >/dev/null
+    rm -rf "$root"
+}

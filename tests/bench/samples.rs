@@ -1,0 +1,89 @@
+//! Measuring: warm-ups, samples, and what is printed of them.
+
+use std::time::{Duration, Instant};
+
+/// Runs that are not counted.
+pub(crate) const WARM_UPS: usize = 5;
+
+/// One line of the table.
+pub(crate) struct Row {
+    pub(crate) what: String,
+    pub(crate) min: String,
+    pub(crate) p50: String,
+    pub(crate) p99: String,
+    pub(crate) against: String,
+    pub(crate) ratio: String,
+    pub(crate) target: String,
+}
+
+/// Sorted durations.
+#[derive(Clone)]
+pub(crate) struct Samples(Vec<Duration>);
+
+impl Samples {
+    pub(crate) fn new(mut durations: Vec<Duration>) -> Self {
+        durations.sort_unstable();
+        Self(durations)
+    }
+
+    /// Measures `action` after the warm-ups.
+    pub(crate) fn of(count: usize, mut action: impl FnMut()) -> Self {
+        (0..WARM_UPS).for_each(|_| action());
+        Self::new((0..count).map(|_| timed(&mut action)).collect())
+    }
+
+    pub(crate) fn min(&self) -> Duration {
+        self.0[0]
+    }
+
+    pub(crate) fn p50(&self) -> Duration {
+        self.0[self.0.len() / 2]
+    }
+
+    pub(crate) fn p99(&self) -> Duration {
+        self.0[(self.0.len() * 99 / 100).min(self.0.len() - 1)]
+    }
+
+    /// A row without comparison.
+    pub(crate) fn row(&self, what: &str) -> Row {
+        Row {
+            what: what.to_owned(),
+            min: shown(self.min()),
+            p50: shown(self.p50()),
+            p99: shown(self.p99()),
+            against: String::new(),
+            ratio: String::new(),
+            target: String::new(),
+        }
+    }
+
+    /// A row whose median is divided by another's.
+    pub(crate) fn row_against(&self, what: &str, other: &Samples, name: &str, target: &str) -> Row {
+        let ratio = self.p50().as_secs_f64() / other.p50().as_secs_f64();
+        Row { against: name.to_owned(), ratio: format!("{ratio:.2} ×"), target: target.to_owned(), ..self.row(what) }
+    }
+
+    /// A row of throughput for `bytes` a sample.
+    pub(crate) fn throughput(&self, what: &str, bytes: u64) -> Row {
+        let rate = |duration: Duration| format!("{:.0} MB/s", bytes as f64 / 1e6 / duration.as_secs_f64());
+        Row { min: rate(self.min()), p50: rate(self.p50()), p99: rate(self.p99()), ..self.row(what) }
+    }
+
+    /// The same, with the ratio of speeds.
+    pub(crate) fn throughput_against(&self, what: &str, bytes: u64, other: &Samples, name: &str, target: &str) -> Row {
+        let ratio = other.p50().as_secs_f64() / self.p50().as_secs_f64();
+        let row = self.throughput(what, bytes);
+        Row { against: name.to_owned(), ratio: format!("{ratio:.2} ×"), target: target.to_owned(), ..row }
+    }
+}
+
+fn timed(action: &mut impl FnMut()) -> Duration {
+    let start = Instant::now();
+    action();
+    start.elapsed()
+}
+
+fn shown(duration: Duration) -> String {
+    let microseconds = duration.as_secs_f64() * 1e6;
+    if microseconds < 10_000.0 { format!("{microseconds:.0} µs") } else { format!("{:.1} ms", microseconds / 1e3) }
+}

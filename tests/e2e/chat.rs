@@ -1,0 +1,122 @@
+//! The chat through the CLI: commands, `!command`, persistence.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tests::http::{Client, encode};
+use tests::{Machine, Server, eventually};
+
+#[test]
+fn command_shows_output_exit_code_and_place() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let output = alice.run(&["chat", "--new", "!echo hello; exit 3"]);
+    assert_eq!(output.code, 3, "{output:?}");
+    let said = output.stdout + &output.stderr;
+    assert!(said.contains("hello") && said.contains("exit 3") && said.contains("laptop"), "{said}");
+}
+
+#[test]
+fn output_streams_while_the_command_runs() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let go = machine.workspace().join("go");
+    let mut child = alice
+        .command(&["chat", "--new", "!echo first; while [ ! -e go ]; do sleep 0.05; done; echo second"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("first")), "the first line comes before the command ends");
+    std::fs::write(go, "").unwrap();
+    assert!(lines.any(|line| line.contains("second")));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn large_output_is_kept_whole_on_the_sandbox() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    alice.run(&["chat", "--new", "!seq 1 5000"]);
+    let client = Client::login(&server, "alice");
+    let chat = client.call("GET", "/chats").json()[0]["id"].as_str().unwrap().to_owned();
+    let message = eventually("the command ended", Duration::from_secs(10), || {
+        let messages = client.call("GET", &format!("/chats/{chat}/messages")).json();
+        let list = messages["messages"].as_array().unwrap().clone();
+        list.into_iter().find(|message| message["exec"]["status"] == "exited")
+    });
+    let (text, exec) = (message["text"].as_str().unwrap(), &message["exec"]);
+    assert!(text.chars().count() < 5_000 && text.starts_with("1\n2\n") && text.trim_end().ends_with("5000"), "{text}");
+    let path = exec["output_path"].as_str().unwrap();
+    let whole: String = (1..=5000).map(|number| format!("{number}\n")).collect();
+    assert_eq!(std::fs::read_to_string(machine.workspace().join(path)).unwrap(), whole);
+    let link = client.call("GET", &format!("/files?path={}&on=laptop", encode(path)));
+    assert_eq!(link.body, whole.as_bytes());
+    assert_eq!(exec["stdout_bytes"].as_u64(), Some(whole.len() as u64));
+}
+
+#[test]
+fn slash_commands_answer() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let say = |text: &str| {
+        let output = alice.run(&["chat", text]);
+        output.stdout + &output.stderr
+    };
+    let help = say("/help");
+    for command in ["/new", "/runner", "/cancel", "!"] {
+        assert!(help.contains(command), "{command} in {help}");
+    }
+    assert!(say("/runner").contains("laptop"));
+    assert!(say("/runner nowhere").contains("nowhere"));
+    assert!(say("/what").contains("/help"), "an unknown command names the way out");
+    assert!(say("hello").contains("SANDBRIDGE_LLM_PROVIDER"), "no model: says how to set one up");
+}
+
+#[test]
+fn cancel_ends_what_runs_and_messages_survive_a_restart() {
+    let mut server = Server::start();
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let post = |text: &str| {
+        let body = serde_json::json!({"text": text}).to_string();
+        let answer = client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes());
+        assert_eq!(answer.status, 202, "{answer:?}");
+    };
+    let statuses = || -> Vec<Value> {
+        let messages = client.call("GET", &format!("/chats/{chat}/messages")).json();
+        let list = messages["messages"].as_array().unwrap().clone();
+        list.iter().filter(|message| message["role"] == "exec").map(|message| message["exec"]["status"].clone()).collect()
+    };
+    post("!sleep 300");
+    eventually("it runs", Duration::from_secs(10), || (statuses() == ["running"]).then_some(()));
+    post("/cancel");
+    eventually("it was cancelled", Duration::from_secs(10), || (statuses() == ["cancelled"]).then_some(()));
+    post("!echo before");
+    eventually("both ended", Duration::from_secs(10), || (statuses() == ["cancelled", "exited"]).then_some(()));
+    server.restart(&["--docker", "off"]);
+    assert_eq!(statuses(), ["cancelled", "exited"]);
+}
+
+#[test]
+fn json_lines_are_for_programs() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let output = alice.run(&["chat", "--new", "--json", "!echo hello"]);
+    let lines: Vec<Value> = output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    for expected in ["tool_start", "tool_output", "tool_end", "done"] {
+        assert!(types.contains(&expected), "{expected} in {types:?}");
+    }
+}

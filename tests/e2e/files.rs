@@ -1,0 +1,123 @@
+//! `sandbridge cp` and the file API: byte-identical, whatever the bytes and names.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use tempfile::TempDir;
+use tests::http::{Client, encode};
+use tests::{Machine, Person, Server, docker};
+
+fn cp(person: &Person, from: impl Into<OsString>, to: impl Into<OsString>) -> tests::Output {
+    tests::server::run(person.command(&["cp".into(), from.into(), to.into()]), b"")
+}
+
+/// Copies in and out again and compares.
+fn round_trip(person: &Person, directory: &Path, name: OsString, content: &[u8]) {
+    let local = directory.join(&name);
+    fs::write(&local, content).unwrap();
+    let remote = [OsString::from(":made/by/cp/").into_vec(), name.clone().into_vec()].concat();
+    let remote = OsString::from_vec(remote);
+    let sent = cp(person, &local, &remote);
+    assert_eq!(sent.code, 0, "{}", sent.stderr);
+    let back = directory.join("back");
+    let received = cp(person, &remote, &back);
+    assert_eq!(received.code, 0, "{}", received.stderr);
+    assert!(fs::read(&back).unwrap() == content, "{name:?} came back different");
+    fs::remove_file(&back).unwrap();
+}
+
+fn round_trips(person: &Person) {
+    let directory = TempDir::new().unwrap();
+    let every_byte: Vec<u8> = (0..=255).collect();
+    round_trip(person, directory.path(), "every byte".into(), &every_byte);
+    round_trip(person, directory.path(), OsString::from_vec(b"not\xffutf8\n".to_vec()), b"name");
+    round_trip(person, directory.path(), "empty".into(), b"");
+    let large: Vec<u8> = (0..64 * 1024 * 1024u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    round_trip(person, directory.path(), "large".into(), &large);
+}
+
+#[test]
+fn files_come_back_identical_from_a_runner() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    round_trips(&alice);
+    assert!(machine.workspace().join("made/by/cp/empty").exists());
+}
+
+#[test]
+fn files_come_back_identical_from_docker_and_local() {
+    docker::ready();
+    let server = Server::start_with(&["--docker", "on", "--docker-image", docker::IMAGE, "--local", "admins"]);
+    let root = server.person("root");
+    let _cleanup = super::docker::Cleanup::of(&server);
+    for place in ["__docker__", "none"] {
+        root.run(&["use", place]);
+        round_trips(&root);
+    }
+}
+
+#[test]
+fn copying_says_what_is_wrong_and_leaves_nothing_behind() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let directory = TempDir::new().unwrap();
+    let local = directory.path().join("file");
+    fs::write(&local, "content").unwrap();
+    fs::set_permissions(&local, fs::Permissions::from_mode(0o750)).unwrap();
+
+    assert_eq!(cp(&alice, &local, ":file").code, 0);
+    let mode = fs::metadata(machine.workspace().join("file")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o750, "the mode is kept");
+    assert_eq!(cp(&alice, &local, "laptop:copy").code, 0, "a side may name its runner");
+
+    let missing = cp(&alice, ":missing", directory.path().join("made"));
+    assert!(missing.code != 0 && missing.stderr.contains("missing"), "{missing:?}");
+    assert!(!directory.path().join("made").exists());
+    let outside = cp(&alice, &local, ":../outside");
+    assert!(outside.stderr.contains("path escapes the workspace"), "{outside:?}");
+    assert!(!machine.workspace().join("../outside").exists());
+    assert_eq!(cp(&alice, &local, directory.path().join("other")).code, 2, "one side is remote");
+    let names: Vec<_> = fs::read_dir(machine.workspace()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{names:?}");
+}
+
+#[test]
+fn every_file_operation_works_over_http() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let path = |text: &str| encode(text);
+
+    assert_eq!(client.call("POST", &format!("/files/mkdir?path={}", path("a/b/c"))).status, 204);
+    assert_eq!(client.send("PUT", &format!("/files?path={}", path("a/b/c/file")), b"hello").json()["size"], 5);
+    let stat = client.call("GET", &format!("/files/stat?path={}", path("a/b/c/file"))).json();
+    assert_eq!((stat["kind"].as_str(), stat["size"].as_u64()), (Some("file"), Some(5)));
+    let list = client.call("GET", &format!("/files/list?path={}", path("a/b"))).json();
+    assert_eq!((list["entries"][0]["name"].as_str(), list["entries"][0]["kind"].as_str()), (Some("c"), Some("directory")));
+    let rename = client.send("POST", "/files/rename", br#"{"from":"a/b/c/file","to":"a/moved"}"#);
+    assert_eq!(rename.status, 204, "{rename:?}");
+    assert_eq!(client.call("GET", &format!("/files?path={}", path("a/moved"))).body, b"hello");
+    let absolute = machine.workspace().join("a/moved");
+    assert_eq!(client.call("GET", &format!("/files?path={}", path(absolute.to_str().unwrap()))).body, b"hello");
+    assert_eq!(client.call("DELETE", &format!("/files?path={}", path("a"))).kind(), "directory_not_empty");
+    assert_eq!(client.call("DELETE", &format!("/files?path={}&recursive=true", path("a"))).status, 204);
+    assert_eq!(client.call("GET", &format!("/files/stat?path={}", path("a"))).kind(), "not_found");
+}
+
+#[test]
+fn many_entries_are_listed() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    for number in 0..10_000 {
+        fs::File::create(machine.workspace().join(format!("{number:0>50}"))).unwrap();
+    }
+    let list = Client::login(&server, "alice").call("GET", "/files/list?path=.").json();
+    assert_eq!(list["entries"].as_array().unwrap().len(), 10_000);
+}

@@ -1,0 +1,15 @@
+//! End-to-end tests: the built programs, talked to as people and programs talk to them.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod attacks;
+mod bad_input;
+mod chat;
+mod confinement;
+mod docker;
+mod exec;
+mod files;
+mod panel;
+mod routing;
+mod scripts;
+mod survivors;
+mod tidy;

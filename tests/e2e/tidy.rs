@@ -1,0 +1,129 @@
+//! The shape of the house: arrows between crates, file sizes, licences, the top level.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A source file longer than this is about more than one thing.
+const MAX_LINES: usize = 500;
+
+/// Who may depend on whom. A missing line in a Cargo.toml is the wall; this keeps it missing.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("proto", &[]),
+    ("pathguard", &[]),
+    ("store", &[]),
+    ("sandbox", &["proto"]),
+    ("runner", &["proto", "pathguard"]),
+    ("agent", &["sandbox", "store"]),
+    ("server-bridge", &["agent", "sandbox", "store"]),
+    ("tests", &["sandbox"]),
+];
+
+const LICENCES: &[&str] = &[
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CDLA-Permissive-2.0", "ISC", "MIT",
+    "Unicode-3.0", "Zlib",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn tracked_files() -> Vec<String> {
+    let output = Command::new("git").args(["ls-files"]).current_dir(root()).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn arrows_between_crates_point_one_way() {
+    let allowed: BTreeMap<_, _> = ARROWS.iter().copied().collect();
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let ours: Vec<_> = packages.iter().filter(|package| package["source"].is_null()).collect();
+    assert_eq!(ours.len(), ARROWS.len(), "a crate was added: give it its arrows here and in the README");
+    for package in ours {
+        let name = package["name"].as_str().unwrap();
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let target = dependency["name"].as_str().unwrap();
+            let is_test_only = dependency["kind"] == "dev";
+            if allowed.contains_key(target) && !is_test_only {
+                assert!(allowed[name].contains(&target), "{name} must not depend on {target}");
+            }
+        }
+    }
+}
+
+#[test]
+fn source_files_stay_readable() {
+    for file in tracked_files() {
+        let is_source = file.ends_with(".rs") || file.ends_with(".ts") || file.ends_with(".tsx");
+        let is_test = file.contains("/tests/") || file.contains("e2e/") || file.ends_with("tests.rs");
+        if is_source && !is_test {
+            let lines = std::fs::read_to_string(root().join(&file)).unwrap().lines().count();
+            assert!(lines <= MAX_LINES, "{file} has {lines} lines: split it by what it is about");
+        }
+    }
+}
+
+#[test]
+fn top_level_is_as_drawn() {
+    let allowed = [
+        "Cargo.toml", "Cargo.lock", "LICENSE", "CHANGELOG.md", "README.md", "docs", "pathguard", "proto", "runner",
+        "scripts", "server-bridge", "tests",
+    ];
+    for file in tracked_files() {
+        let top = file.split('/').next().unwrap();
+        assert!(top.starts_with('.') || allowed.contains(&top), "{top} does not belong at the top level");
+    }
+}
+
+#[test]
+fn crates_say_what_they_are() {
+    for (name, _) in ARROWS {
+        let inside = ["", "server-bridge/crates/"].map(|folder| root().join(format!("{folder}{name}/src/lib.rs")));
+        let path = inside.iter().find(|path| path.exists()).unwrap_or_else(|| panic!("{name} has no lib.rs"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let header = text.lines().take_while(|line| line.starts_with("//!")).count();
+        assert!(header >= 5, "{} does not say what it is and map its modules", path.display());
+    }
+}
+
+#[test]
+fn licences_of_dependencies_are_known() {
+    for package in metadata()["packages"].as_array().unwrap() {
+        if package["source"].is_null() {
+            continue;
+        }
+        let licence = package["license"].as_str().unwrap_or_default();
+        let words = licence.replace(['(', ')'], " ").replace('/', " OR ").replace(" WITH LLVM-exception", "");
+        // Every part joined by AND must offer a licence from the list.
+        let acceptable =
+            words.split(" AND ").all(|part| part.split(" OR ").any(|name| LICENCES.contains(&name.trim())));
+        assert!(acceptable, "{}: {licence:?}", package["name"]);
+    }
+}
+
+#[test]
+fn unsafe_code_stands_in_one_module_a_crate() {
+    let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in tracked_files().into_iter().filter(|file| file.ends_with(".rs") && file.contains("/src/")) {
+        let text = std::fs::read_to_string(root().join(&file)).unwrap();
+        let has_block = text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains("unsafe {"));
+        if has_block {
+            modules.entry(file.split("/src/").next().unwrap().to_owned()).or_default().push(file);
+        }
+    }
+    for (name, files) in modules {
+        assert_eq!(files.len(), 1, "{name} has unsafe code in several modules: {files:?}");
+    }
+}

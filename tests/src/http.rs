@@ -1,0 +1,91 @@
+//! The HTTP API as another program would call it.
+
+use serde_json::{Value, json};
+use ureq::Agent;
+use ureq::http::Response;
+
+use crate::server::{PASSWORD, Server};
+
+/// A logged-in HTTP client.
+pub struct Client {
+    agent: Agent,
+    base: String,
+    token: String,
+}
+
+/// A status and what the body says.
+#[derive(Debug)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// The body as it came.
+    pub body: Vec<u8>,
+}
+
+impl Client {
+    /// Logs in as a user that exists.
+    pub fn login(server: &Server, name: &str) -> Self {
+        let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+        let base = format!("{}/api/v1", server.url());
+        let mut client = Self { agent, base, token: String::new() };
+        let answer = client.send("POST", "/login", json!({"user": name, "password": PASSWORD}).to_string().as_bytes());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        client.token = answer.json()["token"].as_str().unwrap().to_owned();
+        client
+    }
+
+    /// The session's token.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// A request without a body.
+    pub fn call(&self, method: &str, path: &str) -> Answer {
+        self.send(method, path, b"")
+    }
+
+    /// A request with a body; JSON unless it goes to a file.
+    pub fn send(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+        let content_type = if path.starts_with("/files?") { "application/octet-stream" } else { "application/json" };
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", content_type);
+        let response = if matches!(method, "GET" | "DELETE") {
+            self.agent.run(request.body(()).unwrap())
+        } else {
+            self.agent.run(request.body(body.to_vec()).unwrap())
+        };
+        Answer::read(response.unwrap())
+    }
+}
+
+impl Answer {
+    fn read(response: Response<ureq::Body>) -> Self {
+        let status = response.status().as_u16();
+        let body = response.into_body().with_config().limit(1 << 30).read_to_vec().unwrap();
+        Self { status, body }
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
+    }
+
+    /// The error's kind.
+    pub fn kind(&self) -> String {
+        self.json()["error"]["kind"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// Percent-encodes a query value.
+pub fn encode(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => (byte as char).to_string(),
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}

@@ -1,0 +1,26 @@
+//! The harness of the end-to-end tests: real servers, runners, containers and browsers, each in a directory of its own.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`binaries`] | where the built programs are |
+//! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
+//! | [`machine`] | a running `sandbridge-runner` with its workspace |
+//! | [`docker`] | the engine and the image the container tests use |
+//! | [`http`] | the HTTP API as another program would call it |
+//! | [`process`] | finding and ending processes |
+//! | [`wait`] | waiting for something to become true, with a deadline |
+//!
+//! The tests themselves are one binary, `e2e/main.rs`. They need what `scripts/test` sets up.
+#![allow(clippy::unwrap_used, reason = "a harness that cannot go on panics")]
+
+pub mod binaries;
+pub mod docker;
+pub mod http;
+pub mod machine;
+pub mod process;
+pub mod server;
+pub mod wait;
+
+pub use machine::Machine;
+pub use server::{Output, Person, Server};
+pub use wait::eventually;

@@ -1,0 +1,102 @@
+//! A running `sandbridge-runner` with a workspace of its own: somebody's dev machine.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::{Person, Server, binaries, eventually, process};
+
+/// How long a runner may take to be online.
+const ONLINE_WITHIN: Duration = Duration::from_secs(20);
+
+/// A runner process; it is stopped when this is dropped.
+pub struct Machine {
+    process: Child,
+    workspace: TempDir,
+    state: TempDir,
+}
+
+impl Machine {
+    /// Registers a runner of `person` and starts it; returns when it is online.
+    pub fn start(server: &Server, person: &Person, name: &str) -> Self {
+        Self::start_with(server, person, name, &[])
+    }
+
+    /// The same with more options.
+    pub fn start_with(server: &Server, person: &Person, name: &str, options: &[&str]) -> Self {
+        let machine = Self::start_with_token(server, name, &person.add_runner(name), options);
+        machine.wait_online(person, name);
+        machine
+    }
+
+    /// Starts a runner with a token that exists; does not wait.
+    pub fn start_with_token(server: &Server, name: &str, token: &str, options: &[&str]) -> Self {
+        let workspace = TempDir::with_prefix(format!("sandbridge-ws-{name}-")).unwrap();
+        let state = TempDir::with_prefix("sandbridge-state-").unwrap();
+        let process = spawn(server, name, token, workspace.path(), state.path(), options);
+        Self { process, workspace, state }
+    }
+
+    /// Starts the runner again after it ended, in the same workspace.
+    pub fn restart(&mut self, server: &Server, name: &str, token: &str, options: &[&str]) {
+        process::terminate(&mut self.process);
+        self.process = spawn(server, name, token, self.workspace.path(), self.state.path(), options);
+    }
+
+    /// Waits until the server says that the runner is online.
+    pub fn wait_online(&self, person: &Person, name: &str) {
+        eventually(&format!("runner {name} is online"), ONLINE_WITHIN, || person.is_online(name).then_some(()));
+    }
+
+    /// The workspace on disk.
+    pub fn workspace(&self) -> &Path {
+        self.workspace.path()
+    }
+
+    /// The started process: the guardian.
+    pub fn guardian_pid(&self) -> i32 {
+        self.process.id() as i32
+    }
+
+    /// The runner itself, the guardian's child.
+    pub fn runner_pid(&self) -> i32 {
+        eventually("the guardian has a child", ONLINE_WITHIN, || {
+            process::children(self.guardian_pid()).first().copied()
+        })
+    }
+
+    /// Stops the runner in an orderly way.
+    pub fn stop(&mut self) {
+        process::terminate(&mut self.process);
+    }
+
+    /// Waits for the process to end by itself and gives its exit code.
+    pub fn wait(&mut self) -> Option<i32> {
+        self.process.wait().unwrap().code()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        process::terminate(&mut self.process);
+    }
+}
+
+fn spawn(server: &Server, name: &str, token: &str, workspace: &Path, state: &Path, options: &[&str]) -> Child {
+    let mut process = Command::new(binaries::runner())
+        .args(["--server", server.url(), "--token-file", "-", "--name", name])
+        .arg("--workspace")
+        .arg(workspace)
+        .arg("--state-dir")
+        .arg(state)
+        .args(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    writeln!(process.stdin.take().unwrap(), "{token}").unwrap();
+    process
+}

@@ -1,0 +1,187 @@
+//! A running `sandbridge serve` with a home of its own, and the people who use it through the CLI.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{binaries, process};
+
+/// The password of everyone.
+pub const PASSWORD: &str = "correct horse battery";
+
+/// A server process; it is stopped when this is dropped.
+pub struct Server {
+    process: Child,
+    home: TempDir,
+    url: String,
+}
+
+impl Server {
+    /// Starts a server without Docker and without local execution.
+    pub fn start() -> Self {
+        Self::start_with(&["--docker", "off"])
+    }
+
+    /// Starts a server with more options.
+    pub fn start_with(options: &[&str]) -> Self {
+        let home = TempDir::with_prefix("sandbridge-server-").unwrap();
+        let (process, url) = spawn(home.path(), options, "127.0.0.1:0");
+        Self { process, home, url }
+    }
+
+    /// The base URL, such as `http://127.0.0.1:4711`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The server's home directory.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The server's process id.
+    pub fn pid(&self) -> i32 {
+        self.process.id() as i32
+    }
+
+    /// Stops the server in an orderly way and starts it again at the same address.
+    pub fn restart(&mut self, options: &[&str]) {
+        process::terminate(&mut self.process);
+        let address = self.url.trim_start_matches("http://").to_owned();
+        (self.process, self.url) = spawn(self.home.path(), options, &address);
+    }
+
+    /// Adds a user and logs in.
+    pub fn person(&self, name: &str) -> Person {
+        let added = command(self.home(), "", &["user", "add", name, "--password-stdin"]);
+        let added = run(added, PASSWORD.as_bytes());
+        assert_eq!(added.code, 0, "user add: {}", added.stderr);
+        let person = Person {
+            name: name.to_owned(),
+            home: TempDir::with_prefix("sandbridge-client-").unwrap(),
+            url: self.url.clone(),
+        };
+        let login = person.with_stdin(&["login", "--user", name, "--password-stdin"], PASSWORD.as_bytes());
+        assert_eq!(login.code, 0, "login: {}", login.stderr);
+        person
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        process::terminate(&mut self.process);
+    }
+}
+
+/// A user with a client of their own.
+pub struct Person {
+    /// The user's name.
+    pub name: String,
+    home: TempDir,
+    url: String,
+}
+
+impl Person {
+    /// Runs the CLI.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.with_stdin(arguments, b"")
+    }
+
+    /// Runs the CLI with standard input.
+    pub fn with_stdin(&self, arguments: &[&str], stdin: &[u8]) -> Output {
+        run(self.command(arguments), stdin)
+    }
+
+    /// The CLI, ready to be started.
+    pub fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
+        command(self.home.path(), &self.url, arguments)
+    }
+
+    /// Runs the CLI and reads its one JSON value.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(arguments);
+        assert_eq!(output.code, 0, "{arguments:?}: {}", output.stderr);
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", output.stdout))
+    }
+
+    /// Registers a runner and gives its token.
+    pub fn add_runner(&self, name: &str) -> String {
+        self.json(&["runner", "add", name, "--json"])["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Whether the runner is connected.
+    pub fn is_online(&self, runner: &str) -> bool {
+        let list = self.json(&["runner", "list", "--json"]);
+        list.as_array().unwrap().iter().any(|entry| entry["name"] == runner && entry["online"] == true)
+    }
+
+    /// The client's home directory.
+    pub fn home(&self) -> PathBuf {
+        self.home.path().to_owned()
+    }
+}
+
+/// What a CLI call left.
+#[derive(Debug)]
+pub struct Output {
+    /// Exit code; 128 + N when signal N ended it.
+    pub code: i32,
+    /// Standard output, lossy.
+    pub stdout: String,
+    /// Standard output as it came.
+    pub stdout_bytes: Vec<u8>,
+    /// Standard error, lossy.
+    pub stderr: String,
+}
+
+fn spawn(home: &Path, options: &[&str], listen: &str) -> (Child, String) {
+    let mut process = command(home, "", &["serve", "--listen", listen])
+        .args(options)
+        .env("SANDBRIDGE_RUNNER", binaries::runner())
+        .env("SANDBRIDGE_RUNNER_STATIC", binaries::runner_static())
+        .env("RUST_LOG", std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".into()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let line = lines.next().expect("the server ended before it listened").unwrap();
+    let url = line.split_whitespace().find(|word| word.starts_with("http")).expect("a URL in the first line");
+    // The rest is read and dropped, so that the server never blocks on a full pipe.
+    let url = url.trim_end_matches('/').to_owned();
+    std::thread::spawn(move || lines.for_each(drop));
+    (process, url)
+}
+
+fn command<A: AsRef<OsStr>>(home: &Path, url: &str, arguments: &[A]) -> Command {
+    let mut command = Command::new(binaries::sandbridge());
+    command.args(arguments).env("SANDBRIDGE_HOME", home);
+    if !url.is_empty() {
+        command.env("SANDBRIDGE_SERVER", url);
+    }
+    command
+}
+
+/// Runs a command with standard input and collects what it leaves.
+pub fn run(mut command: Command, stdin: &[u8]) -> Output {
+    use std::os::unix::process::ExitStatusExt;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let stdin = stdin.to_owned();
+    let writer = std::thread::spawn(move || {
+        // A program that does not read its input is fine.
+        let _ = pipe.write_all(&stdin);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Output {
+        code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stdout_bytes: output.stdout,
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}

@@ -1,0 +1,22 @@
+//! Waiting for something to become true, with a deadline.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a condition is looked at.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// Waits until `probe` gives a value.
+///
+/// # Panics
+/// After `deadline`, saying `what` did not happen.
+pub fn eventually<T>(what: &str, deadline: Duration, mut probe: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + deadline;
+    loop {
+        if let Some(value) = probe() {
+            return value;
+        }
+        assert!(Instant::now() < end, "within {deadline:?}: {what}");
+        thread::sleep(INTERVAL);
+    }
+}

@@ -1,0 +1,210 @@
+//! The handles' side of a link: opening streams, reading their events, writing to them.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use proto::limits::{MAX_DATA_BYTES, MAX_REQUESTS};
+use proto::message::MessageType;
+use proto::request::RequestType;
+use proto::session::Close;
+use proto::{Channel, DataBuf, ErrorKind, Request};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use crate::driver::stream::{StreamEvent, StreamState};
+use crate::error::SandboxError;
+use crate::facts::RunnerFacts;
+
+/// What handles ask of the driver.
+///
+/// The channel has no bound of its own; what waits in it has: at most 1,024 requests are under way, each holds at
+/// most 256 KiB of unsent data, and a report of drained bytes stands for at least 16 KiB that the credit covered.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Open {
+        request: Request,
+        stream: Arc<StreamState>,
+        permit: OwnedSemaphorePermit,
+    },
+    Data(Arc<StreamState>, DataBuf),
+    /// No more data from this side.
+    End(Arc<StreamState>),
+    /// The handle drained this much.
+    Consumed(Arc<StreamState>, usize),
+    /// Stop the work; the answer is still wanted.
+    Cancel(Arc<StreamState>),
+    /// Stop the work; nobody waits for an answer.
+    Abandon(Arc<StreamState>),
+    /// End the link, with this last word or without one.
+    Close(Option<Close>),
+}
+
+/// Opens streams on one link. Lives on when the link has ended; everything is `offline` then.
+#[derive(Debug, Clone)]
+pub(crate) struct LinkHandle {
+    place: Arc<str>,
+    facts: Arc<RunnerFacts>,
+    commands: mpsc::UnboundedSender<Command>,
+    requests: Arc<Semaphore>,
+}
+
+impl LinkHandle {
+    pub(super) fn new(
+        place: Arc<str>,
+        facts: Arc<RunnerFacts>,
+        commands: mpsc::UnboundedSender<Command>,
+    ) -> Self {
+        Self { place, facts, commands, requests: Arc::new(Semaphore::new(MAX_REQUESTS)) }
+    }
+
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
+    pub(crate) fn facts(&self) -> &Arc<RunnerFacts> {
+        &self.facts
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        !self.commands.is_closed()
+    }
+
+    /// Ends the link; without a last word its peer takes it for a broken connection.
+    pub(crate) fn close(&self, last_word: Option<Close>) {
+        self.send(Command::Close(last_word));
+    }
+
+    /// Sends a request. What it fails with later comes as an event.
+    pub(crate) fn open(&self, request: impl Into<Request>) -> Result<OpenStream, SandboxError> {
+        let request = request.into();
+        let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
+            return Err(SandboxError::Remote {
+                kind: ErrorKind::Busy,
+                message: format!(
+                    "{MAX_REQUESTS} requests are under way on {}; try again when one has ended",
+                    self.place
+                ),
+            });
+        };
+        let gathers = !matches!(request, Request::ReadDir(_));
+        let state = Arc::new(StreamState::new(gathers));
+        self.commands
+            .send(Command::Open { request, stream: Arc::clone(&state), permit })
+            .map_err(|_| self.offline())?;
+        Ok(OpenStream { link: self.clone(), state, is_over: false })
+    }
+
+    /// Sends a request that is answered by one message.
+    pub(crate) async fn call<R: RequestType>(&self, request: R) -> Result<R::Response, SandboxError> {
+        let mut stream = self.open(request.into())?;
+        while let Some(event) = stream.next().await {
+            match event {
+                StreamEvent::Answer(message) => return self.expect(message),
+                StreamEvent::Failed(error) => return Err(error),
+                StreamEvent::Data(..) | StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+            }
+        }
+        Err(self.broken("an answer that was no answer"))
+    }
+
+    pub(crate) fn expect<M: MessageType>(&self, message: proto::Message) -> Result<M, SandboxError> {
+        M::try_from(message).map_err(|_| self.broken("a message of another request"))
+    }
+
+    pub(crate) fn offline(&self) -> SandboxError {
+        SandboxError::Offline { runner: self.place.to_string() }
+    }
+
+    pub(crate) fn broken(&self, what: &'static str) -> SandboxError {
+        SandboxError::Protocol { runner: self.place.to_string(), what }
+    }
+
+    pub(crate) fn send(&self, command: Command) {
+        // A driver that is gone has failed all its streams already; there is nobody left to tell.
+        let _ = self.commands.send(command);
+    }
+}
+
+/// One open stream. Dropped before its end, it cancels the work.
+#[derive(Debug)]
+pub(crate) struct OpenStream {
+    link: LinkHandle,
+    state: Arc<StreamState>,
+    is_over: bool,
+}
+
+impl OpenStream {
+    pub(crate) fn link(&self) -> &LinkHandle {
+        &self.link
+    }
+
+    /// The next event; `None` behind the last one.
+    pub(crate) async fn next(&mut self) -> Option<StreamEvent> {
+        if self.is_over {
+            return None;
+        }
+        let (event, report) = poll_fn(|cx| self.state.poll_next(cx)).await;
+        if let Some(bytes) = report {
+            self.link.send(Command::Consumed(Arc::clone(&self.state), bytes));
+        }
+        self.is_over = matches!(event, StreamEvent::Answer(_) | StreamEvent::Failed(_));
+        Some(event)
+    }
+
+    /// The side that writes; it may outlive this one and is then closed.
+    pub(crate) fn writer(&self) -> StreamWriter {
+        StreamWriter { link: self.link.clone(), state: Arc::clone(&self.state) }
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.link.send(Command::Abandon(Arc::clone(&self.state)));
+        }
+    }
+}
+
+/// Writes to a stream, and cancels it.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamWriter {
+    link: LinkHandle,
+    state: Arc<StreamState>,
+}
+
+/// The stream takes no more data: its request has ended, which its events tell more about.
+#[derive(Debug)]
+pub(crate) struct WriteClosed;
+
+impl StreamWriter {
+    pub(crate) fn link(&self) -> &LinkHandle {
+        &self.link
+    }
+
+    /// Hands over at most 64 KiB once there is room.
+    pub(crate) async fn write(&self, bytes: DataBuf) -> Result<(), WriteClosed> {
+        let length = u32::try_from(bytes.len()).expect("a piece holds at most 64 KiB");
+        let permit = self.state.room.acquire_many(length).await.map_err(|_| WriteClosed)?;
+        permit.forget();
+        self.link.send(Command::Data(Arc::clone(&self.state), bytes));
+        Ok(())
+    }
+
+    /// Copies and hands over all of `bytes`.
+    pub(crate) async fn write_all(&self, bytes: &[u8]) -> Result<(), WriteClosed> {
+        for piece in bytes.chunks(MAX_DATA_BYTES) {
+            self.write(DataBuf::copy_from(piece)).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn end(&self) {
+        self.link.send(Command::End(Arc::clone(&self.state)));
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.link.send(Command::Cancel(Arc::clone(&self.state)));
+    }
+}
+
+/// The only channel that this side writes to.
+pub(crate) const INPUT: Channel = Channel::Main;

@@ -1,0 +1,158 @@
+//! What goes wrong, by who is to blame: the sandbox's work, the choice of a place, the link.
+
+use std::io;
+
+use proto::session::Close;
+use proto::{ErrorKind, WireError};
+
+use crate::facts::RefusalReason;
+
+/// Why an operation on a [`crate::Sandbox`] failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// The runner is not connected; nothing was sent.
+    #[error("runner {runner} is offline; start it, or choose another one with `sandbridge use`")]
+    Offline {
+        /// Its name.
+        runner: String,
+    },
+    /// The connection ended after the request was sent; what became of it is unknown.
+    #[error("the connection to runner {runner} was lost; what the request did there is unknown")]
+    Lost {
+        /// Its name.
+        runner: String,
+    },
+    /// The runner, or the limits of its link, refused.
+    #[error("{message}")]
+    Remote {
+        /// For programs.
+        kind: ErrorKind,
+        /// For people.
+        message: String,
+    },
+    /// The runner's answer makes no sense.
+    #[error("runner {runner} answered with {what}; update it, or report this")]
+    Protocol {
+        /// Its name.
+        runner: String,
+        /// What it did.
+        what: &'static str,
+    },
+    /// Standard input was written to after the command, or its input, had ended.
+    #[error("the command has ended and reads no more input")]
+    InputClosed,
+}
+
+impl SandboxError {
+    /// The name for JSON: `offline`, `lost`, `protocol`, `input_closed` or a wire error's name such as `escapes_workspace`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Offline { .. } => "offline",
+            Self::Lost { .. } => "lost",
+            Self::Remote { kind, .. } => kind.name(),
+            Self::Protocol { .. } => "protocol",
+            Self::InputClosed => "input_closed",
+        }
+    }
+}
+
+impl From<WireError> for SandboxError {
+    fn from(error: WireError) -> Self {
+        Self::Remote { kind: error.kind, message: error.description }
+    }
+}
+
+/// Why there is no sandbox for a user's wish. Never answered by using another machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// The named, or the only registered, runner is not connected.
+    #[error("runner {runner} is offline")]
+    Offline {
+        /// Its name.
+        runner: String,
+    },
+    /// No runner is chosen and several are registered.
+    #[error("several runners are registered: {}; choose one with `sandbridge use NAME`", names.join(", "))]
+    Several {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// Nothing is chosen, no runner is registered and Docker is not enabled.
+    #[error(
+        "no runner is connected to your account: run `sandbridge runner add NAME` and start sandbridge-runner \
+         on your machine with the command it prints"
+    )]
+    NoRunner,
+    /// The chosen runner is not registered.
+    #[error("no runner is named {name}; `sandbridge runner list` shows yours")]
+    UnknownRunner {
+        /// The name asked for.
+        name: String,
+    },
+    /// Docker was chosen and is not enabled.
+    #[error(
+        "Docker is not enabled on this server; choose a runner with `sandbridge use NAME`, or ask its admin"
+    )]
+    DockerDisabled,
+    /// Docker is enabled and does not work.
+    #[error("Docker cannot be used: {why}")]
+    DockerUnavailable {
+        /// What is wrong and what to do.
+        why: String,
+    },
+    /// The server itself may not be used by this user, or commands would not be confined there.
+    #[error("commands on the server itself are refused: {why}")]
+    LocalRefused {
+        /// Which rule says so.
+        why: String,
+    },
+    /// The server's own runner does not start.
+    #[error("the server's own runner cannot be used: {why}")]
+    LocalUnavailable {
+        /// What is wrong and what to do.
+        why: String,
+    },
+}
+
+impl RouteError {
+    /// The name for JSON: `offline`, `no_route`, `denied` or `unavailable`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Offline { .. } => "offline",
+            Self::Several { .. } | Self::UnknownRunner { .. } => "no_route",
+            Self::NoRunner | Self::DockerDisabled | Self::LocalRefused { .. } => "denied",
+            Self::DockerUnavailable { .. } | Self::LocalUnavailable { .. } => "unavailable",
+        }
+    }
+}
+
+/// Why a link ended other than in an orderly way. For the log: the peer was told what it needs to know.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// It did not register in time.
+    #[error("no registration within {} s", proto::limits::HANDSHAKE_TIMEOUT.as_secs())]
+    HandshakeTimeout,
+    /// What it sent is no handshake.
+    #[error("malformed handshake: {0}")]
+    Malformed(String),
+    /// The registration was refused.
+    #[error("registration refused ({reason:?}): {message}")]
+    Refused {
+        /// Why.
+        reason: RefusalReason,
+        /// The words the runner was told.
+        message: String,
+    },
+    /// A newer connection of the same runner registered first.
+    #[error("a newer connection of this runner is there already")]
+    Stale,
+    /// It ended before it was registered.
+    #[error("the link ended during the handshake")]
+    Ended,
+    /// The socket failed.
+    #[error("the link failed: {0}")]
+    Io(#[from] io::Error),
+    /// The peer broke the protocol, or was silent for too long, and was told so.
+    #[error("the link was closed: {0}")]
+    Broken(Close),
+}

@@ -1,0 +1,192 @@
+//! Streams of files and listings.
+
+use bytes::Bytes;
+use proto::limits::MAX_DATA_BYTES;
+use proto::message::{DirBatch, DirEntry, DirRead, FileOpened, FileRead, FileWritten};
+use proto::{DataBuf, Message, codec, request};
+
+use crate::driver::{LinkHandle, OpenStream, StreamEvent, StreamWriter};
+use crate::error::SandboxError;
+
+/// Which part of a file to read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Range {
+    /// First byte.
+    pub offset: u64,
+    /// At most this many bytes; to the end when absent.
+    pub length: Option<u64>,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Permission bits; the old file's, or 0o644, when absent.
+    pub mode: Option<u32>,
+    /// Whether missing parent directories are made.
+    pub parents: bool,
+    /// Bytes that will follow, if known; a different count fails.
+    pub size_bytes: Option<u64>,
+}
+
+/// A file's bytes as they arrive. Dropped before its end, it stops the runner.
+#[derive(Debug)]
+pub struct FileReader {
+    stream: OpenStream,
+    opened: FileOpened,
+    delivered_bytes: u64,
+}
+
+impl FileReader {
+    pub(crate) async fn open(link: &LinkHandle, request: request::ReadFile) -> Result<Self, SandboxError> {
+        let mut stream = link.open(request)?;
+        match stream.next().await {
+            Some(StreamEvent::Message(Message::FileOpened(opened))) => {
+                Ok(Self { stream, opened, delivered_bytes: 0 })
+            }
+            Some(StreamEvent::Failed(error)) => Err(error),
+            _ => Err(link.broken("a file that was never opened")),
+        }
+    }
+
+    /// The whole file's size when it was opened, in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.opened.size_bytes
+    }
+
+    /// Its permission bits.
+    pub fn mode(&self) -> u32 {
+        self.opened.mode
+    }
+
+    /// Its last modification, Unix milliseconds.
+    pub fn modified_ms(&self) -> i64 {
+        self.opened.modified_ms
+    }
+
+    /// The next piece, of 64 KiB at most; `None` behind the last one, and behind an error.
+    pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
+        loop {
+            match self.stream.next().await? {
+                StreamEvent::Data(_, bytes) => {
+                    self.delivered_bytes += bytes.len() as u64;
+                    return Some(Ok(bytes));
+                }
+                StreamEvent::Answer(message) => return self.end(message).err().map(Err),
+                StreamEvent::Failed(error) => return Some(Err(error)),
+                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+            }
+        }
+    }
+
+    fn end(&self, message: Message) -> Result<(), SandboxError> {
+        let link = self.stream.link();
+        let FileRead { bytes } = link.expect(message)?;
+        if bytes == self.delivered_bytes { Ok(()) } else { Err(link.broken("fewer bytes than it announced")) }
+    }
+}
+
+/// A file that is being written. Dropped unfinished, it leaves nothing behind.
+#[derive(Debug)]
+pub struct FileWriter {
+    stream: OpenStream,
+    writer: StreamWriter,
+    /// Small writes are gathered here.
+    piece: DataBuf,
+}
+
+impl FileWriter {
+    pub(crate) fn open(link: &LinkHandle, request: request::WriteFile) -> Result<Self, SandboxError> {
+        let stream = link.open(request)?;
+        let writer = stream.writer();
+        Ok(Self { stream, writer, piece: DataBuf::with_capacity(0) })
+    }
+
+    /// Writes; waits while the runner's disk is behind. Fails with what the runner found wrong so far.
+    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), SandboxError> {
+        while !bytes.is_empty() {
+            let room = MAX_DATA_BYTES - self.piece.len();
+            let (now, rest) = bytes.split_at(bytes.len().min(room));
+            if self.piece.is_empty() {
+                // A file that fits one piece pays for its own size only.
+                self.piece = DataBuf::with_capacity(if rest.is_empty() { now.len() } else { MAX_DATA_BYTES });
+            }
+            self.piece.extend_from_slice(now);
+            bytes = rest;
+            if self.piece.len() == MAX_DATA_BYTES {
+                self.send_piece().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the content; the file's size once it is on disk under its name.
+    pub async fn finish(mut self) -> Result<u64, SandboxError> {
+        self.send_piece().await?;
+        self.writer.end();
+        let FileWritten { bytes } = self.answer().await?;
+        Ok(bytes)
+    }
+
+    async fn send_piece(&mut self) -> Result<(), SandboxError> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let piece = std::mem::replace(&mut self.piece, DataBuf::with_capacity(0));
+        if self.writer.write(piece).await.is_ok() {
+            return Ok(());
+        }
+        match self.answer().await {
+            Err(error) => Err(error),
+            Ok(_) => Err(self.stream.link().broken("a file that was complete before its end")),
+        }
+    }
+
+    async fn answer(&mut self) -> Result<FileWritten, SandboxError> {
+        while let Some(event) = self.stream.next().await {
+            match event {
+                StreamEvent::Answer(message) => return self.stream.link().expect(message),
+                StreamEvent::Failed(error) => return Err(error),
+                StreamEvent::Data(..) | StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+            }
+        }
+        Err(SandboxError::InputClosed)
+    }
+}
+
+/// A directory's entries as they arrive, in no order.
+#[derive(Debug)]
+pub struct DirReader {
+    stream: OpenStream,
+    delivered_entries: u64,
+}
+
+impl DirReader {
+    pub(crate) fn open(link: &LinkHandle, request: request::ReadDir) -> Result<Self, SandboxError> {
+        Ok(Self { stream: link.open(request)?, delivered_entries: 0 })
+    }
+
+    /// Some more entries; `None` behind the last ones, and behind an error.
+    pub async fn next_batch(&mut self) -> Option<Result<Vec<DirEntry>, SandboxError>> {
+        loop {
+            match self.stream.next().await? {
+                StreamEvent::Data(_, bytes) => {
+                    let Ok(DirBatch { entries }) = codec::decode(&bytes) else {
+                        return Some(Err(self.stream.link().broken("a listing that does not decode")));
+                    };
+                    self.delivered_entries += entries.len() as u64;
+                    return Some(Ok(entries));
+                }
+                StreamEvent::Answer(message) => return self.end(message).err().map(Err),
+                StreamEvent::Failed(error) => return Some(Err(error)),
+                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+            }
+        }
+    }
+
+    fn end(&self, message: Message) -> Result<(), SandboxError> {
+        let link = self.stream.link();
+        let DirRead { entries } = link.expect(message)?;
+        let is_whole = entries == self.delivered_entries;
+        if is_whole { Ok(()) } else { Err(link.broken("fewer entries than it announced")) }
+    }
+}

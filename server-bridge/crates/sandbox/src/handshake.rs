@@ -1,0 +1,172 @@
+//! The handshake from the server's side, on any link.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use futures_util::{SinkExt, StreamExt};
+use proto::handshake::{Accepted, Facts, Handshake, Ready, Register, RegisterOk, VersionRange};
+use proto::ids::Nonce;
+use proto::limits::{HANDSHAKE_TIMEOUT, MAX_HANDSHAKE_BYTES};
+use proto::{BootId, Epoch};
+use tokio::time::timeout;
+
+use crate::error::LinkError;
+use crate::facts::{Admission, Refusal, RefusalReason, Registration, RunnerFacts};
+use crate::limits::{CLOSE_TIMEOUT, MAX_LEFTOVER_BYTES};
+use crate::links::{Link, LinkMessage};
+
+/// A runner whose registration took effect.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    pub(crate) admission: Admission,
+    pub(crate) facts: Arc<RunnerFacts>,
+    pub(crate) boot_id: BootId,
+}
+
+/// Who begins: a runner that dialled, or the server that attached to a byte stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// The runner registers at once.
+    RunnerRegisters,
+    /// The server asks for it; what an earlier attacher left unread comes first and is dropped.
+    ServerAttaches,
+}
+
+/// Registers the runner behind `link`, within 10 s and 64 KiB.
+pub(crate) async fn register<L, F, Fut>(
+    link: &mut L,
+    opening: Opening,
+    admit: F,
+) -> Result<Admitted, LinkError>
+where
+    L: Link,
+    F: FnOnce(Registration) -> Fut,
+    Fut: Future<Output = Result<Admission, Refusal>>,
+{
+    let result = match timeout(HANDSHAKE_TIMEOUT, converse(link, opening, admit)).await {
+        Ok(result) => result,
+        Err(_) => Err(LinkError::HandshakeTimeout),
+    };
+    if let Err(error) = &result {
+        tell_and_close(link, error).await;
+    }
+    result
+}
+
+async fn converse<L, F, Fut>(link: &mut L, opening: Opening, admit: F) -> Result<Admitted, LinkError>
+where
+    L: Link,
+    F: FnOnce(Registration) -> Fut,
+    Fut: Future<Output = Result<Admission, Refusal>>,
+{
+    if opening == Opening::ServerAttaches {
+        send(link, &Handshake::Attach {}).await?;
+    }
+    let register = next_register(link, opening).await?;
+    let Some(facts) = register.sandbridge.clone() else {
+        return Err(refused(
+            RefusalReason::ProtocolVersion,
+            "this server serves only runners of Sandbridge's own protocol; install sandbridge-runner"
+                .to_owned(),
+        ));
+    };
+    let protocol = common_version(&facts)?;
+    let registration = Registration::new(register, &facts);
+    let runner_facts = Arc::new(registration.facts.clone());
+    let admission = admit(registration).await.map_err(|refusal| refused(refusal.reason, refusal.message))?;
+    let expected = Ready { epoch: Epoch(admission.epoch), nonce: Nonce(rand::random()) };
+    let accepted =
+        Accepted { protocol, runner: admission.runner.clone(), epoch: expected.epoch, nonce: expected.nonce };
+    let body = RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) };
+    send(link, &Handshake::RegisterOk { body }).await?;
+    match read(link).await? {
+        LinkMessage::Text(text) => match parse(&text)? {
+            Handshake::Ready { body } if body == expected => {}
+            _ => return Err(LinkError::Malformed("the answer was not the echo asked for".to_owned())),
+        },
+        LinkMessage::Binary(_) => return Err(binary()),
+    }
+    Ok(Admitted { admission, facts: runner_facts, boot_id: facts.boot_id })
+}
+
+async fn next_register<L: Link>(link: &mut L, opening: Opening) -> Result<Register, LinkError> {
+    let mut leftover_bytes = 0;
+    loop {
+        let message = read(link).await?;
+        if let LinkMessage::Text(text) = &message
+            && let Handshake::Register { body, .. } = parse(text)?
+        {
+            return Ok(*body);
+        }
+        if opening == Opening::RunnerRegisters {
+            return Err(match message {
+                LinkMessage::Text(_) => {
+                    LinkError::Malformed("the first message was no registration".to_owned())
+                }
+                LinkMessage::Binary(_) => binary(),
+            });
+        }
+        leftover_bytes += message.len();
+        if leftover_bytes > MAX_LEFTOVER_BYTES {
+            return Err(LinkError::Malformed("no registration among what was left over".to_owned()));
+        }
+    }
+}
+
+fn common_version(facts: &Facts) -> Result<u32, LinkError> {
+    let VersionRange { min, max } = VersionRange::OURS;
+    facts.protocol.common(VersionRange::OURS).ok_or_else(|| {
+        let theirs = facts.protocol;
+        refused(
+            RefusalReason::ProtocolVersion,
+            format!(
+                "this server speaks protocol {min} to {max}, the runner {} to {}; install the server's version",
+                theirs.min, theirs.max
+            ),
+        )
+    })
+}
+
+async fn read<L: Link>(link: &mut L) -> Result<LinkMessage, LinkError> {
+    link.next().await.ok_or(LinkError::Ended)?.map_err(LinkError::Io)
+}
+
+fn parse(text: &str) -> Result<Handshake, LinkError> {
+    Handshake::from_text(text).map_err(|error| LinkError::Malformed(error.to_string()))
+}
+
+async fn send<L: Link>(link: &mut L, handshake: &Handshake) -> io::Result<()> {
+    link.send(LinkMessage::Text(handshake.to_text())).await
+}
+
+/// Tells the runner why it is not registered, as far as it can be told, and closes.
+async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError) {
+    let refusal = match error {
+        LinkError::Refused { reason, message } => Some((*reason, message.clone())),
+        LinkError::Malformed(_) | LinkError::HandshakeTimeout => {
+            Some((RefusalReason::Malformed, error.to_string()))
+        }
+        LinkError::Stale | LinkError::Ended | LinkError::Io(_) | LinkError::Broken(_) => None,
+    };
+    let goodbye = async {
+        if let Some((reason, message)) = refusal {
+            send(link, &Handshake::Error { body: Refusal { reason, message } }).await?;
+        }
+        link.close().await
+    };
+    // Best effort: a peer that does not read is not waited for.
+    if let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, goodbye).await {
+        tracing::debug!(%error, "the refusal did not leave");
+    }
+}
+
+fn refused(reason: RefusalReason, message: String) -> LinkError {
+    LinkError::Refused { reason, message }
+}
+
+fn binary() -> LinkError {
+    LinkError::Malformed(format!(
+        "only text of at most {MAX_HANDSHAKE_BYTES} bytes comes before a registration"
+    ))
+}

@@ -1,0 +1,52 @@
+//! Sandboxes: where a user's commands run and files live, whichever machine that is.
+//!
+//! Every sandbox is a runner behind a link; the backends differ only in how the link is made. [`SandboxRouter`] applies
+//! the routing rules and hands out a [`Sandbox`] bound to one user; it never hands out another machine than the one the
+//! rules name. Nothing here knows HTTP or SQL: the web layer brings an upgraded socket as a [`Link`] and an answer to
+//! "whose token is this?", and gets handles. Runners are untrusted, our own included.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`routing`] | who wants what, and the pure function from a wish to a place |
+//! | `router` | the [`SandboxRouter`] |
+//! | `handle`, `exec`, `files` | what is done in a sandbox |
+//! | `driver` | one link's task: session, streams, credit, batching |
+//! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
+//! | `on_demand` | links that the server makes itself, on first use |
+//! | [`links`] | the links: memory, stdio envelopes, remote, local child, Docker container |
+//! | [`error`], [`facts`], [`config`] | what goes wrong, what is known of a runner, how it is set up |
+//!
+//! A new backend makes a [`Link`] to a runner in `links/`, gets a [`Target`] in `routing` and a line in `router`.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod config;
+mod driver;
+pub mod error;
+mod exec;
+pub mod facts;
+mod files;
+mod handle;
+mod handshake;
+mod limits;
+pub mod links;
+mod on_demand;
+mod registry;
+mod router;
+pub mod routing;
+#[cfg(test)]
+mod testing;
+
+pub use config::{DockerConfig, LocalConfig, RouterConfig};
+pub use error::{LinkError, RouteError, SandboxError};
+pub use exec::{Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
+pub use facts::{Admission, Layer, Refusal, RefusalReason, Registration, RunnerFacts};
+pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
+pub use handle::Sandbox;
+pub use links::memory::{MemoryLink, memory_link};
+pub use links::{Link, LinkMessage};
+pub use proto::message::{DirEntry, ExitStatus, FileKind, Metadata};
+pub use proto::request::{Command, Overflow, Profile};
+pub use proto::{ErrorKind, ExecId};
+pub use registry::{Disconnect, RunnerEvent, RunnerState};
+pub use router::SandboxRouter;
+pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};

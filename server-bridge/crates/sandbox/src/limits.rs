@@ -1,0 +1,49 @@
+//! Every limit and timeout of this crate that is not the protocol's own; those are in [`proto::limits`].
+
+use std::time::Duration;
+
+/// A handle reports drained data once it took this much since its last report, in bytes. Half of the smallest credit
+/// a stream may have, so a sender never waits for a report that does not come; most small execs never report.
+pub(crate) const CONSUMED_REPORT_BYTES: usize = proto::limits::MIN_STREAM_CREDIT_BYTES as usize / 2;
+
+/// What a handle may hand to the driver on one stream before the session took it, in bytes.
+pub(crate) const WRITE_BUFFER_BYTES: usize = 256 * 1024;
+
+/// Pieces of output up to this size are gathered into one while their reader is away, in bytes.
+pub(crate) const GATHERED_BYTES: usize = 4 * 1024;
+
+/// Most messages and gaps that may wait on one stream; they need no credit, so a runner could send them without end.
+pub(crate) const MAX_WAITING_MESSAGES: usize = 1024;
+
+/// Frames taken from a link before it is written to again.
+pub(crate) const FRAMES_PER_TURN: usize = 256;
+
+/// Time for the last frame of a link to leave.
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What a standard-stream link may say before it registers, left over from an earlier attacher, in bytes.
+pub(crate) const MAX_LEFTOVER_BYTES: usize = 2 * proto::limits::MAX_FRAME_BYTES;
+
+/// Bytes a standard-stream link buffers towards the runner before it asks the driver to wait.
+pub(crate) const STDIO_WRITE_BUFFER_BYTES: usize = 256 * 1024;
+
+/// Room that is made for each read of a standard-stream link, in bytes.
+pub(crate) const STDIO_READ_BYTES: usize = 64 * 1024;
+
+/// Messages an in-memory link holds in each direction.
+pub(crate) const MEMORY_LINK_MESSAGES: usize = 64;
+
+/// Events a slow subscriber may be behind before it misses some.
+pub(crate) const WAITING_EVENTS: usize = 256;
+
+/// Time for the server's own runner to end once its standard input is closed.
+pub(crate) const LOCAL_STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Longest line of a runner's own words in the log, in bytes; longer ones are cut into several.
+pub(crate) const LOG_LINE_BYTES: u64 = 8 * 1024;
+
+/// Time for a container to end before the engine kills it, in seconds.
+pub(crate) const CONTAINER_STOP_TIMEOUT_S: i32 = 10;
+
+/// Time for one answer of the Docker engine, in seconds.
+pub(crate) const DOCKER_TIMEOUT_S: u64 = 60;

@@ -1,0 +1,109 @@
+//! The link to a user's container, in which the runner is the first process.
+//!
+//! ```text
+//! (none) --create--> created --attach, start--> running --server stops--> stopped --attach, start--> running
+//!    ^                                            |  ^
+//!    +--- runner or settings changed: removed ----+  +--- left running by a server that died: attach
+//! ```
+//! A container is stopped and not removed when the server ends; its workspace is a volume and outlives both.
+
+mod engine;
+mod spec;
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::config::DockerConfig;
+use crate::driver::{LinkHandle, driver};
+use crate::error::{LinkError, RouteError};
+use crate::facts::Admission;
+use crate::handshake::{Admitted, Opening, register};
+use crate::limits::CONTAINER_STOP_TIMEOUT_S;
+use crate::on_demand::{OnDemand, Tasks, next_epoch};
+use crate::routing::{DOCKER, User};
+use engine::{ContainerLink, Engine};
+use spec::ContainerSpec;
+
+/// The users' containers.
+#[derive(Debug)]
+pub(crate) struct DockerPlaces {
+    config: Arc<DockerConfig>,
+    links: OnDemand,
+    tasks: Tasks,
+}
+
+impl DockerPlaces {
+    pub(crate) fn new(config: DockerConfig, tasks: Tasks) -> Self {
+        Self { config: Arc::new(config), links: OnDemand::new(DOCKER), tasks }
+    }
+
+    /// The user's link; container and runner are made and started where they are not.
+    pub(crate) async fn link(&self, user: &User) -> Result<LinkHandle, RouteError> {
+        let start = || start(Arc::clone(&self.config), user.key.clone(), self.tasks.clone());
+        self.links.link(&user.key, &self.tasks.tracker, start).await
+    }
+}
+
+async fn start(config: Arc<DockerConfig>, user_key: String, tasks: Tasks) -> Result<LinkHandle, RouteError> {
+    let spec = ContainerSpec::new(&config, &user_key).await?;
+    let engine = Engine::connect(config.socket.as_deref()).await?;
+    let is_running = engine.prepare(&spec).await?;
+    let (link, admitted) = connect(&engine, &spec, &user_key, is_running, &tasks.stop).await?;
+    let (handle, driver) = driver(link, DOCKER, admitted.facts);
+    tasks.tracker.spawn(async move {
+        let end = driver.run(tasks.stop.clone()).await;
+        tracing::info!(container = spec.name, ?end, "the container's link ended");
+        if tasks.stop.is_cancelled()
+            && let Err(error) = engine.stop(&spec.name, CONTAINER_STOP_TIMEOUT_S).await
+        {
+            tracing::warn!(container = spec.name, %error, "the container cannot be stopped");
+        }
+    });
+    Ok(handle)
+}
+
+/// Attaches and registers; a container that runs already and does not answer is started again once.
+async fn connect(
+    engine: &Engine,
+    spec: &ContainerSpec,
+    user_key: &str,
+    mut is_running: bool,
+    stop: &CancellationToken,
+) -> Result<(ContainerLink, Admitted), RouteError> {
+    loop {
+        // Before the start: what a process writes while nobody is attached is discarded.
+        let mut link = engine.attach(&spec.name).await?;
+        if !is_running {
+            engine.start(&spec.name).await?;
+        }
+        let admission =
+            Admission { user_key: user_key.to_owned(), runner: DOCKER.to_owned(), epoch: next_epoch() };
+        let admitted = tokio::select! {
+            biased;
+            () = stop.cancelled() => Err(LinkError::Ended),
+            admitted = register(&mut link, Opening::ServerAttaches, |_| async { Ok(admission) }) => admitted,
+        };
+        let error = match admitted {
+            Ok(admitted) => return Ok((link, admitted)),
+            Err(error) => error,
+        };
+        tracing::warn!(container = spec.name, %error, "the runner in the container does not register");
+        // It had its time to answer.
+        engine.stop(&spec.name, 0).await?;
+        if !is_running || stop.is_cancelled() {
+            return Err(unavailable(format!(
+                "the runner in container {} does not register: {error}; the server's log has its own words",
+                spec.name
+            )));
+        }
+        is_running = false;
+    }
+}
+
+fn unavailable(why: impl Into<String>) -> RouteError {
+    RouteError::DockerUnavailable { why: why.into() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Links that the server makes itself: started at a user's first use, kept, started again when they have ended.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::driver::LinkHandle;
+use crate::error::RouteError;
+
+/// What a starting link becomes; `None` while it starts.
+type Outcome = Option<Result<LinkHandle, RouteError>>;
+
+/// At most one link per user and backend.
+#[derive(Debug)]
+pub(crate) struct OnDemand {
+    place: &'static str,
+    links: Mutex<HashMap<String, watch::Receiver<Outcome>>>,
+}
+
+impl OnDemand {
+    /// No links yet; `place` is the name users know the backend by.
+    pub(crate) fn new(place: &'static str) -> Self {
+        Self { place, links: Mutex::default() }
+    }
+
+    /// The user's link. Whoever comes first starts it; everyone who comes meanwhile waits for the same start, which
+    /// goes on when its first caller gives up.
+    pub(crate) async fn link<F, Fut>(
+        &self,
+        user_key: &str,
+        tracker: &TaskTracker,
+        start: F,
+    ) -> Result<LinkHandle, RouteError>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<LinkHandle, RouteError>> + Send + 'static,
+    {
+        let mut outcome = self.outcome(user_key, tracker, start);
+        let outcome = outcome.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
+        // The start was dropped with its runtime, or panicked; the next use starts anew.
+        outcome.ok().flatten().unwrap_or(Err(RouteError::Offline { runner: self.place.to_owned() }))
+    }
+
+    fn outcome<F, Fut>(&self, user_key: &str, tracker: &TaskTracker, start: F) -> watch::Receiver<Outcome>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<LinkHandle, RouteError>> + Send + 'static,
+    {
+        // Every change is one insert, so a panic elsewhere leaves the map whole.
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(outcome) = links.get(user_key)
+            && is_usable(outcome)
+        {
+            return outcome.clone();
+        }
+        let (sender, receiver) = watch::channel(None);
+        links.insert(user_key.to_owned(), receiver.clone());
+        let start = start();
+        tracker.spawn(async move {
+            let outcome = start.await;
+            sender.send_replace(Some(outcome));
+        });
+        receiver
+    }
+}
+
+/// Whether it starts or is up.
+fn is_usable(outcome: &watch::Receiver<Outcome>) -> bool {
+    match &*outcome.borrow() {
+        None => outcome.has_changed().is_ok(),
+        Some(Ok(link)) => link.is_open(),
+        Some(Err(_)) => false,
+    }
+}
+
+/// What every backend of the server's own needs to run its tasks.
+#[derive(Debug, Clone)]
+pub(crate) struct Tasks {
+    pub(crate) tracker: TaskTracker,
+    pub(crate) stop: CancellationToken,
+}
+
+/// A registration number for a runner of the server's own, whose process may outlive the server's: the time in
+/// microseconds, which no two registrations of one user's place share.
+pub(crate) fn next_epoch() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}

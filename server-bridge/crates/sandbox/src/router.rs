@@ -1,0 +1,109 @@
+//! The router: whose wish leads to which link.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::RouterConfig;
+use crate::error::{LinkError, RouteError};
+use crate::facts::{Admission, Refusal, Registration};
+use crate::handle::Sandbox;
+use crate::links::docker::DockerPlaces;
+use crate::links::local::LocalPlaces;
+use crate::links::{Link, remote};
+use crate::on_demand::Tasks;
+use crate::registry::{Disconnect, Registry, RunnerEvent, RunnerState};
+use crate::routing::{Target, User, Wish, route};
+
+/// Knows the connected runners and the server's own places, and hands out sandboxes by the routing rules.
+///
+/// Cheap to clone; all clones are one router. Must be used inside a tokio runtime.
+#[derive(Debug, Clone)]
+pub struct SandboxRouter {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    config: RouterConfig,
+    registry: Registry,
+    docker: Option<DockerPlaces>,
+    local: LocalPlaces,
+    tasks: Tasks,
+}
+
+impl SandboxRouter {
+    /// A router without any connection yet.
+    pub fn new(config: RouterConfig) -> Self {
+        let tasks = Tasks { tracker: TaskTracker::new(), stop: CancellationToken::new() };
+        let docker = config.docker.clone().map(|docker| DockerPlaces::new(docker, tasks.clone()));
+        let local = LocalPlaces::new(config.local.clone(), tasks.clone());
+        Self { inner: Arc::new(Inner { config, registry: Registry::new(), docker, local, tasks }) }
+    }
+
+    /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
+    /// use, which may take seconds.
+    pub async fn for_user(&self, user: &User, wish: &Wish) -> Result<Sandbox, RouteError> {
+        debug_assert!(user.key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
+        let link = match self.check(user, wish)? {
+            Target::Runner(name) => {
+                self.inner.registry.link(&user.key, &name).ok_or(RouteError::Offline { runner: name })?
+            }
+            Target::Docker => match &self.inner.docker {
+                Some(docker) => docker.link(user).await?,
+                None => return Err(RouteError::DockerDisabled),
+            },
+            Target::Local => self.inner.local.link(user).await?,
+        };
+        Ok(Sandbox::new(link))
+    }
+
+    /// Where a wish leads now, without starting anything.
+    pub fn check(&self, user: &User, wish: &Wish) -> Result<Target, RouteError> {
+        let Inner { config, registry, docker, .. } = &*self.inner;
+        route(wish, user, docker.is_some(), &config.local.policy, |name| {
+            registry.link(&user.key, name).is_some()
+        })
+    }
+
+    /// Serves a runner that dialled in: registers it within 10 s and 64 KiB, asks `admit` whose token it showed, and
+    /// drives the link until it is over. Returns an error where the link ended other than in an orderly way.
+    ///
+    /// Two connections of one runner: the one with the higher epoch stays.
+    pub async fn serve_remote<L, F, Fut>(&self, link: L, admit: F) -> Result<(), LinkError>
+    where
+        L: Link,
+        F: FnOnce(Registration) -> Fut,
+        Fut: Future<Output = Result<Admission, Refusal>>,
+    {
+        let Inner { registry, tasks, .. } = &*self.inner;
+        tasks.tracker.track_future(remote::serve(registry, tasks.stop.clone(), link, admit)).await
+    }
+
+    /// The user's connected runners, by name.
+    pub fn runners(&self, user_key: &str) -> Vec<RunnerState> {
+        self.inner.registry.runners(user_key)
+    }
+
+    /// Ends a runner's connection, if it has one; it is offline when this returns.
+    pub fn disconnect(&self, user_key: &str, runner: &str, why: Disconnect) {
+        self.inner.registry.disconnect(user_key, runner, why);
+    }
+
+    /// Events of all users' runners from now on. A subscriber that is 256 events behind misses some.
+    pub fn subscribe(&self) -> broadcast::Receiver<RunnerEvent> {
+        self.inner.registry.subscribe()
+    }
+
+    /// Says goodbye on every link, stops local runners, stops containers without removing them, and returns when all
+    /// of that has ended. Links that are served afterwards are closed at once.
+    pub async fn shutdown(&self) {
+        let Tasks { tracker, stop } = &self.inner.tasks;
+        stop.cancel();
+        tracker.close();
+        tracker.wait().await;
+    }
+}

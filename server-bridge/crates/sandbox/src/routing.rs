@@ -1,0 +1,163 @@
+//! The routing rules as a pure function. No rule ever names another machine than the one the user chose.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+
+use crate::error::RouteError;
+
+/// The choice that means the Docker backend.
+pub const DOCKER: &str = "__docker__";
+
+/// The choice that means the server itself.
+pub const NONE: &str = "none";
+
+/// A user, as far as the sandbox must know one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// Stable, `[a-z0-9]+`: names the user's container and folders.
+    pub key: String,
+    /// The login name, which policies list.
+    pub name: String,
+    /// Whether the user is an admin.
+    pub is_admin: bool,
+}
+
+/// What `active_runner` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// Nothing was chosen.
+    Auto,
+    /// A runner's name, [`DOCKER`] or [`NONE`].
+    Named(String),
+}
+
+impl Choice {
+    /// Reads the setting; absent, empty and `auto` mean that nothing was chosen.
+    pub fn parse(setting: Option<&str>) -> Self {
+        match setting {
+            None | Some("" | "auto") => Self::Auto,
+            Some(name) => Self::Named(name.to_owned()),
+        }
+    }
+}
+
+/// What a user wants and what they have registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The chat's binding, or else the user's setting.
+    pub choice: Choice,
+    /// The names of all the user's registered runners, connected or not.
+    pub registered: Vec<String>,
+}
+
+/// Who may run commands on the server itself; they are confined all the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum LocalPolicy {
+    /// Nobody.
+    #[default]
+    Off,
+    /// Admins.
+    Admins,
+    /// The users of these names.
+    Names(Vec<String>),
+}
+
+impl LocalPolicy {
+    /// Whether `user` may.
+    pub fn allows(&self, user: &User) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Admins => user.is_admin,
+            Self::Names(names) => names.contains(&user.name),
+        }
+    }
+}
+
+impl FromStr for LocalPolicy {
+    type Err = Infallible;
+
+    /// Reads `off`, `admins`, or names separated by commas.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text.trim() {
+            "" | "off" => Self::Off,
+            "admins" => Self::Admins,
+            names => Self::Names(
+                names.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
+            ),
+        })
+    }
+}
+
+/// Where a wish leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// The connected runner of this name.
+    Runner(String),
+    /// The user's container.
+    Docker,
+    /// The server itself.
+    Local,
+}
+
+impl Target {
+    /// The name the user is shown: the runner's, [`DOCKER`] or [`NONE`].
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Runner(name) => name,
+            Self::Docker => DOCKER,
+            Self::Local => NONE,
+        }
+    }
+}
+
+/// Applies the rules. `is_connected` says whether this user's runner of that name is connected now.
+pub(crate) fn route(
+    wish: &Wish,
+    user: &User,
+    has_docker: bool,
+    local: &LocalPolicy,
+    is_connected: impl Fn(&str) -> bool,
+) -> Result<Target, RouteError> {
+    let connected = |name: &str| {
+        if is_connected(name) {
+            Ok(Target::Runner(name.to_owned()))
+        } else {
+            Err(RouteError::Offline { runner: name.to_owned() })
+        }
+    };
+    match &wish.choice {
+        Choice::Named(name) if name == DOCKER => {
+            if has_docker {
+                Ok(Target::Docker)
+            } else {
+                Err(RouteError::DockerDisabled)
+            }
+        }
+        Choice::Named(name) if name == NONE => local_target(local, user),
+        Choice::Named(name) if wish.registered.contains(name) => connected(name),
+        Choice::Named(name) => Err(RouteError::UnknownRunner { name: name.clone() }),
+        Choice::Auto => match &wish.registered[..] {
+            [only] => connected(only),
+            [] if has_docker => Ok(Target::Docker),
+            [] => Err(RouteError::NoRunner),
+            several => Err(RouteError::Several { names: several.to_vec() }),
+        },
+    }
+}
+
+fn local_target(local: &LocalPolicy, user: &User) -> Result<Target, RouteError> {
+    if local.allows(user) {
+        return Ok(Target::Local);
+    }
+    let why = match local {
+        LocalPolicy::Off => "this server does not allow them; choose a runner with `sandbridge use NAME`",
+        LocalPolicy::Admins => "only its admins may; choose a runner with `sandbridge use NAME`",
+        LocalPolicy::Names(_) => {
+            "you are not among the users who may; choose a runner with `sandbridge use NAME`"
+        }
+    };
+    Err(RouteError::LocalRefused { why: why.to_owned() })
+}
+
+#[cfg(test)]
+mod tests;

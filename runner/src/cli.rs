@@ -1,0 +1,239 @@
+//! The command line: what can be asked for, and what it comes to on this machine.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::confine::Profile;
+use crate::connect::Token;
+use crate::error::Error;
+use crate::executor::ExecutorConfig;
+use crate::link::websocket::Endpoint;
+use crate::secret::{read_secret, read_secret_from_stdin};
+
+/// Runs commands and file operations on this machine for a Sandbridge server, confined to one workspace.
+#[derive(Debug, Parser)]
+#[command(name = "sandbridge-runner", version, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to do instead of running.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to run.
+    #[command(flatten)]
+    pub options: Options,
+}
+
+impl Cli {
+    /// Reads the command line; on bad usage says so and ends the process with code 2.
+    pub fn from_command_line() -> Self {
+        // Where the guardian put the token: it has been taken from there, and stands before any subcommand.
+        let taken = |argument: &OsString| argument.as_bytes().starts_with(b"--token-fd=");
+        Self::parse_from(std::env::args_os().filter(|argument| !taken(argument)))
+    }
+}
+
+/// What can be done besides running.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Say what confinement holds on this machine, and what to do about what does not
+    Doctor(WhereOptions),
+    /// Run from now on whenever this machine does (systemd)
+    InstallService {
+        /// Only print the unit
+        #[arg(long)]
+        print: bool,
+        /// How to run.
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Undo install-service
+    UninstallService {
+        /// Where the runner keeps its own files [default: of the user]
+        #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
+        state_dir: Option<PathBuf>,
+    },
+}
+
+/// The workspace and what belongs to it.
+#[derive(Debug, Clone, Args)]
+pub struct WhereOptions {
+    /// Directory that commands work in [default: the current one]
+    #[arg(long, value_name = "DIR", env = "SANDBRIDGE_WORKSPACE")]
+    pub workspace: Option<PathBuf>,
+    /// Where the runner keeps its own files, outside the workspace [default: of the user]
+    #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+}
+
+/// How to run.
+#[derive(Clone, Args)]
+pub struct Options {
+    /// The server, such as wss://sandbridge.example.com
+    #[arg(long, value_name = "URL", env = "SANDBRIDGE_SERVER")]
+    pub server: Option<String>,
+    /// File that holds the token, - for standard input
+    #[arg(long, value_name = "FILE", env = "SANDBRIDGE_TOKEN_FILE")]
+    pub token_file: Option<PathBuf>,
+    /// The token itself; taken out of the command line before anything runs
+    #[arg(long, value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// This runner's name, for messages; the token decides
+    #[arg(long, env = "SANDBRIDGE_RUNNER_NAME")]
+    pub name: Option<String>,
+    /// Where to work.
+    #[command(flatten)]
+    pub place: WhereOptions,
+    /// How tightly commands are confined: workspace, read-only or full-control
+    #[arg(long, default_value_t = Profile::Workspace, env = "SANDBRIDGE_PROFILE")]
+    pub profile: Profile,
+    /// Allow ws:// to other machines: the token travels unencrypted
+    #[arg(long, env = "SANDBRIDGE_INSECURE")]
+    pub insecure: bool,
+    /// Certificates to trust besides the system's, in PEM
+    #[arg(long, value_name = "FILE", env = "SANDBRIDGE_CA_CERT")]
+    pub ca_cert: Option<PathBuf>,
+    /// Speak over the standard streams with the server that started this runner
+    #[arg(long)]
+    pub stdio: bool,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Options").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// Where frames come from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A server that is dialled.
+    Server {
+        /// Where it is.
+        endpoint: Endpoint,
+        /// How it knows this runner.
+        token: Token,
+    },
+    /// Whoever holds the standard streams.
+    Stdio,
+}
+
+impl WhereOptions {
+    /// The directories, with their defaults.
+    ///
+    /// # Errors
+    /// The workspace is missing, or the default one is a place to be careful with.
+    pub fn executor_config(&self, profile: Profile) -> Result<ExecutorConfig, Error> {
+        Ok(ExecutorConfig { workspace: self.workspace()?, state_dir: self.state_dir(), profile })
+    }
+
+    fn workspace(&self) -> Result<PathBuf, Error> {
+        let given = self.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
+        let workspace = given.canonicalize().map_err(Error::file(&given))?;
+        if !workspace.is_dir() {
+            return Err(Error::Usage(format!("--workspace {}: it is not a directory", given.display())));
+        }
+        let home = home().and_then(|home| home.canonicalize().ok());
+        if self.workspace.is_none() && (workspace == Path::new("/") || Some(&workspace) == home.as_ref()) {
+            return Err(Error::Usage(format!(
+                "the workspace would be {}, with everything in it open to commands. Change to a project's directory, or say so \
+                 with --workspace {}",
+                workspace.display(),
+                workspace.display()
+            )));
+        }
+        Ok(workspace)
+    }
+
+    /// Where the runner keeps its own files.
+    pub fn state_dir(&self) -> PathBuf {
+        let under =
+            |variable| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        let root = rustix::process::geteuid().is_root();
+        self.state_dir.clone().unwrap_or_else(|| match (root, under("XDG_STATE_HOME"), home()) {
+            (true, ..) | (false, None, None) => PathBuf::from("/var/lib/sandbridge"),
+            (false, Some(state), _) => state.join("sandbridge"),
+            (false, None, Some(home)) => home.join(".local/state/sandbridge"),
+        })
+    }
+}
+
+impl Options {
+    /// Checks what was asked for; `token` is the one that was taken out of the command line.
+    ///
+    /// # Errors
+    /// Something is missing or makes no sense; the text says what to write instead.
+    pub fn source(&self, token: Option<String>) -> Result<Source, Error> {
+        if self.stdio {
+            return Ok(Source::Stdio);
+        }
+        let Some(server) = &self.server else {
+            let text = "--server URL is missing; `sandbridge runner add NAME` prints the whole command";
+            return Err(Error::Usage(text.to_owned()));
+        };
+        let endpoint = Endpoint::new(server, self.insecure, self.ca_cert.as_ref())?;
+        let token = match (&self.token_file, token) {
+            (Some(_), Some(_)) => {
+                return Err(Error::Usage("give either --token or --token-file, not both".to_owned()));
+            }
+            (None, Some(token)) => Token::Given(token),
+            (Some(file), None) if file == Path::new("-") => Token::Given(read_secret_from_stdin()?),
+            (Some(file), None) => {
+                read_secret(file)?;
+                Token::File(file.clone())
+            }
+            (None, None) => {
+                let text = "--token-file FILE is missing (- reads standard input); `sandbridge runner add NAME` makes a token";
+                return Err(Error::Usage(text.to_owned()));
+            }
+        };
+        Ok(Source::Server { endpoint, token })
+    }
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn options(words: &[&str]) -> Options {
+        Cli::try_parse_from(std::iter::once(&"sandbridge-runner").chain(words)).unwrap().options
+    }
+
+    #[test]
+    fn the_declaration_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let error = options(&[]).source(None).unwrap_err().to_string();
+        assert!(error.contains("--server"), "{error}");
+        let error = options(&["--server", "ws://localhost:1"]).source(None).unwrap_err().to_string();
+        assert!(error.contains("--token-file"), "{error}");
+    }
+
+    #[test]
+    fn a_token_from_the_command_line_needs_no_file() {
+        let source = options(&["--server", "ws://localhost:1"]).source(Some("t".to_owned())).unwrap();
+        assert!(matches!(source, Source::Server { token: Token::Given(_), .. }));
+    }
+
+    #[test]
+    fn the_root_directory_is_a_workspace_only_when_asked_for() {
+        let place = WhereOptions { workspace: Some(PathBuf::from("/")), state_dir: None };
+        assert_eq!(place.workspace().unwrap(), Path::new("/"));
+    }
+
+    #[test]
+    fn a_missing_workspace_is_named() {
+        let place = WhereOptions { workspace: Some(PathBuf::from("/nonexistent")), state_dir: None };
+        assert!(place.workspace().unwrap_err().to_string().contains("/nonexistent"));
+    }
+}

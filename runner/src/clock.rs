@@ -1,0 +1,59 @@
+//! Noticing that the machine slept: connections that looked alive may be long dead.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::limits::{SLEEP_GAP_MS, SLEEP_LOOK_MS};
+
+/// Compares the clock that stops while the machine sleeps with the one that goes on, and both with what was expected.
+#[derive(Debug)]
+pub(crate) struct SleepDetector {
+    asleep: Duration,
+    looked: Instant,
+}
+
+impl SleepDetector {
+    pub(crate) fn new() -> Self {
+        Self { asleep: time_asleep(), looked: Instant::now() }
+    }
+
+    /// Whether the machine (or this process) slept since the last call; to be asked every [`SLEEP_LOOK_MS`] or sooner.
+    pub(crate) fn slept(&mut self) -> bool {
+        let gap = Duration::from_millis(SLEEP_GAP_MS);
+        let (asleep, now) = (time_asleep(), Instant::now());
+        let late = now.duration_since(self.looked) > gap + Duration::from_millis(SLEEP_LOOK_MS);
+        let slept = asleep.saturating_sub(self.asleep) > gap || late;
+        (self.asleep, self.looked) = (asleep, now);
+        slept
+    }
+}
+
+/// How long the machine slept since it was started.
+fn time_asleep() -> Duration {
+    let read = |clock| {
+        let time = clock_gettime(clock);
+        Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+    };
+    read(ClockId::Boottime).saturating_sub(read(ClockId::Monotonic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_is_awake_did_not_sleep() {
+        let mut detector = SleepDetector::new();
+        assert!(!detector.slept());
+    }
+
+    #[test]
+    fn a_look_that_comes_far_too_late_is_a_sleep_and_is_told_once() {
+        let long_ago =
+            Instant::now().checked_sub(Duration::from_millis(SLEEP_GAP_MS + SLEEP_LOOK_MS + 1)).unwrap();
+        let mut detector = SleepDetector { asleep: time_asleep(), looked: long_ago };
+        assert!(detector.slept());
+        assert!(!detector.slept());
+    }
+}

@@ -1,0 +1,39 @@
+//! Capabilities: commands of root keep what package managers, `chown` and `su` need, and nothing that reaches the machine.
+
+use std::io;
+
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+/// What commands may keep, if the runner has it.
+const KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::KILL);
+
+/// Drops every other capability from all sets of the calling thread, the bounding set included.
+pub(super) fn reduce() -> io::Result<String> {
+    let own = rustix::thread::capabilities(None)?;
+    for number in 0..u64::BITS {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        if KEPT.contains(capability) {
+            continue;
+        }
+        match rustix::thread::capability_is_in_bounding_set(capability) {
+            Ok(true) if own.effective.contains(CapabilitySet::SETPCAP) => {
+                rustix::thread::remove_capability_from_bounding_set(capability)?;
+            }
+            // Without privileges to begin with, the bounding set cannot be reduced and, under no_new_privs, cannot matter.
+            Ok(_) => {}
+            // The kernel knows no capability of this or a higher number.
+            Err(_) => break,
+        }
+    }
+    let kept = own.permitted & KEPT;
+    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    rustix::thread::set_capabilities(None, sets)?;
+    let names: Vec<String> = kept.iter_names().map(|(name, _)| name.to_lowercase()).collect();
+    Ok(if names.is_empty() { "none left".to_owned() } else { format!("only {}", names.join(", ")) })
+}

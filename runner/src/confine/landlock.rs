@@ -1,0 +1,73 @@
+//! Landlock: the view's list of paths, enforced by the kernel on every open, and the scope for signals and sockets.
+
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, LandlockStatus, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+
+use super::report::{LayerReport, layer_name};
+use super::view::View;
+
+/// The newest version whose rights are asked for; older kernels enforce the part they know.
+const NEWEST: ABI = ABI::V9;
+
+/// The first version that can limit signals and abstract sockets.
+const FIRST_WITH_SCOPE: u32 = 6;
+
+/// Puts the calling thread under Landlock, and reports it.
+pub(super) fn restrict(view: &View, report: &mut LayerReport) {
+    let outcome = enforce(view);
+    let abi = match &outcome {
+        Ok((RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced, abi)) => *abi,
+        Ok((RulesetStatus::NotEnforced, _)) | Err(_) => 0,
+    };
+    report.set_landlock_abi(abi);
+    match outcome {
+        Ok((RulesetStatus::NotEnforced, _)) => {
+            report.add(
+                layer_name::LANDLOCK,
+                false,
+                "the kernel has no Landlock (5.13 or newer, and enabled at boot)",
+            );
+        }
+        Ok(_) => report.add(layer_name::LANDLOCK, true, format!("ABI {abi}")),
+        Err(error) => report.add(layer_name::LANDLOCK, false, error.to_string()),
+    }
+    let scoped = abi >= FIRST_WITH_SCOPE;
+    let detail =
+        if scoped { "signals and abstract sockets stay inside" } else { "needs Landlock ABI 6 (Linux 6.12)" };
+    report.add(layer_name::LANDLOCK_SCOPE, scoped, detail);
+}
+
+fn enforce(view: &View) -> Result<(RulesetStatus, u32), RulesetError> {
+    let ruleset =
+        Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?;
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let run = AccessFs::from_read(NEWEST);
+    // Nobody makes device files in a workspace; a root command must not be able to either.
+    let write = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    let mut ruleset = ruleset.create()?;
+    ruleset = allow(ruleset, &view.list, AccessFs::ReadDir.into())?;
+    ruleset = allow(ruleset, &view.read, read)?;
+    ruleset = allow(ruleset, &view.run, run)?;
+    ruleset = allow(ruleset, &view.write, write)?;
+    ruleset = allow(ruleset, &view.devices, device)?;
+    let status = ruleset.restrict_self()?;
+    let abi = match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
+    };
+    Ok((status.ruleset, abi))
+}
+
+/// Allows `access` beneath each path that exists.
+fn allow<P: AsRef<Path>>(
+    ruleset: RulesetCreated,
+    paths: &[P],
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    ruleset.add_rules(path_beneath_rules(paths, access))
+}

@@ -1,0 +1,161 @@
+//! Profiles, and the report of which layers of confinement hold on this machine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::kill;
+
+/// The names of the layers, as they appear in reports.
+pub mod layer_name {
+    /// An own root file system with only what commands may see.
+    pub const MOUNT_NAMESPACE: &str = "mount-namespace";
+    /// Commands cannot see processes outside the runner, and die with it.
+    pub const PID_NAMESPACE: &str = "pid-namespace";
+    /// Landlock rules on the file system.
+    pub const LANDLOCK: &str = "landlock";
+    /// Landlock's scope: no signals and no abstract sockets to the outside.
+    pub const LANDLOCK_SCOPE: &str = "landlock-scope";
+    /// A filter of system calls.
+    pub const SECCOMP: &str = "seccomp";
+    /// A reduced set of capabilities.
+    pub const CAPABILITIES: &str = "capabilities";
+    /// No program can gain privileges.
+    pub const NO_NEW_PRIVS: &str = "no-new-privs";
+    /// HOME is a directory of the workspace's own.
+    pub const PRIVATE_HOME: &str = "private-home";
+    /// The runner's memory and descriptors cannot be read by others.
+    pub const NON_DUMPABLE: &str = "non-dumpable";
+    /// How everything a command left behind is found and killed.
+    pub const KILL_TIER: &str = "kill-tier";
+}
+
+/// How much a command may touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// The workspace, the private home and temporary directories are writable; the system is readable.
+    Workspace,
+    /// Like `Workspace`, with the workspace itself only readable.
+    ReadOnly,
+    /// Not confined; still an own session and a clean environment.
+    FullControl,
+}
+
+impl Profile {
+    /// The profile's name on the command line and in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Workspace => "workspace",
+            Self::ReadOnly => "read-only",
+            Self::FullControl => "full-control",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A profile's name that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown profile \"{0}\": choose workspace, read-only or full-control")]
+pub struct UnknownProfile(pub String);
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = [Self::Workspace, Self::ReadOnly, Self::FullControl];
+        known
+            .into_iter()
+            .find(|profile| profile.as_str() == name)
+            .ok_or_else(|| UnknownProfile(name.to_owned()))
+    }
+}
+
+/// One layer of confinement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// One of [`layer_name`].
+    pub name: &'static str,
+    /// Whether the layer is in force.
+    pub holds: bool,
+    /// What exactly is in force, or why it is not; for people.
+    pub detail: String,
+}
+
+/// Which layers hold, in the order they were set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerReport {
+    /// Each layer once.
+    pub layers: Vec<Layer>,
+    landlock_abi: u32,
+}
+
+impl LayerReport {
+    /// The layers of the whole process, which its guardian set up.
+    pub(crate) fn of_process() -> Self {
+        let mut report = Self::default();
+        let tier = kill::tier();
+        report.add(layer_name::PID_NAMESPACE, tier.is_namespace(), tier.describe());
+        report.add(layer_name::KILL_TIER, kill::marks_enforced(), kill::describe());
+        let dumpable = rustix::process::dumpable_behavior();
+        let closed =
+            dumpable.is_ok_and(|behavior| behavior == rustix::process::DumpableBehavior::NotDumpable);
+        report.add(
+            layer_name::NON_DUMPABLE,
+            closed,
+            if closed { "set" } else { "the runner runs without its guardian" },
+        );
+        report
+    }
+
+    pub(crate) fn add(&mut self, name: &'static str, holds: bool, detail: impl Into<String>) {
+        self.layers.push(Layer { name, holds, detail: detail.into() });
+    }
+
+    pub(crate) fn add_result<E: fmt::Display>(&mut self, name: &'static str, result: Result<String, E>) {
+        match result {
+            Ok(detail) => self.add(name, true, detail),
+            Err(error) => self.add(name, false, error.to_string()),
+        }
+    }
+
+    pub(crate) fn add_absent_layers(&mut self, why: &str) {
+        use layer_name::{
+            CAPABILITIES, LANDLOCK, LANDLOCK_SCOPE, MOUNT_NAMESPACE, NO_NEW_PRIVS, PRIVATE_HOME, SECCOMP,
+        };
+        for name in
+            [MOUNT_NAMESPACE, PRIVATE_HOME, NO_NEW_PRIVS, LANDLOCK, LANDLOCK_SCOPE, CAPABILITIES, SECCOMP]
+        {
+            self.add(name, false, why);
+        }
+    }
+
+    pub(crate) fn set_landlock_abi(&mut self, abi: u32) {
+        self.landlock_abi = abi;
+    }
+
+    /// The layer of that name, if the report has it.
+    pub fn layer(&self, name: &str) -> Option<&Layer> {
+        self.layers.iter().find(|layer| layer.name == name)
+    }
+
+    /// Whether the layer of that name is in force.
+    pub fn holds(&self, name: &str) -> bool {
+        self.layer(name).is_some_and(|layer| layer.holds)
+    }
+
+    /// Whether the least that counts as confined is in force: Landlock, seccomp and `no_new_privs`.
+    pub fn confined(&self) -> bool {
+        [layer_name::LANDLOCK, layer_name::SECCOMP, layer_name::NO_NEW_PRIVS]
+            .into_iter()
+            .all(|name| self.holds(name))
+    }
+
+    /// The Landlock version in force; 0 without Landlock.
+    pub fn landlock_abi(&self) -> u32 {
+        self.landlock_abi
+    }
+}

@@ -1,0 +1,64 @@
+//! The list of what commands may do where: what the mounts build and Landlock enforces.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
+use super::report::Profile;
+
+/// What commands may do where, in paths as the commands see them.
+pub(super) struct View {
+    pub(super) home: PathBuf,
+    pub(super) home_is_private: bool,
+    /// Directories that may be listed, with all beneath them.
+    pub(super) list: Vec<PathBuf>,
+    /// Trees and files that may be read.
+    pub(super) read: Vec<PathBuf>,
+    /// Trees whose files may be read and run.
+    pub(super) run: Vec<PathBuf>,
+    /// Trees that may be changed.
+    pub(super) write: Vec<PathBuf>,
+    /// Device files that may be read and written.
+    pub(super) devices: Vec<PathBuf>,
+    /// The commands' own `/etc`, if they have one.
+    pub(super) etc: Option<OwnedFd>,
+}
+
+impl View {
+    /// The view without a mount namespace: the machine's own tree, on which Landlock alone enforces the list.
+    pub(super) fn of_machine(policy: &ConfinePolicy, profile: Profile) -> Self {
+        let (home, home_is_private) = match policy.private_home() {
+            Ok(home) => (home, !policy.state_in_workspace()),
+            Err(_) => (PathBuf::from("/tmp"), false),
+        };
+        let etc = ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry));
+        let mut view = Self::base(policy, profile, home, home_is_private);
+        view.read.extend(etc);
+        view
+    }
+
+    /// The view after `mounts::enter` built it: all there is may be listed, and `/etc` holds only what was chosen.
+    pub(super) fn of_own_root(policy: &ConfinePolicy, profile: Profile, home: PathBuf) -> Self {
+        let mut view = Self::base(policy, profile, home, true);
+        view.list.push("/".into());
+        view.read.push("/etc".into());
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        view.etc = rustix::fs::open("/etc", flags, Mode::empty()).ok();
+        view
+    }
+
+    fn base(policy: &ConfinePolicy, profile: Profile, home: PathBuf, home_is_private: bool) -> Self {
+        let mut run: Vec<PathBuf> = SYSTEM_TREES.iter().map(PathBuf::from).collect();
+        run.extend(policy.home_tools());
+        let mut write = vec![home.clone(), "/tmp".into(), "/dev/shm".into()];
+        match profile {
+            Profile::ReadOnly => run.push(policy.workspace.clone()),
+            Profile::Workspace | Profile::FullControl => write.push(policy.workspace.clone()),
+        }
+        let read = SYS_TREES.iter().copied().chain(["/proc"]).map(PathBuf::from).collect();
+        let devices = DEVICES.iter().map(PathBuf::from).collect();
+        Self { home, home_is_private, list: Vec::new(), read, run, write, devices, etc: None }
+    }
+}

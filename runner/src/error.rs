@@ -1,0 +1,57 @@
+//! Why the runner cannot start or go on, told to the person who started it.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::spawn::SpawnError;
+
+/// Why the runner cannot start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What the person asked for cannot work; the text says what to do instead.
+    #[error("{0}")]
+    Usage(String),
+    /// The workspace cannot be opened.
+    #[error("the workspace {path} cannot be opened: {reason}")]
+    Workspace {
+        /// As it was given.
+        path: PathBuf,
+        /// What the system said.
+        reason: pathguard::Error,
+    },
+    /// The confined thread that starts commands could not be set up.
+    #[error("commands cannot be started here: {0}")]
+    Spawner(#[from] SpawnError),
+    /// A file the runner needs cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The certificates that servers are checked against cannot be loaded.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+    /// The system refused a step; the message names it.
+    #[error("could not {action}: {source}")]
+    System {
+        /// The step, as an infinitive.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// An [`Error::System`] of a step, for `map_err`.
+    pub(crate) fn system(action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { action, source }
+    }
+
+    /// An [`Error::File`] of a path, for `map_err`.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,150 @@
+//! Commands: from the request to the last message about its tree.
+//!
+//! ```text
+//! request ─▶ spawn ─▶ running ──leader ends──▶ draining ──both pipes ended, or silence──▶ complete
+//!              │         │ timeout, cancel or lost link: TERM, grace, KILL on the tree       │
+//!              ▼         ▼                                                                  ▼
+//!            Fail     (goes on: the output so far is kept)              discards what descendants still print,
+//!                                                                       ExecTreeGone when the last one ended
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `running` | the task of one exec: waits for everything at once |
+//! | `output` | a pipe to the peer: credit, cap, dropping the oldest |
+//! | `input` | the peer to the command's standard input |
+//! | `stop` | TERM, grace, KILL |
+//! | `registry` | who runs under which exec_id |
+//! | `tree` | which trees outlived their exec |
+//! | `denied` | telling a denial from a failure |
+
+mod denied;
+mod input;
+mod output;
+mod registry;
+mod running;
+mod stop;
+mod tree;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use proto::message::Done;
+use proto::request::{Command, Exec, Signal, Stdin};
+use proto::{ErrorKind, WireError};
+
+pub(crate) use output::Scratch;
+pub(crate) use registry::Registry;
+pub(crate) use tree::TreeWatch;
+
+use crate::blocking::blocking;
+use crate::confine::Profile;
+use crate::executor::Executor;
+use crate::files::path_error;
+use crate::kill;
+use crate::spawn::{SpawnError, SpawnRequest, Spawner};
+use crate::stream::StreamHandle;
+use running::Running;
+
+/// Runs a command and streams its output.
+pub(crate) async fn run(executor: Rc<Executor>, stream: StreamHandle, request: Exec) {
+    match start(&executor, &stream, Rc::new(request)).await {
+        Ok(running) => running.run(stream).await,
+        Err(error) => stream.finish(Err::<Done, _>(error)),
+    }
+}
+
+/// Sends a signal to the whole tree of an exec.
+pub(crate) async fn signal(execs: &Registry, request: &Signal) -> Result<Done, WireError> {
+    let mark = execs.mark(request.exec_id).ok_or_else(|| {
+        WireError::new(ErrorKind::NoSuchExec, format!("no exec {} runs here", request.exec_id))
+    })?;
+    let signal = request.signal;
+    blocking(move || kill::signal_tree(mark, signal))
+        .await?
+        .map_err(|_| WireError::new(ErrorKind::InvalidBody, format!("{signal} is not a signal's number")))?;
+    Ok(Done {})
+}
+
+async fn start(
+    executor: &Rc<Executor>,
+    stream: &StreamHandle,
+    request: Rc<Exec>,
+) -> Result<Running, WireError> {
+    if request.run_as.is_some() {
+        return Err(WireError::new(ErrorKind::Unsupported, "this runner runs commands as its own user only"));
+    }
+    let claim = Registry::claim(&executor.execs, &request)?;
+    let profile = profile(executor, &request)?;
+    let spawner: Arc<Spawner> =
+        executor.spawner(profile).await.map_err(|error| spawn_error(&error, profile))?;
+    let order = spawn_request(executor, &request);
+    let spawned = spawner.spawn(order).await.map_err(|error| spawn_error(&error, profile))?;
+    let mark = spawned.child.mark();
+    claim.started(mark);
+    let confined = profile != Profile::FullControl;
+    match Running::new(executor, claim, &request, spawned, confined, stream) {
+        Ok(running) => Ok(running),
+        Err(error) => {
+            blocking(move || kill::kill_tree(mark)).await?;
+            Err(WireError::new(ErrorKind::Io, format!("the command's pipes cannot be watched: {error}")))
+        }
+    }
+}
+
+/// The profile to run under: the runner's, or the narrower one that was asked for.
+fn profile(executor: &Executor, request: &Exec) -> Result<Profile, WireError> {
+    let wire = |profile| match profile {
+        Profile::ReadOnly => proto::request::Profile::ReadOnly,
+        Profile::Workspace => proto::request::Profile::Workspace,
+        Profile::FullControl => proto::request::Profile::FullControl,
+    };
+    let own = executor.profile();
+    match request.profile {
+        None => Ok(own),
+        Some(asked) if asked > wire(own) => Err(WireError::new(
+            ErrorKind::SandboxDenied,
+            format!(
+                "this runner was started with the profile {own}; it runs nothing under the wider {}: \
+                 start it with --profile {} on its machine if that is wanted",
+                asked.name(),
+                asked.name()
+            ),
+        )),
+        Some(proto::request::Profile::ReadOnly) => Ok(Profile::ReadOnly),
+        Some(proto::request::Profile::Workspace) => Ok(Profile::Workspace),
+        Some(proto::request::Profile::FullControl) => Ok(Profile::FullControl),
+    }
+}
+
+fn spawn_request(executor: &Executor, request: &Exec) -> SpawnRequest {
+    let argv = match &request.command {
+        Command::Argv(argv) => argv.clone(),
+        Command::Shell(line) => vec![executor.shell().as_bytes().to_vec(), b"-c".to_vec(), line.clone()],
+    };
+    SpawnRequest {
+        argv,
+        cwd: request.cwd.as_ref().map_or_else(Vec::new, |cwd| cwd.as_bytes().to_vec()),
+        env: request.env.clone(),
+        stdin: request.stdin == Stdin::Stream,
+        merge_stderr: request.merge_stderr,
+    }
+}
+
+fn spawn_error(error: &SpawnError, profile: Profile) -> WireError {
+    let kind = match error {
+        SpawnError::NotFound { .. } => ErrorKind::CommandNotFound,
+        SpawnError::NotExecutable { .. } => ErrorKind::NotExecutable,
+        SpawnError::Directory(pathguard::Error::NotFound | pathguard::Error::NotADirectory) => {
+            ErrorKind::InvalidCwd
+        }
+        SpawnError::Directory(reason) => path_error(*reason).kind,
+        SpawnError::InvalidRequest { .. } => ErrorKind::InvalidBody,
+        SpawnError::Stopped => ErrorKind::ShuttingDown,
+        SpawnError::System { source, .. } if profile != Profile::FullControl && denied::by_kernel(source) => {
+            ErrorKind::SandboxDenied
+        }
+        SpawnError::System { .. } => ErrorKind::Io,
+    };
+    WireError::new(kind, error)
+}

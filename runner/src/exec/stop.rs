@@ -1,0 +1,73 @@
+//! Ending a command before its time: TERM to its whole tree, some grace, then KILL until nothing is left.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::blocking::blocking;
+use crate::kill::{self, Mark};
+use crate::limits::{STOP_GRACE_MS, STOP_LOOK_LIMIT_MS, STOP_LOOK_MS};
+
+/// Why a command is being ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Its time limit.
+    TimedOut,
+    /// A cancel, or a link that is gone.
+    Cancelled,
+}
+
+/// Whether and why a command is being ended.
+#[derive(Default)]
+pub(super) struct Stop {
+    cause: Option<Cause>,
+    work: Option<Pin<Box<dyn Future<Output = ()>>>>,
+}
+
+impl Stop {
+    /// Begins to end the tree; the first cause counts.
+    pub(super) fn begin(&mut self, cause: Cause, mark: Mark) {
+        if self.cause.is_none() {
+            self.cause = Some(cause);
+            self.work = Some(Box::pin(end_tree(mark)));
+        }
+    }
+
+    pub(super) fn cause(&self) -> Option<Cause> {
+        self.cause
+    }
+
+    /// Whether the tree is being ended and not gone yet.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// Goes on with it; returns when the tree is gone. Never, when nothing is being ended.
+    pub(super) async fn progress(&mut self) {
+        match &mut self.work {
+            Some(work) => work.await,
+            None => std::future::pending().await,
+        }
+        self.work = None;
+    }
+}
+
+async fn end_tree(mark: Mark) {
+    let sent = blocking(move || kill::signal_tree(mark, libc::SIGTERM)).await;
+    tracing::debug!(?sent, "asked a command's processes to end");
+    let deadline = Instant::now() + Duration::from_millis(STOP_GRACE_MS);
+    let mut pause = Duration::from_millis(STOP_LOOK_MS);
+    while Instant::now() < deadline {
+        tokio::time::sleep(pause).await;
+        if blocking(move || kill::members(mark)).await.is_ok_and(|living| living.is_empty()) {
+            return;
+        }
+        pause = (pause * 2).min(Duration::from_millis(STOP_LOOK_LIMIT_MS));
+    }
+    if let Ok(outcome) = blocking(move || kill::kill_tree(mark)).await
+        && outcome.survivors > 0
+    {
+        tracing::error!("{} processes of a command could not be killed", outcome.survivors);
+    }
+}

@@ -1,0 +1,104 @@
+//! Which trees outlived their exec, and when they are gone.
+//!
+//! The last process of a tree is always a child of this one (the reaper of orphans), so its end raises SIGCHLD; whoever gets
+//! that calls [`TreeWatch::look`].
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use proto::message::ExecTreeGone;
+use rustix::io::Errno;
+use rustix::process::{WaitId, WaitIdOptions};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::registry::Claim;
+use crate::blocking::blocking;
+use crate::kill::{self, Mark};
+use crate::limits::TREE_LOOK_MS;
+use crate::stream::Connection;
+
+/// The trees that are not known to be gone.
+#[derive(Debug, Default)]
+pub(crate) struct TreeWatch {
+    trees: RefCell<Vec<Tree>>,
+    /// When a look was put off because the last one was just before.
+    due: Cell<Option<Instant>>,
+    last_look: Cell<Option<Instant>>,
+    changed: Notify,
+}
+
+/// A tree whose exec is complete.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) claim: Claim,
+    pub(super) mark: Mark,
+    pub(super) connection: Rc<Connection>,
+}
+
+impl Tree {
+    fn tell_gone(&self) {
+        self.connection.notice(ExecTreeGone { exec_id: self.claim.exec_id() });
+    }
+}
+
+impl TreeWatch {
+    /// Watches the tree of an exec that is complete; tells at once when it is gone already.
+    pub(super) fn add(&self, tree: Tree) {
+        // The usual case, at the cost of one system call: no exec runs and nothing was left behind.
+        if has_no_children() {
+            tree.tell_gone();
+        } else {
+            self.trees.borrow_mut().push(tree);
+            self.put_off();
+        }
+    }
+
+    /// Waits until a look is due that no SIGCHLD will ask for.
+    pub(crate) async fn due(&self) {
+        while self.due.get().is_none() {
+            self.changed.notified().await;
+        }
+        if let Some(due) = self.due.get() {
+            tokio::time::sleep_until(due).await;
+        }
+    }
+
+    /// Tells which trees are gone. To be called after processes ended.
+    pub(crate) async fn look(&self) {
+        let pause = Duration::from_millis(TREE_LOOK_MS);
+        if self.trees.borrow().is_empty() {
+            return self.due.set(None);
+        }
+        if self.last_look.get().is_some_and(|last| last.elapsed() < pause) {
+            return self.put_off();
+        }
+        self.due.set(None);
+        let watched: Vec<Mark> = self.trees.borrow().iter().map(|tree| tree.mark).collect();
+        let find =
+            move || watched.into_iter().filter(|mark| kill::members(*mark).is_empty()).collect::<Vec<_>>();
+        let gone = blocking(find).await.unwrap_or_default();
+        self.last_look.set(Some(Instant::now()));
+        self.trees.borrow_mut().retain(|tree| {
+            let is_gone = gone.contains(&tree.mark);
+            if is_gone {
+                tree.tell_gone();
+            }
+            !is_gone
+        });
+    }
+
+    fn put_off(&self) {
+        if self.due.get().is_none() {
+            self.due.set(Some(Instant::now() + Duration::from_millis(TREE_LOOK_MS)));
+            self.changed.notify_one();
+        }
+    }
+}
+
+/// Whether this process has no child at all, dead or alive.
+fn has_no_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    matches!(rustix::process::waitid(WaitId::All, options), Err(Errno::CHILD))
+}

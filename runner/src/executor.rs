@@ -1,0 +1,185 @@
+//! The executor: what a runner can do, independent of the link that asks for it.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pathguard::Root;
+use proto::{Request, WireError};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::confine::{ConfinePolicy, LayerReport, Profile};
+use crate::error::Error;
+use crate::exec::{self, Registry, Scratch, TreeWatch};
+use crate::files;
+use crate::kill;
+use crate::limits::{REAP_PAUSE_MS, SHUTDOWN_MS};
+use crate::spawn::{SpawnError, Spawner};
+use crate::stream::StreamHandle;
+
+/// What an executor works on; from the runner's configuration, never from a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecutorConfig {
+    /// The directory that commands and file operations see as theirs.
+    pub workspace: PathBuf,
+    /// Where the runner keeps its own state, outside the workspace.
+    pub state_dir: PathBuf,
+    /// How tightly commands are confined, unless a request asks for less.
+    pub profile: Profile,
+}
+
+/// Runs commands and file operations in one workspace. Lives on one thread, in a `tokio::task::LocalSet`.
+#[derive(Debug)]
+pub struct Executor {
+    pub(crate) policy: ConfinePolicy,
+    pub(crate) root: Root,
+    pub(crate) execs: Rc<Registry>,
+    pub(crate) trees: TreeWatch,
+    pub(crate) scratch: Scratch,
+    spawner: Arc<Spawner>,
+    /// For requests that ask for less than the runner's profile; started when the first one does.
+    narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
+    tasks: TaskTracker,
+    stopping: CancellationToken,
+}
+
+impl Executor {
+    /// Opens the workspace and starts the confined thread that commands come from; blocks for some milliseconds.
+    ///
+    /// # Errors
+    /// The workspace cannot be opened, or the thread cannot be started. A missing layer of confinement is no error: see
+    /// [`Executor::report`].
+    pub fn start(config: &ExecutorConfig) -> Result<Rc<Self>, Error> {
+        let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
+        let root = Root::open(&config.workspace).map_err(workspace)?;
+        let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)
+            .map_err(Error::file(&config.state_dir))?;
+        kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
+        let executor = Rc::new(Self {
+            spawner: Arc::new(Spawner::start(config.profile, &policy)?),
+            policy,
+            root,
+            execs: Rc::default(),
+            trees: TreeWatch::default(),
+            scratch: Scratch::default(),
+            narrower: [Profile::ReadOnly, Profile::Workspace].map(|profile| (profile, OnceCell::new())),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        });
+        let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
+        executor.tasks.spawn_local(Rc::clone(&executor).reap(signals));
+        Ok(executor)
+    }
+
+    /// Which layers of confinement hold for commands.
+    pub fn report(&self) -> &LayerReport {
+        self.spawner.report()
+    }
+
+    /// The profile commands run under unless a request asks for a narrower one.
+    pub fn profile(&self) -> Profile {
+        self.spawner.profile()
+    }
+
+    /// The workspace's canonical path.
+    pub fn workspace(&self) -> &std::path::Path {
+        self.root.path()
+    }
+
+    /// The shell that runs command lines.
+    pub fn shell(&self) -> &str {
+        &self.policy.shell
+    }
+
+    /// Starts the work on a request; its answer goes to `stream`.
+    pub(crate) fn dispatch(self: &Rc<Self>, stream: StreamHandle, request: Request) {
+        let executor = Rc::clone(self);
+        match request {
+            Request::Exec(request) => drop(self.tasks.spawn_local(exec::run(executor, stream, request))),
+            Request::Signal(request) => {
+                self.answer(stream, async move { exec::signal(&executor.execs, &request).await });
+            }
+            Request::ReadFile(request) => {
+                drop(self.tasks.spawn_local(files::read(self.root.clone(), stream, request)));
+            }
+            Request::WriteFile(request) => {
+                drop(self.tasks.spawn_local(async move { files::write(&executor, stream, request).await }));
+            }
+            Request::ReadDir(request) => {
+                drop(self.tasks.spawn_local(files::read_dir(self.root.clone(), stream, request)));
+            }
+            Request::Stat(request) => self.answer(stream, files::stat(self.root.clone(), request)),
+            Request::MkdirAll(request) => {
+                self.answer(stream, async move { files::mkdir_all(&executor, request).await });
+            }
+            Request::Remove(request) => {
+                self.answer(stream, async move { files::remove(&executor, request).await })
+            }
+            Request::RemoveAll(request) => {
+                self.answer(stream, async move { files::remove_all(&executor, request).await });
+            }
+            Request::Rename(request) => {
+                self.answer(stream, async move { files::rename(&executor, request).await })
+            }
+        }
+    }
+
+    /// Kills every command and waits until all work has ended, at most [`SHUTDOWN_MS`].
+    pub async fn shutdown(&self) {
+        self.stopping.cancel();
+        self.tasks.close();
+        let everything = async {
+            let killed = tokio::task::spawn_blocking(kill::kill_everything).await;
+            if let Ok(outcome) = killed
+                && outcome.survivors > 0
+            {
+                tracing::error!("{} processes could not be killed", outcome.survivors);
+            }
+            self.tasks.wait().await;
+        };
+        if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS), everything).await.is_err() {
+            tracing::warn!("some work did not end in time");
+        }
+    }
+
+    /// The spawner of a profile that is no wider than the runner's.
+    pub(crate) async fn spawner(&self, profile: Profile) -> Result<Arc<Spawner>, SpawnError> {
+        let Some((_, cell)) =
+            self.narrower.iter().find(|(narrower, _)| *narrower == profile && profile != self.profile())
+        else {
+            return Ok(Arc::clone(&self.spawner));
+        };
+        let start = || async {
+            let policy = self.policy.clone();
+            let started = tokio::task::spawn_blocking(move || Spawner::start(profile, &policy).map(Arc::new));
+            started.await.map_err(|_| SpawnError::Stopped)?
+        };
+        cell.get_or_try_init(start).await.cloned()
+    }
+
+    fn answer<M: Into<proto::Message>>(
+        &self,
+        stream: StreamHandle,
+        work: impl Future<Output = Result<M, WireError>> + 'static,
+    ) {
+        self.tasks.spawn_local(async move { stream.finish(work.await) });
+    }
+
+    /// Reaps orphans and tells which trees are gone, some time after processes ended.
+    async fn reap(self: Rc<Self>, mut signals: tokio::signal::unix::Signal) {
+        loop {
+            tokio::select! {
+                () = self.stopping.cancelled() => return,
+                _ = signals.recv() => {}
+                () = self.trees.due() => {}
+            }
+            tokio::time::sleep(Duration::from_millis(REAP_PAUSE_MS)).await;
+            kill::reap_orphans();
+            self.trees.look().await;
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Receiving a file: into a temporary one that takes its name only when everything has arrived.
+
+use std::io::{self, Read, Write};
+
+use bytes::Bytes;
+use pathguard::{CreateOptions, PendingFile, Root};
+use proto::message::FileWritten;
+use proto::request::WriteFile;
+use proto::{ErrorKind, WireError};
+use sha2::{Digest, Sha256};
+
+use super::{io_error, may_change, path, path_error};
+use crate::blocking::blocking;
+use crate::executor::Executor;
+use crate::limits::WRITE_BATCH_BYTES;
+use crate::stream::{Stopped, StreamHandle};
+
+/// Answers a `WriteFile`.
+pub(crate) async fn write(executor: &Executor, stream: StreamHandle, request: WriteFile) {
+    let answer = match may_change(executor) {
+        Ok(()) => receive(executor.root.clone(), &stream, request).await,
+        Err(error) => Err(error),
+    };
+    stream.finish(answer);
+}
+
+async fn receive(root: Root, stream: &StreamHandle, request: WriteFile) -> Result<FileWritten, WireError> {
+    let size_bytes = request.size_bytes;
+    let mut pending = blocking(move || create(&root, &request)).await??;
+    let mut bytes = 0;
+    while let Some(batch) = next_batch(stream).await? {
+        let length: usize = batch.iter().map(Bytes::len).sum();
+        bytes += length as u64;
+        if size_bytes.is_some_and(|announced| bytes > announced) {
+            return Err(wrong_size(bytes, size_bytes));
+        }
+        pending = blocking(move || append(pending, &batch)).await?.map_err(io_error)?;
+        stream.consumed(length);
+    }
+    if size_bytes.is_some_and(|announced| bytes != announced) {
+        return Err(wrong_size(bytes, size_bytes));
+    }
+    blocking(move || pending.commit()).await?.map_err(path_error)?;
+    Ok(FileWritten { bytes })
+}
+
+/// What has arrived, within a limit; `None` at the end of the data.
+async fn next_batch(stream: &StreamHandle) -> Result<Option<Vec<Bytes>>, Stopped> {
+    loop {
+        if stream.is_stopped() {
+            return Err(Stopped);
+        }
+        let mut batch = Vec::new();
+        let mut length = 0;
+        while length < WRITE_BATCH_BYTES
+            && let Some(bytes) = stream.take_data()
+        {
+            length += bytes.len();
+            batch.push(bytes);
+        }
+        if !batch.is_empty() {
+            return Ok(Some(batch));
+        }
+        if stream.data_ended() {
+            return Ok(None);
+        }
+        stream.changed().await;
+    }
+}
+
+fn create(root: &Root, request: &WriteFile) -> Result<PendingFile, WireError> {
+    if let Some(expected) = request.if_match {
+        let present = present_hash(root, request)?;
+        if present != Some(expected) {
+            let text = "the file is not what the condition says it should be: read it again";
+            return Err(WireError::new(ErrorKind::PreconditionFailed, text));
+        }
+    }
+    let options = CreateOptions { mode: request.mode, parents: request.parents };
+    root.create_file(path(&request.path), options).map_err(path_error)
+}
+
+/// The SHA-256 of what the file holds now; `None` where there is none.
+fn present_hash(root: &Root, request: &WriteFile) -> Result<Option<[u8; 32]>, WireError> {
+    let mut file = match root.open_file(path(&request.path)) {
+        Ok(open) => open.into_file(),
+        Err(pathguard::Error::NotFound) => return Ok(None),
+        Err(error) => return Err(path_error(error)),
+    };
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; WRITE_BATCH_BYTES];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(Some(hash.finalize().into())),
+            Ok(length) => hash.update(&buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(io_error(error)),
+        }
+    }
+}
+
+fn append(mut pending: PendingFile, batch: &[Bytes]) -> io::Result<PendingFile> {
+    for bytes in batch {
+        pending.write_all(bytes)?;
+    }
+    Ok(pending)
+}
+
+fn wrong_size(bytes: u64, announced: Option<u64>) -> WireError {
+    let announced = announced.unwrap_or_default();
+    let text = format!("{announced} bytes were announced and {bytes} came; nothing was written");
+    WireError::new(ErrorKind::InvalidBody, text)
+}

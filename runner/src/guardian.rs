@@ -1,0 +1,275 @@
+//! The guardian: a small process that starts the runner, restarts it, and makes sure nothing outlives either of them.
+//!
+//! ```text
+//!   guardian (one thread, no runtime; waits for signals)
+//!      │ fork, in the best tier this machine allows
+//!      ▼
+//!   runner ── spawner threads ── commands
+//!
+//!   tier                  who kills what is left when the runner or the guardian is killed
+//!   pid-namespace         the kernel, at once: the runner is the namespace's init, and PDEATHSIG ties it to the guardian
+//!   user-pid-namespace    the same, for a runner that is not root
+//!   subreaper             the guardian (orphans are handed to it), or the runner when the guardian's pipe closes
+//!   container-init        the container: the runner is its PID 1 and needs no guardian
+//! ```
+//!
+//! The child is forked without an exec, so that the token stays in memory: it is never in an argument or environment of a
+//! process that lives on (see [`take_token_from_argv`] for the one that arrives there).
+
+mod namespaces;
+mod token;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process;
+use std::time::{Duration, Instant};
+
+use rustix::pipe::PipeFlags;
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus,
+};
+
+pub use token::take_token_from_argv;
+
+use crate::kill;
+use crate::limits::{
+    GUARDIAN_IDLE_MS, RESTART_HEALTHY_MS, RESTART_PAUSE_LIMIT_MS, RESTART_PAUSE_MS, RESTARTS, RUNNER_STOP_MS,
+};
+use crate::sys;
+
+/// The exit code of a panic, which is worth another try; other codes are the runner's own decision.
+const PANIC_EXIT_CODE: i32 = 101;
+
+/// How everything a runner started is found when the runner goes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KillTier {
+    /// The runner was started without a guardian, as tests do.
+    Unguarded,
+    /// The runner is the init process of a container.
+    ContainerInit,
+    /// The runner is the init process of its own PID namespace.
+    PidNamespace,
+    /// The same inside a user namespace.
+    UserPidNamespace,
+    /// Orphans are handed to the runner or the guardian, which walk their descendants.
+    Subreaper,
+}
+
+impl KillTier {
+    /// The tier's name in reports and at registration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unguarded => "unguarded",
+            Self::ContainerInit => "container-init",
+            Self::PidNamespace => "pid-namespace",
+            Self::UserPidNamespace => "user-pid-namespace",
+            Self::Subreaper => "subreaper",
+        }
+    }
+
+    /// Whether the runner is the init process of a PID namespace.
+    pub(crate) fn is_init(self) -> bool {
+        self.is_namespace() && process::id() == 1
+    }
+
+    pub(crate) fn is_namespace(self) -> bool {
+        match self {
+            Self::ContainerInit | Self::PidNamespace | Self::UserPidNamespace => true,
+            Self::Unguarded | Self::Subreaper => false,
+        }
+    }
+
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Unguarded => "started without the guardian",
+            Self::ContainerInit => "the container's own",
+            Self::PidNamespace => "own, with an own /proc",
+            Self::UserPidNamespace => "own, in a user namespace",
+            Self::Subreaper => "not permitted here (neither root nor a user namespace)",
+        }
+    }
+
+    fn fork_flags(self) -> i32 {
+        match self {
+            Self::PidNamespace => sys::FORK_PID_NAMESPACE,
+            Self::UserPidNamespace => sys::FORK_USER_NAMESPACE,
+            Self::Unguarded | Self::ContainerInit | Self::Subreaper => sys::FORK_PLAIN,
+        }
+    }
+}
+
+/// What a guardian does about a runner that dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuardConfig {
+    /// Whether a runner that was killed or panicked is started again, after a growing pause.
+    pub restart: bool,
+}
+
+/// What a runner knows about its guardian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunnerContext {
+    /// How everything it starts is found when it goes away.
+    pub tier: KillTier,
+}
+
+/// Runs `runner_main` in a guarded child process and returns its exit code, 128+N when signal N killed it.
+///
+/// Must be called before any thread exists. In the child it does not return: the child exits with `runner_main`'s code.
+/// SIGTERM, SIGINT, SIGHUP and SIGQUIT reach the runner as SIGTERM; a second one kills it. As the init process of a
+/// container it runs `runner_main` in place.
+///
+/// # Errors
+/// The process has threads already, or the system refuses to fork.
+pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> i32) -> io::Result<i32> {
+    if process::id() == 1 {
+        harden()?;
+        kill::set_tier(KillTier::ContainerInit);
+        return Ok(runner_main(&RunnerContext { tier: KillTier::ContainerInit }));
+    }
+    kill::become_reaper()?;
+    sys::hold_signals(true)?;
+    let mut pause = Duration::from_millis(RESTART_PAUSE_MS);
+    let mut restarts = 0;
+    loop {
+        let started = Instant::now();
+        let runner = start(&runner_main)?;
+        harden()?;
+        let (status, stopping) = watch(&runner)?;
+        kill::forget_child(runner.pid.as_raw_nonzero().get().cast_unsigned());
+        // Namespaces are empty by now. Without one, this is where everything the runner left behind ends.
+        kill::kill_everything();
+        kill::reap_orphans();
+        let code = exit_code(&status);
+        let died = status.killed() || status.dumped() || code == PANIC_EXIT_CODE;
+        if started.elapsed() >= Duration::from_millis(RESTART_HEALTHY_MS) {
+            (pause, restarts) = (Duration::from_millis(RESTART_PAUSE_MS), 0);
+        }
+        if stopping || !died || !config.restart || restarts >= RESTARTS {
+            return Ok(code);
+        }
+        if stopped_during(pause)? {
+            return Ok(code);
+        }
+        restarts += 1;
+        pause = (pause * 2).min(Duration::from_millis(RESTART_PAUSE_LIMIT_MS));
+    }
+}
+
+/// A runner that runs. Closing `alive` is what it notices when the guardian is gone.
+struct Runner {
+    pid: Pid,
+    pidfd: OwnedFd,
+    _alive: OwnedFd,
+}
+
+/// Starts the runner in the best tier that works here.
+fn start(runner_main: &impl Fn(&RunnerContext) -> i32) -> io::Result<Runner> {
+    let root = rustix::process::geteuid().is_root();
+    let best = if root { KillTier::PidNamespace } else { KillTier::UserPidNamespace };
+    // The files that map users belong to root while a process is not dumpable.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+    match start_in(best, runner_main) {
+        Ok(Some(runner)) => Ok(runner),
+        Ok(None) | Err(_) => start_in(KillTier::Subreaper, runner_main)?
+            .ok_or_else(|| io::Error::other("the runner could not be started in any way")),
+    }
+}
+
+/// Forks the runner into one tier; `None` when the child found that the tier does not work.
+fn start_in(tier: KillTier, runner_main: &impl Fn(&RunnerContext) -> i32) -> io::Result<Option<Runner>> {
+    let (ready, child_ready) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (child_alive, alive) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let ids = namespaces::Ids::current();
+    let Some(pid) = sys::fork(tier.fork_flags())? else {
+        drop((ready, alive));
+        become_runner(tier, ids, child_ready, child_alive, runner_main);
+    };
+    drop((child_ready, child_alive));
+    kill::await_child(pid);
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
+    let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+    // One byte says that the child is set up; the end of the pipe, that it gave up.
+    if rustix::io::retry_on_intr(|| rustix::io::read(&ready, &mut [0_u8; 1]))? == 0 {
+        rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED)?;
+        return Ok(None);
+    }
+    Ok(Some(Runner { pid, pidfd, _alive: alive }))
+}
+
+/// The child's side: sets up its tier, says so, and becomes the runner for good.
+fn become_runner(
+    tier: KillTier,
+    ids: namespaces::Ids,
+    ready: OwnedFd,
+    alive: OwnedFd,
+    runner_main: &impl Fn(&RunnerContext) -> i32,
+) -> ! {
+    let set_up = namespaces::enter(tier, ids, &alive).and_then(|()| {
+        harden()?;
+        sys::hold_signals(false)?;
+        rustix::io::write(&ready, &[1])?;
+        if tier == KillTier::Subreaper { namespaces::die_with_guardian(alive) } else { Ok(()) }
+    });
+    drop(ready);
+    if set_up.is_err() {
+        process::exit(PANIC_EXIT_CODE);
+    }
+    kill::set_tier(tier);
+    let code = runner_main(&RunnerContext { tier });
+    kill::kill_everything();
+    process::exit(code)
+}
+
+/// Nobody may read this process's memory, through a debugger or a core file.
+fn harden() -> io::Result<()> {
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    Ok(rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?)
+}
+
+/// Waits for the runner to end, passing requests to stop on; also says whether there was one.
+fn watch(runner: &Runner) -> io::Result<(WaitIdStatus, bool)> {
+    let mut stop_by: Option<Instant> = None;
+    loop {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        if let Some(status) = rustix::process::waitid(WaitId::Pid(runner.pid), options)? {
+            return Ok((status, stop_by.is_some()));
+        }
+        let deadline = stop_by.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        match sys::wait_signal(deadline.unwrap_or(Duration::from_millis(GUARDIAN_IDLE_MS)))? {
+            Some(libc::SIGCHLD) => {
+                kill::reap_orphans();
+            }
+            Some(_) => {
+                let signal = if stop_by.is_some() { Signal::KILL } else { Signal::TERM };
+                // It can only have ended meanwhile, which the next round sees.
+                let _ = rustix::process::pidfd_send_signal(&runner.pidfd, signal);
+                stop_by = stop_by.or(Some(Instant::now() + Duration::from_millis(RUNNER_STOP_MS)));
+            }
+            None => {}
+        }
+        if stop_by.is_some_and(|deadline| Instant::now() >= deadline) {
+            let _ = rustix::process::pidfd_send_signal(&runner.pidfd, Signal::KILL);
+        }
+    }
+}
+
+/// Waits out a pause; true when a request to stop came in it.
+fn stopped_during(pause: Duration) -> io::Result<bool> {
+    let until = Instant::now() + pause;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        if sys::wait_signal(left)?.is_some_and(|signal| signal != libc::SIGCHLD) {
+            return Ok(true);
+        }
+    }
+}
+
+fn exit_code(status: &WaitIdStatus) -> i32 {
+    status
+        .exit_status()
+        .or_else(|| status.terminating_signal().map(|signal| 128 + signal))
+        .unwrap_or(PANIC_EXIT_CODE)
+}

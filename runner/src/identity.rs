@@ -1,0 +1,84 @@
+//! What this runner says of itself when it registers.
+
+use proto::BootId;
+use proto::handshake::{Facts, Layer, Register, VersionRange};
+
+use crate::confine::{LayerReport, Profile, layer_name};
+use crate::executor::Executor;
+use crate::guardian::KillTier;
+
+/// What the server can count on beyond the requests themselves.
+const CAPABILITIES: &[&str] = &["exec", "files"];
+
+/// Who this runner is, for as long as its process lives.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    workspace: String,
+    shell: String,
+    facts: Facts,
+}
+
+impl Identity {
+    /// Collects the facts of an executor and the machine.
+    pub fn of(executor: &Executor, name: Option<&str>, tier: KillTier) -> Self {
+        let machine = rustix::system::uname();
+        let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+        let report = executor.report();
+        let layers = report.layers.iter().map(|layer| Layer {
+            name: layer.name.to_owned(),
+            holds: layer.holds,
+            detail: layer.detail.clone(),
+        });
+        let facts = Facts {
+            protocol: VersionRange::OURS,
+            runner_id: name.unwrap_or_default().to_owned(),
+            boot_id: BootId(rand::random()),
+            os: text(machine.sysname()).to_lowercase(),
+            arch: text(machine.machine()),
+            hostname: text(machine.nodename()),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            profile: executor.profile().to_string(),
+            capabilities: CAPABILITIES.iter().map(|name| (*name).to_owned()).collect(),
+            landlock_abi: report.landlock_abi(),
+            kill_tier: tier.as_str().to_owned(),
+            layers: layers.collect(),
+        };
+        let workspace = executor.workspace().to_string_lossy().into_owned();
+        Self { workspace, shell: executor.shell().to_owned(), facts }
+    }
+
+    /// The registration with a token; without one where the link itself proves who this is.
+    pub fn register(&self, token: &str) -> Register {
+        Register {
+            user_id: String::new(),
+            auth_token: token.to_owned(),
+            workspace: self.workspace.clone(),
+            shell: self.shell.clone(),
+            llm_provider: String::new(),
+            llm_model: String::new(),
+            sandbridge: Some(self.facts.clone()),
+        }
+    }
+}
+
+/// One line about how commands are confined.
+pub fn summary(profile: Profile, report: &LayerReport) -> String {
+    let holding = report.layers.iter().filter(|layer| layer.holds).map(|layer| match layer.name {
+        layer_name::LANDLOCK => format!("landlock ABI {}", report.landlock_abi()),
+        name => name.to_owned(),
+    });
+    let holding: Vec<_> = holding.collect();
+    format!(
+        "profile {profile}; {}",
+        if holding.is_empty() { "nothing confined".to_owned() } else { holding.join(", ") }
+    )
+}
+
+/// What the person who started the runner must know about the layers that do not hold.
+pub fn warnings(profile: Profile, report: &LayerReport) -> Vec<String> {
+    if profile == Profile::FullControl {
+        return vec!["commands are not confined: the profile is full-control".to_owned()];
+    }
+    let missing = report.layers.iter().filter(|layer| !layer.holds);
+    missing.map(|layer| format!("{} does not hold: {}", layer.name, layer.detail)).collect()
+}

@@ -1,0 +1,292 @@
+//! Finding and killing everything one exec started, and everything the runner ever started.
+//!
+//! **Marks.** Children inherit resource limits. `RLIMIT_RTTIME` concerns real-time processes alone and at the sizes used
+//! here never binds, so it can carry a number: before each spawn the runner sets its own limit to a value nobody else has,
+//! and the child with all its descendants has it for life, through double forks, `setsid` and changes of user. A soft limit
+//! cannot exceed the hard one, and raising the hard one takes CAP_SYS_RESOURCE, which commands do not keep; the seccomp filter
+//! refuses every change without a key that only the runner knows. So a process cannot leave its exec, whatever it does.
+//! The numbers start at a random place and go down, as an unprivileged runner can only lower its limit.
+//!
+//! **Killing** never uses a bare pid: a handle is opened first, the mark is read again, then the signal goes to the handle.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+
+use crate::guardian::KillTier;
+use crate::limits::{KILL_BATCH_PROCESSES, KILL_DEADLINE_MS, KILL_PASS_MS};
+use crate::sys::{self, MarkKey};
+
+/// Marks are at least this, in the limit's unit (microseconds): 2^40 is 12 days of uninterrupted real-time work.
+const MARKS_FROM: u64 = 1 << 40;
+
+/// Marks are below this.
+const MARKS_TO: u64 = 1 << 62;
+
+/// Names one exec's whole tree of processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// The inherited number; `None` where the limit cannot be set, and the session is all there is.
+    number: Option<u64>,
+    /// The session the exec's first process leads.
+    session: u32,
+}
+
+/// What killing came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KillOutcome {
+    /// Processes that got the signal.
+    pub killed: usize,
+    /// Processes still alive when the time was up; 0 is success.
+    pub survivors: usize,
+}
+
+/// The marks not given out yet.
+struct Marks {
+    key: MarkKey,
+    next: u64,
+    enforced: bool,
+}
+
+static MARKS: OnceLock<Mutex<Marks>> = OnceLock::new();
+static TIER: OnceLock<KillTier> = OnceLock::new();
+/// The children of this process that somebody waits for, so that nobody else may reap them.
+static AWAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Locks what no panic can leave half written: every change is a single assignment, insertion or removal.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn marks() -> MutexGuard<'static, Marks> {
+    lock(MARKS.get_or_init(|| {
+        let limit = sys::mark_of(0).unwrap_or(0).min(MARKS_TO);
+        let span = limit.saturating_sub(MARKS_FROM);
+        let next = MARKS_FROM + if span == 0 { 0 } else { rand::random::<u64>() % span };
+        let (key, enforced) = (rand::random(), span > 0 && sys::set_own_mark(next, [0, 0]).is_ok());
+        Mutex::new(Marks { key, next, enforced })
+    }))
+}
+
+/// The key that changes marks under the filter.
+pub(crate) fn mark_key() -> MarkKey {
+    marks().key
+}
+
+/// Whether execs are marked; otherwise a tree is known by its session alone.
+pub(crate) fn marks_enforced() -> bool {
+    marks().enforced
+}
+
+pub(crate) fn set_tier(tier: KillTier) {
+    // A process has one guardian for its whole life: the first value is the only one.
+    let _ = TIER.set(tier);
+}
+
+pub(crate) fn tier() -> KillTier {
+    TIER.get().copied().unwrap_or(KillTier::Unguarded)
+}
+
+/// How trees are found and killed here, for reports.
+pub fn describe() -> String {
+    let marks = if marks_enforced() { "marks" } else { "sessions" };
+    format!("{}, trees by {marks}", tier().as_str())
+}
+
+/// Runs `spawn` while the process carries a fresh mark, and records the child before anyone can reap it.
+pub(crate) fn spawn_marked(spawn: impl FnOnce() -> io::Result<u32>) -> io::Result<(u32, Mark)> {
+    let mut marks = marks();
+    marks.enforced = marks.enforced && marks.next > MARKS_FROM && {
+        marks.next -= 1;
+        sys::set_own_mark(marks.next, marks.key).is_ok()
+    };
+    let mut awaited = lock(&AWAITED);
+    let pid = spawn()?;
+    awaited.insert(pid);
+    let number = marks.enforced.then_some(marks.next);
+    Ok((pid, Mark { number, session: pid }))
+}
+
+/// Somebody will wait for this child.
+pub(crate) fn await_child(pid: u32) {
+    lock(&AWAITED).insert(pid);
+}
+
+/// The child was reaped, or nobody waits for it any more: from now on it is an orphan like any other.
+pub(crate) fn forget_child(pid: u32) {
+    lock(&AWAITED).remove(&pid);
+}
+
+/// Living members of an exec's tree, its first process included; in no order.
+pub fn members(mark: Mark) -> Vec<u32> {
+    processes().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
+}
+
+/// Sends `signal` once to every living member; returns how many got it.
+///
+/// # Errors
+/// `signal` is not a signal's number.
+pub fn signal_tree(mark: Mark, signal: i32) -> io::Result<usize> {
+    let signal = Signal::from_named_raw(signal).ok_or(io::ErrorKind::InvalidInput)?;
+    let handles = members(mark).into_iter().filter_map(|pid| hit(pid, signal, &|pid| is_member(pid, mark)));
+    Ok(handles.count())
+}
+
+/// Kills the tree until a whole pass over the machine finds no living member. Blocks, at most `KILL_DEADLINE_MS`.
+pub fn kill_tree(mark: Mark) -> KillOutcome {
+    kill_until_gone(&|| members(mark), &|pid| is_member(pid, mark))
+}
+
+/// Kills every process this one started, directly or not. Blocks, at most `KILL_DEADLINE_MS`.
+pub fn kill_everything() -> KillOutcome {
+    if tier().is_init() {
+        // The first pass takes all at once; the ones below catch what was being born and reap.
+        let _ = sys::kill_whole_namespace();
+    }
+    kill_until_gone(&descendants, &is_descendant)
+}
+
+/// Reaps dead processes that were handed to this one by their dying parents; returns how many.
+///
+/// Children that somebody waits for are left alone, so their status is never lost. Cheap enough to run after `SIGCHLD`, but
+/// every exec's end raises one too: once per some tens of milliseconds is plenty.
+pub fn reap_orphans() -> usize {
+    let own = children();
+    let awaited = lock(&AWAITED);
+    let orphans = own.into_iter().filter(|pid| !awaited.contains(pid));
+    orphans.filter(|pid| reap(*pid)).count()
+}
+
+/// Makes this process inherit the orphans of its descendants.
+///
+/// # Errors
+/// The kernel refused.
+pub fn become_reaper() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+fn kill_until_gone(find: &dyn Fn() -> Vec<u32>, belongs: &dyn Fn(u32) -> bool) -> KillOutcome {
+    let deadline = Instant::now() + Duration::from_millis(KILL_DEADLINE_MS);
+    let mut killed = 0;
+    loop {
+        let found = find();
+        if found.is_empty() || Instant::now() >= deadline {
+            return KillOutcome { killed, survivors: found.len() };
+        }
+        for batch in found.chunks(KILL_BATCH_PROCESSES) {
+            let handles: Vec<OwnedFd> =
+                batch.iter().filter_map(|pid| hit(*pid, Signal::KILL, belongs)).collect();
+            killed += handles.len();
+            let pass = Instant::now() + Duration::from_millis(KILL_PASS_MS);
+            handles.iter().for_each(|handle| wait_dead(handle, pass));
+        }
+    }
+}
+
+/// Signals one process through a handle, after making sure that the handle is of the process that was meant.
+fn hit(pid: u32, signal: Signal, belongs: &dyn Fn(u32) -> bool) -> Option<OwnedFd> {
+    let handle = rustix::process::pidfd_open(as_pid(pid)?, PidfdFlags::empty()).ok()?;
+    belongs(pid).then_some(())?;
+    rustix::process::pidfd_send_signal(&handle, signal).ok()?;
+    Some(handle)
+}
+
+fn wait_dead(handle: &OwnedFd, until: Instant) {
+    let left = until.saturating_duration_since(Instant::now());
+    let timeout = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+    // An early return only makes the next pass start sooner.
+    let _ = rustix::event::poll(&mut [PollFd::new(&handle.as_fd(), PollFlags::IN)], Some(&timeout));
+}
+
+fn is_member(pid: u32, mark: Mark) -> bool {
+    pid != std::process::id()
+        && match mark.number {
+            Some(number) => sys::mark_of(pid).is_ok_and(|found| found == number),
+            None => status(pid).is_some_and(|status| status.session == mark.session),
+        }
+}
+
+fn is_alive(pid: u32) -> bool {
+    status(pid).is_some_and(|status| status.alive)
+}
+
+/// Living descendants of this process, found by walking from it down.
+fn descendants() -> Vec<u32> {
+    let mut by_parent: HashMap<u32, Vec<(u32, bool)>> = HashMap::new();
+    for pid in processes() {
+        if let Some(status) = status(pid) {
+            by_parent.entry(status.parent).or_default().push((pid, status.alive));
+        }
+    }
+    let mut living = Vec::new();
+    let mut open = vec![std::process::id()];
+    while let Some(parent) = open.pop() {
+        for (pid, alive) in by_parent.remove(&parent).unwrap_or_default() {
+            open.push(pid);
+            if alive {
+                living.push(pid);
+            }
+        }
+    }
+    living
+}
+
+/// Whether the line of parents of a process leads to this one.
+fn is_descendant(pid: u32) -> bool {
+    let own = std::process::id();
+    let parents = std::iter::successors(status(pid), |status| self::status(status.parent));
+    parents.map(|status| status.parent).take_while(|parent| *parent != 0).any(|parent| parent == own)
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The fields of `/proc/PID/stat` that matter here.
+struct Status {
+    alive: bool,
+    parent: u32,
+    session: u32,
+}
+
+fn status(pid: u32) -> Option<Status> {
+    let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything: what counts comes after the last one.
+    let name_end = line.iter().rposition(|byte| *byte == b')')?;
+    let mut fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?.split(' ');
+    let alive = !matches!(fields.next()?, "Z" | "X");
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    Some(Status { alive, parent, session })
+}
+
+/// This process's children, whichever of its threads started or inherited them.
+fn children() -> Vec<u32> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists: Vec<_> = threads.map(|thread| fs::read_to_string(thread.path().join("children"))).collect();
+    if !lists.is_empty() && lists.iter().all(Result::is_ok) {
+        let pids = lists.iter().flatten().flat_map(|list| list.split_ascii_whitespace());
+        return pids.filter_map(|pid| pid.parse().ok()).collect();
+    }
+    // Kernels without that file, or a thread that ended in between.
+    let own = std::process::id();
+    processes().filter(|pid| status(*pid).is_some_and(|status| status.parent == own)).collect()
+}
+
+/// Reaps one child if it is dead.
+fn reap(pid: u32) -> bool {
+    let Some(pid) = as_pid(pid) else { return false };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    rustix::process::waitid(WaitId::Pid(pid), options).is_ok_and(|status| status.is_some())
+}
+
+fn as_pid(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
+}

@@ -1,0 +1,51 @@
+//! The runner: carries out a server's requests on this machine, confined to one workspace.
+//!
+//! Whatever the backend (a machine that dials in, a container, the server itself), this crate is what runs there. The
+//! binary `sandbridge-runner` adds a command line; tests drive the same executor through [`link::memory`].
+//!
+//! All of it lives on one thread: [`serve`] owns the link, one task answers each request, and they share the session without
+//! locks. Other threads only spawn commands ([`spawn`]) and block in file operations and killing.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`executor`] | what a runner can do; **a new request type** gets its arm there |
+//! | `exec` | commands: streams, input, timeout, cancel, what they leave behind |
+//! | `files` | file operations, guarded by [`pathguard`] |
+//! | [`serve`] | the loop that owns a link; `stream` is what it shares with the tasks |
+//! | [`link`] | WebSocket, standard streams, memory; the registration |
+//! | [`run`] | one life of the process: runtime, signals, executor, link |
+//! | [`connect`] | staying connected; `clock` notices a machine that slept |
+//! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
+//! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
+//! | [`confine`] | what a spawner thread does to itself, so that its commands are confined |
+//! | [`spawn`] | starts commands |
+//! | [`kill`] | finds and kills everything a command started |
+//! | [`doctor`] | what confinement holds on this machine |
+//! | [`limits`] | every limit and timeout |
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod blocking;
+pub mod cli;
+mod clock;
+pub mod confine;
+pub mod connect;
+pub mod doctor;
+mod error;
+mod exec;
+pub mod executor;
+mod files;
+pub mod guardian;
+pub mod identity;
+pub mod kill;
+pub mod limits;
+pub mod link;
+pub mod run;
+pub mod secret;
+pub mod serve;
+pub mod service;
+pub mod spawn;
+mod stream;
+#[allow(unsafe_code)]
+mod sys;
+
+pub use error::Error;

@@ -1,0 +1,146 @@
+//! Every limit and timeout of the runner in one place, with its unit in the name.
+
+/// Spawn requests that may wait for one spawner thread before senders have to wait themselves.
+pub const SPAWN_QUEUE_REQUESTS: usize = 64;
+
+/// Stack of a spawner thread, in bytes: it only prepares system calls.
+pub const SPAWNER_STACK_BYTES: usize = 256 * 1024;
+
+/// The most arguments one command may have.
+pub const COMMAND_ARGUMENTS: usize = 16_384;
+
+/// The most bytes the arguments and the environment of one command may have together.
+pub const COMMAND_BYTES: usize = 1024 * 1024;
+
+/// How long killing a tree, or everything, may take before the survivors are reported, in milliseconds.
+pub const KILL_DEADLINE_MS: u64 = 5_000;
+
+/// How long one killing pass waits for the processes it hit to die before the next pass, in milliseconds.
+pub const KILL_PASS_MS: u64 = 100;
+
+/// How many processes one killing pass holds a handle to at the same time.
+pub const KILL_BATCH_PROCESSES: usize = 256;
+
+/// The largest file of `/etc` that is copied into the commands' view, in bytes.
+pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// How much a token passed on the command line may measure, in bytes.
+pub const TOKEN_BYTES: usize = 4_096;
+
+/// The first pause before a dead runner is started again, in milliseconds; it doubles each time.
+pub const RESTART_PAUSE_MS: u64 = 500;
+
+/// The longest pause before a dead runner is started again, in milliseconds.
+pub const RESTART_PAUSE_LIMIT_MS: u64 = 30_000;
+
+/// A runner that lived this long was healthy: the pause starts from the beginning, in milliseconds.
+pub const RESTART_HEALTHY_MS: u64 = 60_000;
+
+/// Restarts in a row, none of them healthy, after which the guardian gives up.
+pub const RESTARTS: u32 = 10;
+
+/// How long a runner that was asked to stop may take before the guardian kills it, in milliseconds.
+pub const RUNNER_STOP_MS: u64 = 15_000;
+
+/// How long a guardian sleeps when no signal comes, in milliseconds; a signal always wakes it.
+pub const GUARDIAN_IDLE_MS: u64 = 3_600_000;
+
+// The executor: commands and files.
+
+/// How long a command may take to end by itself after TERM before its tree is killed, in milliseconds.
+pub const STOP_GRACE_MS: u64 = 2_000;
+
+/// The first pause between two looks whether a stopped tree is gone, in milliseconds; it doubles.
+pub const STOP_LOOK_MS: u64 = 5;
+
+/// The longest pause between two such looks, in milliseconds.
+pub const STOP_LOOK_LIMIT_MS: u64 = 100;
+
+/// An exec whose command ended is complete when no new output came for this long, in milliseconds.
+pub const DRAIN_IDLE_MS: u64 = 100;
+
+/// Descendants that never fall silent keep an exec open this long after its command ended, in milliseconds.
+pub const DRAIN_LIMIT_MS: u64 = 5_000;
+
+/// A cancelled exec whose output nobody takes gives up the rest after this long, in milliseconds.
+pub const CANCELLED_OUTPUT_MS: u64 = 2_000;
+
+/// How often one pipe is read in a row before others get their turn.
+pub const READS_PER_TURN: usize = 4;
+
+/// Output read in one go from this size on is handed over in its buffer; less is copied to one of its size, in bytes.
+pub const HAND_OVER_BYTES: usize = 32 * 1024;
+
+/// How much output an exec that drops the oldest keeps while it has no credit, in bytes.
+pub const BACKLOG_BYTES: usize = 256 * 1024;
+
+/// How much of the end of standard error is kept to tell a denial from a failure, in bytes.
+pub const STDERR_TAIL_BYTES: usize = 4 * 1024;
+
+/// How long dead orphans may wait to be reaped, in milliseconds: each exec's end raises SIGCHLD too.
+pub const REAP_PAUSE_MS: u64 = 50;
+
+/// How long to wait between two looks for trees that outlived their exec, in milliseconds.
+pub const TREE_LOOK_MS: u64 = 200;
+
+/// How much of a file is read at once where that has to wait for a disk, in bytes.
+pub const READ_AHEAD_BYTES: usize = 256 * 1024;
+
+/// The smallest buffer a file is read into, in bytes: sizes of growing files cannot be trusted.
+pub const FILE_BUFFER_BYTES: usize = 4 * 1024;
+
+/// How much is written to a file at once, in bytes.
+pub const WRITE_BATCH_BYTES: usize = 256 * 1024;
+
+/// The largest batch of a directory listing, in bytes: half the smallest credit, so that one always fits.
+pub const DIRECTORY_BATCH_BYTES: usize = 16 * 1024;
+
+/// Threads for file operations and killing, beside the one that runs everything else.
+pub const BLOCKING_THREADS: usize = 4;
+
+/// How long such a thread waits for more work before it ends, in milliseconds.
+pub const BLOCKING_THREAD_IDLE_MS: u64 = 2_000;
+
+/// Frames taken from the link in one turn before what they caused is sent.
+pub const FRAMES_PER_TURN: usize = 64;
+
+// The link and the connection.
+
+/// Read and write buffers of a WebSocket, in bytes; larger frames bypass them.
+pub const SOCKET_BUFFER_BYTES: usize = 16 * 1024;
+
+/// How much a standard stream is asked for at once, in bytes.
+pub const STDIO_READ_BYTES: usize = 64 * 1024;
+
+/// Envelopes that wait for a slow standard output before the session waits too.
+pub const STDIO_QUEUED_ENVELOPES: usize = 16;
+
+/// How long connecting may take, in milliseconds, name lookup and TLS included.
+pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
+
+/// The first pause before connecting again, in milliseconds; it doubles, and a random part of it is taken.
+pub const RECONNECT_PAUSE_MS: u64 = 1_000;
+
+/// The longest pause before connecting again, in milliseconds; also after a refusal that needs a person.
+pub const RECONNECT_PAUSE_LIMIT_MS: u64 = 60_000;
+
+/// How often the clocks are compared to notice that the machine slept, in milliseconds.
+pub const SLEEP_LOOK_MS: u64 = 5_000;
+
+/// Time that passed without this process by which a sleep is recognised, in milliseconds.
+pub const SLEEP_GAP_MS: u64 = 15_000;
+
+/// How long the server has to answer after a sleep, in milliseconds.
+pub const AWAKE_ANSWER_MS: u64 = 5_000;
+
+/// How long a link that is being closed may take to send its last frame, in milliseconds.
+pub const CLOSE_TIMEOUT_MS: u64 = 1_000;
+
+/// How long everything may take to end when the runner stops, in milliseconds.
+pub const SHUTDOWN_MS: u64 = 4_000;
+
+/// How often the standard input of a container's init process is tried again after its end, in milliseconds.
+pub const STDIN_RETRY_MS: u64 = 250;
+
+/// The largest certificate or token file that is read, in bytes.
+pub const SECRET_FILE_BYTES: u64 = 64 * 1024;

@@ -1,0 +1,44 @@
+//! Links: whatever carries whole frames between this runner and a server.
+//!
+//! | module | carries frames over |
+//! |---|---|
+//! | [`websocket`] | a WebSocket the runner opens |
+//! | [`stdio`] | the standard streams, for a runner that a server started itself |
+//! | [`memory`] | channels, for tests |
+//! | [`register`] | (the text frames that come before binary ones, the same on all) |
+
+pub mod memory;
+pub mod register;
+pub mod stdio;
+pub mod websocket;
+
+use bytes::Bytes;
+use futures_util::{Sink, Stream};
+
+/// A registered link: a stream and a sink of whole binary frames.
+pub trait Link: Stream<Item = Result<Bytes, LinkError>> + Sink<Bytes, Error = LinkError> + Unpin {}
+
+impl<T: Stream<Item = Result<Bytes, LinkError>> + Sink<Bytes, Error = LinkError> + Unpin> Link for T {}
+
+/// Why a link can carry nothing more.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// The other end closed it.
+    #[error("the server closed the connection")]
+    Ended,
+    /// The operating system says so.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The WebSocket library says so.
+    #[error("{0}")]
+    WebSocket(String),
+    /// Something else than a frame came.
+    #[error("the server sent something that is no frame")]
+    NotAFrame,
+    /// A new peer attached to the standard streams and wants a registration.
+    #[error("a new server attached")]
+    Reattached,
+    /// The envelopes of the standard streams are out of step.
+    #[error(transparent)]
+    Envelope(#[from] proto::stdio::StdioError),
+}

@@ -1,0 +1,70 @@
+//! The registration: three text frames that turn a connection into a link.
+
+use std::time::Duration;
+
+use proto::handshake::{Accepted, Handshake, Ready, Refusal, Register};
+use proto::limits::HANDSHAKE_TIMEOUT;
+
+use super::LinkError;
+
+/// A connection that still speaks text.
+#[allow(async_fn_in_trait)] // Both implementations are used on one thread.
+pub trait TextLink {
+    /// Sends one text frame and flushes it.
+    async fn send_text(&mut self, text: String) -> Result<(), LinkError>;
+
+    /// The next text frame.
+    async fn next_text(&mut self) -> Result<String, LinkError>;
+}
+
+/// Why a registration did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum RegisterError {
+    /// The server said no.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    /// The server knows this runner's older dialect only.
+    #[error("the server does not speak Sandbridge's protocol: bring the server up to date")]
+    NoExtension,
+    /// The server answered something else.
+    #[error("the server's answer is no registration: {0}")]
+    Malformed(String),
+    /// The server did not answer in time.
+    #[error("the server did not answer within {} s", HANDSHAKE_TIMEOUT.as_secs())]
+    Silent,
+    /// The connection failed.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+/// Registers on a fresh connection; afterwards only binary frames travel.
+///
+/// # Errors
+/// See [`RegisterError`]; the connection is of no use after one.
+pub async fn register(link: &mut impl TextLink, register: &Register) -> Result<Accepted, RegisterError> {
+    let timeout: Duration = HANDSHAKE_TIMEOUT;
+    tokio::time::timeout(timeout, exchange(link, register)).await.map_err(|_| RegisterError::Silent)?
+}
+
+async fn exchange(link: &mut impl TextLink, register: &Register) -> Result<Accepted, RegisterError> {
+    let introduce =
+        Handshake::Register { user_id: register.user_id.clone(), body: Box::new(register.clone()) };
+    link.send_text(introduce.to_text()).await?;
+    loop {
+        let text = link.next_text().await?;
+        match Handshake::from_text(&text).map_err(|error| RegisterError::Malformed(error.to_string()))? {
+            Handshake::RegisterOk { body } => {
+                let accepted = body.sandbridge.ok_or(RegisterError::NoExtension)?;
+                let ready = Ready { epoch: accepted.epoch, nonce: accepted.nonce };
+                link.send_text(Handshake::Ready { body: ready }.to_text()).await?;
+                return Ok(accepted);
+            }
+            Handshake::Error { body } => return Err(RegisterError::Refused(body)),
+            // The one who asked before is gone.
+            Handshake::Attach {} => link.send_text(introduce.to_text()).await?,
+            Handshake::Register { .. } | Handshake::Ready { .. } => {
+                return Err(RegisterError::Malformed("it is a runner's".to_owned()));
+            }
+        }
+    }
+}

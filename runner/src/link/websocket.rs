@@ -1,0 +1,266 @@
+//! The link a runner opens itself: a WebSocket to the server's `/runner`.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use proto::limits::MAX_FRAME_BYTES;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
+
+use super::LinkError;
+use super::register::TextLink;
+use crate::error::Error;
+use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_BUFFER_BYTES};
+
+/// Where the server is and how it is checked.
+#[derive(Clone)]
+pub struct Endpoint {
+    url: String,
+    connector: Connector,
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Endpoint").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// Makes an endpoint of a server's URL: `ws`, `wss`, `http` and `https` are understood.
+    ///
+    /// # Errors
+    /// The URL is none, or unencrypted beyond this machine without `insecure`; the certificates cannot be loaded.
+    pub fn new(server: &str, insecure: bool, ca_cert: Option<&PathBuf>) -> Result<Self, Error> {
+        let url = runner_url(server, insecure)?;
+        let connector = if url.starts_with("wss:") {
+            Connector::Rustls(Arc::new(tls_config(ca_cert)?))
+        } else {
+            Connector::Plain
+        };
+        Ok(Self { url, connector })
+    }
+
+    /// The URL that is dialled.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Opens a connection; what follows is the registration.
+    ///
+    /// # Errors
+    /// The server cannot be reached within [`CONNECT_TIMEOUT_MS`], or does not accept a WebSocket there.
+    pub async fn connect(&self) -> Result<WebSocketLink, LinkError> {
+        let mut config = WebSocketConfig::default();
+        config.read_buffer_size = SOCKET_BUFFER_BYTES;
+        config.write_buffer_size = SOCKET_BUFFER_BYTES;
+        config.max_message_size = Some(MAX_FRAME_BYTES);
+        config.max_frame_size = Some(MAX_FRAME_BYTES);
+        let without_delay = true;
+        let connecting = tokio_tungstenite::connect_async_tls_with_config(
+            self.url.as_str(),
+            Some(config),
+            without_delay,
+            Some(self.connector.clone()),
+        );
+        let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
+        // Boxed: connecting needs room once, and every later step would carry it along.
+        match tokio::time::timeout(timeout, Box::pin(connecting)).await {
+            Ok(Ok((socket, _))) => Ok(WebSocketLink { socket }),
+            Ok(Err(error)) => Err(link_error(error)),
+            Err(_) => Err(LinkError::WebSocket(format!("no connection within {} s", timeout.as_secs()))),
+        }
+    }
+}
+
+/// The runner's address of a server.
+fn runner_url(server: &str, insecure: bool) -> Result<String, Error> {
+    let (scheme, rest) = server.split_once("://").unwrap_or(("", server));
+    let scheme = match scheme {
+        "ws" | "http" => "ws",
+        "wss" | "https" => "wss",
+        _ => {
+            let text = format!("--server {server}: give a URL such as wss://sandbridge.example.com");
+            return Err(Error::Usage(text));
+        }
+    };
+    let rest = rest.trim_end_matches('/');
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if authority.is_empty() || authority.contains('@') || rest.contains(['?', '#', ' ']) {
+        let text =
+            format!("--server: {scheme}://HOST[:PORT] is all it needs; the token goes into --token-file");
+        return Err(Error::Usage(text));
+    }
+    if scheme == "ws" && !insecure && !is_loopback(authority) {
+        let text = format!(
+            "{server} is not encrypted: anyone on the way could read the token. Use wss://{authority}, or --insecure if the \
+             network between is yours alone"
+        );
+        return Err(Error::Usage(text));
+    }
+    Ok(match path {
+        "" | "runner" => format!("{scheme}://{authority}/runner"),
+        prefix => format!("{scheme}://{authority}/{}/runner", prefix.trim_end_matches("/runner")),
+    })
+}
+
+fn is_loopback(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => authority.split(':').next().unwrap_or(""),
+    };
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// TLS against the system's certificates and one more file.
+fn tls_config(ca_cert: Option<&PathBuf>) -> Result<rustls::ClientConfig, Error> {
+    let mut roots = rustls::RootCertStore::empty();
+    // Some of a system's certificates may be unreadable; what matters is whether the server's is among the others.
+    let native = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(native.certs);
+    if let Some(file) = ca_cert {
+        let tls = |reason: &dyn std::fmt::Display| Error::Tls(format!("{}: {reason}", file.display()));
+        for certificate in CertificateDer::pem_file_iter(file).map_err(|error| tls(&error))? {
+            let certificate = certificate.map_err(|error| tls(&error))?;
+            roots.add(certificate).map_err(|error| tls(&error))?;
+        }
+    }
+    if roots.is_empty() {
+        return Err(Error::Tls("this machine has no certificates; name some with --ca-cert FILE".to_owned()));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::Tls(error.to_string()))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// A WebSocket that carries one frame a message.
+#[derive(Debug)]
+pub struct WebSocketLink {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+}
+
+impl TextLink for WebSocketLink {
+    async fn send_text(&mut self, text: String) -> Result<(), LinkError> {
+        self.socket.send(Message::text(text)).await.map_err(link_error)
+    }
+
+    async fn next_text(&mut self) -> Result<String, LinkError> {
+        loop {
+            match self.socket.next().await.ok_or(LinkError::Ended)?.map_err(link_error)? {
+                Message::Text(text) => return Ok(text.as_str().to_owned()),
+                Message::Ping(_) | Message::Pong(_) => {}
+                Message::Close(_) => return Err(LinkError::Ended),
+                Message::Binary(_) | Message::Frame(_) => return Err(LinkError::NotAFrame),
+            }
+        }
+    }
+}
+
+impl Stream for WebSocketLink {
+    type Item = Result<Bytes, LinkError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            let Some(message) = ready!(self.socket.poll_next_unpin(cx)) else { return Poll::Ready(None) };
+            return Poll::Ready(match message {
+                Ok(Message::Binary(frame)) => Some(Ok(frame)),
+                Ok(Message::Ping(_) | Message::Pong(_)) => continue,
+                Ok(Message::Close(_)) => None,
+                Ok(Message::Text(_) | Message::Frame(_)) => Some(Err(LinkError::NotAFrame)),
+                Err(error) => Some(Err(link_error(error))),
+            });
+        }
+    }
+}
+
+impl Sink<Bytes> for WebSocketLink {
+    type Error = LinkError;
+
+    fn poll_ready(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
+        self.socket.poll_ready_unpin(cx).map_err(link_error)
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, frame: Bytes) -> Result<(), LinkError> {
+        self.socket.start_send_unpin(Message::Binary(frame)).map_err(link_error)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
+        self.socket.poll_flush_unpin(cx).map_err(link_error)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
+        self.socket.poll_close_unpin(cx).map_err(link_error)
+    }
+}
+
+fn link_error(error: tungstenite::Error) -> LinkError {
+    match error {
+        tungstenite::Error::ConnectionClosed | tungstenite::Error::AlreadyClosed => LinkError::Ended,
+        tungstenite::Error::Io(error) => LinkError::Io(error),
+        tungstenite::Error::Http(response) => LinkError::WebSocket(format!(
+            "the server answered {} instead of opening a WebSocket",
+            response.status()
+        )),
+        other => LinkError::WebSocket(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_urls_lead_to_the_runner_socket() {
+        for (given, expected) in [
+            ("ws://127.0.0.1:8080", "ws://127.0.0.1:8080/runner"),
+            ("http://localhost:8080/", "ws://localhost:8080/runner"),
+            ("ws://[::1]:8080", "ws://[::1]:8080/runner"),
+            ("https://example.com", "wss://example.com/runner"),
+            ("wss://example.com/runner", "wss://example.com/runner"),
+            ("wss://example.com/sandbridge/", "wss://example.com/sandbridge/runner"),
+        ] {
+            assert_eq!(runner_url(given, false).unwrap(), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn unencrypted_beyond_this_machine_needs_to_be_asked_for() {
+        for given in
+            ["ws://example.com", "http://10.0.0.1:80", "ws://localhost.example.com", "ws://127.0.0.1.nip.io"]
+        {
+            let error = runner_url(given, false).unwrap_err().to_string();
+            assert!(error.contains("--insecure"), "{given}: {error}");
+            assert!(runner_url(given, true).is_ok(), "{given}");
+        }
+    }
+
+    #[test]
+    fn urls_that_are_none_or_carry_secrets_are_refused() {
+        for given in [
+            "example.com",
+            "ftp://example.com",
+            "wss://",
+            "wss://token@example.com",
+            "wss://example.com/?token=1",
+        ] {
+            assert!(matches!(runner_url(given, true), Err(Error::Usage(_))), "{given}");
+        }
+    }
+
+    #[test]
+    fn certificates_that_cannot_be_read_are_named() {
+        let missing = PathBuf::from("/nonexistent/ca.pem");
+        let error = Endpoint::new("wss://example.com", false, Some(&missing)).unwrap_err().to_string();
+        assert!(error.contains("/nonexistent/ca.pem"), "{error}");
+    }
+}

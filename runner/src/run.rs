@@ -1,0 +1,81 @@
+//! One life of the runner process: its runtime, its signals, its executor and its link.
+
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::LocalSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::Source;
+use crate::connect;
+use crate::error::Error;
+use crate::executor::{Executor, ExecutorConfig};
+use crate::guardian::KillTier;
+use crate::identity::{Identity, warnings};
+use crate::limits::{BLOCKING_THREAD_IDLE_MS, BLOCKING_THREADS};
+use crate::link::stdio::StdioLink;
+
+/// Runs until SIGTERM, SIGINT, or the server's last word; returns the exit code.
+///
+/// `name` is only for messages. To be called in the guarded process, without a runtime around it.
+///
+/// # Errors
+/// The workspace, the spawner or the standard streams cannot be used.
+pub fn run(
+    source: &Source,
+    config: &ExecutorConfig,
+    name: Option<&str>,
+    tier: KillTier,
+) -> Result<i32, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_keep_alive(Duration::from_millis(BLOCKING_THREAD_IDLE_MS))
+        .build()
+        .map_err(Error::system("start the runtime"))?;
+    LocalSet::new().block_on(&runtime, live(source, config, name, tier))
+}
+
+async fn live(
+    source: &Source,
+    config: &ExecutorConfig,
+    name: Option<&str>,
+    tier: KillTier,
+) -> Result<i32, Error> {
+    let listen = |kind| signal(kind).map_err(Error::system("listen for signals"));
+    let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    // Taken before anything could print where frames go. As a container's init process it outlives who attached.
+    let stdio = match source {
+        Source::Stdio => Some(StdioLink::take_standard_streams(tier == KillTier::ContainerInit)?),
+        Source::Server { .. } => None,
+    };
+    let executor = Executor::start(config)?;
+    for warning in warnings(executor.profile(), executor.report()) {
+        eprintln!("sandbridge-runner: warning: {warning}");
+    }
+    let identity = Identity::of(&executor, name, tier);
+    let shutdown = CancellationToken::new();
+    let serve = async {
+        match (source, stdio) {
+            (Source::Server { endpoint, token }, _) => {
+                connect::run(endpoint, token, &identity, &executor, &shutdown).await
+            }
+            (Source::Stdio, Some(link)) => connect::run_stdio(link, &identity, &executor, &shutdown).await,
+            (Source::Stdio, None) => connect::EXIT_STOPPED,
+        }
+    };
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        shutdown.cancel();
+    };
+    let mut serve = std::pin::pin!(serve);
+    let code = tokio::select! {
+        code = &mut serve => code,
+        () = stop => serve.await,
+    };
+    executor.shutdown().await;
+    Ok(code)
+}

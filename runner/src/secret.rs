@@ -1,0 +1,56 @@
+//! Reading a token from where it is kept.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::error::Error;
+use crate::limits::{SECRET_FILE_BYTES, TOKEN_BYTES};
+
+/// Reads a token from a file.
+///
+/// # Errors
+/// The file cannot be read, or holds no token.
+pub fn read_secret(path: &Path) -> Result<String, Error> {
+    let file = File::open(path).map_err(Error::file(path))?;
+    token(file).map_err(Error::file(path))
+}
+
+/// Reads a token from standard input, up to its end.
+///
+/// # Errors
+/// It cannot be read, or holds no token.
+pub fn read_secret_from_stdin() -> Result<String, Error> {
+    token(io::stdin().lock()).map_err(Error::file("standard input"))
+}
+
+fn token(source: impl Read) -> io::Result<String> {
+    let invalid = |text| io::Error::new(io::ErrorKind::InvalidData, text);
+    let mut text = String::new();
+    source.take(SECRET_FILE_BYTES).read_to_string(&mut text)?;
+    let token = text.trim();
+    if token.is_empty() {
+        return Err(invalid("it holds no token"));
+    }
+    if token.len() > TOKEN_BYTES || token.contains(char::is_whitespace) {
+        return Err(invalid("it holds something else than one token"));
+    }
+    Ok(token.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_without_the_line_end() {
+        assert_eq!(token("abc123\n".as_bytes()).unwrap(), "abc123");
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        for text in ["", " \n", "two words", &"x".repeat(TOKEN_BYTES + 1)] {
+            assert!(token(text.as_bytes()).is_err());
+        }
+    }
+}

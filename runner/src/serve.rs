@@ -1,0 +1,163 @@
+//! The loop that owns a link: takes frames in, hands requests to the executor, sends what the session queued.
+//!
+//! One poll does everything that can be done now: a batch of frames in, the timers, then all frames out and one flush. So a
+//! wake-up costs one write however many frames it caused, and a peer that does not read never stops us from reading.
+
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::SinkExt;
+use proto::StreamId;
+use proto::frame::{Header, Kind};
+use proto::session::{Close, CloseCode};
+use tokio::time::Sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::SleepDetector;
+use crate::executor::Executor;
+use crate::limits::{AWAKE_ANSWER_MS, CLOSE_TIMEOUT_MS, FRAMES_PER_TURN, SLEEP_LOOK_MS};
+use crate::link::{Link, LinkError};
+use crate::stream::{Connection, Received};
+
+/// Why a link is no longer served.
+#[derive(Debug)]
+pub enum Ended {
+    /// The peer closed it, with this code.
+    Closed(Close),
+    /// The peer broke the rules or fell silent; it was told this.
+    Broken(Close),
+    /// The link itself ended or failed.
+    Lost(LinkError),
+    /// We were asked to stop.
+    Shutdown,
+}
+
+/// Serves one registered link until it ends or `shutdown` is cancelled; then every exec on it is being killed.
+///
+/// Must run in a `tokio::task::LocalSet`.
+pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &CancellationToken) -> Ended {
+    let now = Instant::now();
+    let connection = Connection::new(now);
+    let mut driver = Driver {
+        link,
+        executor,
+        connection: Rc::clone(&connection),
+        timer: Box::pin(tokio::time::sleep(Duration::from_millis(SLEEP_LOOK_MS))),
+        sleep: SleepDetector::new(),
+        probe: None,
+        answer_due: None,
+        dirty: false,
+    };
+    let ended = {
+        let mut stop = pin!(shutdown.cancelled());
+        std::future::poll_fn(|cx| {
+            if stop.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ended::Shutdown);
+            }
+            driver.poll(cx)
+        })
+        .await
+    };
+    let last = match &ended {
+        Ended::Broken(close) => Some(close.clone()),
+        Ended::Shutdown => Some(Close::new(CloseCode::GoingAway, "the runner stops")),
+        Ended::Closed(_) | Ended::Lost(_) => None,
+    };
+    if let Some(close) = last {
+        // The link is given up either way.
+        let send = driver.link.send(close.to_frame());
+        let _ = tokio::time::timeout(Duration::from_millis(CLOSE_TIMEOUT_MS), send).await;
+    }
+    connection.lose();
+    ended
+}
+
+struct Driver<'a, L> {
+    link: L,
+    executor: &'a Rc<Executor>,
+    connection: Rc<Connection>,
+    timer: Pin<Box<Sleep>>,
+    sleep: SleepDetector,
+    /// A ping of our own, after the machine slept.
+    probe: Option<Bytes>,
+    /// When something must have arrived, after the machine slept.
+    answer_due: Option<Instant>,
+    /// Whether something was given to the link that is not flushed.
+    dirty: bool,
+}
+
+impl<L: Link> Driver<'_, L> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        self.connection.set_driver(cx.waker());
+        if let Poll::Ready(ended) = self.poll_read(cx) {
+            return Poll::Ready(ended);
+        }
+        if let Err(close) = self.poll_timer(cx) {
+            return Poll::Ready(Ended::Broken(close));
+        }
+        match self.poll_write(cx) {
+            Poll::Ready(Err(error)) => Poll::Ready(Ended::Lost(error)),
+            Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        for _ in 0..FRAMES_PER_TURN {
+            let Poll::Ready(frame) = Pin::new(&mut self.link).poll_next(cx) else { return Poll::Pending };
+            let frame = match frame {
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) => return Poll::Ready(Ended::Lost(error)),
+                None => return Poll::Ready(Ended::Lost(LinkError::Ended)),
+            };
+            self.answer_due = None;
+            match self.connection.receive(&frame, Instant::now()) {
+                Ok(Received::Handled) => {}
+                Ok(Received::Opened(stream, request)) => self.executor.dispatch(stream, request),
+                Ok(Received::Closed(close)) => return Poll::Ready(Ended::Closed(close)),
+                Err(close) => return Poll::Ready(Ended::Broken(close)),
+            }
+        }
+        // There may be more; what has come so far is answered first.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Result<(), Close> {
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            if self.answer_due.is_some_and(|due| now >= due) {
+                return Err(Close::new(CloseCode::Dead, "no answer after this machine slept"));
+            }
+            if self.sleep.slept() {
+                self.probe = Some(Header::new(Kind::Ping, StreamId::SESSION).frame(&[]));
+                self.answer_due = Some(now + Duration::from_millis(AWAKE_ANSWER_MS));
+            }
+            if now >= self.connection.next_timeout() {
+                self.connection.handle_timeout(now)?;
+            }
+            let look = now + Duration::from_millis(SLEEP_LOOK_MS);
+            let next = self.connection.next_timeout().min(look).min(self.answer_due.unwrap_or(look));
+            self.timer.as_mut().reset(next.into());
+        }
+        Ok(())
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
+        loop {
+            ready!(Pin::new(&mut self.link).poll_ready(cx))?;
+            let now = Instant::now();
+            let Some(frame) = self.probe.take().or_else(|| self.connection.poll_transmit(now)) else { break };
+            Pin::new(&mut self.link).start_send(frame)?;
+            self.dirty = true;
+        }
+        if self.dirty {
+            self.connection.wake_stalled();
+            ready!(Pin::new(&mut self.link).poll_flush(cx))?;
+            self.dirty = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,247 @@
+//! Running as a service of systemd: a unit of the user, or of the system for root.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cli::{Options, Source};
+use crate::confine::Profile;
+use crate::connect::{EXIT_REPLACED, EXIT_REVOKED, Token};
+use crate::error::Error;
+use crate::executor::ExecutorConfig;
+use crate::secret::read_secret;
+
+/// The unit's file name.
+const UNIT: &str = "sandbridge-runner.service";
+
+/// Where a unit goes and how systemd is asked about it.
+struct Manager {
+    units: PathBuf,
+    is_user: bool,
+}
+
+impl Manager {
+    fn of_this_user() -> Result<Self, Error> {
+        if rustix::process::geteuid().is_root() {
+            return Ok(Self { units: PathBuf::from("/etc/systemd/system"), is_user: false });
+        }
+        let configuration = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let configuration = configuration.or_else(|| std::env::home_dir().map(|home| home.join(".config")));
+        let missing = || Error::Usage("HOME is not set; a user's service needs one".to_owned());
+        Ok(Self { units: configuration.ok_or_else(missing)?.join("systemd/user"), is_user: true })
+    }
+
+    fn unit(&self) -> PathBuf {
+        self.units.join(UNIT)
+    }
+
+    fn systemctl(&self, arguments: &[&str]) -> Result<(), Error> {
+        let mut command = Command::new("systemctl");
+        command.args(self.is_user.then_some("--user")).args(arguments);
+        let status =
+            command.status().map_err(Error::system("run systemctl (is this machine run by systemd?)"))?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Error::Usage(format!("systemctl {} failed ({status}); see above", arguments.join(" "))))
+    }
+}
+
+/// Installs and starts the service, and says what was done; with `print` only prints the unit.
+///
+/// # Errors
+/// Options are missing, files cannot be written, or systemd refuses.
+pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<(), Error> {
+    let source = options.source(token)?;
+    let Source::Server { endpoint, token } = &source else {
+        return Err(Error::Usage(
+            "a service needs --server and --token-file; --stdio is for servers".to_owned(),
+        ));
+    };
+    let config = options.place.executor_config(options.profile)?;
+    let token_file = config.state_dir.join("token");
+    let program = std::env::current_exe().map_err(Error::system("find this program"))?;
+    let manager = Manager::of_this_user()?;
+    let unit = unit(&program, endpoint.url(), &token_file, &config, options, manager.is_user)?;
+    if print {
+        print!("{unit}");
+        return Ok(());
+    }
+    let token = match token {
+        Token::Given(token) => token.clone(),
+        Token::File(file) => read_secret(file)?,
+    };
+    fs::create_dir_all(&config.state_dir).map_err(Error::file(&config.state_dir))?;
+    write_private(&token_file, &token)?;
+    fs::create_dir_all(&manager.units).map_err(Error::file(&manager.units))?;
+    fs::write(manager.unit(), unit).map_err(Error::file(manager.unit()))?;
+    manager.systemctl(&["daemon-reload"])?;
+    manager.systemctl(&["enable", UNIT])?;
+    manager.systemctl(&["restart", UNIT])?;
+    let user = if manager.is_user { "--user " } else { "" };
+    println!("installed {}", manager.unit().display());
+    println!("the token is in {} (only this user can read it)", token_file.display());
+    println!("it runs now and at every start; look with: systemctl {user}status {UNIT}");
+    if manager.is_user {
+        println!("to keep it running while you are logged out: loginctl enable-linger");
+    }
+    Ok(())
+}
+
+/// Stops and removes the service; the token's file too.
+///
+/// # Errors
+/// No service is installed, or systemd refuses.
+pub fn uninstall(state_dir: &Path) -> Result<(), Error> {
+    let manager = Manager::of_this_user()?;
+    let file = manager.unit();
+    if !file.exists() {
+        return Err(Error::Usage(format!("no service is installed here ({} is missing)", file.display())));
+    }
+    manager.systemctl(&["disable", "--now", UNIT])?;
+    fs::remove_file(&file).map_err(Error::file(&file))?;
+    manager.systemctl(&["daemon-reload"])?;
+    let token = state_dir.join("token");
+    match fs::remove_file(&token) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file(&token)(error)),
+        Ok(()) | Err(_) => {}
+    }
+    println!("removed {} and {}", file.display(), token.display());
+    Ok(())
+}
+
+fn write_private(path: &Path, text: &str) -> Result<(), Error> {
+    // An older file may have been readable by others: a new one is not.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file(path)(error)),
+        Ok(()) | Err(_) => {}
+    }
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| writeln!(file, "{text}")).map_err(Error::file(path))
+}
+
+/// The unit's text.
+///
+/// Nothing in it makes mounts or hides parts of `/proc`: the kernel would then refuse the namespaces that confine commands.
+fn unit(
+    program: &Path,
+    url: &str,
+    token_file: &Path,
+    config: &ExecutorConfig,
+    options: &Options,
+    is_user: bool,
+) -> Result<String, Error> {
+    let profile = options.profile.to_string();
+    let mut words = vec![
+        text(program)?,
+        "--server",
+        url,
+        "--token-file",
+        text(token_file)?,
+        "--workspace",
+        text(&config.workspace)?,
+        "--state-dir",
+        text(&config.state_dir)?,
+        "--profile",
+        &profile,
+    ];
+    if let Some(name) = &options.name {
+        words.extend(["--name", name]);
+    }
+    let ca_cert =
+        options.ca_cert.as_ref().map(|file| file.canonicalize().map_err(Error::file(file))).transpose()?;
+    if let Some(file) = &ca_cert {
+        words.extend(["--ca-cert", text(file)?]);
+    }
+    words.extend(options.insecure.then_some("--insecure"));
+    let command: Vec<String> = words.into_iter().map(quote).collect();
+    let target = if is_user { "default.target" } else { "multi-user.target" };
+    let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };
+    // Commands under full-control may use sudo.
+    let privileges = if options.profile == Profile::FullControl { "" } else { "NoNewPrivileges=yes\n" };
+    Ok(format!(
+        "[Unit]\n\
+         Description=Sandbridge runner for {workspace}\n\
+         {network}\
+         \n\
+         [Service]\n\
+         ExecStart={command}\n\
+         Restart=always\n\
+         RestartSec=5\n\
+         RestartPreventExitStatus=2 {EXIT_REPLACED} {EXIT_REVOKED}\n\
+         KillMode=mixed\n\
+         TimeoutStopSec=20\n\
+         OOMPolicy=continue\n\
+         LimitCORE=0\n\
+         SystemCallArchitectures=native\n\
+         {privileges}\
+         \n\
+         [Install]\n\
+         WantedBy={target}\n",
+        workspace = config.workspace.display().to_string().replace('%', "%%"),
+        command = command.join(" "),
+    ))
+}
+
+fn text(path: &Path) -> Result<&str, Error> {
+    let usable = path.to_str().filter(|path| !path.contains(char::is_control));
+    usable.ok_or_else(|| Error::Usage(format!("{}: a unit's paths must be plain text", path.display())))
+}
+
+/// One word of a unit's command line.
+fn quote(word: &str) -> String {
+    let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    fn unit_of(words: &[&str], is_user: bool) -> String {
+        let options =
+            Cli::try_parse_from(std::iter::once(&"sandbridge-runner").chain(words)).unwrap().options;
+        let config = ExecutorConfig {
+            workspace: PathBuf::from("/home/me/my project"),
+            state_dir: PathBuf::from("/state"),
+            profile: options.profile,
+        };
+        let (program, token) = (Path::new("/opt/sandbridge-runner"), Path::new("/state/token"));
+        unit(program, "wss://example.com/runner", token, &config, &options, is_user).unwrap()
+    }
+
+    #[test]
+    fn the_unit_runs_the_same_command_and_holds_no_token() {
+        let unit = unit_of(&["--name", "laptop"], true);
+        assert!(
+            unit.contains(r#"ExecStart="/opt/sandbridge-runner" "--server" "wss://example.com/runner""#),
+            "{unit}"
+        );
+        assert!(unit.contains(r#""--workspace" "/home/me/my project""#), "{unit}");
+        assert!(
+            unit.contains(r#""--token-file" "/state/token""#) && unit.contains(r#""--name" "laptop""#),
+            "{unit}"
+        );
+        assert!(unit.contains("WantedBy=default.target") && unit.contains("NoNewPrivileges=yes"), "{unit}");
+    }
+
+    #[test]
+    fn a_replaced_or_revoked_runner_is_not_started_again() {
+        assert!(unit_of(&[], false).contains("RestartPreventExitStatus=2 3 4"));
+    }
+
+    #[test]
+    fn full_control_keeps_sudo() {
+        assert!(!unit_of(&["--profile", "full-control"], false).contains("NoNewPrivileges"));
+    }
+
+    #[test]
+    fn nothing_in_a_word_is_expanded_by_systemd() {
+        assert_eq!(quote(r#"a "b" %h $HOME \x"#), r#""a \"b\" %%h $$HOME \\x""#);
+    }
+}

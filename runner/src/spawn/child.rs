@@ -1,0 +1,97 @@
+//! A running command: its handle, and its exit status exactly once.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use rustix::process::{Signal, WaitId, WaitIdOptions};
+
+use crate::kill::{self, Mark};
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It returned this code, 0 to 255.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+}
+
+/// An unreaped child of the runner. Its handle is readable once it has exited.
+///
+/// Dropping it before it was waited for leaves the process running and its remains to [`kill::reap_orphans`].
+#[derive(Debug)]
+pub struct Child {
+    pid: u32,
+    mark: Mark,
+    handle: OwnedFd,
+    exit: Option<Exit>,
+}
+
+impl Child {
+    pub(super) fn new(pid: u32, mark: Mark, handle: OwnedFd) -> Self {
+        Self { pid, mark, handle, exit: None }
+    }
+
+    /// The process id; the command leads a session of the same number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Names the command with everything it starts.
+    pub fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// The process's handle; readable once it has exited.
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+
+    /// Takes the exit status if the command has ended, without waiting; the same one on every later call.
+    ///
+    /// # Errors
+    /// The kernel does not know the child, which no correct program sees.
+    pub fn try_wait(&mut self) -> io::Result<Option<Exit>> {
+        if self.exit.is_none() {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+            let status = rustix::process::waitid(WaitId::PidFd(self.handle.as_fd()), options)?;
+            self.exit = status.map(|status| match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => Exit::Code(code),
+                (None, signal) => Exit::Signal(signal.unwrap_or(libc::SIGKILL)),
+            });
+            if self.exit.is_some() {
+                kill::forget_child(self.pid);
+            }
+        }
+        Ok(self.exit)
+    }
+
+    /// Signals the first process of the command only.
+    ///
+    /// # Errors
+    /// Not a signal's number, or the process is gone.
+    pub fn signal(&self, signal: i32) -> io::Result<()> {
+        let signal = Signal::from_named_raw(signal).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(rustix::process::pidfd_send_signal(&self.handle, signal)?)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.exit.is_none() {
+            kill::forget_child(self.pid);
+        }
+    }
+}
+
+impl AsFd for Child {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+impl AsRawFd for Child {
+    fn as_raw_fd(&self) -> RawFd {
+        self.handle.as_raw_fd()
+    }
+}

@@ -1,0 +1,57 @@
+//! Why a command did not start.
+
+use std::io;
+
+/// Why a command did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// No such program.
+    #[error("{program}: command not found")]
+    NotFound {
+        /// The program as the request named it.
+        program: String,
+    },
+    /// The program exists and cannot be run.
+    #[error("{program}: cannot be run: {reason}")]
+    NotExecutable {
+        /// The program as the request named it.
+        program: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The working directory cannot be entered: it is missing, no directory, or outside the workspace.
+    #[error("working directory: {0}")]
+    Directory(pathguard::Error),
+    /// The request itself cannot be carried out by any system.
+    #[error("invalid command: {reason}")]
+    InvalidRequest {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The spawner has ended.
+    #[error("the runner is shutting down")]
+    Stopped,
+    /// The system refused a step; the message names it.
+    #[error("could not {action}: {source}")]
+    System {
+        /// The step, as an infinitive.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl SpawnError {
+    /// The exit code a shell would report: 127 not found, 126 not executable, 125 for what the sandbox could not do.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::NotFound { .. } => 127,
+            Self::NotExecutable { .. } => 126,
+            Self::Directory(_) | Self::InvalidRequest { .. } | Self::Stopped | Self::System { .. } => 125,
+        }
+    }
+
+    pub(super) fn system(action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { action, source }
+    }
+}

@@ -1,0 +1,143 @@
+//! From a request to what `posix_spawn` takes: the program's path and the clean environment.
+
+use std::ffi::{CString, OsStr};
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, FileType};
+use rustix::io::Errno;
+
+use super::{SpawnError, SpawnRequest};
+use crate::confine::ConfinePolicy;
+use crate::limits::{COMMAND_ARGUMENTS, COMMAND_BYTES};
+
+/// What every command of a spawner starts with.
+pub(super) struct Defaults {
+    variables: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Defaults {
+    pub(super) fn new(policy: &ConfinePolicy, home: &Path, path: &[PathBuf]) -> Self {
+        let path: Vec<&[u8]> = path.iter().map(|directory| directory.as_os_str().as_bytes()).collect();
+        let path = path.join(&b':');
+        let variables: [(&str, &[u8]); 8] = [
+            ("PATH", &path),
+            ("HOME", home.as_os_str().as_bytes()),
+            ("USER", policy.user.as_bytes()),
+            ("LOGNAME", policy.user.as_bytes()),
+            ("SHELL", policy.shell.as_bytes()),
+            ("LANG", b"C.UTF-8"),
+            ("TERM", b"dumb"),
+            ("TMPDIR", b"/tmp"),
+        ];
+        let mut variables: Vec<_> =
+            variables.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.to_vec())).collect();
+        let rustup = policy.home.join(".rustup");
+        if home != policy.home && rustup.is_dir() {
+            // The toolchains stay where they are; only HOME moved.
+            variables.push((b"RUSTUP_HOME".to_vec(), rustup.as_os_str().as_bytes().to_vec()));
+        }
+        Self { variables }
+    }
+
+    /// The environment of one command: the defaults, its directory, then what the request brings.
+    fn environment(&self, request: &SpawnRequest, directory: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut variables = self.variables.clone();
+        variables.push((b"PWD".to_vec(), directory.as_os_str().as_bytes().to_vec()));
+        for (name, value) in &request.env {
+            match variables.iter_mut().find(|(known, _)| known == name) {
+                Some((_, known)) => known.clone_from(value),
+                None => variables.push((name.clone(), value.clone())),
+            }
+        }
+        variables
+    }
+}
+
+/// What a command is, in the kernel's form.
+pub(super) struct Program {
+    pub(super) path: CString,
+    pub(super) arguments: Vec<CString>,
+    pub(super) environment: Vec<CString>,
+}
+
+impl Program {
+    /// Checks the request and finds its program; `cwd` is the open directory it will run in.
+    pub(super) fn new(
+        request: &SpawnRequest,
+        defaults: &Defaults,
+        cwd: BorrowedFd<'_>,
+        directory: &Path,
+    ) -> Result<Self, SpawnError> {
+        let invalid = |reason| SpawnError::InvalidRequest { reason };
+        let name =
+            request.argv.first().filter(|name| !name.is_empty()).ok_or(invalid("no program is named"))?;
+        if request.argv.len() > COMMAND_ARGUMENTS {
+            return Err(invalid("too many arguments"));
+        }
+        if request.env.iter().any(|(name, _)| name.is_empty() || name.contains(&b'=')) {
+            return Err(invalid("a variable's name is empty or has an equals sign"));
+        }
+        let variables = defaults.environment(request, directory);
+        let size: usize = request.argv.iter().map(Vec::len).sum::<usize>()
+            + variables.iter().map(|(name, value)| name.len() + value.len() + 2).sum::<usize>();
+        if size > COMMAND_BYTES {
+            return Err(invalid("arguments and environment are too long"));
+        }
+        let arguments = strings(request.argv.iter().cloned())?;
+        let path = c_string(find(name, &variables, cwd)?)?;
+        let environment = strings(variables.into_iter().map(|(name, value)| [name, value].join(&b'=')))?;
+        Ok(Self { path, arguments, environment })
+    }
+}
+
+/// Finds the program the way a shell does, in the calling thread's own view of the file system.
+fn find(name: &[u8], variables: &[(Vec<u8>, Vec<u8>)], cwd: BorrowedFd<'_>) -> Result<Vec<u8>, SpawnError> {
+    if name.contains(&b'/') {
+        return match executable(cwd, name) {
+            Ok(()) => Ok(name.to_vec()),
+            Err(error) => Err(refusal(name, error)),
+        };
+    }
+    let path = variables.iter().find(|(known, _)| known == b"PATH").map_or(&b""[..], |(_, value)| value);
+    let mut worst = Errno::NOENT;
+    for directory in path.split(|byte| *byte == b':') {
+        let directory = if directory.is_empty() { b".".as_slice() } else { directory };
+        let candidate = [directory, name].join(&b'/');
+        match executable(cwd, &candidate) {
+            Ok(()) => return Ok(candidate),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR) => {}
+            Err(error) => worst = error,
+        }
+    }
+    Err(refusal(name, worst))
+}
+
+fn executable(cwd: BorrowedFd<'_>, path: &[u8]) -> Result<(), Errno> {
+    let path = OsStr::from_bytes(path);
+    let directory = if Path::new(path).is_absolute() { CWD } else { cwd };
+    let found = rustix::fs::statat(directory, path, AtFlags::empty())?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err(Errno::ISDIR);
+    }
+    rustix::fs::accessat(directory, path, Access::EXEC_OK, AtFlags::EACCESS)
+}
+
+/// Tells "there is none" from "it cannot be run".
+pub(super) fn refusal(name: &[u8], error: Errno) -> SpawnError {
+    let program = String::from_utf8_lossy(name).into_owned();
+    match error {
+        Errno::NOENT | Errno::NOTDIR => SpawnError::NotFound { program },
+        error => SpawnError::NotExecutable { program, reason: std::io::Error::from(error).to_string() },
+    }
+}
+
+fn strings(items: impl Iterator<Item = Vec<u8>>) -> Result<Vec<CString>, SpawnError> {
+    items.map(c_string).collect()
+}
+
+fn c_string(bytes: Vec<u8>) -> Result<CString, SpawnError> {
+    CString::new(bytes)
+        .map_err(|_| SpawnError::InvalidRequest { reason: "a NUL byte in an argument or a variable" })
+}

@@ -1,0 +1,246 @@
+//! The system calls that have no safe wrapper: the only unsafe code of this crate.
+//!
+//! Each function does one call, checks its result and hands back an `io::Result`.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+use std::time::Duration;
+
+/// Two random words that unlock a change of the mark under the seccomp filter; see `kill`.
+pub(crate) type MarkKey = [u64; 2];
+
+/// Index of the first of the two argument registers that carry the [`MarkKey`].
+pub(crate) const MARK_KEY_ARGUMENT: u8 = 4;
+
+fn check(result: i64) -> io::Result<i64> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Sets the calling process's own mark (both limits of `RLIMIT_RTTIME`), showing `key` to the filter.
+pub(crate) fn set_own_mark(limit: u64, key: MarkKey) -> io::Result<()> {
+    let new = libc::rlimit64 { rlim_cur: limit, rlim_max: limit };
+    let none = ptr::null_mut::<libc::rlimit64>();
+    // SAFETY: `new` is a live rlimit64 for the whole call and the kernel only reads it; the old value goes nowhere. The
+    // two extra words are ignored by the kernel.
+    let result = unsafe {
+        libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_RTTIME, &raw const new, none, key[0], key[1])
+    };
+    check(result).map(drop)
+}
+
+/// Reads the mark (hard limit of `RLIMIT_RTTIME`) of a process; 0 is the calling process.
+pub(crate) fn mark_of(pid: u32) -> io::Result<u64> {
+    let mut old = MaybeUninit::<libc::rlimit64>::uninit();
+    let none = ptr::null::<libc::rlimit64>();
+    // SAFETY: the kernel writes one rlimit64 into `old`, which is large enough and outlives the call.
+    let result =
+        unsafe { libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_RTTIME, none, old.as_mut_ptr()) };
+    check(result)?;
+    // SAFETY: the call succeeded, so the kernel filled the whole structure.
+    Ok(unsafe { old.assume_init() }.rlim_max)
+}
+
+/// What [`spawn`] needs to start one program.
+pub(crate) struct SpawnPlan<'a> {
+    pub(crate) program: &'a CStr,
+    pub(crate) arguments: &'a [CString],
+    pub(crate) environment: &'a [CString],
+    pub(crate) stdin: BorrowedFd<'a>,
+    pub(crate) stdout: BorrowedFd<'a>,
+    pub(crate) stderr: BorrowedFd<'a>,
+    pub(crate) directory: BorrowedFd<'a>,
+}
+
+/// Owned `posix_spawn` attributes and file actions, destroyed whatever happens.
+struct SpawnState {
+    actions: libc::posix_spawn_file_actions_t,
+    attributes: libc::posix_spawnattr_t,
+}
+
+fn posix(code: libc::c_int) -> io::Result<()> {
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+}
+
+impl SpawnState {
+    fn new() -> io::Result<Self> {
+        let mut actions = MaybeUninit::uninit();
+        // SAFETY: init writes a whole structure into the storage it is given.
+        posix(unsafe { libc::posix_spawn_file_actions_init(actions.as_mut_ptr()) })?;
+        let mut attributes = MaybeUninit::uninit();
+        // SAFETY: as above. With glibc neither init allocates, so nothing leaks when the second fails.
+        posix(unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) })?;
+        // SAFETY: initialised by the successful call above.
+        let actions = unsafe { actions.assume_init() };
+        // SAFETY: initialised by the successful call above.
+        let attributes = unsafe { attributes.assume_init() };
+        Ok(Self { actions, attributes })
+    }
+
+    fn prepare(&mut self, plan: &SpawnPlan<'_>) -> io::Result<()> {
+        let (actions, attributes) = (&raw mut self.actions, &raw mut self.attributes);
+        let mut every = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut none = MaybeUninit::<libc::sigset_t>::uninit();
+        let flags = libc::POSIX_SPAWN_SETSIGDEF
+            | libc::POSIX_SPAWN_SETSIGMASK
+            | libc::POSIX_SPAWN_SETSID as libc::c_int;
+        // SAFETY: `actions` and `attributes` are initialised and live; the signal sets are filled before they are read;
+        // every descriptor is borrowed, thus open, for the lifetime of `plan`.
+        unsafe {
+            libc::sigfillset(every.as_mut_ptr());
+            libc::sigemptyset(none.as_mut_ptr());
+            posix(libc::posix_spawnattr_setsigdefault(attributes, every.as_ptr()))?;
+            posix(libc::posix_spawnattr_setsigmask(attributes, none.as_ptr()))?;
+            posix(libc::posix_spawnattr_setflags(attributes, flags as libc::c_short))?;
+            posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stdin.as_raw_fd(), 0))?;
+            posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stdout.as_raw_fd(), 1))?;
+            posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stderr.as_raw_fd(), 2))?;
+            posix(libc::posix_spawn_file_actions_addfchdir_np(actions, plan.directory.as_raw_fd()))?;
+            posix(libc::posix_spawn_file_actions_addclosefrom_np(actions, 3))
+        }
+    }
+}
+
+impl Drop for SpawnState {
+    fn drop(&mut self) {
+        // SAFETY: both were initialised in `new` and are destroyed exactly once.
+        unsafe {
+            libc::posix_spawn_file_actions_destroy(&raw mut self.actions);
+            libc::posix_spawnattr_destroy(&raw mut self.attributes);
+        }
+    }
+}
+
+fn pointers(strings: &[CString]) -> Vec<*mut libc::c_char> {
+    strings.iter().map(|string| string.as_ptr().cast_mut()).chain([ptr::null_mut()]).collect()
+}
+
+/// Starts a program in a new session with default signals and descriptors 0, 1 and 2 only; returns its pid.
+pub(crate) fn spawn(plan: &SpawnPlan<'_>) -> io::Result<u32> {
+    let mut state = SpawnState::new()?;
+    state.prepare(plan)?;
+    let (arguments, environment) = (pointers(plan.arguments), pointers(plan.environment));
+    let mut pid: libc::pid_t = 0;
+    // SAFETY: program, arguments and environment are NUL-terminated strings and NULL-terminated arrays that outlive the
+    // call; `posix_spawn` does not write through them.
+    let code = unsafe {
+        libc::posix_spawn(
+            &raw mut pid,
+            plan.program.as_ptr(),
+            &raw const state.actions,
+            &raw const state.attributes,
+            arguments.as_ptr(),
+            environment.as_ptr(),
+        )
+    };
+    posix(code)?;
+    u32::try_from(pid).map_err(io::Error::other)
+}
+
+/// Gives the calling thread its own mount namespace, root and working directory.
+pub(crate) fn unshare_mounts() -> io::Result<()> {
+    let flags = libc::CLONE_FS | libc::CLONE_NEWNS;
+    // SAFETY: neither flag touches memory or descriptors; other threads keep what they had.
+    check(i64::from(unsafe { libc::unshare(flags) })).map(drop)
+}
+
+/// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all beneath it.
+pub(crate) fn mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool) -> io::Result<()> {
+    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is an empty C string, and `attributes` lives through the call with its true size given.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Namespaces for [`fork`].
+pub(crate) const FORK_PLAIN: i32 = 0;
+/// A new PID namespace with a mount namespace for its `/proc`.
+pub(crate) const FORK_PID_NAMESPACE: i32 = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
+/// The same inside a new user namespace, for those who are not root.
+pub(crate) const FORK_USER_NAMESPACE: i32 = FORK_PID_NAMESPACE | libc::CLONE_NEWUSER;
+
+/// Forks the calling process into new namespaces; `None` in the child.
+///
+/// Refuses when the process has more than one thread: only then may the child go on as if nothing had happened.
+pub(crate) fn fork(namespaces: i32) -> io::Result<Option<u32>> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::other("the guardian must be started before any thread"));
+    }
+    // The C library keeps the thread id at this address. Its own fork lets the kernel refresh it there; so do we.
+    let thread_id = rustix::thread::get_clear_child_tid_address().ok().flatten();
+    let address = thread_id.map_or(ptr::null_mut(), ptr::NonNull::as_ptr);
+    let refresh = if address.is_null() { 0 } else { libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID };
+    let flags = namespaces | refresh | libc::SIGCHLD;
+    let none = ptr::null_mut::<libc::c_void>();
+    // SAFETY: without CLONE_VM and with a null stack this is fork: the child runs on a copy of this memory, and the
+    // process has one thread, so no lock can be held by a thread that the child lacks.
+    #[cfg(target_arch = "x86_64")]
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, address, none) };
+    // SAFETY: as above; this architecture takes the last two arguments in the other order.
+    #[cfg(not(target_arch = "x86_64"))]
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, address) };
+    let pid = check(pid)?;
+    Ok(if pid == 0 { None } else { Some(u32::try_from(pid).map_err(io::Error::other)?) })
+}
+
+fn guardian_signals() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initialises the set before sigaddset and assume_init read it; all numbers are valid signals.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGCHLD] {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        set.assume_init()
+    }
+}
+
+/// Blocks (or unblocks) the signals that [`wait_signal`] takes.
+pub(crate) fn hold_signals(hold: bool) -> io::Result<()> {
+    let set = guardian_signals();
+    let how = if hold { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
+    // SAFETY: `set` is initialised; the old mask is not asked for.
+    posix(unsafe { libc::pthread_sigmask(how, &raw const set, ptr::null_mut()) })
+}
+
+/// Waits for one held signal; `None` when `timeout` passed without one.
+pub(crate) fn wait_signal(timeout: Duration) -> io::Result<Option<i32>> {
+    let set = guardian_signals();
+    let time =
+        libc::timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: timeout.subsec_nanos().into() };
+    // SAFETY: set and time are initialised and live; no information about the signal is asked for.
+    let signal = unsafe { libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const time) };
+    if signal > 0 {
+        return Ok(Some(signal));
+    }
+    match io::Error::last_os_error() {
+        error if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => Ok(None),
+        error => Err(error),
+    }
+}
+
+/// Kills every process this one may signal except itself. Only for the init process of a PID namespace.
+pub(crate) fn kill_whole_namespace() -> io::Result<()> {
+    // SAFETY: kill takes no memory.
+    check(i64::from(unsafe { libc::kill(-1, libc::SIGKILL) })).map(drop)
+}
+
+/// Takes ownership of a descriptor that this process inherited across its own exec.
+pub(crate) fn adopt_descriptor(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: fcntl with F_GETFD only looks; it fails when the number is not open.
+    check(i64::from(unsafe { libc::fcntl(number, libc::F_GETFD) }))?;
+    // SAFETY: the descriptor is open and, by the caller's contract with itself before the exec, belongs to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}

@@ -1,0 +1,191 @@
+//! The binary from outside: what bad usage gets, and a whole session over its standard streams.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{Read, Write};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+use proto::handshake::{Accepted, Handshake, RegisterOk};
+use proto::ids::{Epoch, Nonce};
+use proto::request::{Exec, Overflow, Stdin};
+use proto::stdio::{Payload, Reader, envelope};
+use proto::{Event, ExecId, Message, Session, Side};
+
+fn runner(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sandbridge-runner"));
+    command.args(arguments).env_clear().env("HOME", "/nonexistent");
+    command
+}
+
+fn output(arguments: &[&str]) -> Output {
+    runner(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn bad_usage_ends_with_2_and_a_hint() {
+    for (arguments, hint) in [
+        (&[][..], "--server"),
+        (&["--server", "ws://localhost:1"], "--token-file"),
+        (&["--server", "ws://example.com", "--token", "t"], "--insecure"),
+        (&["--server", "nonsense", "--token", "t"], "wss://"),
+        (&["--server", "ws://localhost:1", "--token", "t", "--profile", "wide"], "full-control"),
+        (&["--no-such-option"], "--help"),
+    ] {
+        let output = output(arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(hint), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn the_root_directory_is_not_the_workspace_by_default() {
+    let output = runner(&["--server", "ws://localhost:1", "--token", "t"])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--workspace"));
+}
+
+#[test]
+fn a_token_file_that_is_missing_is_named() {
+    let output = output(&[
+        "--server",
+        "ws://localhost:1",
+        "--token-file",
+        "/nonexistent/token",
+        "--workspace",
+        "/tmp",
+    ]);
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("/nonexistent/token"));
+}
+
+#[test]
+fn the_unit_is_printed_without_the_token() {
+    let workspace = tempfile::tempdir().unwrap();
+    let workspace = workspace.path().to_str().unwrap();
+    let output = output(&[
+        "install-service",
+        "--print",
+        "--server",
+        "wss://example.com",
+        "--token",
+        "very-secret",
+        "--workspace",
+        workspace,
+    ]);
+    let unit = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && unit.contains("ExecStart=") && unit.contains(workspace), "{unit}");
+    assert!(!unit.contains("very-secret"));
+}
+
+/// The server's end of a runner's standard streams.
+struct Server {
+    input: std::process::ChildStdin,
+    output: std::process::ChildStdout,
+    reader: Reader,
+}
+
+impl Server {
+    fn send(&mut self, payload: &[u8], is_text: bool) {
+        self.input.write_all(&envelope(payload, is_text)).unwrap();
+        self.input.write_all(payload).unwrap();
+    }
+
+    fn send_text(&mut self, handshake: &Handshake) {
+        self.send(handshake.to_text().as_bytes(), true);
+    }
+
+    fn next(&mut self) -> Payload {
+        loop {
+            if let Some(payload) = self.reader.next_payload().unwrap() {
+                return payload;
+            }
+            let mut piece = [0; 4096];
+            let length = self.output.read(&mut piece).unwrap();
+            assert!(length > 0, "the runner ended");
+            self.reader.buffer().extend_from_slice(&piece[..length]);
+        }
+    }
+
+    fn next_handshake(&mut self) -> Handshake {
+        loop {
+            if let Payload::Text(text) = self.next() {
+                return Handshake::from_text(&text).unwrap();
+            }
+        }
+    }
+
+    /// Registers the runner under an epoch.
+    fn register(&mut self, epoch: u64) {
+        let Handshake::Register { body, .. } = self.next_handshake() else { panic!("no registration") };
+        assert_eq!(body.sandbridge.unwrap().profile, "workspace");
+        let accepted =
+            Accepted { protocol: 1, runner: "local".to_owned(), epoch: Epoch(epoch), nonce: Nonce([7; 16]) };
+        self.send_text(&Handshake::RegisterOk {
+            body: RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) },
+        });
+        let Handshake::Ready { body } = self.next_handshake() else { panic!("not ready") };
+        assert_eq!((body.epoch, body.nonce), (Epoch(epoch), Nonce([7; 16])));
+    }
+
+    fn run(&mut self, line: &str) -> String {
+        let mut session = Session::new(Side::Originator, Instant::now());
+        let request = Exec {
+            exec_id: ExecId(rand::random()),
+            command: proto::request::Command::Shell(line.as_bytes().to_vec()),
+            cwd: None,
+            env: Vec::new(),
+            stdin: Stdin::Empty,
+            merge_stderr: true,
+            timeout_ms: None,
+            output_cap_bytes: None,
+            overflow: Overflow::Block,
+            run_as: None,
+            profile: None,
+        };
+        session.open(&request.into()).unwrap();
+        let mut output = Vec::new();
+        loop {
+            while let Some(frame) = session.poll_transmit(Instant::now()) {
+                self.send(&frame, false);
+            }
+            let Payload::Binary(frame) = self.next() else { continue };
+            match session.receive(&frame, Instant::now()).unwrap() {
+                Some(Event::Data(_, _, bytes)) => output.extend_from_slice(&bytes),
+                Some(Event::Message { message: Message::ExecStreamsClosed(_), .. }) => {
+                    return String::from_utf8(output).unwrap();
+                }
+                Some(Event::Failed(_, error)) => panic!("{error}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn standard_streams_carry_a_session_a_second_one_and_end_the_runner() {
+    let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut child = runner(&["--stdio", "--workspace"])
+        .arg(workspace.path())
+        .arg("--state-dir")
+        .arg(state.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut server = Server { input, output, reader: Reader::default() };
+    server.send_text(&Handshake::Attach {});
+    server.register(1);
+    assert_eq!(server.run("echo first; echo second >&2"), "first\nsecond\n");
+    // Another server takes over; what the first one left under way does not matter.
+    server.send_text(&Handshake::Attach {});
+    server.register(2);
+    assert_eq!(server.run("echo again"), "again\n");
+    drop(server);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

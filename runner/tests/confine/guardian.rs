@@ -1,0 +1,223 @@
+//! Nothing outlives the guardian or the runner, whoever is killed and however.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use runner::confine::Profile;
+use runner::spawn::{Exit, Spawned};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Bench, PATIENCE, read_line, until, wait};
+
+/// A script whose processes can be told by a number nobody else sleeps for, one of them detached.
+fn script(seconds: u32) -> String {
+    format!("setsid sh -c 'sleep {seconds} & sleep {seconds}' & sleep {seconds}")
+}
+
+fn survivors(seconds: u32) -> usize {
+    let sleeper = format!("sleep\0{seconds}\0");
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter(|entry| fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == sleeper.as_bytes()))
+        .count()
+}
+
+fn program() -> PathBuf {
+    let mut path = std::env::current_exe().unwrap();
+    path.pop();
+    path.pop();
+    let program = path.join("examples/guarded");
+    assert!(program.exists(), "build the examples of this package too: cargo build --examples -p runner");
+    program
+}
+
+struct Guarded {
+    directory: tempfile::TempDir,
+    guardian: Child,
+    lines: Receiver<String>,
+}
+
+impl Guarded {
+    fn start(script: &str, unprivileged: bool) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().join("work");
+        fs::create_dir(&workspace).unwrap();
+        let mut command = if unprivileged {
+            // Somebody who owns the directory, can reach the program, and is nobody else.
+            std::os::unix::fs::chown(directory.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+            std::os::unix::fs::chown(&workspace, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+            let program_copy = directory.path().join("guarded");
+            fs::copy(program(), &program_copy).unwrap();
+            let mut command = Command::new("setpriv");
+            let id = UNPRIVILEGED.to_string();
+            command.args(["--reuid", &id, "--regid", &id, "--clear-groups"]).arg(program_copy);
+            command.env("HOME", directory.path());
+            command
+        } else {
+            Command::new(program())
+        };
+        command.arg(&workspace).arg(directory.path().join("state")).arg(script);
+        let mut guardian = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(guardian.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        // Ends with the last process that holds the pipe, or when nobody listens any more.
+        std::thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        Self { directory, guardian, lines }
+    }
+
+    /// The words of the next line, `ready PID TIER KILLING`.
+    fn line(&mut self) -> Vec<String> {
+        let line = self.lines.recv_timeout(PATIENCE).expect("the runner says something in time");
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn runner(&self) -> Pid {
+        first_child(self.guardian.id())
+    }
+}
+
+fn first_child(pid: u32) -> Pid {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let _ = self.guardian.kill();
+        let _ = self.guardian.wait();
+    }
+}
+
+const UNPRIVILEGED: u32 = 61_234;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[test]
+fn killing_the_guardian_leaves_nothing() {
+    let mut guarded = Guarded::start(&script(7101), false);
+    assert_eq!(guarded.line()[0], "ready");
+    until("the command runs", || survivors(7101) == 3);
+    guarded.guardian.kill().unwrap();
+    until("all are gone", || survivors(7101) == 0);
+}
+
+#[test]
+fn killing_the_runner_leaves_nothing() {
+    let mut guarded = Guarded::start(&script(7102), false);
+    assert_eq!(guarded.line()[0], "ready");
+    until("the command runs", || survivors(7102) == 3);
+    kill_process(guarded.runner(), Signal::KILL).unwrap();
+    until("all are gone", || survivors(7102) == 0);
+    assert_eq!(guarded.guardian.wait().unwrap().code(), Some(137));
+}
+
+#[test]
+fn a_request_to_stop_reaches_the_runner_and_its_code_comes_back() {
+    let mut guarded = Guarded::start(&script(7103), false);
+    assert_eq!(guarded.line()[0], "ready");
+    let guardian = Pid::from_raw(guarded.guardian.id().cast_signed()).unwrap();
+    kill_process(guardian, Signal::TERM).unwrap();
+    assert_eq!(guarded.guardian.wait().unwrap().code(), Some(0));
+    assert_eq!(survivors(7103), 0);
+}
+
+#[test]
+fn a_runner_that_crashes_is_started_again() {
+    let mut guarded = Guarded::start("crash", false);
+    assert_eq!(guarded.line()[0], "ready");
+    assert_eq!(guarded.line()[0], "ready");
+}
+
+#[test]
+fn root_gets_its_own_process_namespace() {
+    let mut guarded = Guarded::start("true", false);
+    let words = guarded.line();
+    assert!(!is_root() || words[2] == "pid-namespace", "{words:?}");
+    assert!(words[3].ends_with("trees_by_marks"), "{words:?}");
+}
+
+#[test]
+fn without_privileges_nothing_survives_either() {
+    if !is_root() {
+        // Everything above already ran without privileges.
+        return;
+    }
+    let mut guarded = Guarded::start(&script(7104), true);
+    let words = guarded.line();
+    assert!(["user-pid-namespace", "subreaper"].contains(&words[2].as_str()), "{words:?}");
+    assert!(words[3].ends_with("trees_by_marks"), "{words:?}");
+    until("the command runs", || survivors(7104) == 3);
+    guarded.guardian.kill().unwrap();
+    until("all are gone", || survivors(7104) == 0);
+}
+
+/// A runner inside a confined command has neither namespaces nor marks: the worst machine there is.
+fn nested(seconds: u32) -> (Bench, Spawned) {
+    let bench = Bench::new(Profile::Workspace);
+    fs::copy(program(), bench.workspace().join("guarded")).unwrap();
+    fs::create_dir(bench.workspace().join("inner")).unwrap();
+    let script = format!("exec ./guarded inner state \"{}\"", script(seconds));
+    let spawned = bench.start(&script);
+    let line = read_line(&spawned.stdout);
+    assert!(line.ends_with(" subreaper subreaper,_trees_by_sessions"), "{line}");
+    until("the command runs", || survivors(seconds) == 3);
+    (bench, spawned)
+}
+
+#[test]
+fn without_namespaces_killing_the_guardian_leaves_nothing() {
+    let (_bench, spawned) = nested(7105);
+    spawned.child.signal(9).unwrap();
+    until("all are gone", || survivors(7105) == 0);
+}
+
+#[test]
+fn without_namespaces_killing_the_runner_leaves_nothing() {
+    let (_bench, mut spawned) = nested(7106);
+    kill_process(first_child(spawned.child.pid()), Signal::KILL).unwrap();
+    until("all are gone", || survivors(7106) == 0);
+    assert_eq!(wait(&mut spawned.child), Exit::Code(137));
+}
+
+#[test]
+fn commands_see_no_process_of_the_machine() {
+    let mut guarded = Guarded::start("ls /proc | grep -c '^[0-9]' > count; mv count done", false);
+    let words = guarded.line();
+    let file = guarded.directory.path().join("work/done");
+    until("the command counted", || file.exists());
+    let count: usize = fs::read_to_string(file).unwrap().trim().parse().unwrap();
+    assert!(words[2] != "pid-namespace" || count <= 4, "{count} processes");
+}
+
+#[test]
+fn the_memory_of_an_idle_guardian_and_runner_is_small() {
+    let mut guarded = Guarded::start("true", false);
+    guarded.line();
+    let resident = |pid: Pid| -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let guardian = resident(Pid::from_raw(guarded.guardian.id().cast_signed()).unwrap());
+    let runner = resident(guarded.runner());
+    println!("guardian {guardian} KiB, runner {runner} KiB");
+    assert!(guardian + runner < 12 * 1024, "guardian {guardian} KiB, runner {runner} KiB");
+}
+
+#[test]
+fn a_token_on_the_command_line_is_gone_before_anything_runs() {
+    for words in [&["--token", "SECRET", "rest"][..], &["--token=SECRET", "rest"]] {
+        let output = Command::new(program()).args(words).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (token, command_line) = text.split_once(' ').unwrap();
+        assert_eq!(token, "SECRET");
+        assert!(!command_line.contains("SECRET") && command_line.contains("rest"), "{command_line}");
+    }
+}

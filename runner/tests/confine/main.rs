@@ -1,0 +1,10 @@
+//! The lower half of the runner against the real kernel: real processes, real layers.
+//!
+//! Where a test depends on a layer that the machine may lack, it asserts that the report says so.
+#![allow(clippy::unwrap_used)]
+
+mod guardian;
+mod kill;
+mod profile;
+mod spawn;
+mod support;

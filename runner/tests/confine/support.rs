@@ -1,0 +1,112 @@
+//! A workspace with a spawner, and a synchronous way to run commands in it.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use runner::confine::{ConfinePolicy, Profile};
+use runner::spawn::{Child, Exit, SpawnRequest, Spawned, Spawner};
+use rustix::fs::OFlags;
+
+/// How long anything in these tests may take before it counts as hanging.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Bench {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) policy: ConfinePolicy,
+    pub(crate) spawner: Spawner,
+}
+
+pub(crate) struct Output {
+    pub(crate) exit: Exit,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Output {
+    pub(crate) fn succeeded(&self) -> bool {
+        self.exit == Exit::Code(0)
+    }
+}
+
+impl Bench {
+    pub(crate) fn new(profile: Profile) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().join("work");
+        std::fs::create_dir(&workspace).unwrap();
+        let policy = ConfinePolicy::detect(&workspace, &directory.path().join("state")).unwrap();
+        let spawner = Spawner::start(profile, &policy).unwrap();
+        Self { directory, policy, spawner }
+    }
+
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.policy.workspace
+    }
+
+    pub(crate) fn outside(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn start(&self, script: &str) -> Spawned {
+        self.spawner.spawn_blocking(shell(script)).unwrap()
+    }
+
+    pub(crate) fn run(&self, script: &str) -> Output {
+        finish(self.start(script))
+    }
+}
+
+pub(crate) fn shell(script: &str) -> SpawnRequest {
+    SpawnRequest { argv: argv(&["sh", "-c", script]), ..SpawnRequest::default() }
+}
+
+pub(crate) fn argv(words: &[&str]) -> Vec<Vec<u8>> {
+    words.iter().map(|word| word.as_bytes().to_vec()).collect()
+}
+
+/// Reads both streams to their end and takes the status.
+pub(crate) fn finish(mut spawned: Spawned) -> Output {
+    drop(spawned.stdin.take());
+    let stderr = spawned.stderr.take().map(|pipe| std::thread::spawn(move || read_all(pipe)));
+    let stdout = read_all(spawned.stdout);
+    let stderr = stderr.map_or_else(String::new, |reader| reader.join().unwrap());
+    Output { exit: wait(&mut spawned.child), stdout, stderr }
+}
+
+pub(crate) fn read_all(pipe: OwnedFd) -> String {
+    rustix::fs::fcntl_setfl(&pipe, OFlags::empty()).unwrap();
+    let mut bytes = Vec::new();
+    File::from(pipe).read_to_end(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Reads one line, and leaves the pipe open.
+pub(crate) fn read_line(pipe: &OwnedFd) -> String {
+    rustix::fs::fcntl_setfl(pipe, OFlags::empty()).unwrap();
+    let mut line = Vec::new();
+    let mut byte = [0_u8; 1];
+    while rustix::io::read(pipe, &mut byte).unwrap() == 1 && byte[0] != b'\n' {
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).unwrap()
+}
+
+pub(crate) fn wait(child: &mut Child) -> Exit {
+    let mut exit = None;
+    until("the command ends", || {
+        exit = child.try_wait().unwrap();
+        exit.is_some()
+    });
+    exit.unwrap()
+}
+
+/// Polls a condition; panics when it does not come true in time.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "gave up waiting until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

@@ -1,0 +1,121 @@
+//! Staying connected, against a server of this test's own.
+#![allow(clippy::unwrap_used)]
+
+use futures_util::{SinkExt, StreamExt};
+use proto::handshake::{Accepted, Handshake, Ready, Refusal, RefusalReason, RegisterOk};
+use proto::ids::{Epoch, Nonce};
+use proto::session::{Close, CloseCode};
+use runner::confine::Profile;
+use runner::connect::{EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, Token, run};
+use runner::executor::{Executor, ExecutorConfig};
+use runner::guardian::KillTier;
+use runner::identity::Identity;
+use runner::link::websocket::Endpoint;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::LocalSet;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::sync::CancellationToken;
+
+type Socket = WebSocketStream<TcpStream>;
+
+/// Runs a runner against `server` and returns its exit code.
+fn exit_code(server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    LocalSet::new().block_on(&runtime, async {
+        let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let config = ExecutorConfig {
+            workspace: workspace.path().to_owned(),
+            state_dir: state.path().to_owned(),
+            profile: Profile::Workspace,
+        };
+        let executor = Executor::start(&config).unwrap();
+        let identity = Identity::of(&executor, Some("laptop"), KillTier::Unguarded);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let endpoint = Endpoint::new(&url, false, None).unwrap();
+        let token = Token::Given("the-token".to_owned());
+        let shutdown = CancellationToken::new();
+        let (code, ()) = tokio::join!(
+            run(&endpoint, &token, &identity, &executor, &shutdown),
+            server(&listener, &shutdown)
+        );
+        executor.shutdown().await;
+        code
+    })
+}
+
+/// Accepts a connection and reads its registration.
+async fn accept(listener: &TcpListener) -> Socket {
+    let (stream, _) = listener.accept().await.unwrap();
+    let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+    let Handshake::Register { body, .. } = next_handshake(&mut socket).await else {
+        panic!("no registration")
+    };
+    assert_eq!(
+        (body.auth_token.as_str(), body.sandbridge.unwrap().runner_id.as_str()),
+        ("the-token", "laptop")
+    );
+    socket
+}
+
+async fn next_handshake(socket: &mut Socket) -> Handshake {
+    let text = socket.next().await.unwrap().unwrap().into_text().unwrap();
+    Handshake::from_text(text.as_str()).unwrap()
+}
+
+/// Accepts a connection and registers the runner.
+async fn register(listener: &TcpListener) -> Socket {
+    let mut socket = accept(listener).await;
+    let (epoch, nonce) = (Epoch(5), Nonce([9; 16]));
+    let accepted = Accepted { protocol: 1, runner: "laptop".to_owned(), epoch, nonce };
+    let body = RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) };
+    socket.send(Message::text(Handshake::RegisterOk { body }.to_text())).await.unwrap();
+    assert_eq!(next_handshake(&mut socket).await, Handshake::Ready { body: Ready { epoch, nonce } });
+    socket
+}
+
+async fn close(mut socket: Socket, code: CloseCode) {
+    socket.send(Message::binary(Close::new(code, "test").to_frame())).await.unwrap();
+    // Until the runner has read it and gone.
+    while let Some(Ok(_)) = socket.next().await {}
+}
+
+#[test]
+fn a_replaced_runner_ends_and_says_so_by_its_code() {
+    let code = exit_code(async |listener, _| close(register(listener).await, CloseCode::Replaced).await);
+    assert_eq!(code, EXIT_REPLACED);
+}
+
+#[test]
+fn a_lost_connection_is_made_again() {
+    let code = exit_code(async |listener, _| {
+        drop(register(listener).await);
+        close(register(listener).await, CloseCode::GoingAway).await;
+        close(register(listener).await, CloseCode::Revoked).await;
+    });
+    assert_eq!(code, EXIT_REVOKED);
+}
+
+#[test]
+fn a_refused_runner_waits_and_stops_when_asked() {
+    let code = exit_code(async |listener, shutdown| {
+        let mut socket = accept(listener).await;
+        let body = Refusal { reason: RefusalReason::TokenUnknown, message: "no such token".to_owned() };
+        socket.send(Message::text(Handshake::Error { body }.to_text())).await.unwrap();
+        while let Some(Ok(_)) = socket.next().await {}
+        shutdown.cancel();
+    });
+    assert_eq!(code, EXIT_STOPPED);
+}
+
+#[test]
+fn a_stopped_runner_says_goodbye() {
+    let code = exit_code(async |listener, shutdown| {
+        let mut socket = register(listener).await;
+        shutdown.cancel();
+        let last = socket.next().await.unwrap().unwrap().into_data();
+        assert_eq!(last, Close::new(CloseCode::GoingAway, "the runner stops").to_frame());
+    });
+    assert_eq!(code, EXIT_STOPPED);
+}

@@ -1,0 +1,17 @@
+//! The executor with real processes and files, asked over an in-memory link by the other side's session.
+//!
+//! | module | what |
+//! |---|---|
+//! | `exec` | commands: status, output, input, what is refused |
+//! | `trees` | timeout, cancel, descendants, what is left behind |
+//! | `flow` | credit, caps, dropping the oldest, large outputs |
+//! | `files` | file operations |
+//! | `link` | unknown requests, lost links, shutdown |
+#![allow(clippy::unwrap_used)]
+
+mod exec;
+mod files;
+mod flow;
+mod link;
+mod trees;
+mod world;

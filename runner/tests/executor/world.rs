@@ -1,0 +1,324 @@
+//! An executor with a fresh workspace, and the peer that asks it.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
+use proto::message::{ExecExited, ExecStreamsClosed, ExitStatus};
+use proto::request::{Command, Exec, Overflow, Stdin};
+use proto::{Channel, DataBuf, Event, ExecId, Message, Request, Session, Side, StreamId, WireError};
+use runner::confine::Profile;
+use runner::executor::{Executor, ExecutorConfig};
+use runner::link::memory::{MemoryLink, pair};
+use runner::serve::{Ended, serve};
+use tokio::task::{JoinHandle, LocalSet};
+use tokio_util::sync::CancellationToken;
+
+/// Longer than anything here may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An executor and the peer that asks it.
+pub(crate) struct World {
+    pub(crate) executor: Rc<Executor>,
+    pub(crate) workspace: PathBuf,
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) served: JoinHandle<Ended>,
+    pub(crate) peer: Peer,
+    _directories: [tempfile::TempDir; 2],
+}
+
+impl World {
+    /// Runs a test under the profile `workspace`.
+    pub(crate) fn run(test: impl AsyncFnOnce(&mut World)) {
+        Self::run_under(Profile::Workspace, test);
+    }
+
+    /// Runs a test, then stops the executor.
+    pub(crate) fn run_under(profile: Profile, test: impl AsyncFnOnce(&mut World)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        LocalSet::new().block_on(&runtime, async {
+            let mut world = World::new(profile);
+            test(&mut world).await;
+            world.shutdown.cancel();
+            world.executor.shutdown().await;
+        });
+    }
+
+    fn new(profile: Profile) -> Self {
+        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let workspace = directories[0].path().canonicalize().unwrap();
+        let state_dir = directories[1].path().to_owned();
+        let executor =
+            Executor::start(&ExecutorConfig { workspace: workspace.clone(), state_dir, profile }).unwrap();
+        let shutdown = CancellationToken::new();
+        let (ours, theirs) = pair();
+        let served = tokio::task::spawn_local({
+            let (executor, shutdown) = (Rc::clone(&executor), shutdown.clone());
+            async move { serve(theirs, &executor, &shutdown).await }
+        });
+        Self { executor, workspace, shutdown, served, peer: Peer::new(ours), _directories: directories }
+    }
+
+    /// Runs a shell line to its end.
+    pub(crate) async fn shell(&mut self, line: &str) -> Outcome {
+        self.peer.exec(shell(line)).await
+    }
+
+    /// A file's path in the workspace.
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.workspace.join(name)
+    }
+}
+
+/// A shell line with nothing special about it.
+pub(crate) fn shell(line: &str) -> Exec {
+    exec(Command::Argv(["sh", "-c", line].map(|word| word.as_bytes().to_vec()).to_vec()))
+}
+
+/// A program and its arguments with nothing special about them.
+pub(crate) fn argv(words: &[&str]) -> Exec {
+    exec(Command::Argv(words.iter().map(|word| word.as_bytes().to_vec()).collect()))
+}
+
+fn exec(command: Command) -> Exec {
+    Exec {
+        exec_id: ExecId(rand::random()),
+        command,
+        cwd: None,
+        env: Vec::new(),
+        stdin: Stdin::Empty,
+        merge_stderr: false,
+        timeout_ms: None,
+        output_cap_bytes: None,
+        overflow: Overflow::Block,
+        run_as: None,
+        profile: None,
+    }
+}
+
+/// Everything an exec came to.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    pub(crate) gap_bytes: u64,
+    pub(crate) exited: Option<ExecExited>,
+    pub(crate) closed: Option<ExecStreamsClosed>,
+    pub(crate) error: Option<WireError>,
+}
+
+impl Outcome {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).unwrap()
+    }
+
+    pub(crate) fn exited(&self) -> &ExecExited {
+        self.exited.as_ref().unwrap_or_else(|| panic!("no exit: {self:?}"))
+    }
+
+    pub(crate) fn closed(&self) -> &ExecStreamsClosed {
+        self.closed.as_ref().unwrap_or_else(|| panic!("not closed: {self:?}"))
+    }
+
+    pub(crate) fn status(&self) -> ExitStatus {
+        self.exited().status
+    }
+}
+
+/// The originator's end of the link.
+pub(crate) struct Peer {
+    link: MemoryLink,
+    pub(crate) session: Session,
+    events: VecDeque<Event>,
+    /// Whether data is reported as drained when it arrives.
+    pub(crate) consumes: bool,
+    /// Execs whose tree is gone.
+    pub(crate) gone: Vec<ExecId>,
+}
+
+impl Peer {
+    pub(crate) fn new(link: MemoryLink) -> Self {
+        let session = Session::new(Side::Originator, Instant::now());
+        Self { link, session, events: VecDeque::new(), consumes: true, gone: Vec::new() }
+    }
+
+    pub(crate) fn open(&mut self, request: impl Into<Request>) -> StreamId {
+        self.session.open(&request.into()).unwrap()
+    }
+
+    /// Sends a frame as it is.
+    pub(crate) async fn send_raw(&mut self, frame: Bytes) {
+        self.link.send(frame).await.unwrap();
+    }
+
+    /// Sends what is queued.
+    pub(crate) async fn flush(&mut self) {
+        while let Some(frame) = self.session.poll_transmit(Instant::now()) {
+            self.link.send(frame).await.unwrap();
+        }
+    }
+
+    /// The next event of a stream; those of others are kept.
+    pub(crate) async fn event(&mut self, stream: StreamId) -> Event {
+        tokio::time::timeout(PATIENCE, self.wait_event(stream)).await.expect("an event within the patience")
+    }
+
+    /// The next event of a stream within a time.
+    pub(crate) async fn event_within(&mut self, stream: StreamId, time: Duration) -> Option<Event> {
+        tokio::time::timeout(time, self.wait_event(stream)).await.ok()
+    }
+
+    async fn wait_event(&mut self, stream: StreamId) -> Event {
+        loop {
+            if let Some(at) = self.events.iter().position(|event| stream_of(event) == stream) {
+                return self.events.remove(at).unwrap();
+            }
+            self.receive().await;
+        }
+    }
+
+    async fn receive(&mut self) {
+        self.flush().await;
+        let frame = self.link.next().await.expect("an open link").unwrap();
+        match self.session.receive(&frame, Instant::now()).unwrap() {
+            Some(Event::Message {
+                stream: StreamId::SESSION, message: Message::ExecTreeGone(gone), ..
+            }) => {
+                self.gone.push(gone.exec_id);
+            }
+            Some(event) => {
+                if let (true, Event::Data(stream, _, bytes)) = (self.consumes, &event) {
+                    self.session.consumed(*stream, bytes.len());
+                }
+                self.events.push_back(event);
+            }
+            None => {}
+        }
+        self.flush().await;
+    }
+
+    /// Waits until the last process of an exec is gone.
+    pub(crate) async fn tree_gone(&mut self, exec_id: ExecId) {
+        let wait = async {
+            while !self.gone.contains(&exec_id) {
+                self.receive().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.expect("the tree's end within the patience");
+    }
+
+    /// Waits until the link ends, and takes what comes before.
+    pub(crate) async fn until_closed(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(Ok(frame)) = self.link.next().await {
+            events.extend(self.session.receive(&frame, Instant::now()).unwrap());
+        }
+        events
+    }
+
+    pub(crate) async fn exec(&mut self, request: Exec) -> Outcome {
+        let stream = self.open(request);
+        self.outcome(stream).await
+    }
+
+    /// Collects an exec's messages until its stream ends.
+    pub(crate) async fn outcome(&mut self, stream: StreamId) -> Outcome {
+        let mut outcome = Outcome::default();
+        loop {
+            match self.event(stream).await {
+                Event::Data(_, Channel::Stdout, bytes) => outcome.stdout.extend_from_slice(&bytes),
+                Event::Data(_, Channel::Stderr, bytes) => outcome.stderr.extend_from_slice(&bytes),
+                Event::Gap(_, _, bytes) => outcome.gap_bytes += bytes,
+                Event::Message { message: Message::ExecExited(exited), .. } => outcome.exited = Some(exited),
+                Event::Message { message: Message::ExecStreamsClosed(closed), fin, .. } => {
+                    assert!(fin);
+                    outcome.closed = Some(closed);
+                    return outcome;
+                }
+                Event::Message { message: Message::ExecStarted(_), .. }
+                | Event::End(..)
+                | Event::Writable(_) => {}
+                Event::Failed(_, error) => {
+                    outcome.error = Some(error);
+                    return outcome;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// The answer of a request that streams nothing, or only from here to there.
+    pub(crate) async fn answer(&mut self, stream: StreamId) -> Result<Message, WireError> {
+        loop {
+            match self.event(stream).await {
+                Event::Message { message, fin: true, .. } => return Ok(message),
+                Event::Failed(_, error) => return Err(error),
+                Event::Writable(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    pub(crate) async fn ask(&mut self, request: impl Into<Request>) -> Result<Message, WireError> {
+        let stream = self.open(request);
+        self.answer(stream).await
+    }
+
+    /// Sends all of `bytes` as credit comes in.
+    pub(crate) async fn upload(&mut self, stream: StreamId, mut bytes: &[u8]) {
+        while !bytes.is_empty() && self.session.is_open(stream) {
+            let room = self.session.writable(stream).min(bytes.len()).min(proto::limits::MAX_DATA_BYTES);
+            if room == 0 {
+                self.receive().await;
+                continue;
+            }
+            let (now, rest) = bytes.split_at(room);
+            self.session.data(stream, Channel::Main, DataBuf::copy_from(now));
+            bytes = rest;
+            self.flush().await;
+        }
+    }
+
+    pub(crate) fn end(&mut self, stream: StreamId) {
+        self.session.end(stream, Channel::Main);
+    }
+
+    pub(crate) async fn cancel(&mut self, stream: StreamId) {
+        self.session.cancel(stream);
+        self.flush().await;
+    }
+}
+
+fn stream_of(event: &Event) -> StreamId {
+    match event {
+        Event::Opened(stream, _)
+        | Event::Message { stream, .. }
+        | Event::Failed(stream, _)
+        | Event::Data(stream, ..)
+        | Event::End(stream, _)
+        | Event::Gap(stream, ..)
+        | Event::Cancelled(stream)
+        | Event::Writable(stream) => *stream,
+        Event::Acknowledged(_) | Event::Closed(_) => StreamId::SESSION,
+    }
+}
+
+/// Whether a process exists and is no zombie.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| {
+        !matches!(stat.rsplit(") ").next().and_then(|rest| rest.chars().next()), Some('Z' | 'X'))
+    })
+}
+
+/// Waits until a condition holds.
+pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "not within the patience: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

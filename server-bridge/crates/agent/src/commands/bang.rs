@@ -1,0 +1,80 @@
+//! `!command`: run it in this chat's sandbox.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandbox::ExecRequest;
+use sha2::{Digest, Sha256};
+use store::MessageRole;
+
+use super::Context;
+use crate::limits::{COMMAND_TIMEOUT_S, RUNNING_PER_CHAT};
+use crate::shell::{Run, Shown, conclude, failed_at_the_start};
+use crate::{ChatEvent, ExecDocument, Posted, Result, place};
+
+pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> {
+    if command.is_empty() {
+        return context.notice("Write the command after the exclamation mark, like !ls -l").await;
+    }
+    let (service, user) = (context.service, context.user);
+    let Some(slot) = service.running.reserve(user.id, &context.chat.id, &service.stop) else {
+        return context
+            .notice(&format!(
+                "{RUNNING_PER_CHAT} commands run in this chat already. Wait for one to end, or stop them with /cancel."
+            ))
+            .await;
+    };
+    let wish = place::wish(&service.store, user.id, Some(&context.chat.id)).await?;
+    let checked = service.router.check(&place::sandbox_user(user), &wish);
+    let target = checked.as_ref().ok().map(|target| target.name().to_owned());
+    let mut request = ExecRequest::shell(command);
+    request.timeout = Some(Duration::from_secs(COMMAND_TIMEOUT_S));
+    let exec_id = store::ExecId::from_bytes(request.exec_id.0);
+
+    let mut document = ExecDocument::running(&exec_id, command, target.clone());
+    let shown = service
+        .store
+        .append_message(user.id, &context.chat.id, MessageRole::Exec, "", Some(&document.to_json()))
+        .await?;
+    let start = store::ExecRequest {
+        exec_id: exec_id.clone(),
+        user: user.id,
+        chat: Some(context.chat.id.clone()),
+        message: Some(shown.id),
+        request_hash: request_hash(target.as_deref(), command),
+        runner: target,
+        command: command.to_owned(),
+    };
+    service.store.start_exec(&start).await?;
+    if let Err(error) = checked {
+        let outcome = failed_at_the_start(error);
+        let shown = Shown { user, message: &shown, command };
+        let message = conclude(service, shown, &mut document, &exec_id, &outcome, "").await?;
+        return Ok(Posted { messages: vec![message], chat: None });
+    }
+    slot.shown_by(shown.id);
+    service.tell(user.id, ChatEvent::Message(shown.clone()));
+    let run = Run {
+        service: Arc::clone(service),
+        user: user.clone(),
+        wish,
+        message: shown.clone(),
+        document,
+        exec_id,
+        request,
+        slot,
+        command: command.to_owned(),
+    };
+    service.tasks.spawn(run.run());
+    Ok(Posted { messages: vec![shown], chat: None })
+}
+
+/// A hash over all that is asked for.
+fn request_hash(target: Option<&str>, command: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in ["shell", target.unwrap_or_default(), command] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,18 @@
+//! A message that is no command: for a model to answer, once one is configured.
+
+use super::Context;
+use crate::{Posted, Result};
+
+const NO_MODEL: &str = "\
+No model is set up on this server, so nobody can answer this yet. Whoever runs the server sets one up with
+
+SANDBRIDGE_LLM_PROVIDER   openai or anthropic
+SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface
+SANDBRIDGE_LLM_API_KEY    the key (or SANDBRIDGE_LLM_API_KEY_FILE, a file that holds it)
+SANDBRIDGE_LLM_MODEL      the name of the model
+
+and starts it again. Commands work without one: try !pwd, or /help.";
+
+pub(super) async fn run(context: &Context<'_>) -> Result<Posted> {
+    context.notice(NO_MODEL).await
+}

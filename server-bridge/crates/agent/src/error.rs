@@ -1,0 +1,45 @@
+//! What can go wrong, split by who is to blame.
+
+/// Shorthand for this crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every error of the chat. What befalls a command is no error: its message tells it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller's doing: the text breaks a rule.
+    #[error("the message {rule}")]
+    Invalid {
+        /// The rule it breaks, as the rest of a sentence.
+        rule: &'static str,
+    },
+    /// The caller's doing or the machine's; the store's error tells them apart.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The server is being stopped and takes no more messages.
+    #[error("the server is stopping; send the message again in a moment")]
+    Stopping,
+}
+
+impl Error {
+    /// The word that stands for it in the HTTP interface.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "invalid",
+            Self::Stopping => "unavailable",
+            Self::Store(store::Error::NotFound { .. }) => "not_found",
+            Self::Store(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
+            Self::Store(error) if error.is_callers() => "invalid",
+            Self::Store(_) => "internal",
+        }
+    }
+
+    /// What a user may read: nothing of the machine's inside.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Store(error) if !error.is_callers() => {
+                "the server could not do it; its log says why".to_owned()
+            }
+            Self::Invalid { .. } | Self::Store(_) | Self::Stopping => self.to_string(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What a chat tells its user's clients.
+
+use store::{Chat, ChatId, Message, MessageId};
+
+/// Where a command wrote to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Its standard output.
+    Stdout,
+    /// Its standard error.
+    Stderr,
+}
+
+impl Channel {
+    /// The word that stands for it on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
+}
+
+/// Something happened in one of a user's chats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChatEvent {
+    /// A message is new, or changed: the last one told under its id is the valid one.
+    Message(Message),
+    /// A running command wrote something: to be shown at the end of its message, until the message itself changes.
+    Output {
+        /// The conversation.
+        chat: ChatId,
+        /// The message that shows the command.
+        message: MessageId,
+        /// Where it wrote to.
+        channel: Channel,
+        /// What it wrote, decoded.
+        text: String,
+    },
+    /// A conversation is new, or changed: its title, its binding, its time.
+    Chat(Chat),
+}
+
+/// What is known at once after a message was posted. The rest comes as [`ChatEvent`]s.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Posted {
+    /// The stored message of the user, and what answered it.
+    pub messages: Vec<Message>,
+    /// The conversation that the message made, to be switched to.
+    pub chat: Option<Chat>,
+}

@@ -1,0 +1,42 @@
+//! What answers in a chat: slash commands and `!command` today; the engine loop of an agent has its place here.
+//!
+//! A [`ChatService`] takes what a user wrote into a chat, stores it, and answers. What changes later (a running
+//! command's output above all) is told through a sink of [`ChatEvent`]s, which the web layer spreads to the user's
+//! clients. Where a command runs is never decided here: a `Wish` is put together from the chat's binding and the user's
+//! setting, and the router answers with a sandbox handle that hides which machine it is on.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `service` | [`ChatService`]: post, cancel, recover, shut down |
+//! | `commands/` | one file per command, and the enum that a text is parsed into |
+//! | `shell/` | a `!command` while it runs: decoding, the live view, head and tail, the file that keeps it whole |
+//! | `running` | which commands run in which chat; their limit and their cancellation |
+//! | `exec_document` | what a message says of the command it shows, as clients read it |
+//! | `place` | who a user is to the sandbox, and where their work should go |
+//! | `event`, `error` | what is told, and what can go wrong |
+//! | [`limits`] | every limit and timeout |
+//!
+//! A new chat command: a file in `commands/`, a variant of its enum, a line in `/help`. The engine (turns with a model,
+//! `tools/`, `context/`, `hooks/`, `memory/`) will be modules beside `shell/`, entered where `commands` now answers a
+//! plain message with how to set up a model.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod commands;
+mod error;
+mod event;
+mod exec_document;
+pub mod limits;
+mod place;
+mod running;
+mod service;
+mod shell;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Error, Result};
+pub use event::{Channel, ChatEvent, Posted};
+pub use exec_document::ExecDocument;
+pub use place::{sandbox_user, wish, wish_for};
+pub use service::{ChatService, EventSink};

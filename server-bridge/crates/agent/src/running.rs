@@ -1,0 +1,136 @@
+//! Which commands run in which chat: their limit, their cancellation, and what they have said so far.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use store::{ChatId, MessageId, UserId};
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::RUNNING_PER_CHAT;
+use crate::shell::Transcript;
+
+/// A command's output so far, shared between what writes it and whoever asks for the chat's messages meanwhile.
+pub(crate) type SharedTranscript = Arc<Mutex<Transcript>>;
+
+/// The running commands of all chats. Cheap to clone; every clone is the same list.
+#[derive(Clone, Default)]
+pub(crate) struct Running(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    next_key: u64,
+    entries: HashMap<u64, Entry>,
+}
+
+struct Entry {
+    user: UserId,
+    chat: ChatId,
+    message: Option<MessageId>,
+    cancelled: CancellationToken,
+    transcript: SharedTranscript,
+}
+
+/// A command's place in the list, given back when dropped.
+pub(crate) struct Slot {
+    running: Running,
+    key: u64,
+    /// Cancelled when the command shall stop.
+    pub(crate) cancelled: CancellationToken,
+    /// The output so far.
+    pub(crate) transcript: SharedTranscript,
+}
+
+impl Running {
+    /// Takes a place, or returns `None` if the chat runs as many commands as it may. `stop` stops the command too.
+    pub(crate) fn reserve(&self, user: UserId, chat: &ChatId, stop: &CancellationToken) -> Option<Slot> {
+        let mut state = self.lock();
+        let in_chat =
+            state.entries.values().filter(|entry| entry.user == user && entry.chat == *chat).count();
+        if in_chat >= RUNNING_PER_CHAT {
+            return None;
+        }
+        let key = state.next_key;
+        state.next_key += 1;
+        let cancelled = stop.child_token();
+        let transcript = SharedTranscript::default();
+        let entry = Entry {
+            user,
+            chat: chat.clone(),
+            message: None,
+            cancelled: cancelled.clone(),
+            transcript: Arc::clone(&transcript),
+        };
+        state.entries.insert(key, entry);
+        Some(Slot { running: self.clone(), key, cancelled, transcript })
+    }
+
+    /// Tells every command of a chat to stop, and returns how many had not been told before.
+    pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
+        let state = self.lock();
+        let told = state
+            .entries
+            .values()
+            .filter(|entry| entry.user == user && entry.chat == *chat && !entry.cancelled.is_cancelled())
+            .inspect(|entry| entry.cancelled.cancel());
+        told.count()
+    }
+
+    /// What the command shown by a message has said so far, if it runs.
+    pub(crate) fn transcript(&self, message: MessageId) -> Option<SharedTranscript> {
+        let state = self.lock();
+        state
+            .entries
+            .values()
+            .find(|entry| entry.message == Some(message))
+            .map(|entry| Arc::clone(&entry.transcript))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    /// Says which message shows the command.
+    pub(crate) fn shown_by(&self, message: MessageId) {
+        if let Some(entry) = self.running.lock().entries.get_mut(&self.key) {
+            entry.message = Some(message);
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.running.lock().entries.remove(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chat_holds_only_so_many_and_a_dropped_slot_is_free_again() {
+        let (running, stop) = (Running::default(), CancellationToken::new());
+        let (user, chat) = (UserId(1), ChatId::random());
+        let mut slots: Vec<Slot> =
+            (0..RUNNING_PER_CHAT).map(|_| running.reserve(user, &chat, &stop).unwrap()).collect();
+        assert!(running.reserve(user, &chat, &stop).is_none());
+        assert!(running.reserve(user, &ChatId::random(), &stop).is_some(), "another chat has its own limit");
+        slots.pop();
+        assert!(running.reserve(user, &chat, &stop).is_some());
+    }
+
+    #[test]
+    fn cancelling_reaches_one_chat_of_one_user_and_counts_each_command_once() {
+        let (running, stop) = (Running::default(), CancellationToken::new());
+        let (user, chat) = (UserId(1), ChatId::random());
+        let mine = running.reserve(user, &chat, &stop).unwrap();
+        let another = running.reserve(user, &ChatId::random(), &stop).unwrap();
+        let stranger = running.reserve(UserId(2), &chat, &stop).unwrap();
+        assert_eq!(running.cancel(user, &chat), 1);
+        assert_eq!(running.cancel(user, &chat), 0);
+        assert!(mine.cancelled.is_cancelled());
+        assert!(!another.cancelled.is_cancelled() && !stranger.cancelled.is_cancelled());
+    }
+}

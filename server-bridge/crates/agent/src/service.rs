@@ -1,0 +1,152 @@
+//! The service that the web layer talks to.
+
+use std::sync::{Arc, PoisonError};
+
+use sandbox::SandboxRouter;
+use store::{ChatId, ExecStatus, Message, MessageId, MessageRole, Store, UserId};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::commands::{self, Context, Input};
+use crate::running::Running;
+use crate::shell::LeftOut;
+use crate::{ChatEvent, Error, ExecDocument, Posted, Result};
+
+/// Takes what a chat tells a user's clients. It must not block.
+pub type EventSink = Arc<dyn Fn(UserId, ChatEvent) + Send + Sync>;
+
+/// What a user is told of a command that ran when the server ended without a word.
+const LOST_BY_RESTART: &str = "the server was restarted while this ran, and how it ended is not known; look at the machine before running it again";
+
+/// Answers what users write into chats. Cheap to clone; every clone is the same service.
+#[derive(Clone)]
+pub struct ChatService(Arc<Inner>);
+
+/// What a command works with.
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) router: SandboxRouter,
+    pub(crate) running: Running,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
+    sink: EventSink,
+}
+
+impl ChatService {
+    /// A service over this store and router, which tells `sink` what happens.
+    pub fn new(store: Store, router: SandboxRouter, sink: EventSink) -> Self {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        Self(Arc::new(Inner { store, router, running: Running::default(), tasks, stop, sink }))
+    }
+
+    /// Records every command that an earlier server left running as lost, and returns how many. For a server's start.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn recover(&self) -> Result<usize> {
+        let lost = self.0.store.mark_running_as_lost().await?;
+        for exec in &lost {
+            let Some(message) = exec.message else { continue };
+            match self.0.store.message(exec.user, message).await {
+                Ok(message) => self.0.mark_lost(exec.user, &message).await?,
+                Err(store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(lost.len())
+    }
+
+    /// Takes what a user wrote into one of their chats: stores it, and does what it asks for. A command that runs is
+    /// only begun; its output and its end come as events.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that is gone or another user's, or a text
+    /// beyond 1 MiB; [`Error::Stopping`].
+    pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
+        if self.0.stop.is_cancelled() {
+            return Err(Error::Stopping);
+        }
+        if text.trim().is_empty() {
+            return Err(Error::Invalid { rule: "is empty; write something, or /help to see what works" });
+        }
+        let input = Input::parse(text);
+        let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
+        let chat = self.0.store.chat(user.id, chat).await?;
+        self.0.tell(user.id, ChatEvent::Chat(chat.clone()));
+        let context = Context { service: &self.0, user, chat };
+        let mut posted = commands::dispatch(context, input).await?;
+        posted.messages.insert(0, said);
+        Ok(posted)
+    }
+
+    /// Tells every command that runs in a chat to stop, and returns how many there were. Their messages say the rest.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a chat that is gone or another user's.
+    pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
+        self.0.store.chat(user, chat).await?;
+        Ok(self.0.running.cancel(user, chat))
+    }
+
+    /// Puts the output so far into those of the messages whose command still runs.
+    pub fn fill_live(&self, messages: &mut [Message]) {
+        for message in messages.iter_mut().filter(|message| message.role == MessageRole::Exec) {
+            if let Some(transcript) = self.0.running.transcript(message.id) {
+                let transcript = transcript.lock().unwrap_or_else(PoisonError::into_inner);
+                message.text = transcript.render(&LeftOut::SoFar);
+            }
+        }
+    }
+
+    /// Cancels what runs, records it, and returns when every task has ended. Later posts are refused.
+    pub async fn shutdown(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+}
+
+impl Inner {
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {
+        (self.sink)(user, event);
+    }
+
+    /// Stores a message without a command and tells it.
+    pub(crate) async fn say(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        role: MessageRole,
+        text: &str,
+    ) -> store::Result<Message> {
+        let message = self.store.append_message(user, chat, role, text, None).await?;
+        self.tell(user, ChatEvent::Message(message.clone()));
+        Ok(message)
+    }
+
+    /// Gives the message of a command a new text and document, and tells it.
+    pub(crate) async fn show(
+        &self,
+        user: UserId,
+        message: MessageId,
+        text: &str,
+        document: &ExecDocument,
+    ) -> store::Result<Message> {
+        let message = self.store.update_message(user, message, text, Some(&document.to_json())).await?;
+        self.tell(user, ChatEvent::Message(message.clone()));
+        Ok(message)
+    }
+
+    async fn mark_lost(&self, user: UserId, message: &Message) -> Result<()> {
+        let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        let mut document: ExecDocument = document.unwrap_or_default();
+        ExecStatus::Lost.as_str().clone_into(&mut document.status);
+        document.error = Some(LOST_BY_RESTART.to_owned());
+        self.show(user, message.id, &message.text, &document).await?;
+        Ok(())
+    }
+}

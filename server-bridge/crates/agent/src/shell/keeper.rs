@@ -1,0 +1,81 @@
+//! Keeps a long output whole, in a file beside the command, written while it runs.
+//!
+//! ```text
+//!   Gathering ── longer than a message shows ──► Writing ── finish ──► kept
+//!       └─ finish ──► nothing to keep               └─ error ──► Failed ── finish ──► told why
+//! ```
+//! While the file takes no more, neither does the command: memory stays bounded.
+
+use sandbox::{FileWriter, Sandbox, SandboxError, WriteOptions};
+
+use crate::limits::{OUTPUT_DIRECTORY, OUTPUT_FILE_MODE};
+
+/// What became of the file.
+pub(crate) enum Kept {
+    /// The output is short: none was needed.
+    NotNeeded,
+    /// It is in this file.
+    In(String),
+    /// It is not, for this reason.
+    Failed(String),
+}
+
+/// Writes one output's file, if it turns out to be needed.
+pub(crate) struct Keeper {
+    sandbox: Sandbox,
+    path: String,
+    state: State,
+}
+
+enum State {
+    /// Every byte so far; no more than a message shows, so a few kilobytes.
+    Gathering(Vec<u8>),
+    Writing(FileWriter),
+    Failed(String),
+}
+
+impl Keeper {
+    pub(crate) fn new(sandbox: Sandbox, exec_id: &store::ExecId) -> Self {
+        let path = format!("{OUTPUT_DIRECTORY}/{exec_id}.log");
+        Self { sandbox, path, state: State::Gathering(Vec::new()) }
+    }
+
+    /// Adds what came next; `needed` says whether the output is too long for its message by now.
+    pub(crate) async fn push(&mut self, bytes: &[u8], needed: bool) {
+        if let State::Gathering(gathered) = &mut self.state {
+            gathered.extend_from_slice(bytes);
+            if needed {
+                let gathered = std::mem::take(gathered);
+                self.state = match self.begin(&gathered).await {
+                    Ok(writer) => State::Writing(writer),
+                    Err(error) => State::Failed(error.to_string()),
+                };
+            }
+            return;
+        }
+        if let State::Writing(writer) = &mut self.state
+            && let Err(error) = writer.write(bytes).await
+        {
+            self.state = State::Failed(error.to_string());
+        }
+    }
+
+    /// Closes the file, which is complete and in its place from then on.
+    pub(crate) async fn finish(self) -> Kept {
+        match self.state {
+            State::Gathering(_) => Kept::NotNeeded,
+            State::Writing(writer) => match writer.finish().await {
+                Ok(_) => Kept::In(self.path),
+                Err(error) => Kept::Failed(error.to_string()),
+            },
+            State::Failed(why) => Kept::Failed(why),
+        }
+    }
+
+    async fn begin(&self, gathered: &[u8]) -> Result<FileWriter, SandboxError> {
+        let options = WriteOptions { mode: Some(OUTPUT_FILE_MODE), parents: true, size_bytes: None };
+        let mut writer = self.sandbox.write_file(self.path.as_bytes(), options).await?;
+        writer.write(gathered).await?;
+        Ok(writer)
+    }
+}

@@ -1,0 +1,104 @@
+//! Everything that happens to a command's bytes on their way to people.
+
+use std::sync::PoisonError;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::keeper::{Keeper, Kept};
+use super::live::Live;
+use super::transcript::LeftOut;
+use super::utf8::Utf8Decoder;
+use crate::Channel;
+use crate::running::SharedTranscript;
+
+/// Pieces of output to be told to the user's clients, in order.
+pub(crate) type Told = Vec<(Channel, String)>;
+
+/// One command's output while it runs.
+pub(crate) struct Output {
+    stdout: Utf8Decoder,
+    stderr: Utf8Decoder,
+    transcript: SharedTranscript,
+    live: Live,
+    keeper: Keeper,
+}
+
+/// One command's output after its end.
+pub(crate) struct FinishedOutput {
+    /// The text of the message.
+    pub(crate) text: String,
+    /// The file that holds all of it, if the text does not.
+    pub(crate) path: Option<String>,
+    /// True if the text does not show all of it, and no file holds it.
+    pub(crate) lost_some: bool,
+}
+
+impl Output {
+    pub(crate) fn new(transcript: SharedTranscript, keeper: Keeper) -> Self {
+        let (stdout, stderr) = (Utf8Decoder::default(), Utf8Decoder::default());
+        Self { stdout, stderr, transcript, live: Live::new(Instant::now()), keeper }
+    }
+
+    /// Takes what came next, and returns what is to be told at once.
+    pub(crate) async fn push(&mut self, channel: Channel, bytes: &Bytes) -> Told {
+        let text = match channel {
+            Channel::Stdout => self.stdout.decode(bytes),
+            Channel::Stderr => self.stderr.decode(bytes),
+        };
+        let (is_long, told) = self.show(channel, &text);
+        self.keeper.push(bytes, is_long).await;
+        told
+    }
+
+    /// Takes note of output that was dropped on the way here.
+    pub(crate) async fn push_gap(&mut self, channel: Channel, bytes: u64) -> Told {
+        let note = format!("\n… {bytes} bytes of output were lost here …\n");
+        let (is_long, told) = self.show(channel, &note);
+        self.keeper.push(note.as_bytes(), is_long).await;
+        told
+    }
+
+    /// When [`Output::take_live`] has something to tell.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.live.due()
+    }
+
+    /// What was gathered for telling.
+    pub(crate) fn take_live(&mut self) -> Told {
+        self.live.take(Instant::now())
+    }
+
+    /// Ends the output. `place` is where the command ran, as people are told.
+    pub(crate) async fn finish(mut self, place: &str) -> FinishedOutput {
+        let rest = format!("{}{}", self.stdout.finish(), self.stderr.finish());
+        let is_long = self.show(Channel::Stdout, &rest).0;
+        self.keeper.push(&[], is_long).await;
+        let kept = self.keeper.finish().await;
+        let transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept {
+            Kept::NotNeeded => {
+                FinishedOutput { text: transcript.render(&LeftOut::SoFar), path: None, lost_some: false }
+            }
+            Kept::In(path) => {
+                let text = transcript.render(&LeftOut::KeptIn { path: &path, place });
+                FinishedOutput { text, path: Some(path), lost_some: false }
+            }
+            Kept::Failed(why) => {
+                let text = transcript.render(&LeftOut::NotKept { why: &why });
+                FinishedOutput { text, path: None, lost_some: true }
+            }
+        }
+    }
+
+    fn show(&mut self, channel: Channel, text: &str) -> (bool, Told) {
+        let is_long = {
+            let mut transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+            transcript.push(text);
+            transcript.is_long()
+        };
+        let now = Instant::now();
+        let is_full = self.live.push(now, channel, text);
+        (is_long, if is_full { self.live.take(now) } else { Told::new() })
+    }
+}

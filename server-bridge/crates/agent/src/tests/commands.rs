@@ -1,0 +1,89 @@
+//! The slash commands, and what is no command.
+
+use super::*;
+
+#[tokio::test]
+async fn what_is_said_is_stored_told_and_gives_the_chat_its_title() {
+    let mut bench = Bench::new().await;
+    let posted = bench.post("/help").await;
+    assert_eq!(posted.messages[0].role, MessageRole::User);
+    assert_eq!(posted.messages[1].role, MessageRole::Notice);
+    assert!(posted.messages[1].text.contains("/runner NAME"));
+    assert_eq!(bench.next_event().await, ChatEvent::Message(posted.messages[0].clone()));
+    let ChatEvent::Chat(chat) = bench.next_event().await else { panic!("the chat's title is not told") };
+    assert_eq!(chat.title, "/help");
+    assert_eq!(bench.next_event().await, ChatEvent::Message(posted.messages[1].clone()));
+    let (stored, _) = bench.store.messages(bench.user.id, &bench.chat.id, None, 10).await.unwrap();
+    assert_eq!(stored, posted.messages);
+}
+
+#[tokio::test]
+async fn an_unknown_command_is_answered_with_those_there_are() {
+    let answer = Bench::new().await.ask("/frobnicate now").await;
+    assert!(
+        answer.text.contains("no command /frobnicate") && answer.text.contains("/cancel"),
+        "{}",
+        answer.text
+    );
+}
+
+#[tokio::test]
+async fn a_plain_message_without_a_model_is_answered_with_how_to_set_one_up() {
+    let bench = Bench::new().await;
+    let posted = bench.post("//etc is what?").await;
+    assert_eq!(posted.messages[0].text, "/etc is what?");
+    for name in ["PROVIDER", "BASE_URL", "API_KEY", "MODEL"] {
+        assert!(posted.messages[1].text.contains(&format!("SANDBRIDGE_LLM_{name}")));
+    }
+}
+
+#[tokio::test]
+async fn new_begins_a_chat_to_switch_to() {
+    let bench = Bench::new().await;
+    let chat = bench.post("/new").await.chat.unwrap();
+    assert_ne!(chat.id, bench.chat.id);
+    assert_eq!(bench.store.chats(bench.user.id, 10).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn runner_lists_what_is_online_bound_and_active() {
+    let bench = Bench::new().await;
+    let _laptop = bench.connect("laptop").await;
+    bench.store.add_runner(bench.user.id, &RunnerName::parse("work").unwrap()).await.unwrap();
+    bench.store.set_active_runner(bench.user.id, Some("work")).await.unwrap();
+    assert!(bench.ask("/runner laptop").await.text.contains("go to laptop now"));
+    let text = bench.ask("/runner").await.text;
+    assert!(text.contains("laptop      online  bound here"), "{text}");
+    assert!(text.contains("work        offline  active"), "{text}");
+    assert!(text.contains("__docker__  not available"), "{text}");
+}
+
+#[tokio::test]
+async fn runner_binds_warns_and_unbinds() {
+    let bench = Bench::new().await;
+    bench.store.add_runner(bench.user.id, &RunnerName::parse("work").unwrap()).await.unwrap();
+    let text = bench.ask("/runner work").await.text;
+    assert!(text.contains("go to work now") && text.contains("runner work is offline"), "{text}");
+    let bound = async || bench.store.chat(bench.user.id, &bench.chat.id).await.unwrap().runner;
+    assert_eq!(bound().await.as_deref(), Some("work"));
+    let text = bench.ask("/runner elsewhere").await.text;
+    assert!(text.contains("no runner \"elsewhere\"") && text.contains("work"), "{text}");
+    assert_eq!(bound().await.as_deref(), Some("work"), "an unknown name changes nothing");
+    bench.ask("/runner auto").await;
+    assert_eq!(bound().await, None);
+}
+
+#[tokio::test]
+async fn what_breaks_a_rule_is_refused() {
+    let bench = Bench::new().await;
+    let refused =
+        async |text: &str| bench.service.post(&bench.user, &bench.chat.id, text).await.unwrap_err().kind();
+    assert_eq!(refused("  \n").await, "invalid");
+    assert_eq!(refused(&"x".repeat(2 << 20)).await, "invalid");
+    let stranger = bench.store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap();
+    let error = bench.service.post(&stranger, &bench.chat.id, "!pwd").await.unwrap_err();
+    assert_eq!(error.kind(), "not_found");
+    assert_eq!(bench.service.cancel(stranger.id, &bench.chat.id).await.unwrap_err().kind(), "not_found");
+    bench.service.shutdown().await;
+    assert_eq!(refused("/help").await, "unavailable");
+}

@@ -1,0 +1,95 @@
+//! What a request carries: nothing, a little JSON, or a file that never stands in memory.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use hyper::body::{Body, Frame, SizeHint};
+
+use super::limits::FILE_CHUNK_BYTES;
+
+/// The body of a request.
+pub(super) enum RequestBody {
+    /// Nothing.
+    Empty,
+    /// These bytes.
+    Bytes(Bytes),
+    /// A file.
+    File(FileBody),
+}
+
+/// The next so many bytes of a file.
+pub(super) struct FileBody {
+    file: File,
+    left_bytes: u64,
+    moved_bytes: Arc<AtomicU64>,
+    buffer: BytesMut,
+}
+
+impl FileBody {
+    /// Exactly `size_bytes` of `file`; what was sent is counted in `moved_bytes`.
+    pub(super) fn new(file: File, size_bytes: u64, moved_bytes: Arc<AtomicU64>) -> Self {
+        Self { file, left_bytes: size_bytes, moved_bytes, buffer: BytesMut::new() }
+    }
+
+    /// Reads on this thread: a file that is copied is mostly cached, and nothing else waits for this thread.
+    fn next(&mut self) -> Option<io::Result<Bytes>> {
+        if self.left_bytes == 0 {
+            return None;
+        }
+        let wanted = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(FILE_CHUNK_BYTES);
+        // Once hyper has sent a chunk its memory is free, and is taken again here.
+        self.buffer.resize(wanted, 0);
+        let read = loop {
+            match self.file.read(&mut self.buffer[..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) => return Some(Err(io::Error::other("the file became shorter while it was copied"))),
+                other => break other,
+            }
+        };
+        Some(read.map(|read| {
+            self.left_bytes -= read as u64;
+            self.moved_bytes.fetch_add(read as u64, Ordering::Relaxed);
+            self.buffer.split_to(read).freeze()
+        }))
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let this = self.get_mut();
+        let next = match this {
+            Self::Empty => None,
+            Self::Bytes(bytes) => {
+                let bytes = std::mem::take(bytes);
+                *this = Self::Empty;
+                Some(Ok(bytes))
+            }
+            Self::File(file) => file.next(),
+        };
+        Poll::Ready(next.map(|result| result.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::File(file) => file.left_bytes == 0,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(match self {
+            Self::Empty => 0,
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File(file) => file.left_bytes,
+        })
+    }
+}

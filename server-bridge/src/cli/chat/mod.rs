@@ -1,0 +1,89 @@
+//! `sandbridge chat`: a chat in the terminal, or one message of it for a program.
+
+mod printer;
+mod turn;
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use tokio::sync::mpsc;
+
+use super::Globals;
+use super::failure::{self, Failure};
+use printer::Printer;
+use turn::Conversation;
+
+/// What to say, and in which chat.
+#[derive(Args)]
+pub(super) struct ChatOptions {
+    /// Begin a new chat instead of going on with the last one
+    #[arg(long)]
+    new: bool,
+    /// Say this, print what comes of it, and end; without it, lines are read from standard input
+    #[arg(value_name = "MESSAGE")]
+    message: Option<String>,
+}
+
+pub(super) async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitCode, Failure> {
+    let session = globals.session()?;
+    let mut conversation = Conversation::open(session, options.new, Printer::new(globals.json)).await?;
+    match options.message {
+        Some(message) => Ok(ExitCode::from(conversation.say(&message).await?)),
+        None => talk(&mut conversation, globals.json).await,
+    }
+}
+
+/// One line after the other, until there is no more.
+async fn talk(conversation: &mut Conversation, as_json: bool) -> Result<ExitCode, Failure> {
+    let prompt = !as_json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if prompt {
+        println!("!COMMAND runs a command, /help lists the rest, Ctrl-D ends.");
+    }
+    let mut lines = read_lines()?;
+    loop {
+        if prompt {
+            print!("> ");
+            let _ = std::io::stdout().flush();
+        }
+        let line = tokio::select! {
+            line = lines.recv() => line,
+            _ = tokio::signal::ctrl_c() => {
+                println!();
+                return Ok(ExitCode::from(failure::INTERRUPTED));
+            }
+        };
+        let Some(line) = line else { break };
+        if line.trim().is_empty() {
+            continue;
+        }
+        // One message that could not be sent does not end the chat, unless nobody is there to try again.
+        match conversation.say(&line).await {
+            Ok(_) => {}
+            Err(failure) if prompt => {
+                failure.report(false);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if prompt {
+        println!();
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Standard input line by line, read on a thread of its own: a terminal may never give another one.
+fn read_lines() -> Result<mpsc::Receiver<String>, Failure> {
+    let (sender, lines) = mpsc::channel(1);
+    std::thread::Builder::new()
+        .name("stdin".to_owned())
+        .spawn(move || {
+            for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+                if sender.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        })
+        .map_err(|error| Failure::other("io", format!("cannot read standard input: {error}")))?;
+    Ok(lines)
+}

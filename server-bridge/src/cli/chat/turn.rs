@@ -1,0 +1,199 @@
+//! One message and all that comes of it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::printer::Printer;
+use crate::cli::client::Client;
+use crate::cli::failure::{self, Failure};
+use crate::cli::limits::CATCH_UP_MESSAGES;
+use crate::cli::session::Session;
+use crate::cli::socket::{self, Inbox};
+
+/// A chat that is talked to.
+pub(super) struct Conversation {
+    session: Session,
+    client: Client,
+    chat: String,
+    printer: Printer,
+}
+
+impl Conversation {
+    /// Goes on with the chat used last, or begins a new one.
+    pub(super) async fn open(session: Session, new: bool, printer: Printer) -> Result<Self, Failure> {
+        let client = Client::new(&session)?;
+        let last = session.login().and_then(|login| login.chat.clone()).filter(|_| !new);
+        let mut conversation = Self { session, client, chat: String::new(), printer };
+        match last {
+            Some(chat) => conversation.chat = chat,
+            None => conversation.begin().await?,
+        }
+        Ok(conversation)
+    }
+
+    /// Says something, prints what comes of it, and returns the exit code that stands for it.
+    pub(super) async fn say(&mut self, text: &str) -> Result<u8, Failure> {
+        // Listening begins first, so that nothing is missed.
+        let mut events = Events::open(&self.session).await?;
+        let answer = match self.post(text).await {
+            // The chat used last was deleted elsewhere.
+            Err(failure) if failure.kind == "not_found" => {
+                self.begin().await?;
+                self.post(text).await?
+            }
+            answer => answer?,
+        };
+        let mut turn = Turn { printer: &mut self.printer, pending: BTreeSet::new(), code: 0 };
+        for message in answer["messages"].as_array().into_iter().flatten() {
+            turn.take_message(message, true);
+        }
+        let mut is_cancelled = false;
+        while !turn.pending.is_empty() {
+            tokio::select! {
+                event = events.next() => match event? {
+                    event if event["type"] == "lagged" => {
+                        turn.printer.lagged();
+                        let path = format!("/api/v1/chats/{}/messages?limit={CATCH_UP_MESSAGES}", self.chat);
+                        let page = self.client.get(&path).await?;
+                        for message in page["messages"].as_array().into_iter().flatten() {
+                            turn.take_message(message, false);
+                        }
+                    }
+                    event => turn.take_event(&event),
+                },
+                _ = tokio::signal::ctrl_c() => {
+                    if is_cancelled {
+                        return Ok(failure::INTERRUPTED);
+                    }
+                    is_cancelled = true;
+                    self.client.post(&format!("/api/v1/chats/{}/cancel", self.chat), &json!({})).await?;
+                }
+            }
+        }
+        let code = turn.code;
+        if let Some(chat) = answer["chat"]["id"].as_str() {
+            self.switch_to(chat)?;
+        }
+        self.printer.done(&self.chat, code);
+        Ok(code)
+    }
+
+    async fn post(&mut self, text: &str) -> Result<Value, Failure> {
+        self.client.post(&format!("/api/v1/chats/{}/messages", self.chat), &json!({"text": text})).await
+    }
+
+    async fn begin(&mut self) -> Result<(), Failure> {
+        let chat = self.client.post("/api/v1/chats", &json!({})).await?;
+        match chat["id"].as_str() {
+            Some(id) => self.switch_to(id),
+            None => {
+                Err(Failure::other("protocol", "the server's answer names no chat; is it of this version?"))
+            }
+        }
+    }
+
+    fn switch_to(&mut self, chat: &str) -> Result<(), Failure> {
+        chat.clone_into(&mut self.chat);
+        self.session.remember_chat(chat)
+    }
+}
+
+/// What is still awaited of a message.
+struct Turn<'a> {
+    printer: &'a mut Printer,
+    pending: BTreeSet<i64>,
+    code: u8,
+}
+
+impl Turn<'_> {
+    /// A message as it stands now. `is_answer` is true for those that the post was answered with.
+    fn take_message(&mut self, message: &Value, is_answer: bool) {
+        let Some(id) = message["id"].as_i64() else { return };
+        match message["role"].as_str() {
+            Some("exec") => {
+                let is_running = message["exec"]["status"] == "running";
+                if is_answer {
+                    self.printer.exec_started(id, &message["exec"]);
+                    self.pending.insert(id);
+                }
+                if !is_running && self.pending.remove(&id) {
+                    self.printer.exec_ended(id, message);
+                    self.code = exit_code(&message["exec"]);
+                }
+            }
+            Some("notice") if is_answer => self.printer.notice(message["text"].as_str().unwrap_or_default()),
+            Some("assistant") if is_answer => self.printer.text(message["text"].as_str().unwrap_or_default()),
+            _ => {}
+        }
+    }
+
+    fn take_event(&mut self, event: &Value) {
+        match event["type"].as_str() {
+            Some("message") => self.take_message(&event["message"], false),
+            Some("output") => {
+                let Some(id) = event["message_id"].as_i64().filter(|id| self.pending.contains(id)) else {
+                    return;
+                };
+                let channel = event["channel"].as_str().unwrap_or("stdout");
+                self.printer.output(id, channel, event["text"].as_str().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The exit code that stands for a command's end.
+fn exit_code(exec: &Value) -> u8 {
+    let number = |key: &str| exec[key].as_i64().and_then(|number| i32::try_from(number).ok());
+    match exec["status"].as_str() {
+        Some("exited") => failure::exit_code(number("exit_code"), None, false, false),
+        Some("signaled") => failure::exit_code(None, number("signal"), false, false),
+        Some("timed_out") => failure::TIMED_OUT,
+        Some("cancelled") => failure::INTERRUPTED,
+        _ => failure::NOT_RUN,
+    }
+}
+
+/// What the server tells of the user's chats.
+struct Events(Inbox);
+
+impl Events {
+    /// Begins to listen; from its return on nothing is missed.
+    async fn open(session: &Session) -> Result<Self, Failure> {
+        let (_, inbox) = socket::open(session, "/api/v1/events").await?;
+        let mut events = Self(inbox);
+        while events.next().await?["type"] != "hello" {}
+        Ok(events)
+    }
+
+    async fn next(&mut self) -> Result<Value, Failure> {
+        loop {
+            if let Message::Text(text) = self.0.next().await?
+                && let Ok(event) = serde_json::from_str(&text)
+            {
+                return Ok(event);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commands_end_becomes_the_exit_code() {
+        for (exec, code) in [
+            (json!({"status": "exited", "exit_code": 3}), 3),
+            (json!({"status": "signaled", "signal": 9}), 137),
+            (json!({"status": "timed_out", "signal": 15}), 124),
+            (json!({"status": "cancelled"}), 130),
+            (json!({"status": "failed"}), 125),
+            (json!({"status": "lost"}), 125),
+        ] {
+            assert_eq!(exit_code(&exec), code, "{exec}");
+        }
+    }
+}

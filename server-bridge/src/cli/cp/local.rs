@@ -1,0 +1,161 @@
+//! The local side of a copy.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::is_directory;
+use crate::cli::failure::Failure;
+
+/// A file to be copied.
+pub(super) struct Source {
+    pub(super) file: File,
+    pub(super) name: OsString,
+    pub(super) size_bytes: u64,
+    pub(super) mode: u32,
+}
+
+impl Source {
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let failed = |error| io_failure("read", path, &error);
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+            .open(path)
+            .map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(is_directory(&path.to_string_lossy()));
+        }
+        if !metadata.is_file() {
+            let message = format!("{} is no regular file; only files can be copied", path.display());
+            return Err(Failure::other("special_file", message));
+        }
+        let name = path.file_name().unwrap_or_default().to_owned();
+        let mode = metadata.permissions().mode() & 0o777;
+        Ok(Self { file, name, size_bytes: metadata.len(), mode })
+    }
+}
+
+/// A file being written; dropped before its end, it leaves nothing behind.
+pub(super) struct Target {
+    file: File,
+    path: PathBuf,
+    /// Where it is written until it is whole; `None` for a device or pipe, which cannot be replaced.
+    beside: Option<PathBuf>,
+    size_bytes: u64,
+}
+
+impl Target {
+    /// Begins the file at `path`, or `name` in it if it is a directory. Missing directories are made.
+    pub(super) fn create(path: &Path, name: OsString, mode: u32) -> Result<Self, Failure> {
+        let named_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let path = if named_directory || path.is_dir() { path.join(name) } else { path.to_owned() };
+        let failed = |error| io_failure("write", &path, &error);
+        let is_special = match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => return Err(is_directory(&path.to_string_lossy())),
+            Ok(metadata) => !metadata.is_file(),
+            Err(error) if error.kind() == ErrorKind::NotFound => false,
+            Err(error) => return Err(failed(error)),
+        };
+        if is_special {
+            let file = OpenOptions::new().write(true).open(&path).map_err(failed)?;
+            return Ok(Self { file, path, beside: None, size_bytes: 0 });
+        }
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(|error| io_failure("make", parent, &error))?;
+        }
+        // A link stays a link: what it leads to is replaced.
+        let path = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let beside = beside(&path);
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&beside)
+            .map_err(|error| io_failure("write", &path, &error))?;
+        Ok(Self { file, path, beside: Some(beside), size_bytes: 0 })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.file.write_all(bytes).map_err(|error| io_failure("write", &self.path, &error))?;
+        self.size_bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Puts the file in its place, and returns its size in bytes.
+    pub(super) fn finish(&mut self) -> Result<u64, Failure> {
+        if let Some(beside) = &self.beside {
+            fs::rename(beside, &self.path).map_err(|error| io_failure("write", &self.path, &error))?;
+            self.beside = None;
+        }
+        Ok(self.size_bytes)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(beside) = &self.beside {
+            let _ = fs::remove_file(beside);
+        }
+    }
+}
+
+/// A name that nobody else uses, in the same directory and never too long for it.
+fn beside(path: &Path) -> PathBuf {
+    path.with_file_name(OsStr::new(&format!(".sandbridge-{:016x}.part", rand::random::<u64>())))
+}
+
+fn io_failure(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    let kind = if error.kind() == ErrorKind::NotFound { "not_found" } else { "io" };
+    Failure::other(kind, format!("cannot {what} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory() -> PathBuf {
+        let directory = std::env::temp_dir().join(format!("sandbridge-cp-{:016x}", rand::random::<u64>()));
+        fs::create_dir(&directory).unwrap();
+        directory
+    }
+
+    #[test]
+    fn a_finished_file_is_in_its_place_with_its_mode_and_its_parents() {
+        let directory = directory();
+        let mut target = Target::create(&directory.join("a/b/c"), "x".into(), 0o640).unwrap();
+        target.write(b"hello").unwrap();
+        assert!(!directory.join("a/b/c").exists(), "not before it is whole");
+        assert_eq!(target.finish().unwrap(), 5);
+        drop(target);
+        assert_eq!(fs::read(directory.join("a/b/c")).unwrap(), b"hello");
+        let mode = fs::metadata(directory.join("a/b/c")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777 & !0o022, 0o640);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_broken_copy_leaves_the_old_file_and_nothing_beside_it() {
+        let directory = directory();
+        fs::write(directory.join("x"), b"old").unwrap();
+        let mut target = Target::create(&directory, "x".into(), 0o644).unwrap();
+        target.write(b"new").unwrap();
+        drop(target);
+        assert_eq!(fs::read(directory.join("x")).unwrap(), b"old");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn directories_and_special_files_are_no_sources() {
+        let directory = directory();
+        let failure = Source::open(&directory).err().unwrap();
+        assert!(failure.message.ends_with("is a directory; only files can be copied"));
+        assert_eq!(Source::open(Path::new("/dev/zero")).err().unwrap().kind, "special_file");
+        assert_eq!(Source::open(&directory.join("none")).err().unwrap().kind, "not_found");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}

@@ -1,0 +1,176 @@
+//! What the server says of a running command, and the lines that programs are given.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::writer::Channel;
+use crate::cli::failure::{self, Failure};
+
+/// The first byte of a binary frame that carries standard input.
+pub(super) const STDIN: u8 = 0;
+const STDOUT: u8 = 1;
+const STDERR: u8 = 2;
+
+/// How output is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// As the command wrote it.
+    Raw,
+    /// One JSON document a line.
+    Json,
+}
+
+/// Something the server said.
+pub(super) enum Incoming {
+    /// The command wrote something; ready to be written.
+    Output(Channel, Bytes),
+    /// It ended.
+    Exit(Exit),
+    /// It could not be run, or what became of it is not known.
+    Failed(Failure),
+}
+
+/// How a command ended.
+#[derive(Debug, Deserialize)]
+pub(super) struct Exit {
+    code: Option<i32>,
+    signal: Option<i32>,
+    #[serde(default)]
+    timed_out: bool,
+    #[serde(default)]
+    cancelled: bool,
+    #[serde(default)]
+    sandbox_denied: bool,
+    #[serde(default)]
+    truncated: bool,
+    #[serde(default)]
+    duration_ms: u64,
+    runner: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Told {
+    Exit(Exit),
+    Error {
+        kind: String,
+        message: String,
+    },
+    /// `started`, and whatever a newer server says besides.
+    #[serde(other)]
+    Other,
+}
+
+/// Reads a message; `None` for what needs no attention.
+pub(super) fn incoming(message: Message, format: Format) -> Option<Incoming> {
+    let nonsense = || {
+        let message = "the server's answer makes no sense; are client and server of one version?";
+        Some(Incoming::Failed(Failure::other("protocol", message)))
+    };
+    let bytes = match message {
+        Message::Binary(bytes) => bytes,
+        Message::Text(text) => {
+            return match serde_json::from_str(&text) {
+                Ok(Told::Exit(exit)) => Some(Incoming::Exit(exit)),
+                Ok(Told::Error { kind, message }) => Some(Incoming::Failed(Failure::other(kind, message))),
+                Ok(Told::Other) => None,
+                Err(_) => nonsense(),
+            };
+        }
+        Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_) => return None,
+    };
+    let channel = match bytes.first() {
+        Some(&STDOUT) => Channel::Stdout,
+        Some(&STDERR) => Channel::Stderr,
+        Some(_) | None => return nonsense(),
+    };
+    let bytes = bytes.slice(1..);
+    Some(match format {
+        Format::Raw => Incoming::Output(channel, bytes),
+        Format::Json => Incoming::Output(Channel::Stdout, output_line(channel, &bytes)),
+    })
+}
+
+impl Exit {
+    /// The exit code of this program.
+    pub(super) fn exit_code(&self) -> u8 {
+        failure::exit_code(self.code, self.signal, self.timed_out, self.cancelled)
+    }
+
+    /// The last line that a program is given.
+    pub(super) fn line(&self) -> Bytes {
+        line(&json!({
+            "type": "exit",
+            "code": self.code,
+            "signal": self.signal,
+            "timed_out": self.timed_out,
+            "sandbox_denied": self.sandbox_denied,
+            "truncated": self.truncated,
+            "duration_ms": self.duration_ms,
+            "runner": self.runner,
+        }))
+    }
+}
+
+fn output_line(channel: Channel, bytes: &[u8]) -> Bytes {
+    let kind = match channel {
+        Channel::Stdout => "stdout",
+        Channel::Stderr => "stderr",
+    };
+    line(&json!({"type": kind, "data_base64": STANDARD.encode(bytes)}))
+}
+
+fn line(value: &serde_json::Value) -> Bytes {
+    format!("{value}\n").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(bytes: &'static [u8], format: Format) -> (Channel, Bytes) {
+        match incoming(Message::Binary(Bytes::from_static(bytes)), format) {
+            Some(Incoming::Output(channel, bytes)) => (channel, bytes),
+            _ => panic!("no output"),
+        }
+    }
+
+    #[test]
+    fn output_is_written_as_it_is_or_as_lines() {
+        assert_eq!(output(b"\x01a\xff", Format::Raw), (Channel::Stdout, Bytes::from_static(b"a\xff")));
+        assert_eq!(output(b"\x02e", Format::Raw), (Channel::Stderr, Bytes::from_static(b"e")));
+        let (channel, bytes) = output(b"\x02e\xff", Format::Json);
+        assert_eq!(channel, Channel::Stdout);
+        let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(value, json!({"type": "stderr", "data_base64": "Zf8="}));
+        assert!(bytes.ends_with(b"\n"));
+    }
+
+    #[test]
+    fn the_exit_line_holds_what_is_promised() {
+        let told = r#"{"type":"exit","code":3,"signal":null,"timed_out":false,"cancelled":false,"sandbox_denied":true,
+                       "truncated":false,"duration_ms":12,"runner":"laptop"}"#;
+        let Some(Incoming::Exit(exit)) = incoming(Message::text(told), Format::Json) else {
+            panic!("no exit")
+        };
+        assert_eq!(exit.exit_code(), 3);
+        let value: serde_json::Value = serde_json::from_slice(&exit.line()).unwrap();
+        let expected = json!({"type": "exit", "code": 3, "signal": null, "timed_out": false, "sandbox_denied": true,
+                              "truncated": false, "duration_ms": 12, "runner": "laptop"});
+        assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn a_newer_servers_words_are_passed_over_and_nonsense_is_told() {
+        assert!(incoming(Message::text(r#"{"type":"started","exec_id":"0"}"#), Format::Raw).is_none());
+        assert!(incoming(Message::text(r#"{"type":"weather"}"#), Format::Raw).is_none());
+        for bad in [Message::text("{"), Message::binary(vec![]), Message::binary(vec![9])] {
+            let Some(Incoming::Failed(failure)) = incoming(bad, Format::Raw) else { panic!("not told") };
+            assert_eq!(failure.into_not_run().code, 125);
+        }
+    }
+}

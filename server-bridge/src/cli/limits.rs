@@ -1,0 +1,31 @@
+//! Every limit and timeout of the client, with its unit.
+
+use std::time::Duration;
+
+/// How long a connection may take to be made.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the answer to a small request may take.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// The largest answer that is read into memory, in bytes: a page of messages of 1 MiB each would be larger, and is
+/// never asked for.
+pub(super) const ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// How much of a file is read, or gathered of a connection, at once, in bytes.
+pub(super) const FILE_CHUNK_BYTES: usize = 256 * 1024;
+/// How long a copy runs before its progress is shown.
+pub(super) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
+/// How often the progress is drawn anew.
+pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How much of standard input is sent at once, in bytes.
+pub(super) const STDIN_CHUNK_BYTES: usize = 64 * 1024;
+/// Pieces of standard input that may wait to be sent.
+pub(super) const STDIN_QUEUE: usize = 2;
+/// How long a cancelled command may take to end before this program ends without it: the grace between TERM and KILL,
+/// and a little.
+pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(8);
+/// Pieces of output that may wait to be written.
+pub(super) const OUTPUT_QUEUE: usize = 16;
+
+/// Messages of a chat looked through after the client was too slow for its events.
+pub(super) const CATCH_UP_MESSAGES: u32 = 100;

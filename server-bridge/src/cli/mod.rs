@@ -1,0 +1,184 @@
+//! The command line: what a person types, and which file does it.
+//!
+//! `serve` and `user` work on this machine, in `crate::serve` and `crate::admin`; every other command is a client of a server's HTTP interface. A client
+//! command runs on one thread and loads nothing it does not need: `sandbridge exec` has to start faster than `ssh`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `exec/`, `cp/`, `chat/` | the streaming commands |
+//! | `runner`, `use_place`, `login`, `doctor`, `completions` | one command each |
+//! | `session` | which server, and who one is there: `client.json` |
+//! | `endpoint`, `client`, `body`, `socket` | connections: TCP or TLS, HTTP, WebSocket |
+//! | `failure` | what went wrong, as people, programs and shells are told |
+//! | `output` | `--json` or words |
+//! | `limits` | every limit and timeout |
+//!
+//! A new command: a file here, a variant of `Command`, an arm in `dispatch`.
+
+mod body;
+mod chat;
+mod client;
+mod completions;
+mod cp;
+mod doctor;
+mod endpoint;
+mod exec;
+mod failure;
+mod limits;
+mod login;
+mod output;
+mod runner;
+mod session;
+mod socket;
+mod use_place;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::admin::UserCommand;
+use crate::config::ServeArgs;
+use failure::Failure;
+use session::Session;
+
+/// Run commands, copy files and chat on machines you choose.
+#[derive(Parser)]
+#[command(name = "sandbridge", version, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Args)]
+struct Globals {
+    /// The server's address [default: where you logged in last, or http://127.0.0.1:8080]
+    #[arg(long, global = true, env = "SANDBRIDGE_SERVER", hide_env_values = true, value_name = "URL")]
+    server: Option<String>,
+    /// Where settings and sessions are kept [default: ~/.sandbridge]
+    #[arg(long, global = true, env = "SANDBRIDGE_HOME", hide_env_values = true, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Print JSON for programs
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the server
+    Serve(Box<ServeArgs>),
+    /// Manage the accounts of the server on this machine
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Log in to a server
+    Login(login::LoginOptions),
+    /// Log out
+    Logout,
+    /// Manage the machines that run your commands
+    #[command(subcommand)]
+    Runner(runner::RunnerCommand),
+    /// Choose where your commands run
+    Use(use_place::UseOptions),
+    /// Run a command and stream its output; ends with the command's own code
+    #[command(override_usage = "sandbridge exec [OPTIONS] -- CMD [ARGS]...")]
+    Exec(exec::ExecOptions),
+    /// Copy a file to or from a runner
+    Cp(cp::CpOptions),
+    /// Chat; "!command" runs a shell command
+    Chat(chat::ChatOptions),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsOptions),
+    /// Say what works here, what does not, and the fix
+    Doctor,
+}
+
+/// The whole of the `sandbridge` program: reads the command line, does what it asks for, says how it ended.
+pub fn main() -> ExitCode {
+    let Cli { globals, command } = Cli::parse();
+    match dispatch(&globals, command) {
+        Ok(code) => code,
+        Err(failure) => failure.report(globals.json),
+    }
+}
+
+fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Serve(arguments) => Ok(crate::serve::main(*arguments, globals.home.clone())),
+        Command::User(command) => Ok(crate::admin::main(command, globals.home.clone(), globals.json)),
+        Command::Login(options) => block_on(login::log_in(globals, options)),
+        Command::Logout => block_on(login::log_out(globals)),
+        Command::Runner(command) => block_on(runner::run(globals, command)),
+        Command::Use(options) => block_on(use_place::run(globals, options)),
+        Command::Exec(options) => block_on(exec::run(globals, options)).map_err(Failure::into_not_run),
+        Command::Cp(options) => block_on(cp::run(globals, options)),
+        Command::Chat(options) => block_on(chat::run(globals, options)),
+        Command::Completions(options) => completions::run(options),
+        Command::Doctor => block_on(doctor::run(globals)),
+    }
+}
+
+/// Runs a client command on this thread alone: no hop to another, and the least to start.
+fn block_on(command: impl Future<Output = Result<ExitCode, Failure>>) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
+    let result = runtime.block_on(command);
+    // A read of a terminal may still be under way; it must not hold up the end.
+    runtime.shutdown_background();
+    result
+}
+
+impl Globals {
+    /// Which server to talk to, and who one is there.
+    fn session(&self) -> Result<Session, Failure> {
+        let home = crate::config::home_dir(self.home.as_deref())
+            .map_err(|error| Failure::other("invalid", error.to_string()))?;
+        let configured = match &self.server {
+            Some(server) => Some(server.clone()),
+            None => crate::config::Settings::load(&home)
+                .map_err(|error| Failure::other("invalid", error.to_string()))?
+                .value("server"),
+        };
+        Session::load(&home, configured.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_command_keeps_its_own_options() {
+        let cli = Cli::try_parse_from(["sandbridge", "exec", "--on", "laptop", "--", "ls", "--json", "-l"])
+            .unwrap();
+        let Command::Exec(options) = cli.command else { panic!("not exec") };
+        assert_eq!(options.command, ["ls", "--json", "-l"]);
+        assert!(!cli.globals.json);
+    }
+
+    #[test]
+    fn bad_usage_ends_with_two() {
+        for arguments in [
+            &["sandbridge", "exec"][..],
+            &["sandbridge", "exec", "--timeout", "soon", "--", "true"],
+            &["sandbridge", "exec", "--timeout", "-1", "--", "true"],
+            &["sandbridge", "exec", "--env", "NOVALUE", "--", "true"],
+            &["sandbridge", "cp", "one"],
+            &["sandbridge", "nonsense"],
+        ] {
+            let error = Cli::try_parse_from(arguments).err().unwrap();
+            assert_eq!(error.exit_code(), 2, "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Results on standard output, everything else on standard error.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+/// Prints one JSON value on a line of its own.
+pub(super) fn json_line(value: &Value) {
+    line(&value.to_string());
+}
+
+/// Prints a line. Whoever stopped reading does not want it, so a failure is no news.
+pub(super) fn line(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+}
+
+/// Prints a line for a person, beside the results.
+pub(super) fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr(), "sandbridge: {text}");
+}
+
+/// A point in time, in Unix milliseconds, as "3 min ago".
+pub(super) fn ago(at_ms: i64) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    match now_ms.saturating_sub(at_ms) / 1000 {
+        seconds if seconds < 5 => "just now".to_owned(),
+        seconds if seconds < 120 => format!("{seconds} s ago"),
+        seconds if seconds < 7200 => format!("{} min ago", seconds / 60),
+        seconds if seconds < 48 * 3600 => format!("{} h ago", seconds / 3600),
+        seconds => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+/// Rows with their columns aligned.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let lines = rows.iter().map(|row| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["NAME", "STATE"], ["laptop", "on"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(table(&rows), "NAME    STATE\nlaptop  on");
+    }
+}

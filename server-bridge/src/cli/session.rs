@@ -1,0 +1,168 @@
+//! Which server one talks to and who one is there: `client.json` in the home directory, readable by its owner alone.
+//!
+//! A token is only ever sent to the server that issued it.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::failure::Failure;
+
+const FILE_NAME: &str = "client.json";
+const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
+
+/// What is remembered from one call to the next.
+#[derive(Default, Serialize, Deserialize)]
+struct Remembered {
+    /// Where one logged in last.
+    server: Option<String>,
+    /// By server.
+    #[serde(default)]
+    logins: BTreeMap<String, Login>,
+}
+
+/// Who one is at a server.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Login {
+    /// The session's token.
+    pub(super) token: String,
+    /// The user's name.
+    pub(super) user: String,
+    /// The chat used last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) chat: Option<String>,
+}
+
+/// A server, and who one is there.
+pub(super) struct Session {
+    path: PathBuf,
+    remembered: Remembered,
+    /// The server's address, without a slash at its end.
+    pub(super) server: String,
+}
+
+impl Session {
+    /// Reads what is remembered beneath `home`; `configured` is the server asked for, if one was.
+    pub(super) fn load(home: &Path, configured: Option<&str>) -> Result<Self, Failure> {
+        let path = home.join(FILE_NAME);
+        let remembered: Remembered = match std::fs::read(&path) {
+            Ok(json) => serde_json::from_slice(&json).map_err(|error| {
+                let message = format!("{} is damaged ({error}); delete it and log in again", path.display());
+                Failure::other("invalid", message)
+            })?,
+            Err(error) if error.kind() == ErrorKind::NotFound => Remembered::default(),
+            Err(error) => {
+                return Err(Failure::other("io", format!("cannot read {}: {error}", path.display())));
+            }
+        };
+        let server = configured.or(remembered.server.as_deref()).unwrap_or(DEFAULT_SERVER);
+        let server = server.trim_end_matches('/').to_owned();
+        Ok(Self { path, remembered, server })
+    }
+
+    /// Who one is at the server, if one is logged in.
+    pub(super) fn login(&self) -> Option<&Login> {
+        self.remembered.logins.get(&self.server)
+    }
+
+    /// The token for the server.
+    pub(super) fn token(&self) -> Result<&str, Failure> {
+        let not_logged_in = || {
+            let hint = format!("run `sandbridge login --server {} --user NAME`", self.server);
+            Failure::other("unauthorized", format!("not logged in to {}; {hint}", self.server))
+        };
+        self.login().map(|login| login.token.as_str()).ok_or_else(not_logged_in)
+    }
+
+    /// Remembers a login; the server becomes the one talked to by default.
+    pub(super) fn remember(&mut self, login: Login) -> Result<(), Failure> {
+        self.remembered.server = Some(self.server.clone());
+        self.remembered.logins.insert(self.server.clone(), login);
+        self.save()
+    }
+
+    /// Forgets the login.
+    pub(super) fn forget(&mut self) -> Result<(), Failure> {
+        self.remembered.logins.remove(&self.server);
+        self.save()
+    }
+
+    /// Remembers the chat used last.
+    pub(super) fn remember_chat(&mut self, chat: &str) -> Result<(), Failure> {
+        match self.remembered.logins.get_mut(&self.server) {
+            Some(login) if login.chat.as_deref() != Some(chat) => login.chat = Some(chat.to_owned()),
+            Some(_) | None => return Ok(()),
+        }
+        self.save()
+    }
+
+    fn save(&self) -> Result<(), Failure> {
+        self.write().map_err(|error| {
+            Failure::other(
+                "io",
+                format!("cannot write {}: {error}; is its folder yours?", self.path.display()),
+            )
+        })
+    }
+
+    /// Writes beside the file and renames, so that two calls at once never leave half a file.
+    fn write(&self) -> std::io::Result<()> {
+        if let Some(home) = self.path.parent() {
+            std::fs::create_dir_all(home)?;
+        }
+        let beside = self.path.with_extension(format!("{:08x}.tmp", rand::random::<u32>()));
+        let json = serde_json::to_vec_pretty(&self.remembered)?;
+        let written = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&beside)
+            .and_then(|mut file| file.write_all(&json))
+            .and_then(|()| std::fs::rename(&beside, &self.path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&beside);
+        }
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn home() -> PathBuf {
+        let home = std::env::temp_dir().join(format!("sandbridge-session-{:016x}", rand::random::<u64>()));
+        std::fs::create_dir(&home).unwrap();
+        home
+    }
+
+    #[test]
+    fn a_login_is_remembered_for_its_server_alone_and_readable_by_its_owner_alone() {
+        let home = home();
+        let mut session = Session::load(&home, Some("http://one:1/")).unwrap();
+        assert!(session.token().unwrap_err().message.contains("sandbridge login --server http://one:1"));
+        session.remember(Login { token: "t".to_owned(), user: "ada".to_owned(), chat: None }).unwrap();
+        session.remember_chat("c").unwrap();
+        let mode = std::fs::metadata(home.join(FILE_NAME)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let again = Session::load(&home, None).unwrap();
+        assert_eq!((again.server.as_str(), again.token().unwrap()), ("http://one:1", "t"));
+        assert_eq!(again.login().unwrap().chat.as_deref(), Some("c"));
+        assert!(Session::load(&home, Some("http://two:2")).unwrap().token().is_err());
+        session.forget().unwrap();
+        assert!(Session::load(&home, None).unwrap().token().is_err());
+        assert_eq!(std::fs::read_dir(&home).unwrap().count(), 1, "nothing is left beside it");
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn the_default_server_is_this_machine() {
+        let home = home();
+        assert_eq!(Session::load(&home, None).unwrap().server, DEFAULT_SERVER);
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+}

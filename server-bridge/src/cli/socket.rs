@@ -1,0 +1,115 @@
+//! WebSockets to a server.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::Value;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use super::client::failure_from;
+use super::endpoint::{BoxedSocket, Endpoint};
+use super::failure::Failure;
+use super::limits::CONNECT_TIMEOUT;
+use super::session::Session;
+
+/// Opens the WebSocket at `path` with the session's login. Its two halves never wait for each other.
+pub(super) async fn open(session: &Session, path: &str) -> Result<(Outbox, Inbox), Failure> {
+    let endpoint = Endpoint::parse(&session.server)?;
+    let token = session.token()?;
+    let invalid = |error: String| Failure::other("invalid", error);
+    let mut request =
+        endpoint.websocket_url(path).into_client_request().map_err(|error| invalid(error.to_string()))?;
+    let authorization = format!("Bearer {token}")
+        .try_into()
+        .map_err(|_| invalid("the stored token is damaged".to_owned()))?;
+    request.headers_mut().insert(AUTHORIZATION, authorization);
+    let socket = endpoint.connect().await?;
+    let handshake = tokio_tungstenite::client_async(request, socket);
+    match tokio::time::timeout(CONNECT_TIMEOUT, handshake).await {
+        Ok(Ok((stream, _))) => {
+            let (sink, stream) = stream.split();
+            Ok((Outbox { sink, queue: VecDeque::new(), is_flushed: true }, Inbox { stream }))
+        }
+        Ok(Err(Error::Http(response))) => {
+            Err(failure_from(response.status(), response.body().as_deref().unwrap_or_default(), None))
+        }
+        Ok(Err(error)) => Err(endpoint.unreachable(&error)),
+        Err(_) => Err(endpoint.unreachable(&"it gives no answer")),
+    }
+}
+
+/// The sending half.
+pub(super) struct Outbox {
+    sink: SplitSink<WebSocketStream<BoxedSocket>, Message>,
+    queue: VecDeque<Message>,
+    is_flushed: bool,
+}
+
+impl Outbox {
+    /// Takes a message, to be sent by [`Outbox::send_all`].
+    pub(super) fn push(&mut self, message: Message) {
+        self.queue.push_back(message);
+    }
+
+    /// Takes a JSON document, to be sent by [`Outbox::send_all`].
+    pub(super) fn push_json(&mut self, value: &Value) {
+        self.push(Message::text(value.to_string()));
+    }
+
+    /// True while something waits to be sent.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.queue.is_empty() || !self.is_flushed
+    }
+
+    /// Sends what was taken. May be given up at any time and called again: nothing is lost or sent twice.
+    /// After an error nothing waits any more: the connection takes no more.
+    pub(super) async fn send_all(&mut self) -> Result<(), Failure> {
+        let sent = self.try_send_all().await;
+        if sent.is_err() {
+            self.queue.clear();
+            self.is_flushed = true;
+        }
+        sent.map_err(|error| broken(&error))
+    }
+
+    async fn try_send_all(&mut self) -> Result<(), Error> {
+        while !self.queue.is_empty() {
+            poll_fn(|context| self.sink.poll_ready_unpin(context)).await?;
+            if let Some(message) = self.queue.pop_front() {
+                self.is_flushed = false;
+                self.sink.start_send_unpin(message)?;
+            }
+        }
+        poll_fn(|context| self.sink.poll_flush_unpin(context)).await?;
+        self.is_flushed = true;
+        Ok(())
+    }
+}
+
+/// The receiving half.
+pub(super) struct Inbox {
+    stream: SplitStream<WebSocketStream<BoxedSocket>>,
+}
+
+impl Inbox {
+    /// The next text or binary message; an error if the server ends the connection.
+    pub(super) async fn next(&mut self) -> Result<Message, Failure> {
+        loop {
+            match self.stream.next().await {
+                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => return Ok(message),
+                Some(Ok(Message::Close(_))) | None => return Err(broken(&"it closed the connection")),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(broken(&error)),
+            }
+        }
+    }
+}
+
+fn broken(why: &dyn std::fmt::Display) -> Failure {
+    Failure::other("lost", format!("the connection to the server was lost: {why}"))
+}

@@ -1,0 +1,274 @@
+//! Every option of the server, and where its value comes from.
+//!
+//! `HOME/.env` < `HOME/config.json` < the environment < a flag. The option `--docker-image` is `docker_image` in
+//! `config.json` and `SANDBRIDGE_DOCKER_IMAGE` in the two environments. Both files are read from the home directory
+//! only: a file that happens to lie where a command is typed must not configure a server.
+
+mod settings;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use sandbox::LocalPolicy;
+pub use settings::Settings;
+
+/// Where the server listens unless it is told otherwise.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+/// Where Docker's socket is, unless `DOCKER_HOST` says otherwise.
+const DOCKER_SOCKET: &str = "/var/run/docker.sock";
+
+/// Why the configuration cannot be used. Each text says what to change.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Neither a flag nor the environment says where the home directory is.
+    #[error("there is no home directory: set HOME or SANDBRIDGE_HOME, or pass --home DIR")]
+    NoHome,
+    /// The home directory cannot be made because what would hold it is not there.
+    #[error(
+        "cannot make the home directory {}: {} does not exist; make it, or pass --home DIR",
+        home.display(), parent.display()
+    )]
+    NoParent {
+        /// What was to be made.
+        home: PathBuf,
+        /// What is missing.
+        parent: PathBuf,
+    },
+    /// The home directory cannot be made or used.
+    #[error("cannot use the home directory {}: {source}; check its owner and mode, or pass --home DIR", home.display())]
+    Home {
+        /// The directory.
+        home: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A configuration file cannot be read or understood.
+    #[error("cannot read {}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// An option has a value it cannot have.
+    #[error("the option {key} cannot be {value:?}: {rule}")]
+    Value {
+        /// The option, as `config.json` calls it.
+        key: &'static str,
+        /// What it was given.
+        value: String,
+        /// What it may be.
+        rule: String,
+    },
+}
+
+/// The flags of `sandbridge serve`, beside `--home`. Each is also a key of `config.json` and a `SANDBRIDGE_…` variable.
+#[derive(Debug, Default, Clone, clap::Args)]
+pub struct ServeArgs {
+    /// Address and port to listen on [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<String>,
+    /// Certificate chain for TLS, a PEM file
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key for TLS, a PEM file
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// How people and runners reach this server, as https://HOST or https://HOST:PORT; shown in the command for a new runner
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
+    /// A further host name under which the server may be addressed; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+    /// Whether users may run in containers: on, off, or auto (on where Docker's socket is) [default: auto]
+    #[arg(long, value_name = "on|off|auto")]
+    pub docker: Option<String>,
+    /// Image of the users' containers, present on the machine [default: debian:bookworm-slim]
+    #[arg(long, value_name = "IMAGE")]
+    pub docker_image: Option<String>,
+    /// Who may choose to run on this server itself: off, admins, or names with commas [default: off]
+    #[arg(long, value_name = "off|admins|NAMES")]
+    pub local: Option<String>,
+    /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]
+    #[arg(long, value_name = "FILE")]
+    pub runner_static: Option<PathBuf>,
+    /// The runner for work on this server itself [default: sandbridge-runner beside this program]
+    #[arg(long, value_name = "FILE")]
+    pub runner: Option<PathBuf>,
+}
+
+/// The server's configuration, complete and checked.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Everything the server keeps is beneath it.
+    pub home: PathBuf,
+    /// `ADDRESS:PORT`; a host name is looked up.
+    pub listen: String,
+    /// Certificate and key, if TLS is built in.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// `http(s)://HOST[:PORT]` without a path.
+    pub public_url: Option<String>,
+    /// Further names in a Host header that are ours, in lower case.
+    pub allow_host: Vec<String>,
+    /// Whether the Docker backend is on.
+    pub docker: bool,
+    /// Its image; the backend's own default if absent.
+    pub docker_image: Option<String>,
+    /// The static runner, if there is one.
+    pub runner_static: Option<PathBuf>,
+    /// The runner for local work, if there is one.
+    pub runner: Option<PathBuf>,
+    /// Who may work on the server itself.
+    pub local: LocalPolicy,
+}
+
+impl Config {
+    /// Joins the flags with the files and the environment.
+    ///
+    /// # Errors
+    /// [`ConfigError`]; the home directory is made if only it is missing.
+    pub fn load(options: ServeArgs, home: Option<&Path>) -> Result<Self, ConfigError> {
+        let home = home_dir(home)?;
+        ensure_home(&home)?;
+        Self::from_settings(options, &home, &Settings::load(&home)?)
+    }
+
+    fn from_settings(options: ServeArgs, home: &Path, settings: &Settings) -> Result<Self, ConfigError> {
+        let text = |flag: Option<String>, key| flag.or_else(|| settings.value(key));
+        let file = |flag: Option<PathBuf>, key| flag.or_else(|| settings.value(key).map(PathBuf::from));
+        let allow_host = if options.allow_host.is_empty() {
+            settings.value("allow_host").map(|list| split_list(&list)).unwrap_or_default()
+        } else {
+            options.allow_host
+        };
+        let local = text(options.local, "local").unwrap_or_else(|| "off".to_owned());
+        let docker = text(options.docker, "docker").unwrap_or_else(|| "auto".to_owned());
+        Ok(Self {
+            home: home.to_owned(),
+            listen: text(options.listen, "listen").unwrap_or_else(|| DEFAULT_LISTEN.to_owned()),
+            tls: tls_files(file(options.tls_cert, "tls_cert"), file(options.tls_key, "tls_key"))?,
+            public_url: text(options.public_url, "public_url").map(parse_public_url).transpose()?,
+            allow_host: allow_host.into_iter().map(|host| host.to_ascii_lowercase()).collect(),
+            docker: docker_enabled(&docker)?,
+            docker_image: text(options.docker_image, "docker_image"),
+            runner_static: file(options.runner_static, "runner_static")
+                .or_else(|| beside_this_program("sandbridge-runner-static")),
+            runner: file(options.runner, "runner").or_else(|| beside_this_program("sandbridge-runner")),
+            local: local.parse().map_err(|_| ConfigError::Value {
+                key: "local",
+                value: local.clone(),
+                rule: "use off, admins, or user names with commas between them".to_owned(),
+            })?,
+        })
+    }
+
+    /// The database file.
+    pub fn database(&self) -> PathBuf {
+        database(&self.home)
+    }
+}
+
+/// The database file beneath a home directory.
+pub fn database(home: &Path) -> PathBuf {
+    home.join("sandbridge.db")
+}
+
+/// Where the home directory is: the flag, else `SANDBRIDGE_HOME`, else `~/.sandbridge`. Makes nothing.
+///
+/// # Errors
+/// [`ConfigError::NoHome`].
+pub fn home_dir(flag: Option<&Path>) -> Result<PathBuf, ConfigError> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    flag.map(Path::to_owned)
+        .or_else(|| variable("SANDBRIDGE_HOME"))
+        .or_else(|| variable("HOME").map(|home| home.join(".sandbridge")))
+        .ok_or(ConfigError::NoHome)
+}
+
+/// Makes the home directory, readable by its owner only, unless it is there; its parent must exist.
+///
+/// # Errors
+/// [`ConfigError::NoParent`], [`ConfigError::Home`].
+pub fn ensure_home(home: &Path) -> Result<(), ConfigError> {
+    let unusable = |source| ConfigError::Home { home: home.to_owned(), source };
+    match fs::DirBuilder::new().mode(0o700).create(home) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let parent = home.parent().unwrap_or(home).to_owned();
+            return Err(ConfigError::NoParent { home: home.to_owned(), parent });
+        }
+        Err(error) => return Err(unusable(error)),
+    }
+    let metadata = fs::metadata(home).map_err(unusable)?;
+    if !metadata.is_dir() {
+        return Err(unusable(io::Error::new(io::ErrorKind::NotADirectory, "it is not a directory")));
+    }
+    // Asks the kernel, which knows about read-only mounts and ACLs too.
+    rustix::fs::access(home, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
+        .map_err(|error| unusable(error.into()))?;
+    if metadata.mode() & 0o022 != 0 {
+        tracing::warn!(home = %home.display(), "others may write to the home directory; chmod go-w it");
+    }
+    Ok(())
+}
+
+fn split_list(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+}
+
+fn tls_files(
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+) -> Result<Option<(PathBuf, PathBuf)>, ConfigError> {
+    let alone = |missing, given: PathBuf| ConfigError::Value {
+        key: missing,
+        value: String::new(),
+        rule: format!("TLS needs a certificate and a key, and only {} is given", given.display()),
+    };
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+        (None, None) => Ok(None),
+        (Some(certificate), None) => Err(alone("tls_key", certificate)),
+        (None, Some(key)) => Err(alone("tls_cert", key)),
+    }
+}
+
+fn parse_public_url(url: String) -> Result<String, ConfigError> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let host = rest.map(|rest| rest.trim_end_matches('/'));
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ', '\'']) => {
+            Ok(url.trim_end_matches('/').to_ascii_lowercase())
+        }
+        _ => Err(ConfigError::Value {
+            key: "public_url",
+            value: url,
+            rule: "use http://HOST[:PORT] or https://HOST[:PORT], without a path".to_owned(),
+        }),
+    }
+}
+
+fn docker_enabled(word: &str) -> Result<bool, ConfigError> {
+    let elsewhere = std::env::var_os("DOCKER_HOST").is_some_and(|host| !host.is_empty());
+    match word {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        "auto" => Ok(elsewhere || Path::new(DOCKER_SOCKET).exists()),
+        other => Err(ConfigError::Value {
+            key: "docker",
+            value: other.to_owned(),
+            rule: "use on, off or auto".to_owned(),
+        }),
+    }
+}
+
+fn beside_this_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?.parent()?.join(name);
+    path.is_file().then_some(path)
+}
+
+#[cfg(test)]
+mod tests;

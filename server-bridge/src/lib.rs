@@ -1,0 +1,29 @@
+//! The Sandbridge server and its client CLI: wiring, and nothing else.
+//!
+//! What a sandbox is stands in crate `sandbox`, what answers in a chat in `agent`, what is remembered in `store`. Here
+//! they are joined: a request comes in by HTTP, its sender is authenticated, and their work goes to the place that the
+//! routing rules name. A library as well as a binary, so that tests run a whole server inside their own process.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`config`] | every option of the server, and where its value comes from |
+//! | [`serve`] | start, signals, clean shutdown |
+//! | [`state`] | what every request shares: store, router, chats, event hub, rate limits |
+//! | [`web`] | the HTTP API, the WebSockets, the embedded page |
+//! | [`tls`] | certificates |
+//! | [`admin`] | `sandbridge user …`, on the store itself |
+//! | [`cli`] | the command line: everything a person types |
+//! | [`limits`] | every limit and timeout |
+//!
+//! A new HTTP route: a handler in the file of its area under [`web`], a line in `web::router`, and one in
+//! `web::openapi`.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod admin;
+pub mod cli;
+pub mod config;
+pub mod limits;
+pub mod serve;
+pub mod state;
+pub mod tls;
+pub mod web;

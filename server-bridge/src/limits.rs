@@ -1,0 +1,79 @@
+//! Every limit and timeout of the server, with its unit.
+
+use std::time::Duration;
+
+/// Time a client has to send a request's head, and to finish a TLS handshake.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most a connection buffers of a request, in bytes; also the largest request head.
+pub const HTTP_BUFFER_BYTES: usize = 128 * 1024;
+/// The most connections at once; further ones wait to be accepted.
+pub const MAX_CONNECTIONS: usize = 16_384;
+/// Pause after the machine refused another connection (too many open files), so that the log is not flooded.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+/// How long requests, sockets and tasks may take to end when the server stops.
+pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The largest JSON body, in bytes: a message of 1 MiB with room for its escapes.
+pub const JSON_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// Time a client has to send a JSON body.
+pub const JSON_BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Chats in one listing.
+pub const CHAT_PAGE_ROWS: u32 = 1000;
+/// Messages in one page, unless the client asks for another number.
+pub const MESSAGE_PAGE_ROWS: u32 = 200;
+/// The most messages in one page.
+pub const MESSAGE_PAGE_MAX_ROWS: u32 = 500;
+
+/// What a WebSocket's read buffer holds, in bytes: small, since most sockets are idle.
+pub const SOCKET_READ_BUFFER_BYTES: usize = 16 * 1024;
+/// What is gathered before it is written to a WebSocket, in bytes.
+pub const SOCKET_WRITE_BUFFER_BYTES: usize = 32 * 1024;
+/// What a connection may send before its runner is registered, in bytes: the handshake and its framing.
+pub const HANDSHAKE_MAX_BYTES: usize = 64 * 1024;
+/// Room for WebSocket framing beside a handshake's text, in bytes.
+pub const HANDSHAKE_FRAMING_BYTES: usize = 1024;
+/// The largest message of a registered runner, in bytes: a frame of 1 MiB and its header.
+pub const RUNNER_MESSAGE_BYTES: usize = 1024 * 1024 + 64;
+/// Sockets that may be in their handshake at once; further ones are asked to come back.
+pub const PENDING_HANDSHAKES: usize = 1024;
+/// When it is first asked: a runner that was revoked while it registered must not stay.
+pub const RUNNER_FIRST_CHECK: Duration = Duration::from_secs(2);
+/// How often the store is told that a runner is connected, and asked whether it still may be.
+pub const RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Output that is ready at once is gathered up to this size, in bytes, before it is sent to an exec's client.
+pub const EXEC_GATHER_BYTES: usize = 64 * 1024;
+/// The largest message of an exec's client, in bytes.
+pub const EXEC_MESSAGE_BYTES: usize = 1024 * 1024;
+/// Time an exec's client has to say what to run.
+pub const EXEC_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an attached exec goes on without its client.
+pub const EXEC_CLIENT_GRACE: Duration = Duration::from_secs(10);
+/// The most an exec runs by its own time limit, in seconds (30 days).
+pub const EXEC_TIMEOUT_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
+/// How often a client's socket is pinged: an answer that cannot be sent says that the client is gone.
+pub const SOCKET_PING_INTERVAL: Duration = Duration::from_secs(5);
+/// How long a closing socket may take to say goodbye.
+pub const SOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Events a slow listener may be behind before it is told to load anew.
+pub const EVENT_QUEUE: usize = 512;
+/// How often a listener is sent a ping, so that whatever stands between keeps the socket open.
+pub const EVENT_PING_INTERVAL: Duration = Duration::from_secs(20);
+/// Largest message a listener for events may send, in bytes; it has nothing to say.
+pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
+/// How often an open events socket's session is checked: a logout closes it within this time.
+pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// How often ended sessions and forgotten tokens are deleted.
+pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// How much of a name that wants to log in is looked at, in bytes; a longer one is nobody's.
+pub const LOGIN_NAME_BYTES: usize = 63;
+/// Failed logins for one name from one address, per minute.
+pub const LOGINS_PER_NAME_PER_MINUTE: u32 = 10;
+/// Failed logins from one address under any name, per minute.
+pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;
+/// Refused registrations from one address, per minute.
+pub const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: u32 = 60;
+/// Keys one rate limiter remembers.
+pub const RATE_LIMIT_KEYS: usize = 10_000;

@@ -1,0 +1,288 @@
+//! `sandbridge serve`: start, wait for a signal, stop cleanly.
+//!
+//! ```text
+//!  bind ─► open the store ─► recover ─► accept ─► signal ─► stop accepting ─► chats, sockets, links end ─► close the store
+//! ```
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agent::{ChatEvent, ChatService, EventSink};
+use anyhow::Context;
+use sandbox::{DockerConfig, LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
+use store::Store;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+use tokio::time::{interval, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Config, ServeArgs};
+use crate::limits::{
+    LOGINS_PER_ADDRESS_PER_MINUTE, LOGINS_PER_NAME_PER_MINUTE, PENDING_HANDSHAKES, PURGE_INTERVAL,
+    RATE_LIMIT_KEYS, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
+};
+use crate::state::{AppState, Shared};
+use crate::tls::{self, TlsError};
+use crate::web::guard::{HostPolicy, without_port};
+use crate::web::hub::{Event, Hub};
+use crate::web::rate::RateLimiter;
+use crate::web::{accept, metrics, presence, router};
+
+/// Why the server cannot start. Each text says what to change.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Somebody else listens there.
+    #[error(
+        "cannot listen on {listen}: the port is in use; stop what uses it, or pass --listen with another one"
+    )]
+    PortInUse {
+        /// What was to be listened on.
+        listen: String,
+    },
+    /// The address cannot be listened on for another reason.
+    #[error("cannot listen on {listen}: {source}; pass --listen ADDRESS:PORT")]
+    Listen {
+        /// What was to be listened on.
+        listen: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// TLS cannot be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The store cannot be opened or prepared.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// What an earlier life left behind cannot be settled.
+    #[error("cannot settle what ran before: {0}")]
+    Recover(#[from] agent::Error),
+}
+
+/// The whole of `sandbridge serve`: runs the server until SIGINT or SIGTERM. If it cannot start, one line on standard
+/// error says what to change.
+pub fn main(args: ServeArgs, home: Option<PathBuf>) -> ExitCode {
+    let served = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+        .and_then(|runtime| runtime.block_on(run(args, home.as_deref())));
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sandbridge: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_from_env("SANDBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let config = Config::load(args, home)?;
+    raise_open_files();
+    say_what_is_missing(&config);
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for signals")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for signals")?;
+    let server = Server::bind(config).await?;
+    // A closed standard output is no reason not to serve.
+    let _ = writeln!(io::stdout(), "listening on {}", server.url());
+    let shutdown = server.shutdown_token();
+    let signals = async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        tracing::info!("stopping");
+        shutdown.cancel();
+    };
+    tokio::join!(server.run(), signals);
+    Ok(())
+}
+
+/// A server that is bound and ready to run.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    acceptor: Option<TlsAcceptor>,
+    state: AppState,
+}
+
+impl Server {
+    /// Listens, opens the store and settles what an earlier life left behind.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn bind(config: Config) -> Result<Self, StartError> {
+        let acceptor = config.tls.as_ref().map(|(cert, key)| tls::acceptor(cert, key)).transpose()?;
+        let (listener, address) = listen(&config.listen).await?;
+        let store = Store::open(&config.database()).await?;
+        store.purge_expired().await?;
+        let sandboxes = SandboxRouter::new(router_config(&config));
+        let hub = Arc::new(Hub::default());
+        let chats = ChatService::new(store.clone(), sandboxes.clone(), chat_sink(Arc::clone(&hub)));
+        chats.recover().await?;
+        store.mark_running_as_lost().await?;
+        let mut names = config.allow_host.clone();
+        if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
+            names.push(without_port(host).to_owned());
+        }
+        if let Some((name, _)) = config.listen.rsplit_once(':') {
+            names.push(name.to_ascii_lowercase());
+        }
+        let state = AppState::new(Shared {
+            store,
+            router: sandboxes,
+            chats,
+            hub,
+            hosts: HostPolicy::new(address.ip(), names),
+            public_url: config.public_url,
+            tls: acceptor.is_some(),
+            logins_by_name: RateLimiter::new(LOGINS_PER_NAME_PER_MINUTE, RATE_LIMIT_KEYS),
+            logins_by_address: RateLimiter::new(LOGINS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
+            registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
+            pending_handshakes: Arc::new(Semaphore::new(PENDING_HANDSHAKES)),
+            metrics: metrics::handle(),
+            shutdown: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        });
+        Ok(Self { listener, address, acceptor, state })
+    }
+
+    /// The address listened on; with port 0 in the configuration, the one that was found.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where a browser on this machine finds the server.
+    pub fn url(&self) -> String {
+        let scheme = if self.acceptor.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Cancelling it stops the server.
+    pub fn shutdown_token(&self) -> CancellationToken {
+        self.state.shutdown.clone()
+    }
+
+    /// What the server shares with its requests.
+    pub fn state(&self) -> &AppState {
+        &self.state
+    }
+
+    /// Serves until the shutdown token is cancelled; returns when everything has ended, 10 s later at most.
+    pub async fn run(self) {
+        let Self { listener, acceptor, state, .. } = self;
+        state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
+        state.tasks.spawn(purge(state.clone()));
+        let tasks = state.tasks.clone();
+        accept::serve(listener, acceptor, router(state.clone()), tasks, state.shutdown.clone()).await;
+        let ended = async {
+            state.chats.shutdown().await;
+            state.router.shutdown().await;
+            state.tasks.close();
+            state.tasks.wait().await;
+        };
+        if timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
+            tracing::warn!(tasks = state.tasks.len(), "some connections did not end in time");
+        }
+        state.store.close().await;
+    }
+}
+
+async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::PortInUse { listen: address.to_owned() },
+        _ => StartError::Listen { listen: address.to_owned(), source },
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let local = listener.local_addr().map_err(failed)?;
+    Ok((listener, local))
+}
+
+fn router_config(config: &Config) -> RouterConfig {
+    let docker = config.docker.then(|| {
+        let mut docker = DockerConfig {
+            owner: config.home.clone(),
+            runner_static: config.runner_static.clone(),
+            ..DockerConfig::default()
+        };
+        if let Some(image) = &config.docker_image {
+            docker.image.clone_from(image);
+        }
+        docker
+    });
+    let local = LocalConfig {
+        policy: config.local.clone(),
+        runner: config.runner.clone(),
+        workspaces: config.home.join("workspaces"),
+    };
+    RouterConfig { docker, local }
+}
+
+/// Passes what happens in chats to the listeners. Never waits.
+fn chat_sink(hub: Arc<Hub>) -> EventSink {
+    Arc::new(move |user, event| {
+        let event = match event {
+            ChatEvent::Message(message) => Event::Message { message: message.into() },
+            ChatEvent::Output { chat, message, channel, text } => Event::Output {
+                chat_id: chat.to_string(),
+                message_id: message.0,
+                channel: channel.as_str(),
+                text,
+            },
+            ChatEvent::Chat(chat) => Event::Chat { chat: chat.into() },
+        };
+        hub.publish(user, &event);
+    })
+}
+
+async fn purge(state: AppState) {
+    let mut due = interval(PURGE_INTERVAL);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = state.shutdown.cancelled() => return,
+        }
+        if let Err(error) = state.store.purge_expired().await {
+            tracing::error!(%error, "cannot delete what has expired");
+        }
+    }
+}
+
+/// One line for each thing that users may miss.
+fn say_what_is_missing(config: &Config) {
+    if !config.docker {
+        tracing::info!(
+            "Docker is off: no socket was found, or the option says so; users cannot choose containers"
+        );
+    } else if config.runner_static.is_none() {
+        tracing::warn!(
+            "no static runner for containers: put sandbridge-runner-static beside this program (scripts/build makes \
+             it), or set SANDBRIDGE_RUNNER_STATIC; until then Docker cannot be used"
+        );
+    }
+    if config.local != LocalPolicy::Off && config.runner.is_none() {
+        tracing::warn!(
+            "no runner for work on this server: put sandbridge-runner beside this program, or set SANDBRIDGE_RUNNER"
+        );
+    }
+}
+
+/// A server has a descriptor per runner and client; the usual soft limit of 1,024 is for programs that use `select`.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current == maximum {
+        return;
+    }
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::debug!(%error, "cannot raise the limit of open files");
+    }
+}

@@ -1,0 +1,115 @@
+//! What every request shares.
+
+use std::net::IpAddr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use agent::{ChatService, sandbox_user, wish_for};
+use metrics_exporter_prometheus::PrometheusHandle;
+use sandbox::{Sandbox, SandboxRouter};
+use store::{AuditEntry, Store, User, UserId};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::web::error::ApiError;
+use crate::web::guard::HostPolicy;
+use crate::web::hub::Hub;
+use crate::web::rate::RateLimiter;
+
+/// The state of the server. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub struct AppState(Arc<Shared>);
+
+/// See [`AppState`].
+pub struct Shared {
+    /// What is remembered.
+    pub store: Store,
+    /// Where work goes.
+    pub router: SandboxRouter,
+    /// What answers in chats.
+    pub chats: ChatService,
+    /// Who listens to events.
+    pub hub: Arc<Hub>,
+    /// Which Host headers are ours.
+    pub hosts: HostPolicy,
+    /// How the server is reached, where it was told.
+    pub public_url: Option<String>,
+    /// Whether TLS is built in.
+    pub tls: bool,
+    /// Failed logins by address and name.
+    pub logins_by_name: RateLimiter<(IpAddr, String)>,
+    /// Failed logins by address.
+    pub logins_by_address: RateLimiter<IpAddr>,
+    /// Refused registrations by address.
+    pub registrations: RateLimiter<IpAddr>,
+    /// Room for sockets that have not registered yet.
+    pub pending_handshakes: Arc<Semaphore>,
+    /// Renders the metrics.
+    pub metrics: PrometheusHandle,
+    /// Set when the server stops.
+    pub shutdown: CancellationToken,
+    /// Every task of the server.
+    pub tasks: TaskTracker,
+}
+
+impl Deref for AppState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl AppState {
+    /// Shares the state.
+    pub fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+
+    /// The sandbox of a user's request: the place `on` names, else where their settings say.
+    ///
+    /// # Errors
+    /// What the routing rules say, for the user to read.
+    pub async fn sandbox(&self, user: &User, on: Option<&str>) -> Result<Sandbox, ApiError> {
+        let wish = wish_for(&self.store, user.id, on).await?;
+        Ok(self.router.for_user(&sandbox_user(user), &wish).await?)
+    }
+
+    /// Leaves a trace of what a user did. A failure is logged only: what was done is done.
+    pub async fn audit(
+        &self,
+        user: Option<&str>,
+        action: &str,
+        location: Option<&str>,
+        target: &str,
+        outcome: &str,
+    ) {
+        let entry = AuditEntry {
+            user: user.map(str::to_owned),
+            action: action.to_owned(),
+            location: location.map(str::to_owned),
+            target: target.to_owned(),
+            outcome: outcome.to_owned(),
+        };
+        if let Err(error) = self.store.append_audit(&entry).await {
+            tracing::error!(%error, action, "cannot write the audit trail");
+        }
+    }
+
+    /// How clients reach this server: as it was told, else by the host this request was sent to.
+    pub fn public_base(&self, host: &str) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        self.public_url.clone().unwrap_or_else(|| format!("{scheme}://{host}"))
+    }
+
+    /// Whether browsers reach this server by TLS only, as far as it knows.
+    pub fn is_secure(&self) -> bool {
+        self.tls || self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+    }
+}
+
+/// The user whose key in the router this is; the inverse of [`sandbox_user`].
+pub fn user_of_key(key: &str) -> Option<UserId> {
+    key.strip_prefix('u')?.parse().ok().map(UserId)
+}

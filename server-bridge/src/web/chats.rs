@@ -1,0 +1,208 @@
+//! Conversations and what is said in them.
+
+use agent::ExecDocument;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::{Chat, ChatId, Message, MessageId};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::limits::{CHAT_PAGE_ROWS, MESSAGE_PAGE_MAX_ROWS, MESSAGE_PAGE_ROWS};
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::hub::Event;
+
+/// A conversation. Times are Unix milliseconds.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ChatView {
+    id: String,
+    title: String,
+    /// The place this chat is bound to, whatever the active runner is.
+    runner: Option<String>,
+    created_at: i64,
+    updated_at: i64,
+}
+
+/// A message of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MessageView {
+    id: i64,
+    chat_id: String,
+    /// `user`, `exec`, `notice` or `assistant`.
+    role: &'static str,
+    text: String,
+    /// Unix milliseconds.
+    created_at: i64,
+    /// For the role `exec`: what ran and how it ended.
+    #[schema(value_type = Option<ExecView>)]
+    exec: Option<ExecDocument>,
+}
+
+/// A command shown in a chat. Describes what `agent` writes; see there.
+#[derive(ToSchema)]
+#[schema(as = Exec)]
+#[expect(dead_code, reason = "only its schema is used: the document itself is the agent's")]
+pub struct ExecView {
+    exec_id: String,
+    command: String,
+    /// `running`, `exited`, `signaled`, `timed_out`, `cancelled`, `failed` or `lost`.
+    status: String,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    duration_ms: Option<u64>,
+    runner: Option<String>,
+    sandbox_denied: bool,
+    truncated: bool,
+    stdout_bytes: u64,
+    stderr_bytes: u64,
+    output_path: Option<String>,
+    error: Option<String>,
+}
+
+/// Which messages are wanted.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PageQuery {
+    /// Only messages before this one.
+    before: Option<i64>,
+    /// At most 500; 200 if absent.
+    limit: Option<u32>,
+}
+
+/// Some messages, the oldest first.
+#[derive(Serialize, ToSchema)]
+pub struct MessagePage {
+    messages: Vec<MessageView>,
+    /// Whether there are older ones.
+    more: bool,
+}
+
+/// What the user says.
+#[derive(Deserialize, ToSchema)]
+pub struct NewMessage {
+    /// A message, a slash command, or `!` and a shell command.
+    text: String,
+}
+
+/// What is known at once; the rest comes as events.
+#[derive(Serialize, ToSchema)]
+pub struct PostedView {
+    messages: Vec<MessageView>,
+    /// The conversation to switch to, if the message began one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat: Option<ChatView>,
+}
+
+/// How many commands were told to stop.
+#[derive(Serialize, ToSchema)]
+pub struct Cancelled {
+    cancelled: usize,
+}
+
+/// The caller's conversations, the one where something last happened first.
+#[utoipa::path(get, path = "/api/v1/chats", tag = "chats", responses((status = 200, body = [ChatView])))]
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<ChatView>>, ApiError> {
+    let chats = state.store.chats(caller.user.id, CHAT_PAGE_ROWS).await?;
+    Ok(Json(chats.into_iter().map(ChatView::from).collect()))
+}
+
+/// Begin a conversation.
+#[utoipa::path(post, path = "/api/v1/chats", tag = "chats", responses((status = 201, body = ChatView)))]
+pub async fn create(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<(StatusCode, Json<ChatView>), ApiError> {
+    let chat = state.store.create_chat(caller.user.id).await?;
+    state.hub.publish(caller.user.id, &Event::Chat { chat: chat.clone().into() });
+    Ok((StatusCode::CREATED, Json(chat.into())))
+}
+
+/// Delete a conversation; what still runs in it is cancelled.
+#[utoipa::path(delete, path = "/api/v1/chats/{id}", tag = "chats",
+    params(("id" = String, Path)), responses((status = 204), (status = 404)))]
+pub async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let id = chat_id(&id)?;
+    state.chats.cancel(caller.user.id, &id).await?;
+    state.store.delete_chat(caller.user.id, &id).await?;
+    state.hub.publish(caller.user.id, &Event::ChatRemoved { id: id.to_string() });
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A conversation's messages, the last ones unless asked otherwise.
+#[utoipa::path(get, path = "/api/v1/chats/{id}/messages", tag = "chats",
+    params(("id" = String, Path), PageQuery), responses((status = 200, body = MessagePage), (status = 404)))]
+pub async fn messages(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Query(page): extract::Query<PageQuery>,
+) -> Result<Json<MessagePage>, ApiError> {
+    let limit = page.limit.unwrap_or(MESSAGE_PAGE_ROWS).min(MESSAGE_PAGE_MAX_ROWS);
+    let before = page.before.map(MessageId);
+    let (mut messages, more) = state.store.messages(caller.user.id, &chat_id(&id)?, before, limit).await?;
+    state.chats.fill_live(&mut messages);
+    Ok(Json(MessagePage { messages: messages.into_iter().map(MessageView::from).collect(), more }))
+}
+
+/// Say something. `!command` runs in the active sandbox; its output comes as events.
+#[utoipa::path(post, path = "/api/v1/chats/{id}/messages", tag = "chats", request_body = NewMessage,
+    params(("id" = String, Path)), responses((status = 202, body = PostedView), (status = 404)))]
+pub async fn post(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(message): extract::Json<NewMessage>,
+) -> Result<(StatusCode, Json<PostedView>), ApiError> {
+    let posted = state.chats.post(&caller.user, &chat_id(&id)?, &message.text).await?;
+    let messages = posted.messages.into_iter().map(MessageView::from).collect();
+    Ok((StatusCode::ACCEPTED, Json(PostedView { messages, chat: posted.chat.map(ChatView::from) })))
+}
+
+/// Cancel what runs in a conversation.
+#[utoipa::path(post, path = "/api/v1/chats/{id}/cancel", tag = "chats",
+    params(("id" = String, Path)), responses((status = 200, body = Cancelled), (status = 404)))]
+pub async fn cancel(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Cancelled>, ApiError> {
+    let cancelled = state.chats.cancel(caller.user.id, &chat_id(&id)?).await?;
+    Ok(Json(Cancelled { cancelled }))
+}
+
+/// An id that is none is nobody's chat.
+fn chat_id(text: &str) -> Result<ChatId, ApiError> {
+    ChatId::parse(text).map_err(|_| ApiError::new("not_found", "there is no such chat"))
+}
+
+impl From<Chat> for ChatView {
+    fn from(chat: Chat) -> Self {
+        Self {
+            id: chat.id.to_string(),
+            title: chat.title,
+            runner: chat.runner,
+            created_at: chat.created_at_ms,
+            updated_at: chat.updated_at_ms,
+        }
+    }
+}
+
+impl From<Message> for MessageView {
+    fn from(message: Message) -> Self {
+        Self {
+            id: message.id.0,
+            chat_id: message.chat.to_string(),
+            role: message.role.as_str(),
+            text: message.text,
+            created_at: message.created_at_ms,
+            exec: message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok()),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a client is told when something went wrong, and what the log is told instead.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use sandbox::{RouteError, SandboxError};
+use serde_json::json;
+
+/// A failed request: a status, a kind for programs, and a text for people that says what to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiError {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// What programs match on.
+    pub kind: &'static str,
+    /// What people read.
+    pub message: String,
+    /// For `rate_limited`: when to try again, in seconds.
+    pub retry_after_s: Option<u64>,
+}
+
+impl ApiError {
+    /// An error of `kind`, whose status follows from it.
+    pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
+        Self { status: status_of(kind), kind, message: message.into(), retry_after_s: None }
+    }
+
+    /// The request itself makes no sense.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new("invalid", message)
+    }
+
+    /// Nobody is logged in.
+    pub fn unauthorized() -> Self {
+        Self::new("unauthorized", "you are not logged in, or your session has ended; log in again")
+    }
+
+    /// Too many attempts.
+    pub fn rate_limited(what: &str, retry_after_s: u64) -> Self {
+        let message = format!("too many {what}; try again in {retry_after_s} s");
+        Self { retry_after_s: Some(retry_after_s), ..Self::new("rate_limited", message) }
+    }
+
+    /// A fault of the server: `error` goes to the log, the client learns nothing of it.
+    pub fn internal(error: &dyn std::fmt::Display) -> Self {
+        tracing::error!(%error, "a request failed");
+        Self::new("internal", "the server could not do it; its log says why")
+    }
+
+    /// The error's object, as it stands in an answer.
+    pub fn body(&self) -> serde_json::Value {
+        json!({"error": {"kind": self.kind, "message": self.message}})
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.body())).into_response();
+        if let Some(seconds) = self.retry_after_s {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+impl From<store::Error> for ApiError {
+    fn from(error: store::Error) -> Self {
+        let kind = match &error {
+            store::Error::NotFound { .. } => "not_found",
+            store::Error::Taken { .. } | store::Error::Conflict { .. } => "conflict",
+            error if error.is_callers() => "invalid",
+            error => return Self::internal(error),
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<agent::Error> for ApiError {
+    fn from(error: agent::Error) -> Self {
+        match error.kind() {
+            "internal" => Self::internal(&error),
+            kind => Self::new(kind, error.message()),
+        }
+    }
+}
+
+impl From<RouteError> for ApiError {
+    fn from(error: RouteError) -> Self {
+        Self::new(error.kind(), error.to_string())
+    }
+}
+
+impl From<SandboxError> for ApiError {
+    fn from(error: SandboxError) -> Self {
+        Self::new(error.kind(), error.to_string())
+    }
+}
+
+/// The status of a kind; one that is not listed is a request that was understood and could not be done.
+fn status_of(kind: &str) -> StatusCode {
+    match kind {
+        "invalid" | "invalid_path" | "escapes_workspace" | "name_too_long" | "invalid_cwd" => {
+            StatusCode::BAD_REQUEST
+        }
+        "unauthorized" => StatusCode::UNAUTHORIZED,
+        "denied" | "forbidden" | "permission_denied" | "sandbox_denied" | "read_only" | "hard_linked" => {
+            StatusCode::FORBIDDEN
+        }
+        "not_found" => StatusCode::NOT_FOUND,
+        "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
+        "conflict" | "no_route" | "already_exists" | "directory_not_empty" => StatusCode::CONFLICT,
+        "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "misdirected" => StatusCode::MISDIRECTED_REQUEST,
+        "rate_limited" | "busy" => StatusCode::TOO_MANY_REQUESTS,
+        "internal" => StatusCode::INTERNAL_SERVER_ERROR,
+        "lost" | "protocol" | "ambiguous" => StatusCode::BAD_GATEWAY,
+        "offline" | "unavailable" | "shutting_down" => StatusCode::SERVICE_UNAVAILABLE,
+        "no_space" => StatusCode::INSUFFICIENT_STORAGE,
+        _ => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_database_said_is_not_shown() {
+        let error = ApiError::from(store::Error::PasswordHash("salt of alice".to_owned()));
+        assert_eq!((error.status, error.kind), (StatusCode::INTERNAL_SERVER_ERROR, "internal"));
+        assert!(!error.message.contains("alice"));
+    }
+
+    #[test]
+    fn a_rate_limit_says_when_to_try_again() {
+        let response = ApiError::rate_limited("attempts", 7).into_response();
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(response.headers()[header::RETRY_AFTER], "7");
+    }
+}

@@ -1,0 +1,204 @@
+//! Between a running command and its client: output one way, input and commands the other.
+
+use axum::extract::ws::Message;
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use sandbox::{Exec, ExecControl, ExecEvent};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::{Ended, Receiver, Sender, text};
+use crate::limits::{EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
+
+/// The first byte of the server's binary frames.
+const STDOUT: u8 = 1;
+/// See [`STDOUT`].
+const STDERR: u8 = 2;
+/// The first byte of the client's binary frames.
+const STDIN: u8 = 0;
+
+/// Why a client is served no longer.
+pub(super) enum End {
+    /// The command ended.
+    Event(Ended),
+    /// The command ended, and nobody is there to hear it.
+    Unheard(Ended),
+    /// Nobody is there to be served.
+    ClientGone,
+    /// The server stops.
+    Stopping,
+}
+
+/// A text frame of the client behind the first one.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ClientFrame {
+    /// End the command.
+    Cancel,
+    /// Send it a signal.
+    Signal {
+        /// Its number.
+        signal: i32,
+    },
+}
+
+/// Sends what the command writes until it ends. What is ready at once is flushed at once, together.
+pub(super) async fn output(exec: &mut Exec, hello: &Value, sender: &mut Sender) -> End {
+    if sender.send(text(hello)).await.is_err() {
+        return End::ClientGone;
+    }
+    let mut ping = interval_at(Instant::now() + SOCKET_PING_INTERVAL, SOCKET_PING_INTERVAL);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut gathered = Gathered::default();
+    loop {
+        let event = tokio::select! {
+            event = exec.next() => event,
+            _ = ping.tick() => {
+                if sender.send(Message::Ping(Bytes::new())).await.is_err() {
+                    return End::ClientGone;
+                }
+                continue;
+            }
+        };
+        let mut next = Some(event);
+        while let Some(event) = next {
+            match taken(event, &mut gathered) {
+                Taken::Kept => {}
+                Taken::Full(frame) => {
+                    if sender.feed(frame).await.is_err() {
+                        return End::ClientGone;
+                    }
+                }
+                Taken::Last(ended) => {
+                    // Not flushed: the last frame follows at once and takes it along.
+                    if let Some(frame) = gathered.frame()
+                        && sender.feed(frame).await.is_err()
+                    {
+                        return End::Unheard(ended);
+                    }
+                    return End::Event(ended);
+                }
+            }
+            next = exec.next().now_or_never();
+        }
+        if let Some(frame) = gathered.frame()
+            && sender.feed(frame).await.is_err()
+        {
+            return End::ClientGone;
+        }
+        if sender.flush().await.is_err() {
+            return End::ClientGone;
+        }
+    }
+}
+
+/// Does what the client says, until it is gone. Not reading it is the back-pressure of standard input.
+pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, stdin: bool) {
+    while let Some(Ok(message)) = receiver.next().await {
+        match message {
+            Message::Binary(bytes) if stdin => match bytes.as_ref() {
+                // Errors say that the command reads no more, which is its own affair.
+                [STDIN] => control.close_stdin(),
+                [STDIN, rest @ ..] => drop(control.write_stdin(rest).await),
+                _ => tracing::debug!("a binary frame of no known kind"),
+            },
+            Message::Text(text) => match serde_json::from_str(&text) {
+                Ok(ClientFrame::Cancel) => control.cancel(),
+                Ok(ClientFrame::Signal { signal }) => {
+                    if let Err(error) = control.signal(signal).await {
+                        tracing::debug!(%error, signal, "a signal was not delivered");
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "a text frame of no known kind"),
+            },
+            Message::Close(_) => return,
+            Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => {}
+        }
+    }
+}
+
+/// Waits for the end of a command whose output nobody wants.
+pub(super) async fn drain(exec: &mut Exec) -> Ended {
+    let mut discarded = Gathered::default();
+    loop {
+        if let Taken::Last(ended) = taken(exec.next().await, &mut discarded) {
+            return ended;
+        }
+        discarded.frame();
+    }
+}
+
+enum Taken {
+    Kept,
+    Full(Message),
+    Last(Ended),
+}
+
+fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
+    let full = match event {
+        Some(ExecEvent::Stdout(bytes)) => gathered.add(STDOUT, &bytes),
+        Some(ExecEvent::Stderr(bytes)) => gathered.add(STDERR, &bytes),
+        // A gap is told as `truncated` at the end; the rest is told by the end as well.
+        Some(ExecEvent::Started { .. } | ExecEvent::Gap { .. } | ExecEvent::Exited(_)) => None,
+        Some(ExecEvent::Finished(outcome)) => return Taken::Last(Ended::Finished(outcome)),
+        Some(ExecEvent::Failed(error)) => return Taken::Last(Ended::Failed(error)),
+        None => {
+            let what = "nothing at all: its stream ended before the command did";
+            let runner = "of this exec".to_owned();
+            return Taken::Last(Ended::Failed(sandbox::SandboxError::Protocol { runner, what }));
+        }
+    };
+    full.map_or(Taken::Kept, Taken::Full)
+}
+
+/// Output of one channel that will be one frame.
+#[derive(Default)]
+struct Gathered(BytesMut);
+
+impl Gathered {
+    /// Adds output; returns what was gathered before if the two do not belong in one frame.
+    fn add(&mut self, channel: u8, bytes: &[u8]) -> Option<Message> {
+        let fits = self.0.first() == Some(&channel) && self.0.len() + bytes.len() <= EXEC_GATHER_BYTES + 1;
+        let before = if fits { None } else { self.frame() };
+        if self.0.is_empty() {
+            self.0.reserve(bytes.len() + 1);
+            self.0.put_u8(channel);
+        }
+        self.0.extend_from_slice(bytes);
+        before
+    }
+
+    fn frame(&mut self) -> Option<Message> {
+        (!self.0.is_empty()).then(|| Message::Binary(self.0.split().freeze()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(message: Option<Message>) -> Option<Vec<u8>> {
+        match message? {
+            Message::Binary(bytes) => Some(bytes.to_vec()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn output_of_one_channel_shares_a_frame_and_keeps_its_order() {
+        let mut gathered = Gathered::default();
+        assert_eq!(bytes(gathered.add(STDOUT, b"a")), None);
+        assert_eq!(bytes(gathered.add(STDOUT, b"b")), None);
+        assert_eq!(bytes(gathered.add(STDERR, b"c")), Some(b"\x01ab".to_vec()));
+        assert_eq!(bytes(gathered.frame()), Some(b"\x02c".to_vec()));
+        assert_eq!(bytes(gathered.frame()), None);
+    }
+
+    #[test]
+    fn a_frame_stays_within_its_size() {
+        let mut gathered = Gathered::default();
+        assert_eq!(bytes(gathered.add(STDOUT, &[7; EXEC_GATHER_BYTES])), None);
+        assert_eq!(bytes(gathered.add(STDOUT, b"x")).map(|frame| frame.len()), Some(EXEC_GATHER_BYTES + 1));
+    }
+}

@@ -1,0 +1,186 @@
+//! What a client asks to be run, and whether that makes sense.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sandbox::{Command, ExecId, ExecRequest};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
+
+use crate::limits::EXEC_TIMEOUT_MAX_S;
+use crate::web::error::ApiError;
+
+/// The first frame: `argv` or `shell`, and how to run it.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecAsk {
+    /// A program and its arguments.
+    #[serde(default)]
+    argv: Option<Vec<String>>,
+    /// A line for the sandbox's shell.
+    #[serde(default)]
+    shell: Option<String>,
+    /// A place to use instead of the active one.
+    #[serde(default)]
+    on: Option<String>,
+    /// Working directory; the workspace if absent.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// Variables added to the clean environment.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// The whole tree is ended after this many seconds; no limit if absent.
+    #[serde(default)]
+    timeout_s: Option<f64>,
+    /// Whether standard input follows as binary frames; it is empty otherwise.
+    #[serde(default)]
+    stdin: bool,
+    /// Whether standard error goes into standard output.
+    #[serde(default)]
+    merge_stderr: bool,
+    /// 32 hex digits chosen by the client; one id runs once. Random if absent.
+    #[serde(default)]
+    exec_id: Option<String>,
+}
+
+/// A request that makes sense.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) request: ExecRequest,
+    pub(super) on: Option<String>,
+    /// What is run, for the audit trail.
+    pub(super) shown: String,
+    /// Tells a repetition of a request from a different one with the same id.
+    pub(super) hash: String,
+}
+
+impl ExecAsk {
+    pub(super) fn parse(text: &str) -> Result<Self, ApiError> {
+        serde_json::from_str(text)
+            .map_err(|error| ApiError::invalid(format!("the command to run is not understood: {error}")))
+    }
+
+    pub(super) fn check(self) -> Result<Asked, ApiError> {
+        let exec_id = match self.exec_id.as_deref() {
+            Some(text) => {
+                text.parse().map_err(|_| ApiError::invalid("exec_id must be 32 hexadecimal digits"))?
+            }
+            None => ExecId(rand::random()),
+        };
+        let hash = self.hash();
+        let (command, shown) = match (self.argv, self.shell) {
+            (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => {
+                let shown = argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+                (Command::Argv(argv.into_iter().map(String::into_bytes).collect()), shown)
+            }
+            (None, Some(line)) => (Command::Shell(line.clone().into_bytes()), line),
+            _ => return Err(ApiError::invalid("give either `argv`, with a program, or `shell`")),
+        };
+        if let Some(name) = self.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+            return Err(ApiError::invalid(format!("{name:?} is no name of an environment variable")));
+        }
+        let mut request = ExecRequest::new(command);
+        request.exec_id = exec_id;
+        request.cwd = self.cwd.map(String::into_bytes);
+        request.env =
+            self.env.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect();
+        request.stdin = self.stdin;
+        request.merge_stderr = self.merge_stderr;
+        request.timeout = self.timeout_s.map(checked_timeout).transpose()?;
+        Ok(Asked { request, on: self.on, shown, hash })
+    }
+
+    /// Over everything but the id, in the order of the fields.
+    fn hash(&self) -> String {
+        let fields = (
+            &self.argv,
+            &self.shell,
+            &self.on,
+            &self.cwd,
+            &self.env,
+            self.timeout_s,
+            self.stdin,
+            self.merge_stderr,
+        );
+        let canonical =
+            serde_json::to_vec(&fields).expect("texts, numbers and maps of texts are always valid JSON");
+        Sha256::digest(canonical).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl Asked {
+    pub(super) fn store_id(&self) -> store::ExecId {
+        store::ExecId::from_bytes(self.request.exec_id.0)
+    }
+}
+
+fn checked_timeout(seconds: f64) -> Result<Duration, ApiError> {
+    if seconds > 0.0 && seconds <= EXEC_TIMEOUT_MAX_S {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(ApiError::invalid(format!(
+            "timeout_s must be more than 0 and at most {EXEC_TIMEOUT_MAX_S} seconds"
+        )))
+    }
+}
+
+/// A word as a shell would take it, for people who read the audit trail.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<Asked, ApiError> {
+        ExecAsk::parse(text)?.check()
+    }
+
+    #[test]
+    fn a_whole_request_is_read() {
+        let asked = check(
+            r#"{"argv":["sh","-c","echo 'a b'"],"on":"laptop","cwd":"src","env":{"K":"V"},"timeout_s":1.5,
+                "stdin":true,"merge_stderr":true,"exec_id":"000102030405060708090a0b0c0d0e0f"}"#,
+        )
+        .unwrap();
+        assert_eq!(asked.shown, r"sh -c 'echo '\''a b'\'''");
+        assert_eq!(asked.request.timeout, Some(Duration::from_millis(1500)));
+        assert_eq!(asked.request.env, [(b"K".to_vec(), b"V".to_vec())]);
+        assert_eq!(asked.store_id().to_string(), "000102030405060708090a0b0c0d0e0f");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_invalid() {
+        for text in [
+            "",
+            "[]",
+            "{}",
+            r#"{"argv":[]}"#,
+            r#"{"argv":[""]}"#,
+            r#"{"argv":["a"],"shell":"b"}"#,
+            r#"{"shell":"a","exec_id":"xyz"}"#,
+            r#"{"shell":"a","timeout_s":0}"#,
+            r#"{"shell":"a","timeout_s":-1}"#,
+            r#"{"shell":"a","timeout_s":1e300}"#,
+            r#"{"shell":"a","env":{"A=B":"c"}}"#,
+            r#"{"shell":"a","unknown":1}"#,
+        ] {
+            assert_eq!(check(text).unwrap_err().kind, "invalid", "{text}");
+        }
+    }
+
+    #[test]
+    fn the_hash_is_of_the_request_and_not_of_its_id() {
+        let hash = |text: &str| check(text).unwrap().hash;
+        let with_id = r#"{"shell":"a","exec_id":"000102030405060708090a0b0c0d0e0f"}"#;
+        assert_eq!(hash(r#"{"shell":"a"}"#), hash(with_id));
+        assert_ne!(hash(r#"{"shell":"a"}"#), hash(r#"{"shell":"b"}"#));
+    }
+}

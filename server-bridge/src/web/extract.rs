@@ -1,0 +1,67 @@
+//! Extractors whose refusals follow the error contract.
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use crate::limits::{JSON_BODY_TIMEOUT, SOCKET_READ_BUFFER_BYTES, SOCKET_WRITE_BUFFER_BYTES};
+use crate::web::error::ApiError;
+
+/// A JSON body.
+#[derive(Debug)]
+pub struct Json<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        // Whoever sends a byte now and then must not hold a connection for ever.
+        let body = timeout(JSON_BODY_TIMEOUT, axum::Json::from_request(request, state));
+        match body.await.map_err(|_| ApiError::invalid("the request's body did not come in time"))? {
+            Ok(axum::Json(value)) => Ok(Self(value)),
+            Err(JsonRejection::BytesRejection(error)) => Err(ApiError::new("too_large", error.body_text())),
+            Err(error) => Err(ApiError::invalid(error.body_text())),
+        }
+    }
+}
+
+/// The query of a URL.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match axum::extract::Query::from_request_parts(parts, state).await {
+            Ok(axum::extract::Query(value)) => Ok(Self(value)),
+            Err(error) => Err(ApiError::invalid(error.body_text())),
+        }
+    }
+}
+
+/// A request to become a WebSocket, with buffers that keep an idle one cheap.
+pub struct Upgrade(pub WebSocketUpgrade);
+
+impl Upgrade {
+    /// Limits what the client may send in one message, in bytes.
+    pub fn with_max_message_bytes(self, bytes: usize) -> WebSocketUpgrade {
+        self.0.max_message_size(bytes).max_frame_size(bytes)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let upgrade = WebSocketUpgrade::from_request_parts(parts, state).await.map_err(|error| {
+            ApiError::invalid(format!("{}; connect with a WebSocket client", error.body_text()))
+        })?;
+        Ok(Self(
+            upgrade.read_buffer_size(SOCKET_READ_BUFFER_BYTES).write_buffer_size(SOCKET_WRITE_BUFFER_BYTES),
+        ))
+    }
+}

@@ -1,0 +1,277 @@
+//! Files of the caller's sandbox. Content streams both ways; no file is held in memory.
+
+mod body;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::StreamExt;
+use sandbox::{Metadata, Range, Sandbox, WriteOptions};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::files::body::{attachment, content, file_name, kind_name, listing};
+
+pub use body::{EntryView, Listing};
+
+/// Permission bits of a directory made here.
+const DIRECTORY_MODE: u32 = 0o755;
+
+/// A path and the place it is in.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PathQuery {
+    /// Relative to the workspace, or absolute beneath it.
+    path: Option<String>,
+    /// The same for a path that is not UTF-8: its bytes in URL-safe base64 without padding.
+    path_base64: Option<String>,
+    /// A place to use instead of the active one.
+    on: Option<String>,
+}
+
+/// How a file is written.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct WriteQuery {
+    /// Permission bits in octal; the old file's, or 0644, if absent.
+    mode: Option<String>,
+    /// Whether missing parent directories are made.
+    #[serde(default)]
+    parents: bool,
+}
+
+/// What is removed.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct RemoveQuery {
+    /// Whether a directory is removed with all that is in it.
+    #[serde(default)]
+    recursive: bool,
+}
+
+/// The place a rename happens in.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PlaceQuery {
+    /// A place to use instead of the active one.
+    on: Option<String>,
+}
+
+/// Two names.
+#[derive(Deserialize, ToSchema)]
+pub struct Rename {
+    from: String,
+    to: String,
+}
+
+/// A file that was written.
+#[derive(Serialize, ToSchema)]
+pub struct Written {
+    /// Its size in bytes.
+    size: u64,
+}
+
+/// Facts about a path.
+#[derive(Serialize, ToSchema)]
+pub struct StatView {
+    name: String,
+    /// `file`, `directory`, `symlink` or `other`.
+    kind: &'static str,
+    /// In bytes.
+    size: u64,
+    /// Permission bits.
+    mode: u32,
+    /// Unix milliseconds.
+    modified_ms: i64,
+}
+
+/// Download a file. A connection that ends before Content-Length bytes means that it failed.
+#[utoipa::path(get, path = "/api/v1/files", tag = "files", params(PathQuery),
+    responses((status = 200, content_type = "application/octet-stream", body = [u8]), (status = 404)))]
+pub async fn read(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PathQuery>,
+) -> Result<Response, ApiError> {
+    let path = query.path()?;
+    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
+    let reader = sandbox.read_file(&path, Range::default()).await?;
+    let size = reader.size_bytes();
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
+        (header::CONTENT_LENGTH, HeaderValue::from(size)),
+        (header::CONTENT_DISPOSITION, attachment(&path)),
+    ];
+    Ok((headers, content(reader, size)).into_response())
+}
+
+/// Upload a file: it replaces the old one when it is complete and on disk, or not at all.
+#[utoipa::path(put, path = "/api/v1/files", tag = "files", params(PathQuery, WriteQuery),
+    request_body(content = [u8], content_type = "application/octet-stream"),
+    responses((status = 200, body = Written), (status = 400)))]
+pub async fn write(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PathQuery>,
+    extract::Query(write): extract::Query<WriteQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Written>, ApiError> {
+    let path = query.path()?;
+    let size_bytes = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let options = WriteOptions { mode: write.mode()?, parents: write.parents, size_bytes };
+    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
+    let written = receive(&sandbox, &path, options, body).await;
+    audited(&state, &caller, &sandbox, "file.write", &path, written).await.map(|size| Json(Written { size }))
+}
+
+/// Facts about a path, symlinks followed.
+#[utoipa::path(get, path = "/api/v1/files/stat", tag = "files", params(PathQuery),
+    responses((status = 200, body = StatView), (status = 404)))]
+pub async fn stat(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PathQuery>,
+) -> Result<Json<StatView>, ApiError> {
+    let path = query.path()?;
+    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
+    let Metadata { kind, size_bytes, mode, modified_ms } = sandbox.stat(&path).await?;
+    let name = String::from_utf8_lossy(file_name(&path)).into_owned();
+    Ok(Json(StatView { name, kind: kind_name(kind), size: size_bytes, mode, modified_ms }))
+}
+
+/// The entries of a directory, in no order.
+#[utoipa::path(get, path = "/api/v1/files/list", tag = "files", params(PathQuery),
+    responses((status = 200, body = Listing), (status = 404)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PathQuery>,
+) -> Result<Response, ApiError> {
+    let path = query.path()?;
+    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
+    let mut reader = sandbox.read_dir(&path).await?;
+    // An error before the first entries still has a status of its own.
+    let first = reader.next_batch().await.transpose()?;
+    let json = HeaderValue::from_static("application/json");
+    Ok(([(header::CONTENT_TYPE, json)], listing(first, reader)).into_response())
+}
+
+/// Make a directory and whatever parents are missing.
+#[utoipa::path(post, path = "/api/v1/files/mkdir", tag = "files", params(PathQuery), responses((status = 204)))]
+pub async fn mkdir(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PathQuery>,
+) -> Result<StatusCode, ApiError> {
+    let path = query.path()?;
+    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
+    let made = sandbox.mkdir_all(&path, DIRECTORY_MODE).await.map_err(ApiError::from);
+    audited(&state, &caller, &sandbox, "file.mkdir", &path, made).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Rename within the workspace, replacing what is there.
+#[utoipa::path(post, path = "/api/v1/files/rename", tag = "files", params(PlaceQuery), request_body = Rename,
+    responses((status = 204), (status = 404)))]
+pub async fn rename(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PlaceQuery>,
+    extract::Json(rename): extract::Json<Rename>,
+) -> Result<StatusCode, ApiError> {
+    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
+    let renamed = sandbox.rename(rename.from.as_bytes(), rename.to.as_bytes()).await.map_err(ApiError::from);
+    let target = format!("{} -> {}", rename.from, rename.to);
+    audited(&state, &caller, &sandbox, "file.rename", target.as_bytes(), renamed)
+        .await
+        .map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Remove a file, a symlink or an empty directory; with `recursive` a whole tree.
+#[utoipa::path(delete, path = "/api/v1/files", tag = "files", params(PathQuery, RemoveQuery),
+    responses((status = 204), (status = 404)))]
+pub async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PathQuery>,
+    extract::Query(remove): extract::Query<RemoveQuery>,
+) -> Result<StatusCode, ApiError> {
+    let path = query.path()?;
+    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
+    let removed =
+        if remove.recursive { sandbox.remove_all(&path).await } else { sandbox.remove(&path).await };
+    audited(&state, &caller, &sandbox, "file.remove", &path, removed.map_err(ApiError::from))
+        .await
+        .map(|()| StatusCode::NO_CONTENT)
+}
+
+impl PathQuery {
+    fn path(&self) -> Result<Vec<u8>, ApiError> {
+        match (&self.path, &self.path_base64) {
+            (Some(path), None) => Ok(path.clone().into_bytes()),
+            (None, Some(encoded)) => URL_SAFE_NO_PAD
+                .decode(encoded)
+                .map_err(|_| ApiError::invalid("path_base64 must be URL-safe base64 without padding")),
+            _ => Err(ApiError::invalid("give the path as `path`, or as `path_base64` if it is not UTF-8")),
+        }
+    }
+}
+
+impl WriteQuery {
+    fn mode(&self) -> Result<Option<u32>, ApiError> {
+        let Some(text) = self.mode.as_deref() else { return Ok(None) };
+        match u32::from_str_radix(text, 8) {
+            Ok(mode) if mode <= 0o777 => Ok(Some(mode)),
+            _ => Err(ApiError::invalid("mode must be octal permission bits between 0 and 0777")),
+        }
+    }
+}
+
+/// Passes the body on to the runner. A body that breaks off drops the writer, which leaves nothing behind.
+async fn receive(sandbox: &Sandbox, path: &[u8], options: WriteOptions, body: Body) -> Result<u64, ApiError> {
+    let mut writer = sandbox.write_file(path, options).await?;
+    let mut body = body.into_data_stream();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|error| {
+            ApiError::invalid(format!("the upload broke off ({error}); nothing was changed"))
+        })?;
+        writer.write(&chunk).await?;
+    }
+    Ok(writer.finish().await?)
+}
+
+async fn audited<T>(
+    state: &AppState,
+    caller: &Caller,
+    sandbox: &Sandbox,
+    action: &str,
+    path: &[u8],
+    done: Result<T, ApiError>,
+) -> Result<T, ApiError> {
+    let outcome = done.as_ref().map_or_else(|error| error.kind, |_| "ok");
+    let path = String::from_utf8_lossy(path);
+    state.audit(Some(&caller.user.name), action, Some(sandbox.place()), &path, outcome).await;
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_octal_permission_bits() {
+        let mode = |text: &str| WriteQuery { mode: Some(text.to_owned()), parents: false }.mode();
+        assert_eq!(mode("0644"), Ok(Some(0o644)));
+        for text in ["4755", "9", "", "-1", "rw"] {
+            assert!(mode(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What every request passes: is it meant for this server, and does it come from where it says.
+//!
+//! A page of another site can make a browser send requests here, with the user's cookie. The Host check stops names
+//! that were pointed at this address (DNS rebinding), the Origin check stops other sites' pages.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::state::AppState;
+use crate::web::error::ApiError;
+
+/// On every answer.
+const SECURITY_HEADERS: [(HeaderName, &str); 7] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; style-src 'self'; \
+         base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), microphone=(), geolocation=()"),
+];
+
+/// Which Host headers are ours.
+#[derive(Debug, Clone)]
+pub struct HostPolicy {
+    names: Vec<String>,
+    address: IpAddr,
+}
+
+impl HostPolicy {
+    /// Ours are the loopback names, the address listened on, and `names` (lower case, without port). A server that
+    /// listens on every address takes any address for its own: rebinding needs a name.
+    pub fn new(address: IpAddr, names: Vec<String>) -> Self {
+        Self { names, address }
+    }
+
+    /// Whether this value of a Host header, port or not, is ours.
+    pub fn allows(&self, host: &str) -> bool {
+        let name = without_port(host).to_ascii_lowercase();
+        if name == "localhost" || self.names.contains(&name) {
+            return true;
+        }
+        let literal = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&name);
+        literal.parse::<IpAddr>().is_ok_and(|address| {
+            address.is_loopback() || address == self.address || self.address.is_unspecified()
+        })
+    }
+}
+
+/// The host of `HOST:PORT`, `[V6]:PORT` or either alone.
+pub fn without_port(host: &str) -> &str {
+    match host.rfind(':') {
+        Some(colon) if !host[colon..].contains(']') => &host[..colon],
+        _ => host,
+    }
+}
+
+/// The middleware: Host and Origin before the request, security headers after it.
+pub async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let mut response = match check(&state, &request) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in SECURITY_HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+fn check(state: &AppState, request: &Request) -> Result<(), ApiError> {
+    // A health check asks by whatever address it has, and learns nothing.
+    if request.uri().path() == "/healthz" {
+        return Ok(());
+    }
+    let host = host(request.uri(), request.headers())
+        .ok_or_else(|| ApiError::invalid("the Host header is missing"))?;
+    if !state.hosts.allows(host) {
+        let name = without_port(host);
+        return Err(ApiError::new(
+            "misdirected",
+            format!(
+                "this server does not answer to the name {name:?}; to allow it, start it with --allow-host {name}"
+            ),
+        ));
+    }
+    match request.headers().get(header::ORIGIN) {
+        Some(origin)
+            if changes_state(request.method(), request.headers()) && !same_origin(state, origin, host) =>
+        {
+            Err(ApiError::new(
+                "forbidden",
+                "the request comes from a page of another site; open Sandbridge itself and try again",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The host a request was meant for: of its URL if that names one, else of its Host header.
+pub fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
+    let from_uri = uri.authority().map(|authority| authority.as_str());
+    from_uri.or_else(|| headers.get(header::HOST)?.to_str().ok())
+}
+
+/// Whether a request may change something: by its method, or as a WebSocket.
+pub fn changes_state(method: &Method, headers: &HeaderMap) -> bool {
+    !method.is_safe() || headers.contains_key(header::UPGRADE)
+}
+
+fn same_origin(state: &AppState, origin: &HeaderValue, host: &str) -> bool {
+    let Ok(origin) = origin.to_str() else { return false };
+    let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
+    authority.eq_ignore_ascii_case(host)
+        || state.public_url.as_deref().is_some_and(|public_url| public_url.eq_ignore_ascii_case(origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(address: &str) -> HostPolicy {
+        HostPolicy::new(address.parse().unwrap(), vec!["bridge.example".to_owned()])
+    }
+
+    #[test]
+    fn our_names_are_ours_with_and_without_port() {
+        let policy = policy("127.0.0.1");
+        for host in
+            ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:8080", "[::1]", "Bridge.Example:443"]
+        {
+            assert!(policy.allows(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_not_ours() {
+        let policy = policy("192.0.2.1");
+        for host in
+            ["evil.example", "localhost.evil.example", "bridge.example.evil", "192.0.2.2", "", ":80", "[::2]"]
+        {
+            assert!(!policy.allows(host), "{host}");
+        }
+        assert!(policy.allows("192.0.2.1:80"));
+    }
+
+    #[test]
+    fn listening_everywhere_allows_addresses_but_no_names() {
+        let policy = policy("0.0.0.0");
+        assert!(policy.allows("192.0.2.77:8080"));
+        assert!(!policy.allows("evil.example:8080"));
+    }
+}

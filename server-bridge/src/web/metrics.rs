@@ -1,0 +1,90 @@
+//! What is counted, and the page that says so to Prometheus.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use metrics::{counter, gauge, histogram};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+use crate::state::AppState;
+
+/// Registered sockets of runners.
+const RUNNERS: &str = "sandbridge_runners_connected";
+/// Commands of the exec socket by outcome.
+const EXECS: &str = "sandbridge_execs_total";
+/// How long they took, as the client saw it.
+const EXEC_SECONDS: &str = "sandbridge_exec_duration_seconds";
+/// Requests by method, route and status.
+const REQUESTS: &str = "sandbridge_http_requests_total";
+
+/// The upper ends of the histogram's buckets, in seconds: a millisecond to an hour.
+const EXEC_BUCKETS: [f64; 14] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0, 120.0, 600.0, 3600.0];
+
+/// The process's metrics. Made once, however many servers run in the process.
+pub fn handle() -> PrometheusHandle {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    HANDLE
+        .get_or_init(|| {
+            let builder = PrometheusBuilder::new()
+                .set_buckets(&EXEC_BUCKETS)
+                .expect("the list of buckets is not empty");
+            let recorder = builder.build_recorder();
+            let handle = recorder.handle();
+            if metrics::set_global_recorder(recorder).is_err() {
+                tracing::warn!("another recorder of metrics is installed; /metrics stays empty");
+            }
+            metrics::describe_gauge!(RUNNERS, "Registered sockets of runners.");
+            metrics::describe_counter!(EXECS, "Commands of the exec socket, by outcome.");
+            metrics::describe_histogram!(EXEC_SECONDS, "Duration of commands of the exec socket.");
+            metrics::describe_counter!(REQUESTS, "HTTP requests, by method, route and status.");
+            handle
+        })
+        .clone()
+}
+
+/// Counts a registered runner for as long as it lives.
+#[derive(Debug)]
+pub struct ConnectedRunner(());
+
+impl ConnectedRunner {
+    /// One more.
+    pub fn count() -> Self {
+        gauge!(RUNNERS).increment(1.0);
+        Self(())
+    }
+}
+
+impl Drop for ConnectedRunner {
+    fn drop(&mut self) {
+        gauge!(RUNNERS).decrement(1.0);
+    }
+}
+
+/// Counts a command that ended.
+pub fn exec_ended(outcome: &'static str, took: Duration) {
+    counter!(EXECS, "outcome" => outcome).increment(1);
+    histogram!(EXEC_SECONDS).record(took);
+}
+
+/// The middleware that counts requests. The route is its pattern, never what a client made up.
+pub async fn count(request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
+    let method = request.method().as_str().to_owned();
+    let started = Instant::now();
+    let response = next.run(request).await;
+    let status = response.status().as_u16();
+    tracing::debug!(method, route, status, took_us = started.elapsed().as_micros() as u64, "request");
+    counter!(REQUESTS, "method" => method, "route" => route, "status" => status.to_string()).increment(1);
+    response
+}
+
+/// The page for Prometheus.
+pub async fn page(State(state): State<AppState>) -> impl IntoResponse {
+    state.metrics.run_upkeep();
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], state.metrics.render())
+}

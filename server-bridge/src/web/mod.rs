@@ -1,0 +1,91 @@
+//! What the server shows to the outside: the HTTP API, the WebSockets, the page.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`session`], [`runners`], [`settings`], [`chats`], [`files`] | one area of the API each |
+//! | [`exec`], [`events`] | the WebSockets of clients |
+//! | [`runner_socket`], [`presence`] | the socket of runners; telling who is connected |
+//! | [`guard`], [`auth`], [`rate`] | Host and Origin, sessions, limits on attempts |
+//! | [`hub`] | events, spread to a user's sockets |
+//! | [`accept`] | the listening socket: connections, TLS, buffers |
+//! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
+//! | [`error`], [`extract`] | the error contract |
+
+pub mod accept;
+pub mod assets;
+pub mod auth;
+pub mod chats;
+pub mod error;
+pub mod events;
+pub mod exec;
+pub mod extract;
+pub mod files;
+pub mod guard;
+pub mod hub;
+pub mod metrics;
+pub mod openapi;
+pub mod presence;
+pub mod rate;
+pub mod runner_socket;
+pub mod runners;
+pub mod session;
+pub mod settings;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+
+use crate::limits::JSON_BODY_BYTES;
+use crate::state::AppState;
+use crate::web::error::ApiError;
+
+/// Every route of the server.
+pub fn router(state: AppState) -> Router {
+    let api = Router::new()
+        .route("/login", post(session::login))
+        .route("/logout", post(session::logout))
+        .route("/me", get(session::me))
+        .route("/runners", get(runners::list).post(runners::add))
+        .route("/runners/{name}", delete(runners::revoke))
+        .route("/runners/{name}/rotate", post(runners::rotate))
+        .route("/settings", get(settings::show).put(settings::change))
+        .route("/chats", get(chats::list).post(chats::create))
+        .route("/chats/{id}", delete(chats::remove))
+        .route("/chats/{id}/messages", get(chats::messages).post(chats::post))
+        .route("/chats/{id}/cancel", post(chats::cancel))
+        .route("/files", get(files::read).put(files::write).delete(files::remove))
+        .route("/files/stat", get(files::stat))
+        .route("/files/list", get(files::list))
+        .route("/files/mkdir", post(files::mkdir))
+        .route("/files/rename", post(files::rename))
+        .route("/exec", get(exec::connect))
+        .route("/events", get(events::connect))
+        .route("/openapi.json", get(openapi::serve));
+    Router::new()
+        .nest("/api/v1", api)
+        .route("/runner", get(runner_socket::connect))
+        .route("/ws/{user}", get(runner_socket::connect))
+        .route("/healthz", get(async || "ok"))
+        .route("/metrics", get(metrics::page))
+        .fallback(assets::serve)
+        .method_not_allowed_fallback(assets::wrong_method)
+        .layer(DefaultBodyLimit::max(JSON_BODY_BYTES))
+        .layer(from_fn_with_state(state.clone(), to_its_end))
+        .layer(from_fn_with_state(state.clone(), guard::guard))
+        .layer(from_fn(metrics::count))
+        .with_state(state)
+}
+
+/// Runs a request that changes something to its end, even if its client goes away meanwhile: what was done must not be
+/// missing from the audit trail, nor be told to only some of the user's windows.
+async fn to_its_end(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    if request.method().is_safe() {
+        return next.run(request).await;
+    }
+    match state.tasks.spawn(next.run(request)).await {
+        Ok(response) => response,
+        Err(error) => ApiError::internal(&error).into_response(),
+    }
+}

@@ -1,0 +1,91 @@
+//! The description of the HTTP API, made from the handlers themselves.
+
+use std::sync::OnceLock;
+
+use axum::http::{HeaderValue, header};
+use axum::response::IntoResponse;
+use utoipa::OpenApi;
+
+use crate::web::{chats, events, exec, files, runners, session, settings};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Sandbridge",
+        description = "Run commands, file operations and an agent on machines of your choice. Times are Unix \
+                       milliseconds. Programs send `Authorization: Bearer TOKEN`; any error is \
+                       `{\"error\":{\"kind\",\"message\"}}`."
+    ),
+    paths(
+        session::login,
+        session::logout,
+        session::me,
+        runners::list,
+        runners::add,
+        runners::rotate,
+        runners::revoke,
+        settings::show,
+        settings::change,
+        chats::list,
+        chats::create,
+        chats::remove,
+        chats::messages,
+        chats::post,
+        chats::cancel,
+        files::read,
+        files::write,
+        files::remove,
+        files::stat,
+        files::list,
+        files::mkdir,
+        files::rename,
+        exec::connect,
+        events::connect,
+    ),
+    components(schemas(exec::ExecRequestView))
+)]
+struct Description;
+
+/// The description as JSON.
+pub async fn serve() -> impl IntoResponse {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    let text = TEXT.get_or_init(|| {
+        Description::openapi().to_json().expect("a description made of texts and maps is always valid JSON")
+    });
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_of_the_contract_is_described() {
+        let description = Description::openapi();
+        for (path, methods) in [
+            ("/api/v1/login", 1),
+            ("/api/v1/logout", 1),
+            ("/api/v1/me", 1),
+            ("/api/v1/runners", 2),
+            ("/api/v1/runners/{name}", 1),
+            ("/api/v1/runners/{name}/rotate", 1),
+            ("/api/v1/settings", 2),
+            ("/api/v1/chats", 2),
+            ("/api/v1/chats/{id}", 1),
+            ("/api/v1/chats/{id}/messages", 2),
+            ("/api/v1/chats/{id}/cancel", 1),
+            ("/api/v1/files", 3),
+            ("/api/v1/files/stat", 1),
+            ("/api/v1/files/list", 1),
+            ("/api/v1/files/mkdir", 1),
+            ("/api/v1/files/rename", 1),
+            ("/api/v1/exec", 1),
+            ("/api/v1/events", 1),
+        ] {
+            let item = &description.paths.paths[path];
+            let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
+            assert_eq!(described, methods, "{path}");
+        }
+        assert_eq!(description.paths.paths.len(), 18);
+    }
+}

@@ -1,0 +1,221 @@
+//! A user's registered machines.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use sandbox::{Disconnect, Layer, RunnerFacts, RunnerState};
+use serde::{Deserialize, Serialize};
+use store::{NewToken, Runner, RunnerName, UserId};
+use utoipa::ToSchema;
+
+use agent::sandbox_user;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::guard::{host, without_port};
+use crate::web::hub::Event;
+
+/// A registered machine. The facts are those of its last registration, null before the first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RunnerView {
+    name: String,
+    online: bool,
+    /// Unix milliseconds.
+    last_seen: Option<i64>,
+    /// Unix milliseconds.
+    created_at: i64,
+    /// Unix milliseconds; null if the token does not expire.
+    token_expires_at: Option<i64>,
+    /// Whether the user chose it as the active runner.
+    active: bool,
+    profile: Option<String>,
+    os: Option<String>,
+    arch: Option<String>,
+    hostname: Option<String>,
+    version: Option<String>,
+    workspace: Option<String>,
+    kill_tier: Option<String>,
+    /// What confinement holds on it.
+    layers: Vec<LayerView>,
+}
+
+/// One layer of confinement, as the machine found it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LayerView {
+    name: String,
+    /// Whether it holds; if not, a weaker machine than it could be.
+    holds: bool,
+    detail: String,
+}
+
+/// A runner to be added.
+#[derive(Deserialize, ToSchema)]
+pub struct NewRunner {
+    name: String,
+}
+
+/// A token, shown this once.
+#[derive(Serialize, ToSchema)]
+pub struct TokenView {
+    name: String,
+    token: String,
+    /// The exact line to paste on the machine.
+    command: String,
+    /// After a rotation: until when the token before this one works, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_token_expires_at: Option<i64>,
+}
+
+/// The caller's runners.
+#[utoipa::path(get, path = "/api/v1/runners", tag = "runners", responses((status = 200, body = [RunnerView])))]
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<RunnerView>>, ApiError> {
+    let active = state.store.active_runner(caller.user.id).await?;
+    let connected = state.router.runners(&sandbox_user(&caller.user).key);
+    let runners = state.store.runners(caller.user.id).await?;
+    Ok(Json(
+        runners.into_iter().map(|runner| RunnerView::new(runner, &connected, active.as_deref())).collect(),
+    ))
+}
+
+/// Register a machine under a name. Answers with its token, which is shown this once.
+#[utoipa::path(post, path = "/api/v1/runners", tag = "runners", request_body = NewRunner,
+    responses((status = 201, body = TokenView), (status = 400), (status = 409)))]
+pub async fn add(
+    State(state): State<AppState>,
+    caller: Caller,
+    uri: Uri,
+    headers: HeaderMap,
+    extract::Json(new): extract::Json<NewRunner>,
+) -> Result<(StatusCode, Json<TokenView>), ApiError> {
+    let name = RunnerName::parse(&new.name)?;
+    let token = state.store.add_runner(caller.user.id, &name).await?;
+    state.audit(Some(&caller.user.name), "runner.add", None, name.as_str(), "ok").await;
+    publish(&state, caller.user.id, name.as_str()).await;
+    Ok((StatusCode::CREATED, Json(token_view(&state, token, &uri, &headers))))
+}
+
+/// Issue another token for a machine; the one before it works for some time more.
+#[utoipa::path(post, path = "/api/v1/runners/{name}/rotate", tag = "runners",
+    params(("name" = String, Path)), responses((status = 200, body = TokenView), (status = 404)))]
+pub async fn rotate(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Json<TokenView>, ApiError> {
+    let token = state.store.rotate_token(caller.user.id, &name).await?;
+    state.audit(Some(&caller.user.name), "runner.rotate", None, &name, "ok").await;
+    publish(&state, caller.user.id, &name).await;
+    Ok(Json(token_view(&state, token, &uri, &headers)))
+}
+
+/// Revoke a machine: its tokens open nothing any more, and its connection is closed.
+#[utoipa::path(delete, path = "/api/v1/runners/{name}", tag = "runners",
+    params(("name" = String, Path)), responses((status = 204), (status = 404)))]
+pub async fn revoke(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.store.revoke_runner(caller.user.id, &name).await?;
+    state.router.disconnect(&sandbox_user(&caller.user).key, &name, Disconnect::Revoked);
+    state.audit(Some(&caller.user.name), "runner.revoke", None, &name, "ok").await;
+    state.hub.publish(caller.user.id, &Event::RunnerRemoved { name });
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Tells a user's clients how their runner stands now; nothing if it is none of theirs any more.
+pub async fn publish(state: &AppState, user: UserId, name: &str) {
+    let view = async {
+        let runner = state.store.runner_by_name(user, name).await?;
+        let active = state.store.active_runner(user).await?;
+        let Some(user) = state.store.user_by_id(user).await? else { return Ok(None) };
+        let connected = state.router.runners(&sandbox_user(&user).key);
+        Ok::<_, store::Error>(Some(RunnerView::new(runner, &connected, active.as_deref())))
+    };
+    match view.await {
+        Ok(Some(runner)) => state.hub.publish(user, &Event::Runner { runner: Box::new(runner) }),
+        Ok(None) | Err(store::Error::NotFound { .. }) => {}
+        Err(error) => tracing::error!(%error, "cannot tell a runner's state"),
+    }
+}
+
+impl RunnerView {
+    fn new(runner: Runner, connected: &[RunnerState], active: Option<&str>) -> Self {
+        let live = connected.iter().find(|state| state.name == runner.name);
+        let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
+        let facts = live.map(|state| RunnerFacts::clone(&state.facts)).or_else(stored);
+        let fact = |of: fn(&RunnerFacts) -> &String| facts.as_ref().map(|facts| of(facts).clone());
+        Self {
+            online: live.is_some(),
+            last_seen: runner.last_seen_ms,
+            created_at: runner.created_at_ms,
+            token_expires_at: runner.token_expires_at_ms,
+            active: active == Some(runner.name.as_str()),
+            profile: fact(|facts| &facts.profile),
+            os: fact(|facts| &facts.os),
+            arch: fact(|facts| &facts.arch),
+            hostname: fact(|facts| &facts.hostname),
+            version: fact(|facts| &facts.version),
+            workspace: fact(|facts| &facts.workspace),
+            kill_tier: fact(|facts| &facts.kill_tier),
+            layers: facts
+                .map(|facts| facts.layers.into_iter().map(LayerView::from).collect())
+                .unwrap_or_default(),
+            name: runner.name,
+        }
+    }
+}
+
+impl From<Layer> for LayerView {
+    fn from(layer: Layer) -> Self {
+        Self { name: layer.name, holds: layer.holds, detail: layer.detail }
+    }
+}
+
+fn token_view(state: &AppState, new: NewToken, uri: &Uri, headers: &HeaderMap) -> TokenView {
+    let base = state.public_base(host(uri, headers).unwrap_or("localhost"));
+    TokenView {
+        command: runner_command(&base, &new.name, new.token.expose()),
+        name: new.name,
+        old_token_expires_at: new.old_token_expires_at_ms,
+        token: new.token.into_exposed(),
+    }
+}
+
+/// The line that starts a runner. The token goes through a pipe from the shell's own `printf`: it stands in no process's
+/// arguments and no environment.
+fn runner_command(base: &str, name: &str, token: &str) -> String {
+    let (scheme, host) = match base.split_once("://") {
+        Some(("https", host)) => ("wss", host),
+        Some((_, host)) => ("ws", host),
+        None => ("ws", base),
+    };
+    let name_only = without_port(host);
+    let loopback = name_only == "localhost"
+        || name_only.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let insecure = if scheme == "ws" && !loopback { " --insecure" } else { "" };
+    format!(
+        "printf %s '{token}' | sandbridge-runner --server '{scheme}://{host}' --name '{name}' --token-file -{insecure}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_follows_how_the_server_is_reached() {
+        assert_eq!(
+            runner_command("http://127.0.0.1:8080", "laptop", "sbr_x"),
+            "printf %s 'sbr_x' | sandbridge-runner --server 'ws://127.0.0.1:8080' --name 'laptop' --token-file -"
+        );
+        assert!(runner_command("https://b.example", "l", "t").contains("'wss://b.example'"));
+        assert!(!runner_command("https://b.example", "l", "t").contains("--insecure"));
+        assert!(runner_command("http://b.example:80", "l", "t").ends_with("--token-file - --insecure"));
+        assert!(!runner_command("http://[::1]:80", "l", "t").contains("--insecure"));
+    }
+}

@@ -1,0 +1,109 @@
+//! Logging in and out, and who one is.
+
+use std::time::Instant;
+
+use axum::Extension;
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::IntoResponse;
+use serde::{Deserialize, Serialize};
+use store::User;
+use utoipa::ToSchema;
+
+use crate::limits::LOGIN_NAME_BYTES;
+use crate::state::AppState;
+use crate::web::accept::Connection;
+use crate::web::auth::{Caller, session_cookie};
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::rate::address_key;
+
+/// Who wants to log in.
+#[derive(Deserialize, ToSchema)]
+pub struct Login {
+    user: String,
+    password: String,
+}
+
+/// A session just begun.
+#[derive(Serialize, ToSchema)]
+pub struct LoggedIn {
+    /// For the Authorization header of a program; browsers use the cookie.
+    token: String,
+    user: UserView,
+}
+
+/// A user as others see them.
+#[derive(Serialize, ToSchema)]
+pub struct UserView {
+    name: String,
+    admin: bool,
+}
+
+/// The caller and where their work goes.
+#[derive(Serialize, ToSchema)]
+pub struct Me {
+    name: String,
+    admin: bool,
+    /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    active_runner: Option<String>,
+    /// The server's version.
+    version: &'static str,
+}
+
+/// Log in. Sets the session cookie, and answers with the same token for programs.
+#[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = Login,
+    responses((status = 200, body = LoggedIn), (status = 401), (status = 429)))]
+pub async fn login(
+    State(state): State<AppState>,
+    Extension(connection): Extension<Connection>,
+    extract::Json(login): extract::Json<Login>,
+) -> Result<impl IntoResponse, ApiError> {
+    let address = address_key(connection.peer.ip());
+    let name = login.user[..login.user.floor_char_boundary(LOGIN_NAME_BYTES)].to_owned();
+    let key = (address, name.clone());
+    let now = Instant::now();
+    let limited = |seconds| ApiError::rate_limited("failed logins", seconds);
+    state.logins_by_address.take(&address, now).map_err(limited)?;
+    state.logins_by_name.take(&key, now).map_err(limited)?;
+    let Some(user) = state.store.verify_password(&login.user, &login.password).await? else {
+        state.audit(Some(&name), "login", None, &address.to_string(), "unauthorized").await;
+        return Err(ApiError::new("unauthorized", "the name or the password is wrong"));
+    };
+    state.logins_by_address.refund(&address);
+    state.logins_by_name.refund(&key);
+    let session = state.store.create_session(user.id).await?;
+    state.audit(Some(&user.name), "login", None, &address.to_string(), "ok").await;
+    let max_age_s = (session.expires_at_ms - state.store.now_ms()) / 1000;
+    let cookie = session_cookie(Some(session.token.expose()), max_age_s, state.is_secure());
+    let body = LoggedIn { token: session.token.into_exposed(), user: UserView::from(user) };
+    Ok(([(header::SET_COOKIE, cookie)], Json(body)))
+}
+
+/// Log out: the session's token opens nothing any more.
+#[utoipa::path(post, path = "/api/v1/logout", tag = "session", responses((status = 204)))]
+pub async fn logout(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<(StatusCode, [(HeaderName, HeaderValue); 1]), ApiError> {
+    state.store.delete_session(&caller.token).await?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, session_cookie(None, 0, state.is_secure()))]))
+}
+
+/// Who the caller is.
+#[utoipa::path(get, path = "/api/v1/me", tag = "session", responses((status = 200, body = Me), (status = 401)))]
+pub async fn me(State(state): State<AppState>, caller: Caller) -> Result<Json<Me>, ApiError> {
+    Ok(Json(Me {
+        active_runner: state.store.active_runner(caller.user.id).await?,
+        name: caller.user.name,
+        admin: caller.user.admin,
+        version: env!("CARGO_PKG_VERSION"),
+    }))
+}
+
+impl From<User> for UserView {
+    fn from(user: User) -> Self {
+        Self { name: user.name, admin: user.admin }
+    }
+}

@@ -1,0 +1,127 @@
+//! Where the caller's work goes.
+
+use agent::sandbox_user;
+use axum::Json;
+use axum::extract::State;
+use sandbox::{Choice, DOCKER, NONE, Wish};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::hub::Event;
+
+/// What means the same as no choice.
+const AUTO: &str = "auto";
+
+/// The caller's settings and what they could be.
+#[derive(Serialize, ToSchema)]
+pub struct SettingsView {
+    /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    active_runner: Option<String>,
+    choices: Vec<ChoiceView>,
+}
+
+/// A place the caller could choose.
+#[derive(Serialize, ToSchema)]
+pub struct ChoiceView {
+    name: String,
+    kind: ChoiceKind,
+    /// Whether it could be reached now.
+    online: bool,
+    /// Whether a command would run there now.
+    available: bool,
+    /// If not, why, and what to do.
+    note: Option<String>,
+}
+
+/// What kind of place it is.
+#[derive(Serialize, ToSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+pub enum ChoiceKind {
+    /// A registered machine.
+    Runner,
+    /// A container of the caller's own on the server.
+    Docker,
+    /// The server itself.
+    None,
+}
+
+/// The settings to change.
+#[derive(Deserialize, ToSchema)]
+pub struct SettingsChange {
+    /// A runner's name, `__docker__` or `none`; null or `auto` lets the server choose.
+    #[serde(default)]
+    active_runner: Option<String>,
+}
+
+/// The settings as they are now.
+#[derive(Serialize, ToSchema)]
+pub struct SettingsChanged {
+    active_runner: Option<String>,
+    /// Why a command would not run there now, and what to do.
+    warning: Option<String>,
+}
+
+/// The caller's settings.
+#[utoipa::path(get, path = "/api/v1/settings", tag = "settings", responses((status = 200, body = SettingsView)))]
+pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<SettingsView>, ApiError> {
+    let user = sandbox_user(&caller.user);
+    let registered = registered(&state, &caller).await?;
+    let places = registered.iter().map(|name| (name.as_str(), ChoiceKind::Runner));
+    let places = places.chain([(DOCKER, ChoiceKind::Docker), (NONE, ChoiceKind::None)]);
+    let connected = state.router.runners(&user.key);
+    let choices = places
+        .map(|(name, kind)| {
+            let wish = Wish { choice: Choice::Named(name.to_owned()), registered: registered.clone() };
+            let checked = state.router.check(&user, &wish);
+            let online = match kind {
+                ChoiceKind::Runner => connected.iter().any(|runner| runner.name == name),
+                ChoiceKind::Docker | ChoiceKind::None => checked.is_ok(),
+            };
+            let available = checked.is_ok();
+            let note = checked.err().map(|error| error.to_string());
+            ChoiceView { name: name.to_owned(), kind, online, available, note }
+        })
+        .collect();
+    Ok(Json(SettingsView { active_runner: state.store.active_runner(caller.user.id).await?, choices }))
+}
+
+/// Choose where work goes from the next command on. Any place that exists can be chosen; if a command would not run
+/// there now, the answer warns.
+#[utoipa::path(put, path = "/api/v1/settings", tag = "settings", request_body = SettingsChange,
+    responses((status = 200, body = SettingsChanged), (status = 404)))]
+pub async fn change(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(change): extract::Json<SettingsChange>,
+) -> Result<Json<SettingsChanged>, ApiError> {
+    let choice = change.active_runner.filter(|name| name != AUTO);
+    let registered = registered(&state, &caller).await?;
+    if let Some(name) = choice.as_deref()
+        && name != DOCKER
+        && name != NONE
+        && !registered.iter().any(|runner| runner == name)
+    {
+        let name = &name[..name.floor_char_boundary(store::limits::NAME_MAX_CHARS)];
+        return Err(ApiError::new(
+            "not_found",
+            format!(
+                "you have no runner {name:?}; see `sandbridge runner list`, or add it with `sandbridge runner add`"
+            ),
+        ));
+    }
+    state.store.set_active_runner(caller.user.id, choice.as_deref()).await?;
+    let shown = choice.as_deref().unwrap_or(AUTO);
+    state.audit(Some(&caller.user.name), "settings.active_runner", None, shown, "ok").await;
+    state.hub.publish(caller.user.id, &Event::Settings { active_runner: choice.clone() });
+    let wish = Wish { choice: Choice::parse(choice.as_deref()), registered };
+    let warning = state.router.check(&sandbox_user(&caller.user), &wish).err().map(|error| error.to_string());
+    Ok(Json(SettingsChanged { active_runner: choice, warning }))
+}
+
+async fn registered(state: &AppState, caller: &Caller) -> Result<Vec<String>, ApiError> {
+    Ok(state.store.runners(caller.user.id).await?.into_iter().map(|runner| runner.name).collect())
+}

@@ -1,0 +1,97 @@
+//! Chats over HTTP, with their output as events.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{TestClient, TestServer};
+
+async fn new_chat(client: &TestClient) -> String {
+    let (status, chat) = client.send(Method::POST, "/chats", json!({})).await;
+    assert_eq!(status, 201);
+    format!("/chats/{}", chat["id"].as_str().unwrap())
+}
+
+async fn say(client: &TestClient, chat: &str, text: &str) -> Value {
+    let (status, posted) =
+        client.send(Method::POST, &format!("{chat}/messages"), json!({"text": text})).await;
+    assert_eq!(status, 202, "{posted}");
+    posted
+}
+
+#[tokio::test]
+async fn a_command_in_a_chat_shows_where_and_how_it_ended() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let mut events = alice.socket("/events").await;
+    events.until(|event| event["type"] == "hello").await;
+    let chat = new_chat(&alice).await;
+    let posted = say(&alice, &chat, "!echo hi").await;
+    assert_eq!(posted["messages"][0]["role"], "user");
+    let ended = |event: &Value| event["message"]["exec"]["status"] == "exited";
+    let message = events.until(ended).await["message"].clone();
+    assert_eq!((&message["exec"]["runner"], &message["exec"]["exit_code"]), (&json!("laptop"), &json!(0)));
+    assert_eq!(message["text"], "hi on laptop\n");
+    let page = alice.get(&format!("{chat}/messages")).await;
+    assert_eq!(page["messages"].as_array().unwrap().last(), Some(&message), "what was told is what is kept");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_running_command_is_cancelled() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let mut events = alice.socket("/events").await;
+    let chat = new_chat(&alice).await;
+    say(&alice, &chat, "!hang").await;
+    events.until(|event| event["message"]["exec"]["status"] == "running").await;
+    let (_, cancelled) = alice.send(Method::POST, &format!("{chat}/cancel"), json!({})).await;
+    assert_eq!(cancelled, json!({"cancelled": 1}));
+    events.until(|event| event["message"]["exec"]["status"] == "cancelled").await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn new_answers_with_the_chat_to_switch_to() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let chat = new_chat(&alice).await;
+    let posted = say(&alice, &chat, "/new").await;
+    assert!(posted["chat"]["id"].is_string(), "{posted}");
+    assert_eq!(alice.get("/chats").await.as_array().unwrap().len(), 2);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn messages_come_in_pages_oldest_first() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let chat = new_chat(&alice).await;
+    for text in ["/help", "/help", "/help"] {
+        say(&alice, &chat, text).await;
+    }
+    let last = alice.get(&format!("{chat}/messages?limit=2")).await;
+    let ids: Vec<_> =
+        last["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect();
+    assert!(ids.len() == 2 && ids[0] < ids[1] && last["more"] == true, "{last}");
+    let before = alice.get(&format!("{chat}/messages?before={}", ids[0])).await;
+    assert_eq!(before["more"], false);
+    assert!(
+        before["messages"].as_array().unwrap().iter().all(|message| message["id"].as_i64().unwrap() < ids[0])
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_deleted_chat_is_gone_and_told() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let mut events = alice.socket("/events").await;
+    let chat = new_chat(&alice).await;
+    assert_eq!(alice.status(Method::DELETE, &chat).await, 204);
+    let removed = events.until(|event| event["type"] == "chat_removed").await;
+    assert_eq!(format!("/chats/{}", removed["id"].as_str().unwrap()), chat);
+    assert_eq!(alice.status(Method::GET, &format!("{chat}/messages")).await, 404);
+    server.stop().await;
+}

@@ -1,0 +1,106 @@
+//! Files of a sandbox over HTTP.
+
+use reqwest::Method;
+use reqwest::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::support::{TestClient, TestServer, json};
+
+async fn upload(client: &TestClient, path: &str, content: Vec<u8>) -> u16 {
+    client.request(Method::PUT, path).body(content).send().await.unwrap().status().as_u16()
+}
+
+#[tokio::test]
+async fn a_file_comes_back_as_it_went() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let every_byte: Vec<u8> = (0..=255u8).cycle().take(3 * 1024 * 1024 + 17).collect();
+    for content in [Vec::new(), b"x".to_vec(), every_byte] {
+        let written =
+            alice.request(Method::PUT, "/files?path=a/b&parents=true").body(content.clone()).send().await;
+        assert_eq!(json(written.unwrap()).await, json!({"size": content.len()}));
+        let read = alice.request(Method::GET, "/files?path=a/b").send().await.unwrap();
+        assert_eq!(read.headers()[CONTENT_LENGTH], content.len().to_string());
+        assert_eq!(read.headers()[CONTENT_DISPOSITION], "attachment; filename*=UTF-8''b");
+        assert_eq!(read.bytes().await.unwrap(), content);
+    }
+    let entry = server.audited("file.write", "ok").await;
+    assert_eq!((entry.location.as_deref(), entry.target.as_str()), (Some("laptop"), "a/b"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_upload_that_breaks_off_changes_nothing() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    upload(&alice, "/files?path=a", b"old".to_vec()).await;
+    let mut connection = TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "PUT /api/v1/files?path=a HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: 1000000\r\n\r\nnew",
+        server.address, alice.token
+    );
+    connection.write_all(head.as_bytes()).await.unwrap();
+    drop(connection);
+    server.audited("file.write", "invalid").await;
+    let read = alice.request(Method::GET, "/files?path=a").send().await.unwrap();
+    assert_eq!(read.bytes().await.unwrap(), "old");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_utf8_goes_as_base64() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    assert_eq!(upload(&alice, "/files?path_base64=_w", b"x".to_vec()).await, 200);
+    let entries = alice.get("/files/list?path=.").await;
+    let name = "\u{fffd}";
+    assert_eq!(entries, json!({"entries": [{"name": name, "name_base64": "_w", "kind": "file", "size": 1}]}));
+    assert_eq!(alice.get("/files/stat?path_base64=_w").await["size"], 1);
+    assert_eq!(alice.status(Method::GET, "/files?path_base64=%21").await, 400);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn renaming_and_removing_leave_a_trace() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    upload(&alice, "/files?path=a", b"x".to_vec()).await;
+    let (status, _) = alice.send(Method::POST, "/files/rename", json!({"from": "a", "to": "b"})).await;
+    assert_eq!(status, 204);
+    assert_eq!(server.audited("file.rename", "ok").await.target, "a -> b");
+    assert_eq!(alice.status(Method::DELETE, "/files?path=b").await, 204);
+    server.audited("file.remove", "ok").await;
+    assert_eq!(alice.status(Method::GET, "/files?path=b").await, 404);
+    assert_eq!(alice.status(Method::POST, "/files/mkdir?path=c/d").await, 204);
+    server.audited("file.mkdir", "ok").await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_leaves_the_workspace_is_refused_with_its_kind() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let answer = alice.request(Method::PUT, "/files?path=../x").body("x").send().await.unwrap();
+    assert_eq!(answer.status(), 400);
+    assert_eq!(json(answer).await["error"]["kind"], "escapes_workspace");
+    server.audited("file.write", "escapes_workspace").await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_offline_runner_has_no_files() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    alice.add_runner("laptop").await;
+    let answer = alice.request(Method::GET, "/files?path=a").send().await.unwrap();
+    assert_eq!(answer.status(), 503);
+    assert_eq!(json(answer).await["error"]["kind"], "offline");
+    server.stop().await;
+}

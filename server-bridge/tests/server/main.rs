@@ -1,0 +1,15 @@
+//! A whole server in this process, asked from the outside: HTTP, WebSockets and runners that follow a script.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
+
+mod chats;
+mod events;
+mod exec;
+mod files;
+mod isolation;
+mod page;
+mod runner_socket;
+mod runners;
+mod session;
+mod settings;
+mod start;
+mod support;

@@ -1,0 +1,309 @@
+//! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`,
+//! `hang` until it is cancelled. Its files are kept in memory.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+
+use futures_util::{SinkExt, StreamExt};
+use proto::handshake::{Facts, Handshake, Layer, Ready, Refusal, Register, VersionRange};
+use proto::message::{
+    DirBatch, DirEntry, DirRead, Done, ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus, FileKind,
+    FileOpened, FileRead, FileWritten, Metadata,
+};
+use proto::request::Command;
+use proto::session::CloseCode;
+use proto::{
+    BootId, Channel, DataBuf, ErrorKind, Event, Message, Request, Session, Side, StreamId, WireError, codec,
+};
+use tokio::task::JoinHandle;
+use tokio::time::sleep_until;
+use tokio_tungstenite::tungstenite;
+
+use super::Socket;
+
+/// A connected runner, served by a task until its link ends.
+pub struct FakeRunner(JoinHandle<Option<CloseCode>>);
+
+impl FakeRunner {
+    /// Registers at the server whose API is at `base`.
+    pub async fn connect(base: &str, token: &str, hostname: &str) -> Result<Self, Refusal> {
+        let url = base.replacen("http", "ws", 1).replace("/api/v1", "/runner");
+        let mut socket = Socket::connect(&url, &[]).await.unwrap();
+        socket.text(&handshake_text(token, hostname)).await;
+        let accepted = match handshake(&mut socket).await {
+            Some(Handshake::RegisterOk { body }) => body.sandbridge.unwrap(),
+            Some(Handshake::Error { body }) => return Err(body),
+            other => panic!("{other:?}"),
+        };
+        let ready = Handshake::Ready { body: Ready { epoch: accepted.epoch, nonce: accepted.nonce } };
+        socket.text(&ready.to_text()).await;
+        let state = Scripted {
+            socket,
+            session: Session::new(Side::Executor, Instant::now()),
+            hostname: hostname.to_owned(),
+            files: HashMap::new(),
+            execs: HashMap::new(),
+            uploads: HashMap::new(),
+            queue: VecDeque::new(),
+        };
+        Ok(Self(tokio::spawn(state.run())))
+    }
+
+    /// Waits for the end of the link; the code it was closed with.
+    pub async fn closed(self) -> Option<CloseCode> {
+        tokio::time::timeout(super::PATIENCE, self.0).await.expect("the link ends in time").unwrap()
+    }
+
+    /// Ends the link without a word.
+    pub fn vanish(self) {
+        self.0.abort();
+    }
+}
+
+/// The registration of a runner with this token.
+pub fn handshake_text(token: &str, hostname: &str) -> String {
+    let layer = Layer { name: "landlock".to_owned(), holds: true, detail: "ABI 7".to_owned() };
+    let facts = Facts {
+        protocol: VersionRange::OURS,
+        runner_id: String::new(),
+        boot_id: BootId(rand::random()),
+        os: "linux".to_owned(),
+        arch: "x86_64".to_owned(),
+        hostname: hostname.to_owned(),
+        version: "0.1.0".to_owned(),
+        profile: "workspace".to_owned(),
+        capabilities: Vec::new(),
+        landlock_abi: 7,
+        kill_tier: "walk".to_owned(),
+        layers: vec![layer],
+    };
+    let body = Register {
+        user_id: String::new(),
+        auth_token: token.to_owned(),
+        workspace: "/workspace".to_owned(),
+        shell: "/bin/sh".to_owned(),
+        llm_provider: String::new(),
+        llm_model: String::new(),
+        sandbridge: Some(facts),
+    };
+    Handshake::Register { user_id: String::new(), body: Box::new(body) }.to_text()
+}
+
+/// The refusal a socket is answered with.
+pub async fn refusal_of(socket: &mut Socket) -> Refusal {
+    match handshake(socket).await {
+        Some(Handshake::Error { body }) => body,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn handshake(socket: &mut Socket) -> Option<Handshake> {
+    match tokio::time::timeout(super::PATIENCE, socket.0.next()).await.expect("an answer in time")?.ok()? {
+        tungstenite::Message::Text(text) => Some(Handshake::from_text(&text).unwrap()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Bytes on their way.
+struct Queued {
+    stream: StreamId,
+    channel: Channel,
+    total: u64,
+    bytes: Vec<u8>,
+}
+
+struct Scripted {
+    socket: Socket,
+    session: Session,
+    hostname: String,
+    files: HashMap<Vec<u8>, Vec<u8>>,
+    /// Commands that still run: whether they copy their input.
+    execs: HashMap<StreamId, bool>,
+    uploads: HashMap<StreamId, (Vec<u8>, Vec<u8>)>,
+    /// Output that waits for credit, and what ends its stream.
+    queue: VecDeque<Queued>,
+}
+
+impl Scripted {
+    async fn run(mut self) -> Option<CloseCode> {
+        loop {
+            self.write_queued();
+            while let Some(frame) = self.session.poll_transmit(Instant::now()) {
+                // A server that is gone shows at the next read, behind its last words.
+                let _ = self.socket.0.send(tungstenite::Message::Binary(frame)).await;
+            }
+            let timeout = self.session.next_timeout();
+            tokio::select! {
+                message = self.socket.0.next() => match message?.ok()? {
+                    tungstenite::Message::Binary(frame) => {
+                        if let Some(event) = self.session.receive(&frame, Instant::now()).unwrap() {
+                            if let Event::Closed(close) = event {
+                                return Some(close.code);
+                            }
+                            self.on_event(event);
+                        }
+                    }
+                    tungstenite::Message::Close(_) => return None,
+                    _ => {}
+                },
+                () = sleep_until(timeout.into()) => self.session.handle_timeout(Instant::now()).unwrap(),
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Opened(stream, request) => self.on_request(stream, request),
+            Event::Data(stream, _, bytes) => {
+                self.session.consumed(stream, bytes.len());
+                if let Some((_, content)) = self.uploads.get_mut(&stream) {
+                    content.extend_from_slice(&bytes);
+                } else if self.execs.get(&stream) == Some(&true) {
+                    self.queue.push_back(Queued {
+                        stream,
+                        channel: Channel::Stdout,
+                        total: 0,
+                        bytes: bytes.to_vec(),
+                    });
+                }
+            }
+            Event::End(stream, _) => {
+                if let Some((path, content)) = self.uploads.remove(&stream) {
+                    let bytes = content.len() as u64;
+                    self.files.insert(path, content);
+                    self.answer(stream, FileWritten { bytes });
+                } else if self.execs.remove(&stream) == Some(true) {
+                    self.exit(stream, ExitStatus::Code(0), false);
+                }
+            }
+            Event::Cancelled(stream) => {
+                if self.uploads.remove(&stream).is_some() {
+                    self.session.fail(stream, &WireError::new(ErrorKind::Cancelled, "cancelled"));
+                } else if self.execs.remove(&stream).is_some() {
+                    self.exit(stream, ExitStatus::Signal(15), true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_request(&mut self, stream: StreamId, request: Request) {
+        match request {
+            Request::Exec(exec) => self.exec(stream, exec.command),
+            Request::ReadFile(read) => match self.files.get(&read.path.0) {
+                Some(content) => {
+                    let size_bytes = content.len() as u64;
+                    let bytes = content.clone();
+                    self.queue.push_back(Queued { stream, channel: Channel::Main, total: size_bytes, bytes });
+                    let opened = FileOpened { size_bytes, mode: 0o644, modified_ms: 1 };
+                    self.session.message(stream, &Message::FileOpened(opened), false).unwrap();
+                }
+                None => self.missing(stream),
+            },
+            Request::WriteFile(write) if write.path.0.starts_with(b"..") => {
+                let error = WireError::new(ErrorKind::EscapesWorkspace, "path escapes the workspace");
+                self.session.fail(stream, &error);
+            }
+            Request::WriteFile(write) => drop(self.uploads.insert(stream, (write.path.0, Vec::new()))),
+            Request::Stat(stat) => match self.files.get(&stat.path.0) {
+                Some(content) => {
+                    let size_bytes = content.len() as u64;
+                    self.answer(
+                        stream,
+                        Metadata { kind: FileKind::File, size_bytes, mode: 0o644, modified_ms: 1 },
+                    );
+                }
+                None => self.missing(stream),
+            },
+            Request::ReadDir(_) => {
+                let entry = |(name, content): (&Vec<u8>, &Vec<u8>)| DirEntry {
+                    name: name.clone(),
+                    kind: FileKind::File,
+                    size_bytes: content.len() as u64,
+                };
+                let entries: Vec<_> = self.files.iter().map(entry).collect();
+                let count = entries.len() as u64;
+                let batch = codec::encode(&DirBatch { entries }).unwrap();
+                self.session.data(stream, Channel::Main, DataBuf::copy_from(&batch));
+                self.session.end(stream, Channel::Main);
+                self.answer(stream, DirRead { entries: count });
+            }
+            Request::Remove(remove) => match self.files.remove(&remove.path.0) {
+                Some(_) => self.answer(stream, Done {}),
+                None => self.missing(stream),
+            },
+            Request::Rename(rename) => match self.files.remove(&rename.from.0) {
+                Some(content) => {
+                    self.files.insert(rename.to.0, content);
+                    self.answer(stream, Done {});
+                }
+                None => self.missing(stream),
+            },
+            Request::MkdirAll(_) | Request::RemoveAll(_) | Request::Signal(_) => self.answer(stream, Done {}),
+        }
+    }
+
+    fn exec(&mut self, stream: StreamId, command: Command) {
+        let words = match command {
+            Command::Argv(argv) => argv.join(&b' '),
+            Command::Shell(line) => line,
+        };
+        let words = String::from_utf8(words).unwrap();
+        self.session.message(stream, &Message::ExecStarted(ExecStarted { pid: 1 }), false).unwrap();
+        match words.split_once(' ').unwrap_or((&words, "")) {
+            ("echo", rest) => {
+                let output = format!("{rest} on {}\n", self.hostname);
+                self.session.data(stream, Channel::Stdout, DataBuf::copy_from(output.as_bytes()));
+                self.exit(stream, ExitStatus::Code(0), false);
+            }
+            ("fail", code) => {
+                self.session.data(stream, Channel::Stderr, DataBuf::copy_from(b"bad\n"));
+                self.exit(stream, ExitStatus::Code(code.parse().unwrap()), false);
+            }
+            ("cat", _) => drop(self.execs.insert(stream, true)),
+            _ => drop(self.execs.insert(stream, false)),
+        }
+    }
+
+    fn exit(&mut self, stream: StreamId, status: ExitStatus, cancelled: bool) {
+        let exited =
+            ExecExited { status, timed_out: false, cancelled, sandbox_denied: false, duration_us: 1500 };
+        self.session.message(stream, &Message::ExecExited(exited), false).unwrap();
+        self.session.end(stream, Channel::Stdout);
+        self.session.end(stream, Channel::Stderr);
+        let closed =
+            ExecStreamsClosed { stdout_bytes: 0, stderr_bytes: 0, dropped_bytes: 0, still_open: false };
+        self.answer(stream, closed);
+    }
+
+    fn missing(&mut self, stream: StreamId) {
+        self.session.fail(stream, &WireError::new(ErrorKind::NotFound, "nothing is there"));
+    }
+
+    fn answer(&mut self, stream: StreamId, message: impl Into<Message>) {
+        self.session.message(stream, &message.into(), true).unwrap();
+    }
+
+    /// Sends as much as there is credit for; a file's stream ends behind its last byte.
+    fn write_queued(&mut self) {
+        for _ in 0..self.queue.len() {
+            let Some(mut queued) = self.queue.pop_front() else { return };
+            let stream = queued.stream;
+            while !queued.bytes.is_empty() {
+                let room = self.session.writable(stream).min(proto::limits::MAX_DATA_BYTES);
+                if room == 0 {
+                    break;
+                }
+                let rest = queued.bytes.split_off(room.min(queued.bytes.len()));
+                self.session.data(stream, queued.channel, DataBuf::copy_from(&queued.bytes));
+                queued.bytes = rest;
+            }
+            if !queued.bytes.is_empty() && self.session.is_open(stream) {
+                self.queue.push_back(queued);
+            } else if queued.channel == Channel::Main {
+                self.session.end(stream, Channel::Main);
+                self.answer(stream, FileRead { bytes: queued.total });
+            }
+        }
+    }
+}

@@ -94,7 +94,7 @@ make_image() {
     mkdir -p "$root"/{bin,etc,tmp,root,workspace,usr/local/bin}
     cp "$(command -v busybox)" "$root/bin/busybox"
     local applet
-    for applet in $("$root/bin/busybox" --list); do ln -sf busybox "$root/bin/$applet"; done
+    for applet in $("$root/bin/busybox" --list | grep -vx busybox); do ln -s busybox "$root/bin/$applet"; done
     echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
     tar -C "$root" -c . | docker import - "$IMAGE" >/dev/null
     rm -rf "$root"

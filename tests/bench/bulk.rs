@@ -26,7 +26,9 @@ pub(crate) fn rows(peers: &Peers) -> Vec<Row> {
     let to = format!("127.0.0.1:{}", peers.machine.workspace().join("scp").display());
     let scp_write = Samples::of(SAMPLES, || silent(peers.sshd.scp().args([local.to_str().unwrap(), &to])));
     let cat = Samples::of(SAMPLES, || peers.cli(&["exec", "--", "cat", "large"]));
-    let ssh_cat = Samples::of(SAMPLES, || silent(peers.sshd.ssh().args(["127.0.0.1", "cat", remote.to_str().unwrap()])));
+    let ssh_cat = Samples::of(SAMPLES, || {
+        silent(peers.sshd.ssh().args(["127.0.0.1", "cat", remote.to_str().unwrap()]))
+    });
     let bytes = BYTES as u64;
     vec![
         scp_read.throughput("`scp` 64 MiB from", bytes),

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::{Sink, Stream, StreamExt as _};
 use sandbox::{
-    Admission, Choice, ExecEvent, ExecRequest, LinkMessage, LocalConfig, RouterConfig, Sandbox, SandboxRouter, User, Wish,
+    Admission, Choice, ExecEvent, ExecRequest, LinkMessage, LocalConfig, RouterConfig, Sandbox,
+    SandboxRouter, User, Wish,
 };
 use tempfile::TempDir;
 use tests::{binaries, process};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::samples::{Row, Samples, WARM_UPS};
 
@@ -53,9 +54,8 @@ async fn measure() -> Samples {
     let link = Link(tokio_tungstenite::accept_async(socket).await.unwrap());
     let serving = router.clone();
     let served = tokio::spawn(async move {
-        let admit = async |_registration| {
-            Ok(Admission { user_key: "u1".into(), runner: "bench".into(), epoch: 1 })
-        };
+        let admit =
+            async |_registration| Ok(Admission { user_key: "u1".into(), runner: "bench".into(), epoch: 1 });
         let _ = serving.serve_remote(link, admit).await;
     });
     let user = User { key: "u1".into(), name: "bench".into(), is_admin: false };

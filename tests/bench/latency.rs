@@ -13,7 +13,8 @@ pub(crate) fn rows(peers: &Peers) -> Vec<Row> {
     let ssh = Samples::of(SAMPLES, || silent(peers.sshd.ssh().args(["127.0.0.1", "true"])));
     peers.choose("__docker__");
     let ours_docker = Samples::of(SAMPLES, || peers.cli(&["exec", "--", "true"]));
-    let docker = Samples::of(SAMPLES, || silent(Command::new("docker").args(["exec", &peers.container, "true"])));
+    let docker =
+        Samples::of(SAMPLES, || silent(Command::new("docker").args(["exec", &peers.container, "true"])));
     peers.choose("laptop");
     vec![
         ssh.row("`ssh` with ControlMaster, `true`"),

@@ -26,7 +26,9 @@ fn main() {
 }
 
 fn table(rows: &[Row]) -> String {
-    let mut text = String::from("| what | min | p50 | p99 | compared with | ratio | target |\n|---|---|---|---|---|---|---|\n");
+    let mut text = String::from(
+        "| what | min | p50 | p99 | compared with | ratio | target |\n|---|---|---|---|---|---|---|\n",
+    );
     for row in rows {
         let Row { what, min, p50, p99, against, ratio, target } = row;
         writeln!(text, "| {what} | {min} | {p50} | {p99} | {against} | {ratio} | {target} |").unwrap();

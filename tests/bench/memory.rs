@@ -73,5 +73,13 @@ fn peak_while(machine: &Machine, action: impl FnOnce()) -> u64 {
 fn row(what: &str, kib: u64, target: &str) -> Row {
     let value = format!("{:.1} MiB", kib as f64 / 1024.0);
     let empty = String::new;
-    Row { what: what.to_owned(), min: empty(), p50: value, p99: empty(), against: empty(), ratio: empty(), target: target.to_owned() }
+    Row {
+        what: what.to_owned(),
+        min: empty(),
+        p50: value,
+        p99: empty(),
+        against: empty(),
+        ratio: empty(),
+        target: target.to_owned(),
+    }
 }

@@ -27,7 +27,8 @@ impl Peers {
         let server = Server::start_with(&["--docker", "on", "--docker-image", IMAGE]);
         let person = server.person("bench");
         let machine = Machine::start(&server, &person, "laptop");
-        let container = docker(&["run", "-d", "--rm", IMAGE, "/bin/sleep", "3600"]).unwrap().trim().to_owned();
+        let container =
+            docker(&["run", "-d", "--rm", IMAGE, "/bin/sleep", "3600"]).unwrap().trim().to_owned();
         Self { machine, person, sshd: Sshd::start(), container, server }
     }
 
@@ -99,7 +100,13 @@ impl Sshd {
             .unwrap();
         let sshd = Self { process, directory, port };
         eventually("sshd answers", Duration::from_secs(10), || {
-            sshd.ssh().args(["127.0.0.1", "true"]).stderr(Stdio::null()).status().unwrap().success().then_some(())
+            sshd.ssh()
+                .args(["127.0.0.1", "true"])
+                .stderr(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
+                .then_some(())
         });
         sshd
     }

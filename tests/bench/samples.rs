@@ -60,7 +60,12 @@ impl Samples {
     /// A row whose median is divided by another's.
     pub(crate) fn row_against(&self, what: &str, other: &Samples, name: &str, target: &str) -> Row {
         let ratio = self.p50().as_secs_f64() / other.p50().as_secs_f64();
-        Row { against: name.to_owned(), ratio: format!("{ratio:.2} ×"), target: target.to_owned(), ..self.row(what) }
+        Row {
+            against: name.to_owned(),
+            ratio: format!("{ratio:.2} ×"),
+            target: target.to_owned(),
+            ..self.row(what)
+        }
     }
 
     /// A row of throughput for `bytes` a sample.
@@ -70,7 +75,14 @@ impl Samples {
     }
 
     /// The same, with the ratio of speeds.
-    pub(crate) fn throughput_against(&self, what: &str, bytes: u64, other: &Samples, name: &str, target: &str) -> Row {
+    pub(crate) fn throughput_against(
+        &self,
+        what: &str,
+        bytes: u64,
+        other: &Samples,
+        name: &str,
+        target: &str,
+    ) -> Row {
         let ratio = other.p50().as_secs_f64() / self.p50().as_secs_f64();
         let row = self.throughput(what, bytes);
         Row { against: name.to_owned(), ratio: format!("{ratio:.2} ×"), target: target.to_owned(), ..row }
@@ -85,5 +97,9 @@ fn timed(action: &mut impl FnMut()) -> Duration {
 
 fn shown(duration: Duration) -> String {
     let microseconds = duration.as_secs_f64() * 1e6;
-    if microseconds < 10_000.0 { format!("{microseconds:.0} µs") } else { format!("{:.1} ms", microseconds / 1e3) }
+    if microseconds < 10_000.0 {
+        format!("{microseconds:.0} µs")
+    } else {
+        format!("{:.1} ms", microseconds / 1e3)
+    }
 }

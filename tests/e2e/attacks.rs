@@ -61,7 +61,12 @@ const ATTACKS: &[Attack] = &[
     ("descriptor of a process", "ln -s /proc/self/fd t", List, "t"),
     ("environment of a process", "ln -s /proc/self/environ t", Read, "t"),
     ("stat through a link", "ln -s $OUT/secret t", Stat, "t"),
-    ("forty-one links", "i=41; ln -s . l0; while [ $i -gt 0 ]; do ln -s l$((i-1)) l$i 2>/dev/null; i=$((i-1)); done; ln -s $OUT l0/x", Read, "l41/x/secret"),
+    (
+        "forty-one links",
+        "i=41; ln -s . l0; while [ $i -gt 0 ]; do ln -s l$((i-1)) l$i 2>/dev/null; i=$((i-1)); done; ln -s $OUT l0/x",
+        Read,
+        "l41/x/secret",
+    ),
     ("link to itself", "ln -s t t", Read, "t"),
     ("fifo", "mkfifo t", Read, "t"),
     ("fifo, written", "mkfifo t", Write, "t"),
@@ -132,7 +137,10 @@ impl Target<'_> {
             for leak in ["treasure", "root:x", "secret\"", "descriptor"] {
                 assert!(!body.contains(leak), "{name}: {body}");
             }
-            assert!(!body.contains(&self.out) || path.contains("$OUT/"), "{name} leaks a resolved path: {body}");
+            assert!(
+                !body.contains(&self.out) || path.contains("$OUT/"),
+                "{name} leaks a resolved path: {body}"
+            );
             assert_eq!((self.outside)(), before, "{name} changed what is outside");
         }
         self.existence_outside_cannot_be_probed();
@@ -142,7 +150,8 @@ impl Target<'_> {
         self.plant("ln -s $OUT/secret there; ln -s $OUT/nothing gone");
         for ask in [Read, Stat, List, Write] {
             let (there, gone) = (self.ask(ask, "there"), self.ask(ask, "gone"));
-            let said = |answer: &Answer, name: &str| String::from_utf8_lossy(&answer.body).replace(name, "NAME");
+            let said =
+                |answer: &Answer, name: &str| String::from_utf8_lossy(&answer.body).replace(name, "NAME");
             assert_eq!(
                 (there.status, said(&there, "there")),
                 (gone.status, said(&gone, "gone")),
@@ -169,7 +178,9 @@ impl Target<'_> {
         let end = Instant::now() + duration;
         let mut rounds = 0;
         while Instant::now() < end {
-            for (ask, path) in [(Read, "d/secret"), (Write, "d/new"), (Mkdir, "d/x/y"), (RemoveAll, "d/tree"), (List, "d")] {
+            for (ask, path) in
+                [(Read, "d/secret"), (Write, "d/new"), (Mkdir, "d/x/y"), (RemoveAll, "d/tree"), (List, "d")]
+            {
                 let answer = self.ask(ask, path);
                 let body = String::from_utf8_lossy(&answer.body).into_owned();
                 assert!(!body.contains("treasure") && !body.contains("secret2"), "{ask:?}: {body}");
@@ -197,7 +208,11 @@ fn outside_of(workspace: &std::path::Path) -> (String, impl Fn() -> String + use
     let evil = workspace.with_file_name(format!("{name}-evil"));
     std::fs::create_dir_all(&evil).unwrap();
     std::fs::write(evil.join("secret"), "treasure").unwrap();
-    let listing = format!("cd {} && find . -type f -exec cat {{}} + ; find . | sort; ls {}", out.display(), evil.display());
+    let listing = format!(
+        "cd {} && find . -type f -exec cat {{}} + ; find . | sort; ls {}",
+        out.display(),
+        evil.display()
+    );
     let look = move || {
         let output = std::process::Command::new("sh").args(["-c", &listing]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
@@ -230,8 +245,13 @@ fn no_trick_gets_out_of_the_local_sandbox() {
     let workspace = root.run(&["exec", "--", "pwd"]).stdout.trim_end().to_owned();
     assert!(workspace.starts_with('/'), "{workspace}");
     let (out, look) = outside_of(workspace.as_ref());
-    let target =
-        Target { person: &root, client: Client::login(&server, "root"), outside: Box::new(look), out, workspace };
+    let target = Target {
+        person: &root,
+        client: Client::login(&server, "root"),
+        outside: Box::new(look),
+        out,
+        workspace,
+    };
     target.attack_all();
 }
 
@@ -245,7 +265,9 @@ fn no_trick_gets_out_of_the_container_workspace() {
     assert_eq!(root.run(&["exec", "--", "true"]).code, 0);
     let container = cleanup.containers().remove(0);
     let inside = |script: &str| docker::docker(&["exec", &container, "sh", "-c", script]).unwrap_or_default();
-    inside("mkdir -p /out/tree/deep /workspace-evil; echo treasure | tee /out/secret /out/secret2 /workspace-evil/secret");
+    inside(
+        "mkdir -p /out/tree/deep /workspace-evil; echo treasure | tee /out/secret /out/secret2 /workspace-evil/secret",
+    );
     let target = Target {
         person: &root,
         client: Client::login(&server, "root"),

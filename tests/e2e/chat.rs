@@ -53,7 +53,10 @@ fn large_output_is_kept_whole_on_the_sandbox() {
         list.into_iter().find(|message| message["exec"]["status"] == "exited")
     });
     let (text, exec) = (message["text"].as_str().unwrap(), &message["exec"]);
-    assert!(text.chars().count() < 5_000 && text.starts_with("1\n2\n") && text.trim_end().ends_with("5000"), "{text}");
+    assert!(
+        text.chars().count() < 5_000 && text.starts_with("1\n2\n") && text.trim_end().ends_with("5000"),
+        "{text}"
+    );
     let path = exec["output_path"].as_str().unwrap();
     let whole: String = (1..=5000).map(|number| format!("{number}\n")).collect();
     assert_eq!(std::fs::read_to_string(machine.workspace().join(path)).unwrap(), whole);
@@ -96,14 +99,19 @@ fn cancel_ends_what_runs_and_messages_survive_a_restart() {
     let statuses = || -> Vec<Value> {
         let messages = client.call("GET", &format!("/chats/{chat}/messages")).json();
         let list = messages["messages"].as_array().unwrap().clone();
-        list.iter().filter(|message| message["role"] == "exec").map(|message| message["exec"]["status"].clone()).collect()
+        list.iter()
+            .filter(|message| message["role"] == "exec")
+            .map(|message| message["exec"]["status"].clone())
+            .collect()
     };
     post("!sleep 300");
     eventually("it runs", Duration::from_secs(10), || (statuses() == ["running"]).then_some(()));
     post("/cancel");
     eventually("it was cancelled", Duration::from_secs(10), || (statuses() == ["cancelled"]).then_some(()));
     post("!echo before");
-    eventually("both ended", Duration::from_secs(10), || (statuses() == ["cancelled", "exited"]).then_some(()));
+    eventually("both ended", Duration::from_secs(10), || {
+        (statuses() == ["cancelled", "exited"]).then_some(())
+    });
     server.restart(&["--docker", "off"]);
     assert_eq!(statuses(), ["cancelled", "exited"]);
 }

@@ -49,7 +49,11 @@ fn output_comes_whole_and_on_its_own_stream() {
     assert_eq!(output.stdout_bytes, b"\xff\xfe\0\xc3\xa9");
 
     for _ in 0..50 {
-        assert_eq!(person.run(&["exec", "--", "echo", "x"]).stdout, "x\n", "very short commands lose nothing");
+        assert_eq!(
+            person.run(&["exec", "--", "echo", "x"]).stdout,
+            "x\n",
+            "very short commands lose nothing"
+        );
     }
 }
 
@@ -60,7 +64,8 @@ fn background_child_does_not_hold_the_exec() {
     let output = person.run(&["exec", "--", "sh", "-c", "sleep 60 & echo x"]);
     assert_eq!((output.stdout.as_str(), output.code), ("x\n", 0));
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
-    let alive = person.run(&["exec", "--", "sh", "-c", "pgrep -x sleep >/dev/null || busybox pgrep -x sleep"]);
+    let alive =
+        person.run(&["exec", "--", "sh", "-c", "pgrep -x sleep >/dev/null || busybox pgrep -x sleep"]);
     assert_eq!(alive.code, 0, "the sleeper goes on");
 }
 
@@ -68,7 +73,9 @@ fn background_child_does_not_hold_the_exec() {
 fn time_limit_ends_the_whole_tree_and_keeps_the_output() {
     let (_server, person, machine) = setup();
     let marker = format!("{}", 31_000_000 + std::process::id());
-    let script = format!("echo partial; setsid sh -c 'trap \"\" TERM; sleep {marker} & sleep {marker}' & sleep {marker}");
+    let script = format!(
+        "echo partial; setsid sh -c 'trap \"\" TERM; sleep {marker} & sleep {marker}' & sleep {marker}"
+    );
     let output = person.run(&["exec", "--timeout", "1", "--", "sh", "-c", &script]);
     assert_eq!((output.code, output.stdout.as_str()), (124, "partial\n"), "{}", output.stderr);
     eventually("no process of the tree is left", Duration::from_secs(5), || {
@@ -134,7 +141,11 @@ fn environment_is_clean_and_takes_what_is_given() {
     assert!(output.stdout.starts_with("a b\n"), "{}", output.stdout);
     assert!(!output.stdout.contains("SANDBRIDGE"), "{}", output.stdout);
     person.run(&["exec", "--", "sh", "-c", "export PATH=/poison; alias ls=rm"]);
-    assert_eq!(person.run(&["exec", "--", "ls"]).code, 0, "one command's environment does not reach the next");
+    assert_eq!(
+        person.run(&["exec", "--", "ls"]).code,
+        0,
+        "one command's environment does not reach the next"
+    );
     std::fs::create_dir(machine.workspace().join("sub")).unwrap();
     let output = person.run(&["exec", "--cwd", "sub", "--", "pwd"]);
     assert!(output.stdout.trim_end().ends_with("/sub"), "{}", output.stdout);
@@ -145,7 +156,10 @@ fn json_lines_tell_everything() {
     let (_server, person, _machine) = setup();
     let output = person.run(&["exec", "--json", "--", "sh", "-c", "echo out; exit 4"]);
     let lines: Vec<Value> = output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(lines.iter().any(|line| line["type"] == "stdout" && line["data_base64"] == "b3V0Cg=="), "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line["type"] == "stdout" && line["data_base64"] == "b3V0Cg=="),
+        "{lines:?}"
+    );
     let exit = lines.last().unwrap();
     assert_eq!((exit["type"].as_str(), exit["code"].as_i64()), (Some("exit"), Some(4)));
     assert_eq!((exit["runner"].as_str(), exit["timed_out"].as_bool()), (Some("laptop"), Some(false)));
@@ -170,5 +184,7 @@ fn many_execs_leave_no_zombie_and_no_descriptor() {
         assert_eq!(person.run(&["exec", "--", "sh", "-c", "setsid true & :"]).code, 0);
     }
     eventually("descriptors are back", Duration::from_secs(5), || (descriptors() <= before).then_some(()));
-    eventually("no zombie is left", Duration::from_secs(5), || process::children(runner).is_empty().then_some(()));
+    eventually("no zombie is left", Duration::from_secs(5), || {
+        process::children(runner).is_empty().then_some(())
+    });
 }

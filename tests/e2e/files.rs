@@ -35,7 +35,8 @@ fn round_trips(person: &Person) {
     round_trip(person, directory.path(), "every byte".into(), &every_byte);
     round_trip(person, directory.path(), OsString::from_vec(b"not\xffutf8\n".to_vec()), b"name");
     round_trip(person, directory.path(), "empty".into(), b"");
-    let large: Vec<u8> = (0..64 * 1024 * 1024u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let large: Vec<u8> =
+        (0..64 * 1024 * 1024u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     round_trip(person, directory.path(), "large".into(), &large);
 }
 
@@ -51,7 +52,8 @@ fn files_come_back_identical_from_a_runner() {
 #[test]
 fn files_come_back_identical_from_docker_and_local() {
     docker::ready();
-    let server = Server::start_with(&["--docker", "on", "--docker-image", docker::IMAGE, "--local", "admins"]);
+    let server =
+        Server::start_with(&["--docker", "on", "--docker-image", docker::IMAGE, "--local", "admins"]);
     let root = server.person("root");
     let _cleanup = super::docker::Cleanup::of(&server);
     for place in ["__docker__", "none"] {
@@ -82,7 +84,8 @@ fn copying_says_what_is_wrong_and_leaves_nothing_behind() {
     assert!(outside.stderr.contains("path escapes the workspace"), "{outside:?}");
     assert!(!machine.workspace().join("../outside").exists());
     assert_eq!(cp(&alice, &local, directory.path().join("other")).code, 2, "one side is remote");
-    let names: Vec<_> = fs::read_dir(machine.workspace()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(machine.workspace()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{names:?}");
 }
 
@@ -95,16 +98,25 @@ fn every_file_operation_works_over_http() {
     let path = |text: &str| encode(text);
 
     assert_eq!(client.call("POST", &format!("/files/mkdir?path={}", path("a/b/c"))).status, 204);
-    assert_eq!(client.send("PUT", &format!("/files?path={}", path("a/b/c/file")), b"hello").json()["size"], 5);
+    assert_eq!(
+        client.send("PUT", &format!("/files?path={}", path("a/b/c/file")), b"hello").json()["size"],
+        5
+    );
     let stat = client.call("GET", &format!("/files/stat?path={}", path("a/b/c/file"))).json();
     assert_eq!((stat["kind"].as_str(), stat["size"].as_u64()), (Some("file"), Some(5)));
     let list = client.call("GET", &format!("/files/list?path={}", path("a/b"))).json();
-    assert_eq!((list["entries"][0]["name"].as_str(), list["entries"][0]["kind"].as_str()), (Some("c"), Some("directory")));
+    assert_eq!(
+        (list["entries"][0]["name"].as_str(), list["entries"][0]["kind"].as_str()),
+        (Some("c"), Some("directory"))
+    );
     let rename = client.send("POST", "/files/rename", br#"{"from":"a/b/c/file","to":"a/moved"}"#);
     assert_eq!(rename.status, 204, "{rename:?}");
     assert_eq!(client.call("GET", &format!("/files?path={}", path("a/moved"))).body, b"hello");
     let absolute = machine.workspace().join("a/moved");
-    assert_eq!(client.call("GET", &format!("/files?path={}", path(absolute.to_str().unwrap()))).body, b"hello");
+    assert_eq!(
+        client.call("GET", &format!("/files?path={}", path(absolute.to_str().unwrap()))).body,
+        b"hello"
+    );
     assert_eq!(client.call("DELETE", &format!("/files?path={}", path("a"))).kind(), "directory_not_empty");
     assert_eq!(client.call("DELETE", &format!("/files?path={}&recursive=true", path("a"))).status, 204);
     assert_eq!(client.call("GET", &format!("/files/stat?path={}", path("a"))).kind(), "not_found");

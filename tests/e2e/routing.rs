@@ -32,12 +32,19 @@ fn each_user_reaches_their_own_runners_and_use_switches_between_them() {
     assert_eq!(pwd(&bob), other.workspace().to_str().unwrap());
     let names = |person: &Person| -> Vec<String> {
         let list = person.json(&["runner", "list", "--json"]);
-        let mut names: Vec<_> =
-            list.as_array().unwrap().iter().map(|runner| runner["name"].as_str().unwrap().to_owned()).collect();
+        let mut names: Vec<_> = list
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|runner| runner["name"].as_str().unwrap().to_owned())
+            .collect();
         names.sort();
         names
     };
-    assert_eq!((names(&alice), names(&bob)), (vec!["desktop".into(), "laptop".into()], vec!["laptop".into()]));
+    assert_eq!(
+        (names(&alice), names(&bob)),
+        (vec!["desktop".into(), "laptop".into()], vec!["laptop".into()])
+    );
     let output = bob.run(&["exec", "--on", "desktop", "--", "pwd"]);
     assert_eq!((output.code, output.stdout.as_str()), (125, ""), "another user's runner: {}", output.stderr);
 }
@@ -109,7 +116,7 @@ fn none_needs_a_choice_by_name_and_a_policy() {
     let alice = server.person("alice");
     alice.run(&["use", "none"]);
     let error = refused(&alice);
-    assert!(error.contains("local"), "the policy is off by default: {error}");
+    assert!(error.contains("does not allow"), "the policy is off by default: {error}");
 
     let server = Server::start_with(&["--docker", "off", "--local", "bob"]);
     let (root, bob) = (server.person("root"), server.person("bob"));

@@ -9,7 +9,9 @@ use tests::{Machine, Person, Server, eventually, process};
 
 /// Starts a tree with a double fork in sessions of their own; returns when all of it runs.
 fn start_tree(person: &Person, marker: &str) -> Child {
-    let script = format!("setsid sh -c 'sleep {marker} & setsid sleep {marker} &' ; sleep {marker} & echo ready; sleep {marker}");
+    let script = format!(
+        "setsid sh -c 'sleep {marker} & setsid sleep {marker} &' ; sleep {marker} & echo ready; sleep {marker}"
+    );
     let mut child = person
         .command(&["exec", "--", "sh", "-c", &script])
         .stdin(Stdio::null())

@@ -22,8 +22,17 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 const LICENCES: &[&str] = &[
-    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CDLA-Permissive-2.0", "ISC", "MIT",
-    "Unicode-3.0", "Zlib",
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "CDLA-Permissive-2.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Zlib",
 ];
 
 fn root() -> PathBuf {
@@ -78,8 +87,18 @@ fn source_files_stay_readable() {
 #[test]
 fn top_level_is_as_drawn() {
     let allowed = [
-        "Cargo.toml", "Cargo.lock", "LICENSE", "CHANGELOG.md", "README.md", "docs", "pathguard", "proto", "runner",
-        "scripts", "server-bridge", "tests",
+        "Cargo.toml",
+        "Cargo.lock",
+        "LICENSE",
+        "CHANGELOG.md",
+        "README.md",
+        "docs",
+        "pathguard",
+        "proto",
+        "runner",
+        "scripts",
+        "server-bridge",
+        "tests",
     ];
     for file in tracked_files() {
         let top = file.split('/').next().unwrap();
@@ -90,7 +109,8 @@ fn top_level_is_as_drawn() {
 #[test]
 fn crates_say_what_they_are() {
     for (name, _) in ARROWS {
-        let inside = ["", "server-bridge/crates/"].map(|folder| root().join(format!("{folder}{name}/src/lib.rs")));
+        let inside =
+            ["", "server-bridge/crates/"].map(|folder| root().join(format!("{folder}{name}/src/lib.rs")));
         let path = inside.iter().find(|path| path.exists()).unwrap_or_else(|| panic!("{name} has no lib.rs"));
         let text = std::fs::read_to_string(path).unwrap();
         let header = text.lines().take_while(|line| line.starts_with("//!")).count();
@@ -118,7 +138,8 @@ fn unsafe_code_stands_in_one_module_a_crate() {
     let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in tracked_files().into_iter().filter(|file| file.ends_with(".rs") && file.contains("/src/")) {
         let text = std::fs::read_to_string(root().join(&file)).unwrap();
-        let has_block = text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains("unsafe {"));
+        let has_block =
+            text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains("unsafe {"));
         if has_block {
             modules.entry(file.split("/src/").next().unwrap().to_owned()).or_default().push(file);
         }

@@ -6,7 +6,11 @@ use std::path::PathBuf;
 pub fn directory() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let directory = own.parent().unwrap();
-    if directory.ends_with("deps") { directory.parent().unwrap().to_path_buf() } else { directory.to_path_buf() }
+    if directory.ends_with("deps") {
+        directory.parent().unwrap().to_path_buf()
+    } else {
+        directory.to_path_buf()
+    }
 }
 
 /// The server and client.

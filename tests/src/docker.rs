@@ -14,7 +14,10 @@ pub fn ready() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         assert!(docker(&["info"]).is_some(), "no Docker engine answers: run the tests through scripts/test");
-        assert!(docker(&["image", "inspect", IMAGE]).is_some(), "no image {IMAGE}: run the tests through scripts/test");
+        assert!(
+            docker(&["image", "inspect", IMAGE]).is_some(),
+            "no image {IMAGE}: run the tests through scripts/test"
+        );
     });
 }
 

@@ -28,7 +28,8 @@ impl Client {
         let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
         let base = format!("{}/api/v1", server.url());
         let mut client = Self { agent, base, token: String::new() };
-        let answer = client.send("POST", "/login", json!({"user": name, "password": PASSWORD}).to_string().as_bytes());
+        let answer =
+            client.send("POST", "/login", json!({"user": name, "password": PASSWORD}).to_string().as_bytes());
         assert_eq!(answer.status, 200, "{answer:?}");
         client.token = answer.json()["token"].as_str().unwrap().to_owned();
         client
@@ -46,7 +47,8 @@ impl Client {
 
     /// A request with a body; JSON unless it goes to a file.
     pub fn send(&self, method: &str, path: &str, body: &[u8]) -> Answer {
-        let content_type = if path.starts_with("/files?") { "application/octet-stream" } else { "application/json" };
+        let content_type =
+            if path.starts_with("/files?") { "application/octet-stream" } else { "application/json" };
         let request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.base))

@@ -48,7 +48,9 @@ impl Machine {
 
     /// Waits until the server says that the runner is online.
     pub fn wait_online(&self, person: &Person, name: &str) {
-        eventually(&format!("runner {name} is online"), ONLINE_WITHIN, || person.is_online(name).then_some(()));
+        eventually(&format!("runner {name} is online"), ONLINE_WITHIN, || {
+            person.is_online(name).then_some(())
+        });
     }
 
     /// The workspace on disk.
@@ -85,7 +87,14 @@ impl Drop for Machine {
     }
 }
 
-fn spawn(server: &Server, name: &str, token: &str, workspace: &Path, state: &Path, options: &[&str]) -> Child {
+fn spawn(
+    server: &Server,
+    name: &str,
+    token: &str,
+    workspace: &Path,
+    state: &Path,
+    options: &[&str],
+) -> Child {
     let mut process = Command::new(binaries::runner())
         .args(["--server", server.url(), "--token-file", "-", "--name", name])
         .arg("--workspace")

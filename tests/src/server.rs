@@ -169,7 +169,8 @@ fn command<A: AsRef<OsStr>>(home: &Path, url: &str, arguments: &[A]) -> Command 
 /// Runs a command with standard input and collects what it leaves.
 pub fn run(mut command: Command, stdin: &[u8]) -> Output {
     use std::os::unix::process::ExitStatusExt;
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let stdin = stdin.to_owned();
     let writer = std::thread::spawn(move || {

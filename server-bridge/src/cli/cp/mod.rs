@@ -105,7 +105,7 @@ async fn download(client: &mut Client, from: &Remote, to: &Path) -> Result<u64, 
     }
     let query = format!("/api/v1/files?{}{}", path_query(&from.path), on_query(from.on.as_deref()));
     let response = client.send(Method::GET, &query, "", RequestBody::Empty).await?;
-    let mut target = Target::create(to, side::base_name(&from.path), stat.mode)?;
+    let mut target = Target::create(to, side::base_name(&from.path), stat.mode, stat.size_bytes)?;
     let progress = Progress::new(stat.size_bytes);
     let moved_bytes = progress.moved_bytes();
     let received = async {

@@ -87,10 +87,10 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     let config = Config::load(args, home)?;
     raise_open_files();
-    say_what_is_missing(&config);
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot wait for signals")?;
-    let server = Server::bind(config).await?;
+    let server = Server::bind(config.clone()).await?;
+    say_what_is_missing(&config);
     // A closed standard output is no reason not to serve.
     let _ = writeln!(io::stdout(), "listening on {}", server.url());
     let shutdown = server.shutdown_token();

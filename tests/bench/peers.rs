@@ -80,12 +80,15 @@ impl Sshd {
         for key in ["host", "client"] {
             silent(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path(key)));
         }
-        fs::copy(path("client.pub"), path("authorized")).unwrap();
+        // An empty home: what the measured user's shell does at start is not ssh's time.
+        let key = fs::read_to_string(path("client.pub")).unwrap();
+        let home = directory.path().display();
+        fs::write(path("authorized"), format!("environment=\"HOME={home}\" {key}")).unwrap();
         fs::set_permissions(path("authorized"), fs::Permissions::from_mode(0o600)).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let config = format!(
             "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
-             PermitRootLogin yes\nUsePAM no\nSubsystem sftp internal-sftp\n",
+             PermitRootLogin yes\nPermitUserEnvironment yes\nUsePAM no\nSubsystem sftp internal-sftp\n",
             path("host").display(),
             path("authorized").display()
         );

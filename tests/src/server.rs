@@ -143,7 +143,7 @@ fn spawn(home: &Path, options: &[&str], listen: &str) -> (Child, String) {
         .args(options)
         .env("SANDBRIDGE_RUNNER", binaries::runner())
         .env("SANDBRIDGE_RUNNER_STATIC", binaries::runner_static())
-        .env("RUST_LOG", std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".into()))
+        .env("SANDBRIDGE_LOG", std::env::var("SANDBRIDGE_LOG").unwrap_or_else(|_| "warn".into()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

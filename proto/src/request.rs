@@ -1,6 +1,6 @@
 //! Every request a server can make of a runner, and the table that names its number and its response.
 //!
-//! To add one: write its struct here, give it a line with a number never used before in [`requests!`], its
+//! To add one: write its struct here, give it a line with a number never used before in the `requests!` table, its
 //! response in [`crate::message`], a row in `PROTOCOL.md`, and an arm where the runner dispatches. A struct that
 //! shipped never changes.
 

@@ -21,6 +21,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests", &["sandbox"]),
 ];
 
+/// The same as in `.deny.toml`.
+const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "reqwest-eventsource"];
+
+/// What only the one module of a crate may hold.
+const UNSAFE: &[&str] = &["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
+
 const LICENCES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -134,12 +140,24 @@ fn licences_of_dependencies_are_known() {
 }
 
 #[test]
+fn dependencies_come_from_the_registry_and_none_is_banned() {
+    for package in metadata()["packages"].as_array().unwrap() {
+        let (name, version) = (package["name"].as_str().unwrap(), package["version"].as_str().unwrap());
+        let source = package["source"].as_str().unwrap_or("ours");
+        assert!(source == "ours" || source.starts_with("registry+"), "{name} comes from {source}");
+        assert!(!BANNED.contains(&name), "{name} is banned, see .deny.toml");
+        assert!(name != "bincode" || version == "2.0.1", "bincode {version}: the wire format is 2.0.1's");
+    }
+}
+
+#[test]
 fn unsafe_code_stands_in_one_module_a_crate() {
     let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in tracked_files().into_iter().filter(|file| file.ends_with(".rs") && file.contains("/src/")) {
         let text = std::fs::read_to_string(root().join(&file)).unwrap();
-        let has_block =
-            text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains("unsafe {"));
+        let has_block = text.lines().any(|line| {
+            !line.trim_start().starts_with("//") && UNSAFE.iter().any(|word| line.contains(word))
+        });
         if has_block {
             modules.entry(file.split("/src/").next().unwrap().to_owned()).or_default().push(file);
         }

@@ -119,11 +119,11 @@ impl Stream {
         self.received_offset
     }
 
-    /// Counts data that arrived; `false` when it is more than was granted.
+    /// Counts data that arrived; `false` when it is more than was granted, or than can be counted behind a gap.
     pub(super) fn received(&mut self, bytes: u64) -> bool {
-        let Some(left) = self.receive_credit.checked_sub(bytes) else { return false };
-        self.receive_credit = left;
-        self.received_offset += bytes;
+        let left = self.receive_credit.checked_sub(bytes);
+        let (Some(left), Some(offset)) = (left, self.received_offset.checked_add(bytes)) else { return false };
+        (self.receive_credit, self.received_offset) = (left, offset);
         true
     }
 

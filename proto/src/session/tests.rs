@@ -175,6 +175,16 @@ fn credit_cannot_overflow() {
 }
 
 #[test]
+fn offset_behind_a_huge_gap_cannot_overflow() {
+    let mut pair = Pair::new();
+    let stream = pair.open_read();
+    let gap = Header::new(Kind::Gap, stream).frame(&u64::MAX.to_le_bytes());
+    pair.server.receive(&gap, pair.now).unwrap();
+    let data = Header { sequence: u64::MAX, ..Header::new(Kind::Data, stream) }.frame(b"x");
+    assert_eq!(pair.server.receive(&data, pair.now).unwrap_err().code, CloseCode::CreditOverrun);
+}
+
+#[test]
 fn too_many_requests_are_busy_and_far_too_many_close() {
     let mut pair = Pair::new();
     for _ in 0..MAX_DATA_STREAMS {

@@ -253,6 +253,7 @@ fn no_trick_gets_out_of_the_local_sandbox() {
         workspace,
     };
     target.attack_all();
+    target.race(race_for());
 }
 
 #[test]

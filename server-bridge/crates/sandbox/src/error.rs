@@ -5,7 +5,8 @@ use std::io;
 use proto::session::Close;
 use proto::{ErrorKind, WireError};
 
-use crate::facts::RefusalReason;
+use crate::facts::{RefusalReason, harmless};
+use crate::limits::ERROR_TEXT_BYTES;
 
 /// Why an operation on a [`crate::Sandbox`] failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +59,7 @@ impl SandboxError {
 
 impl From<WireError> for SandboxError {
     fn from(error: WireError) -> Self {
-        Self::Remote { kind: error.kind, message: error.description }
+        Self::Remote { kind: error.kind, message: harmless(&error.description, ERROR_TEXT_BYTES) }
     }
 }
 

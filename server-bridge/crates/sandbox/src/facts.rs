@@ -4,7 +4,10 @@ use proto::handshake::{Facts, Register};
 pub use proto::handshake::{Layer, Refusal, RefusalReason};
 use serde::{Deserialize, Serialize};
 
-/// What a runner said of itself when it registered: untrusted, informative, fit to be stored as JSON.
+use crate::limits::{FACT_BYTES, FACT_ITEMS};
+
+/// What a runner said of itself when it registered: untrusted, informative, fit to be stored as JSON and to be shown:
+/// no text is longer than 4 KiB or has control characters, no list has more than 64 items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunnerFacts {
     /// The name it was started with, if any; the token decides which runner it is.
@@ -36,20 +39,46 @@ pub struct RunnerFacts {
 impl RunnerFacts {
     pub(crate) fn new(facts: &Facts, workspace: &str) -> Self {
         Self {
-            runner_id: facts.runner_id.clone(),
+            runner_id: fact(&facts.runner_id),
             boot_id: facts.boot_id.to_string(),
-            os: facts.os.clone(),
-            arch: facts.arch.clone(),
-            hostname: facts.hostname.clone(),
-            version: facts.version.clone(),
-            profile: facts.profile.clone(),
-            capabilities: facts.capabilities.clone(),
+            os: fact(&facts.os),
+            arch: fact(&facts.arch),
+            hostname: fact(&facts.hostname),
+            version: fact(&facts.version),
+            profile: fact(&facts.profile),
+            capabilities: facts.capabilities.iter().take(FACT_ITEMS).map(|name| fact(name)).collect(),
             landlock_abi: facts.landlock_abi,
-            kill_tier: facts.kill_tier.clone(),
-            layers: facts.layers.clone(),
-            workspace: workspace.to_owned(),
+            kill_tier: fact(&facts.kill_tier),
+            layers: facts.layers.iter().take(FACT_ITEMS).map(layer).collect(),
+            workspace: fact(workspace),
         }
     }
+}
+
+fn layer(layer: &Layer) -> Layer {
+    Layer { name: fact(&layer.name), holds: layer.holds, detail: fact(&layer.detail) }
+}
+
+fn fact(text: &str) -> String {
+    harmless(text, FACT_BYTES)
+}
+
+/// A runner's words, fit to be shown: cut to so many bytes, with a replacement in place of every character that
+/// controls a terminal or the direction of text.
+pub(crate) fn harmless(text: &str, max_bytes: usize) -> String {
+    let is_control = |character: char| {
+        let is_direction = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        character.is_control() || is_direction
+    };
+    let mut shown = String::with_capacity(text.len().min(max_bytes));
+    for character in text.chars() {
+        let character = if is_control(character) { char::REPLACEMENT_CHARACTER } else { character };
+        if shown.len() + character.len_utf8() > max_bytes {
+            break;
+        }
+        shown.push(character);
+    }
+    shown
 }
 
 /// A runner that asks to be admitted.
@@ -70,8 +99,8 @@ impl Registration {
         Self {
             facts: RunnerFacts::new(facts, &register.workspace),
             token: register.auth_token,
-            workspace: register.workspace,
-            shell: register.shell,
+            workspace: fact(&register.workspace),
+            shell: fact(&register.shell),
         }
     }
 }
@@ -91,4 +120,29 @@ pub struct Admission {
     pub runner: String,
     /// Counts this runner's registrations; persisted, never reused, higher than every earlier one.
     pub epoch: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_runner_cannot_control_a_terminal_nor_fill_a_store() {
+        let layer = Layer { name: "x\x1b[2J".to_owned(), holds: true, detail: "\r\n\u{9b}31m".to_owned() };
+        let facts = Facts {
+            hostname: "\x1b]0;owned\x07\u{202e}box".to_owned(),
+            os: "é".repeat(FACT_BYTES),
+            capabilities: vec![String::new(); FACT_ITEMS + 1],
+            layers: vec![layer; FACT_ITEMS + 1],
+            ..crate::testing::facts(1)
+        };
+        let kept = RunnerFacts::new(&facts, "/work\tspace");
+        assert_eq!(kept.hostname, "\u{fffd}]0;owned\u{fffd}\u{fffd}box");
+        assert_eq!(kept.workspace, "/work\u{fffd}space");
+        assert_eq!(kept.os, "é".repeat(FACT_BYTES / 2));
+        assert_eq!((kept.capabilities.len(), kept.layers.len()), (FACT_ITEMS, FACT_ITEMS));
+        let Layer { name, detail, .. } = &kept.layers[0];
+        assert_eq!((name.as_str(), detail.as_str()), ("x\u{fffd}[2J", "\u{fffd}\u{fffd}\u{fffd}31m"));
+        assert_eq!(RunnerFacts::new(&crate::testing::facts(1), "/wörk").workspace, "/wörk");
+    }
 }

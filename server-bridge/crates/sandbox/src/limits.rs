@@ -15,6 +15,22 @@ pub(crate) const GATHERED_BYTES: usize = 4 * 1024;
 /// Most messages and gaps that may wait on one stream; they need no credit, so a runner could send them without end.
 pub(crate) const MAX_WAITING_MESSAGES: usize = 1024;
 
+/// Most pieces of data that may wait on one stream: credit counts bytes, so a runner could send one byte a piece. A
+/// listing's batches need 16 pieces for all of the credit; pieces of output beyond this are gathered more eagerly.
+pub(crate) const MAX_WAITING_PIECES: usize = 4096;
+
+/// Channels of one stream whose last pieces are gathered when too many wait.
+pub(crate) const GATHERED_CHANNELS: usize = 3;
+
+/// Longest text that is kept of what a runner says of itself, in bytes; a path may be this long.
+pub(crate) const FACT_BYTES: usize = 4096;
+
+/// Most layers, and most capabilities, that are kept of what a runner says of itself.
+pub(crate) const FACT_ITEMS: usize = 64;
+
+/// Longest description of an error that is kept of a runner's words, in bytes.
+pub(crate) const ERROR_TEXT_BYTES: usize = 4096;
+
 /// Frames taken from a link before it is written to again.
 pub(crate) const FRAMES_PER_TURN: usize = 256;
 

@@ -61,12 +61,19 @@ impl SandboxRouter {
         Ok(Sandbox::new(link))
     }
 
-    /// Where a wish leads now, without starting anything.
+    /// Where a wish leads now, without starting anything: whether Docker answers, and whether the server itself can
+    /// confine commands, shows at the first use only.
     pub fn check(&self, user: &User, wish: &Wish) -> Result<Target, RouteError> {
-        let Inner { config, registry, docker, .. } = &*self.inner;
-        route(wish, user, docker.is_some(), &config.local.policy, |name| {
+        let Inner { config, registry, docker, local, .. } = &*self.inner;
+        let target = route(wish, user, docker.is_some(), &config.local.policy, |name| {
             registry.link(&user.key, name).is_some()
-        })
+        })?;
+        match (&target, docker) {
+            (Target::Docker, Some(docker)) => docker.check()?,
+            (Target::Local, _) => local.check()?,
+            (Target::Docker, None) | (Target::Runner(_), _) => {}
+        }
+        Ok(target)
     }
 
     /// Serves a runner that dialled in: registers it within 10 s and 64 KiB, asks `admit` whose token it showed, and

@@ -1,7 +1,8 @@
 //! What the driver and a handle share of one stream: the mailbox of events and the room for writes.
 //!
 //! The mailbox is bounded though it refuses nothing: data in it is bounded by the stream's credit, small pieces are
-//! gathered, and the driver closes a link on which [`MAX_WAITING_MESSAGES`] other events wait.
+//! gathered, and the driver closes a link on which [`MAX_WAITING_MESSAGES`] other events wait, or
+//! [`MAX_WAITING_PIECES`] where each piece is a record of its own.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +14,10 @@ use proto::{Channel, Message, StreamId};
 use tokio::sync::Semaphore;
 
 use crate::error::SandboxError;
-use crate::limits::{CONSUMED_REPORT_BYTES, GATHERED_BYTES, MAX_WAITING_MESSAGES, WRITE_BUFFER_BYTES};
+use crate::limits::{
+    CONSUMED_REPORT_BYTES, GATHERED_BYTES, GATHERED_CHANNELS, MAX_WAITING_MESSAGES, MAX_WAITING_PIECES,
+    WRITE_BUFFER_BYTES,
+};
 
 /// What a handle gets from its stream, in the order the runner sent it.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,11 +78,12 @@ impl StreamState {
         self.id.store(id.0, Ordering::Relaxed);
     }
 
-    /// Puts an event in; `false` when the runner sends messages without end.
+    /// Puts an event in; `false` when the runner sends messages, or pieces, without end.
     pub(crate) fn push(&self, event: StreamEvent) -> bool {
         let mut mailbox = self.mailbox();
         mailbox.push(event, self.gathers);
-        let is_sane = mailbox.waiting_messages <= MAX_WAITING_MESSAGES;
+        let is_sane = mailbox.waiting_messages <= MAX_WAITING_MESSAGES
+            && (self.gathers || mailbox.waiting_pieces() <= MAX_WAITING_PIECES);
         let waker = mailbox.waker.take();
         drop(mailbox);
         if let Some(waker) = waker {
@@ -140,10 +145,7 @@ impl Mailbox {
             StreamEvent::Data(_, bytes) if bytes.is_empty() => {}
             StreamEvent::Data(channel, bytes) if gathers && bytes.len() < GATHERED_BYTES => {
                 // A copy, so that a few waiting bytes do not keep a whole read buffer alive.
-                if let Some(Waiting::Gathered(last, gathered)) = self.waiting.back_mut()
-                    && *last == channel
-                    && gathered.len() + bytes.len() <= GATHERED_BYTES
-                {
+                if let Some(gathered) = self.last_piece(channel, bytes.len()) {
                     gathered.extend_from_slice(&bytes);
                 } else {
                     self.waiting.push_back(Waiting::Gathered(channel, BytesMut::from(&bytes[..])));
@@ -163,6 +165,26 @@ impl Mailbox {
                 self.push_message(event)
             }
         }
+    }
+
+    /// Where that many bytes of a channel can be added: the last event, or, once too many pieces wait, the last piece
+    /// of the channel, past pieces of others. Then channels keep their order, but not among each other.
+    fn last_piece(&mut self, channel: Channel, length: usize) -> Option<&mut BytesMut> {
+        let reach = if self.waiting_pieces() < MAX_WAITING_PIECES { 1 } else { GATHERED_CHANNELS };
+        for waiting in self.waiting.iter_mut().rev().take(reach) {
+            match waiting {
+                Waiting::Gathered(last, gathered) if *last == channel => {
+                    return (gathered.len() + length <= GATHERED_BYTES).then_some(gathered);
+                }
+                Waiting::Gathered(..) => {}
+                Waiting::Event(_) => return None,
+            }
+        }
+        None
+    }
+
+    fn waiting_pieces(&self) -> usize {
+        self.waiting.len() - self.waiting_messages
     }
 
     fn push_message(&mut self, event: StreamEvent) {

@@ -22,8 +22,10 @@ use crate::links::stdio::StdioLink;
 use crate::on_demand::{OnDemand, Tasks, next_epoch};
 use crate::routing::{NONE, User};
 
-/// Layers without which nothing runs on the server.
-const REQUIRED_LAYERS: [&str; 3] = ["landlock", "seccomp", "no-new-privs"];
+/// Layers without which nothing runs on the server: with one of them missing, a command could see, signal or change
+/// what is the server's own or another user's.
+const REQUIRED_LAYERS: [&str; 6] =
+    ["mount-namespace", "pid-namespace", "landlock", "landlock-scope", "seccomp", "no-new-privs"];
 
 /// What a runner without them is told.
 const NOT_CONFINED: RefusalReason = RefusalReason::Unavailable;
@@ -49,12 +51,21 @@ impl LocalPlaces {
         let start = || start(Arc::clone(&self.config), user.key.clone(), self.tasks.clone());
         self.links.link(&user.key, &self.tasks.tracker, start).await
     }
+
+    /// What can be known to be missing without starting anything.
+    pub(crate) fn check(&self) -> Result<(), RouteError> {
+        runner(&self.config).map(drop)
+    }
+}
+
+fn runner(config: &LocalConfig) -> Result<&Path, RouteError> {
+    config.runner.as_deref().ok_or_else(|| {
+        unavailable("no sandbridge-runner was found beside the server; put it there".to_owned())
+    })
 }
 
 async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Result<LinkHandle, RouteError> {
-    let runner = config.runner.as_deref().ok_or_else(|| {
-        unavailable("no sandbridge-runner was found beside the server; put it there".to_owned())
-    })?;
+    let runner = runner(&config)?;
     let mut child = spawn(runner, &config.workspaces.join(&user_key))
         .map_err(|error| unavailable(format!("{} does not start: {error}", runner.display())))?;
     let (Some(stdin), Some(stdout), Some(stderr)) =

@@ -43,6 +43,11 @@ impl DockerPlaces {
         let start = || start(Arc::clone(&self.config), user.key.clone(), self.tasks.clone());
         self.links.link(&user.key, &self.tasks.tracker, start).await
     }
+
+    /// What can be known to be missing without asking the engine.
+    pub(crate) fn check(&self) -> Result<(), RouteError> {
+        spec::runner(&self.config).map(drop)
+    }
 }
 
 async fn start(config: Arc<DockerConfig>, user_key: String, tasks: Tasks) -> Result<LinkHandle, RouteError> {

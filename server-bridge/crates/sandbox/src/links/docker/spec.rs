@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount, MountType, MountVolumeOptions,
@@ -51,12 +51,7 @@ pub(super) struct ContainerSpec {
 impl ContainerSpec {
     /// Reads the runner's binary for its digest.
     pub(super) async fn new(config: &DockerConfig, user_key: &str) -> Result<Self, RouteError> {
-        let Some(runner) = config.runner_static.clone() else {
-            return Err(unavailable(
-                "there is no statically linked sandbridge-runner to mount into containers; build it with \
-                 `scripts/build`, and set SANDBRIDGE_RUNNER_STATIC where it does not stand beside the server",
-            ));
-        };
+        let runner = runner(config)?.to_owned();
         let path = runner.clone();
         let digest = tokio::task::spawn_blocking(move || file_digest(&path))
             .await
@@ -156,7 +151,17 @@ impl ContainerSpec {
     }
 }
 
-fn file_digest(path: &std::path::Path) -> io::Result<String> {
+/// The runner that is mounted into containers.
+pub(super) fn runner(config: &DockerConfig) -> Result<&Path, RouteError> {
+    config.runner_static.as_deref().ok_or_else(|| {
+        unavailable(
+            "there is no statically linked sandbridge-runner to mount into containers; build it with \
+             `scripts/build`, and set SANDBRIDGE_RUNNER_STATIC where it does not stand beside the server",
+        )
+    })
+}
+
+fn file_digest(path: &Path) -> io::Result<String> {
     Ok(hex(&Sha256::digest(std::fs::read(path)?)))
 }
 

@@ -17,7 +17,7 @@ use crate::*;
 /// Set by [`Fixture::runner`]'s script: the layers that the runner claims.
 const LAYERS_VARIABLE: &str = "SCRIPTED_RUNNER_LAYERS";
 
-const ALL_LAYERS: &str = "landlock,seccomp,no-new-privs";
+const ALL_LAYERS: &str = "mount-namespace,pid-namespace,landlock,landlock-scope,seccomp,no-new-privs";
 
 /// Not a test of its own: the body of the child that the tests below start. Its harness prints a line before it
 /// begins, as a container's leftover might.
@@ -143,12 +143,16 @@ async fn dead_runner_is_started_again() {
 }
 
 #[tokio::test]
-async fn runner_that_is_not_confined_is_refused_and_ended() {
-    let fixture = Fixture::new();
-    let router = fixture.router(Some(fixture.runner("landlock,no-new-privs")));
-    let error = router.for_user(&fixture.user, &fixture.wish).await.unwrap_err();
-    assert!(matches!(&error, RouteError::LocalRefused { why } if why.contains("seccomp missing")), "{error}");
-    router.shutdown().await;
+async fn runner_without_one_of_the_layers_is_refused_by_that_layers_name() {
+    for missing in ALL_LAYERS.split(',') {
+        let fixture = Fixture::new();
+        let layers: Vec<_> = ALL_LAYERS.split(',').filter(|layer| *layer != missing).collect();
+        let router = fixture.router(Some(fixture.runner(&layers.join(","))));
+        let error = router.for_user(&fixture.user, &fixture.wish).await.unwrap_err();
+        let words = format!(": {missing} missing;");
+        assert!(matches!(&error, RouteError::LocalRefused { why } if why.contains(&words)), "{error}");
+        router.shutdown().await;
+    }
 }
 
 #[tokio::test]
@@ -165,6 +169,15 @@ async fn missing_and_broken_runners_are_unavailable() {
         assert_eq!(error.kind(), "unavailable");
         assert!(error.to_string().contains(words), "{error}");
     }
+}
+
+#[tokio::test]
+async fn missing_runner_is_told_before_anything_is_started() {
+    let fixture = Fixture::new();
+    let router = fixture.router(None);
+    let error = router.check(&fixture.user, &fixture.wish).unwrap_err();
+    assert!(matches!(error, RouteError::LocalUnavailable { .. }), "{error}");
+    assert!(fixture.router(Some("/nonexistent".into())).check(&fixture.user, &fixture.wish).is_ok());
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::confine::Profile;
 use crate::connect::Token;
 use crate::error::Error;
-use crate::executor::ExecutorConfig;
+use crate::executor::{ExecutorConfig, check_state_dir};
 use crate::link::websocket::Endpoint;
 use crate::secret::{read_secret, read_secret_from_stdin};
 
@@ -123,9 +123,14 @@ impl WhereOptions {
     /// The directories, with their defaults.
     ///
     /// # Errors
-    /// The workspace is missing, or the default one is a place to be careful with.
+    /// The workspace is missing or holds the state directory, or the default one is a place to be careful with.
     pub fn executor_config(&self, profile: Profile) -> Result<ExecutorConfig, Error> {
-        Ok(ExecutorConfig { workspace: self.workspace()?, state_dir: self.state_dir(), profile })
+        let (workspace, state_dir) = (self.workspace()?, self.state_dir());
+        // Before anything is made in it. A link on its way is found when the executor starts.
+        let absolute = std::path::absolute(&state_dir).map_err(Error::file(&state_dir))?;
+        let known = absolute.canonicalize().unwrap_or(absolute);
+        check_state_dir(&workspace, &known, profile)?;
+        Ok(ExecutorConfig { workspace, state_dir, profile })
     }
 
     fn workspace(&self) -> Result<PathBuf, Error> {
@@ -229,6 +234,17 @@ mod tests {
     fn the_root_directory_is_a_workspace_only_when_asked_for() {
         let place = WhereOptions { workspace: Some(PathBuf::from("/")), state_dir: None };
         assert_eq!(place.workspace().unwrap(), Path::new("/"));
+    }
+
+    #[test]
+    fn a_state_directory_in_the_workspace_is_refused_before_it_is_made() {
+        let workspace = tempfile::tempdir().unwrap();
+        let state_dir = workspace.path().canonicalize().unwrap().join("state");
+        let place =
+            WhereOptions { workspace: Some(workspace.path().to_owned()), state_dir: Some(state_dir.clone()) };
+        let text = place.executor_config(Profile::Workspace).unwrap_err().to_string();
+        assert!(text.contains("--state-dir") && !state_dir.exists(), "{text}");
+        assert!(place.executor_config(Profile::FullControl).is_ok());
     }
 
     #[test]

@@ -123,6 +123,7 @@ pub async fn run(
                 let how = summary(executor.profile(), executor.report());
                 tell(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
                 pauses.reset();
+                executor.refresh_resolver().await;
                 let ended = serve(link, executor, shutdown).await;
                 if let Some(code) = last_word(&ended) {
                     return code;
@@ -165,11 +166,14 @@ pub async fn run_stdio(
         };
         is_attached = false;
         let error = match attempt {
-            Ok(_) => match serve(&mut link, executor, shutdown).await {
-                Ended::Shutdown => return EXIT_STOPPED,
-                Ended::Lost(error) => error,
-                Ended::Closed(_) | Ended::Broken(_) => continue,
-            },
+            Ok(_) => {
+                executor.refresh_resolver().await;
+                match serve(&mut link, executor, shutdown).await {
+                    Ended::Shutdown => return EXIT_STOPPED,
+                    Ended::Lost(error) => error,
+                    Ended::Closed(_) | Ended::Broken(_) => continue,
+                }
+            }
             Err(RegisterError::Link(error)) => error,
             Err(error) => {
                 eprintln!("sandbridge-runner: {error}");

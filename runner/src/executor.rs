@@ -1,6 +1,6 @@
 //! The executor: what a runner can do, independent of the link that asks for it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::blocking::blocking;
 use crate::confine::{ConfinePolicy, LayerReport, Profile};
 use crate::error::Error;
 use crate::exec::{self, Registry, Scratch, TreeWatch};
@@ -51,13 +52,14 @@ impl Executor {
     /// Opens the workspace and starts the confined thread that commands come from; blocks for some milliseconds.
     ///
     /// # Errors
-    /// The workspace cannot be opened, or the thread cannot be started. A missing layer of confinement is no error: see
-    /// [`Executor::report`].
+    /// The workspace cannot be opened or holds the state directory, or the thread cannot be started and confined. A layer of
+    /// confinement that the machine lacks is no error: see [`Executor::report`].
     pub fn start(config: &ExecutorConfig) -> Result<Rc<Self>, Error> {
         let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
         let root = Root::open(&config.workspace).map_err(workspace)?;
         let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)
             .map_err(Error::file(&config.state_dir))?;
+        check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let executor = Rc::new(Self {
             spawner: Arc::new(Spawner::start(config.profile, &policy)?),
@@ -86,7 +88,7 @@ impl Executor {
     }
 
     /// The workspace's canonical path.
-    pub fn workspace(&self) -> &std::path::Path {
+    pub fn workspace(&self) -> &Path {
         self.root.path()
     }
 
@@ -155,10 +157,26 @@ impl Executor {
         };
         let start = || async {
             let policy = self.policy.clone();
-            let started = tokio::task::spawn_blocking(move || Spawner::start(profile, &policy).map(Arc::new));
-            started.await.map_err(|_| SpawnError::Stopped)?
+            let started = tokio::task::spawn_blocking(move || Spawner::start(profile, &policy));
+            let started = started.await.map_err(|_| SpawnError::Stopped)??;
+            let lacking = started.report().lacking(self.report());
+            if lacking.is_empty() {
+                return Ok(Arc::new(started));
+            }
+            let reason = format!("the profile {profile} lacks what others have: {}", lacking.join(", "));
+            Err(SpawnError::Confinement(std::io::Error::other(reason)))
         };
         cell.get_or_try_init(start).await.cloned()
+    }
+
+    /// Brings what commands know about name servers up to date; to be called when the network may have changed.
+    pub(crate) async fn refresh_resolver(&self) {
+        let narrower = self.narrower.iter().filter_map(|(_, cell)| cell.get());
+        let spawners: Vec<_> = std::iter::once(&self.spawner).chain(narrower).map(Arc::clone).collect();
+        let refresh = move || spawners.iter().try_for_each(|spawner| spawner.refresh_resolver());
+        if let Ok(Err(error)) = blocking(refresh).await {
+            tracing::warn!("commands keep their old /etc/resolv.conf: {error}");
+        }
     }
 
     fn answer<M: Into<proto::Message>>(
@@ -182,4 +200,20 @@ impl Executor {
             self.trees.look().await;
         }
     }
+}
+
+/// Refuses a workspace that holds the runner's own state: file operations reach everything in a workspace.
+///
+/// Where commands may touch the whole machine anyway, by profile or by workspace, there is nothing to keep from them.
+pub(crate) fn check_state_dir(workspace: &Path, state_dir: &Path, profile: Profile) -> Result<(), Error> {
+    let all_is_open = profile == Profile::FullControl || workspace == Path::new("/");
+    if all_is_open || !state_dir.starts_with(workspace) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "the state directory must lie outside the workspace: {} is in {}. Pass --state-dir with a directory elsewhere, or a \
+         narrower --workspace",
+        state_dir.display(),
+        workspace.display()
+    )))
 }

@@ -9,8 +9,9 @@
 //!
 //! **Killing** never uses a bare pid: a handle is opened first, the mark is read again, then the signal goes to the handle.
 
+mod processes;
+
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,6 +23,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use crate::guardian::KillTier;
 use crate::limits::{KILL_BATCH_PROCESSES, KILL_DEADLINE_MS, KILL_PASS_MS};
 use crate::sys::{self, MarkKey};
+use processes::{children, status};
 
 /// Marks are at least this, in the limit's unit (microseconds): 2^40 is 12 days of uninterrupted real-time work.
 const MARKS_FROM: u64 = 1 << 40;
@@ -125,7 +127,7 @@ pub(crate) fn forget_child(pid: u32) {
 
 /// Living members of an exec's tree, its first process included; in no order.
 pub fn members(mark: Mark) -> Vec<u32> {
-    processes().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
+    processes::all().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
 }
 
 /// Sends `signal` once to every living member; returns how many got it.
@@ -193,7 +195,9 @@ fn kill_until_gone(find: &dyn Fn() -> Vec<u32>, belongs: &dyn Fn(u32) -> bool) -
 fn hit(pid: u32, signal: Signal, belongs: &dyn Fn(u32) -> bool) -> Option<OwnedFd> {
     let handle = rustix::process::pidfd_open(as_pid(pid)?, PidfdFlags::empty()).ok()?;
     belongs(pid).then_some(())?;
-    rustix::process::pidfd_send_signal(&handle, signal).ok()?;
+    // A guardian has no marks, and is under no filter.
+    let key = MARKS.get().map_or([0, 0], |marks| lock(marks).key);
+    sys::signal_process(handle.as_fd(), signal.as_raw(), key).ok()?;
     Some(handle)
 }
 
@@ -207,7 +211,7 @@ fn wait_dead(handle: &OwnedFd, until: Instant) {
 fn is_member(pid: u32, mark: Mark) -> bool {
     pid != std::process::id()
         && match mark.number {
-            Some(number) => sys::mark_of(pid).is_ok_and(|found| found == number),
+            Some(number) => processes::mark(pid) == Some(number),
             None => status(pid).is_some_and(|status| status.session == mark.session),
         }
 }
@@ -219,7 +223,7 @@ fn is_alive(pid: u32) -> bool {
 /// Living descendants of this process, found by walking from it down.
 fn descendants() -> Vec<u32> {
     let mut by_parent: HashMap<u32, Vec<(u32, bool)>> = HashMap::new();
-    for pid in processes() {
+    for pid in processes::all() {
         if let Some(status) = status(pid) {
             by_parent.entry(status.parent).or_default().push((pid, status.alive));
         }
@@ -240,44 +244,8 @@ fn descendants() -> Vec<u32> {
 /// Whether the line of parents of a process leads to this one.
 fn is_descendant(pid: u32) -> bool {
     let own = std::process::id();
-    let parents = std::iter::successors(status(pid), |status| self::status(status.parent));
+    let parents = std::iter::successors(status(pid), |status| processes::status(status.parent));
     parents.map(|status| status.parent).take_while(|parent| *parent != 0).any(|parent| parent == own)
-}
-
-fn processes() -> impl Iterator<Item = u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-/// The fields of `/proc/PID/stat` that matter here.
-struct Status {
-    alive: bool,
-    parent: u32,
-    session: u32,
-}
-
-fn status(pid: u32) -> Option<Status> {
-    let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything: what counts comes after the last one.
-    let name_end = line.iter().rposition(|byte| *byte == b')')?;
-    let mut fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?.split(' ');
-    let alive = !matches!(fields.next()?, "Z" | "X");
-    let parent = fields.next()?.parse().ok()?;
-    let session = fields.nth(1)?.parse().ok()?;
-    Some(Status { alive, parent, session })
-}
-
-/// This process's children, whichever of its threads started or inherited them.
-fn children() -> Vec<u32> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let lists: Vec<_> = threads.map(|thread| fs::read_to_string(thread.path().join("children"))).collect();
-    if !lists.is_empty() && lists.iter().all(Result::is_ok) {
-        let pids = lists.iter().flatten().flat_map(|list| list.split_ascii_whitespace());
-        return pids.filter_map(|pid| pid.parse().ok()).collect();
-    }
-    // Kernels without that file, or a thread that ended in between.
-    let own = std::process::id();
-    processes().filter(|pid| status(*pid).is_some_and(|status| status.parent == own)).collect()
 }
 
 /// Reaps one child if it is dead.

@@ -24,6 +24,21 @@ pub const KILL_BATCH_PROCESSES: usize = 256;
 /// The largest file of `/etc` that is copied into the commands' view, in bytes.
 pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
+/// The most that commands may keep in their `/tmp`, in bytes; less on a machine with little memory.
+pub const TEMPORARY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+
+/// The most that commands may keep in their `/dev/shm`, in bytes; less on a machine with little memory.
+pub const SHARED_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Neither of the two may take more than one part in this many of the machine's memory.
+pub const TEMPORARY_MEMORY_PART: u64 = 4;
+
+/// A temporary file system may hold one file or directory per this many bytes of its size.
+pub const TEMPORARY_BYTES_PER_INODE: u64 = 4 * 1024;
+
+/// How much sooner than the runner a command is killed when memory runs out, in the kernel's points of 1,000.
+pub const OUT_OF_MEMORY_POINTS: i32 = 500;
+
 /// How much a token passed on the command line may measure, in bytes.
 pub const TOKEN_BYTES: usize = 4_096;
 

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
-/// Two random words that unlock a change of the mark under the seccomp filter; see `kill`.
+/// Two random words that unlock a change of the mark, and signals, under the seccomp filter; see `kill`.
 pub(crate) type MarkKey = [u64; 2];
 
 /// Index of the first of the two argument registers that carry the [`MarkKey`].
@@ -144,6 +144,22 @@ pub(crate) fn unshare_mounts() -> io::Result<()> {
     let flags = libc::CLONE_FS | libc::CLONE_NEWNS;
     // SAFETY: neither flag touches memory or descriptors; other threads keep what they had.
     check(i64::from(unsafe { libc::unshare(flags) })).map(drop)
+}
+
+/// Gives the calling thread its own System V IPC objects and POSIX message queues.
+pub(crate) fn unshare_ipc() -> io::Result<()> {
+    // SAFETY: the flag touches neither memory nor descriptors; other threads keep what they had.
+    check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWIPC) })).map(drop)
+}
+
+/// Signals a process through its handle, showing `key` to the filter.
+pub(crate) fn signal_process(process: BorrowedFd<'_>, signal: i32, key: MarkKey) -> io::Result<()> {
+    let none = ptr::null::<libc::siginfo_t>();
+    // SAFETY: the descriptor is open for the whole call and no memory is passed. The two extra words are ignored by the kernel.
+    let result = unsafe {
+        libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, none, 0, key[0], key[1])
+    };
+    check(result).map(drop)
 }
 
 /// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all beneath it.

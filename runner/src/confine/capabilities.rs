@@ -4,14 +4,16 @@ use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// What commands may keep, if the runner has it.
+/// What commands may keep, if the runner has it. Not FSETID: without it, writing to a file takes its set-user-id bit.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
-    .union(CapabilitySet::FSETID)
     .union(CapabilitySet::SETUID)
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::KILL);
+
+/// What lets commands become another user.
+const CHANGES_USER: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
 /// Drops every other capability from all sets of the calling thread, the bounding set included.
 pub(super) fn reduce() -> io::Result<String> {
@@ -31,7 +33,11 @@ pub(super) fn reduce() -> io::Result<String> {
             Err(_) => break,
         }
     }
-    let kept = own.permitted & KEPT;
+    let mut kept = own.permitted & KEPT;
+    if !own.effective.contains(CapabilitySet::KILL) {
+        // What a command does as another user could not be killed any more.
+        kept.remove(CHANGES_USER);
+    }
     let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
     rustix::thread::set_capabilities(None, sets)?;
     let names: Vec<String> = kept.iter_names().map(|(name, _)| name.to_lowercase()).collect();

@@ -1,5 +1,6 @@
 //! Landlock: the view's list of paths, enforced by the kernel on every open, and the scope for signals and sockets.
 
+use std::io;
 use std::path::Path;
 
 use landlock::{
@@ -17,28 +18,23 @@ const NEWEST: ABI = ABI::V9;
 const FIRST_WITH_SCOPE: u32 = 6;
 
 /// Puts the calling thread under Landlock, and reports it.
-pub(super) fn restrict(view: &View, report: &mut LayerReport) {
-    let outcome = enforce(view);
-    let abi = match &outcome {
-        Ok((RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced, abi)) => *abi,
-        Ok((RulesetStatus::NotEnforced, _)) | Err(_) => 0,
-    };
-    report.set_landlock_abi(abi);
-    match outcome {
-        Ok((RulesetStatus::NotEnforced, _)) => {
-            report.add(
-                layer_name::LANDLOCK,
-                false,
-                "the kernel has no Landlock (5.13 or newer, and enabled at boot)",
-            );
-        }
-        Ok(_) => report.add(layer_name::LANDLOCK, true, format!("ABI {abi}")),
-        Err(error) => report.add(layer_name::LANDLOCK, false, error.to_string()),
+///
+/// # Errors
+/// The kernel has Landlock and did not take the rules.
+pub(super) fn restrict(view: &View, report: &mut LayerReport) -> io::Result<()> {
+    let (status, abi) = enforce(view).map_err(io::Error::other)?;
+    if status == RulesetStatus::NotEnforced {
+        let detail = "the kernel has no Landlock (5.13 or newer, and enabled at boot)";
+        report.add(layer_name::LANDLOCK, false, detail);
+    } else {
+        report.set_landlock_abi(abi);
+        report.add(layer_name::LANDLOCK, true, format!("ABI {abi}"));
     }
-    let scoped = abi >= FIRST_WITH_SCOPE;
+    let scoped = report.landlock_abi() >= FIRST_WITH_SCOPE;
     let detail =
         if scoped { "signals and abstract sockets stay inside" } else { "needs Landlock ABI 6 (Linux 6.12)" };
     report.add(layer_name::LANDLOCK_SCOPE, scoped, detail);
+    Ok(())
 }
 
 fn enforce(view: &View) -> Result<(RulesetStatus, u32), RulesetError> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -155,6 +155,8 @@ impl ConfinePolicy {
         let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         let home = self.state_dir.join("homes").join(name);
         make_private(&home)?;
+        // Commands own it, and may have closed it to the next ones.
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o700))?;
         Ok(home)
     }
 

@@ -147,6 +147,12 @@ impl LayerReport {
         self.layer(name).is_some_and(|layer| layer.holds)
     }
 
+    /// The layers that hold in `wider` and not here.
+    pub(crate) fn lacking(&self, wider: &Self) -> Vec<&'static str> {
+        let holding = wider.layers.iter().filter(|layer| layer.holds);
+        holding.map(|layer| layer.name).filter(|name| !self.holds(name)).collect()
+    }
+
     /// Whether the least that counts as confined is in force: Landlock, seccomp and `no_new_privs`.
     pub fn confined(&self) -> bool {
         [layer_name::LANDLOCK, layer_name::SECCOMP, layer_name::NO_NEW_PRIVS]
@@ -157,5 +163,23 @@ impl LayerReport {
     /// The Landlock version in force; 0 without Landlock.
     pub fn landlock_abi(&self) -> u32 {
         self.landlock_abi
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_that_lacks_a_layer_of_another_says_which() {
+        let report = |holds| {
+            let mut report = LayerReport::default();
+            report.add(layer_name::SECCOMP, true, "");
+            report.add(layer_name::MOUNT_NAMESPACE, holds, "");
+            report
+        };
+        assert_eq!(report(false).lacking(&report(true)), [layer_name::MOUNT_NAMESPACE]);
+        assert!(report(true).lacking(&report(false)).is_empty());
+        assert!(report(true).lacking(&report(true)).is_empty());
     }
 }

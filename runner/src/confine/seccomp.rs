@@ -2,103 +2,28 @@
 //!
 //! Refused calls fail with EPERM, as they do for an ordinary user, so programs take their usual fallbacks; `clone3` fails
 //! with ENOSYS, since its flags are in memory where a filter cannot look, and every C library then uses `clone`.
+//!
+//! **The runner is out of reach.** Landlock's scope refuses signals to its main thread. The spawner's thread, however, is in
+//! the commands' own domain, and a signal to any thread is one to the whole process; so every call that can name a process
+//! refuses the numbers of the runner, of that thread, and of their groups ([`Untouchable`]).
+//!
+//! **Root leaves no set-user-id file** in a workspace that others can enter. The mode that `openat2` takes is in memory; but
+//! without CAP_FSETID the kernel takes the bit from such a file as soon as something is written to it.
+
+mod calls;
+mod untouchable;
 
 use std::collections::BTreeMap;
 use std::io;
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    sock_filter,
+    BackendError, BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, sock_filter,
 };
 
+use super::report::{LayerReport, layer_name};
 use crate::sys::{MARK_KEY_ARGUMENT, MarkKey};
-
-/// Calls that are refused whatever their arguments.
-const REFUSED: &[i64] = &[
-    // Other processes' memory and descriptors.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
-    // Namespaces and mounts.
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_setns,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_mount_setattr,
-    // Kernel attack surface that no ordinary command needs.
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_fanotify_init,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    // The machine itself.
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_quotactl,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-];
-
-/// Namespaces a process could ask for with `clone` or `unshare`.
-const NAMESPACES: &[i32] = &[
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWCGROUP,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-];
-
-/// The time namespace; only `unshare` can make one (in `clone` the bit belongs to the exit signal).
-const TIME_NAMESPACE: i32 = 0x80;
-
-/// Socket families that reach hardware, the hypervisor or old kernel code.
-const SOCKET_FAMILIES: &[i32] = &[
-    libc::AF_PACKET,
-    libc::AF_VSOCK,
-    libc::AF_ALG,
-    libc::AF_KEY,
-    libc::AF_BLUETOOTH,
-    libc::AF_RDS,
-    libc::AF_TIPC,
-];
-
-/// Terminal requests that type into a terminal or its console.
-const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
+pub(super) use untouchable::Untouchable;
 
 /// First number of the x32 calls, the second set of system calls of 64-bit x86 kernels.
 #[cfg(target_arch = "x86_64")]
@@ -112,16 +37,67 @@ const BPF_JUMP_AT_LEAST: u16 = 0x35;
 const BPF_RETURN: u16 = 0x06;
 const RETURN_ERRNO: u32 = 0x0005_0000;
 
-/// Installs the filter on the calling thread; `key` lets the spawner mark what it starts.
-pub(super) fn install(key: MarkKey) -> io::Result<String> {
-    let program = program(key).map_err(io::Error::other)?;
-    seccompiler::apply_filter(&program).map_err(io::Error::other)?;
-    Ok(format!("{} instructions", program.len()))
+/// What the filter of one spawner depends on.
+pub(super) struct Filter {
+    /// Lets the spawner mark what it starts, and signal it.
+    pub(super) key: MarkKey,
+    /// Whether commands see no process but their own.
+    pub(super) hides_others: bool,
+    /// Whose System V IPC objects and message queues commands would use.
+    pub(super) ipc: Ipc,
+    /// Who must not be signalled.
+    pub(super) runner: Untouchable,
 }
 
-fn program(key: MarkKey) -> Result<BpfProgram, seccompiler::BackendError> {
+/// Whose System V IPC objects and POSIX message queues commands use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ipc {
+    /// The spawner's own.
+    Own,
+    /// Those of the container, which is there for these commands alone.
+    OfContainer,
+    /// None: they would be the machine's.
+    Refused,
+}
+
+impl Ipc {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Own => "own System V IPC and message queues",
+            Self::OfContainer => "the container's System V IPC and message queues",
+            Self::Refused => "System V IPC and message queues refused",
+        }
+    }
+}
+
+/// Installs the filter on the calling thread, and reports it.
+///
+/// # Errors
+/// The kernel has filters and did not take this one.
+pub(super) fn install(filter: &Filter, report: &mut LayerReport) -> io::Result<()> {
+    let program = program(filter).map_err(io::Error::other)?;
+    match seccompiler::apply_filter(&program) {
+        Ok(()) => {
+            let detail = format!("{} instructions; {}", program.len(), filter.ipc.describe());
+            report.add(layer_name::SECCOMP, true, detail);
+            Ok(())
+        }
+        Err(Error::Prctl(error) | Error::Seccomp(error)) if is_lack(&error) => {
+            report.add(layer_name::SECCOMP, false, error.to_string());
+            Ok(())
+        }
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+/// Whether an error says that the kernel was built without filters.
+fn is_lack(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS))
+}
+
+fn program(filter: &Filter) -> Result<BpfProgram, BackendError> {
     let filter = SeccompFilter::new(
-        rules(key)?,
+        rules(filter)?,
         SeccompAction::Allow,
         SeccompAction::Errno(libc::EPERM.cast_unsigned()),
         std::env::consts::ARCH.try_into()?,
@@ -147,44 +123,76 @@ fn not_implemented() -> BpfProgram {
     program
 }
 
+/// What is refused: a call with no rule at all always, else when one of its rules holds.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn rules(key: MarkKey) -> Result<Rules, seccompiler::BackendError> {
-    let mut rules: Rules = REFUSED.iter().map(|number| (*number, Vec::new())).collect();
+fn rules(filter: &Filter) -> Result<Rules, BackendError> {
+    let mut rules: Rules = calls::REFUSED.iter().map(|number| (*number, Vec::new())).collect();
     let bit = |bit: i32| all(&[masked(0, u64::from(bit.cast_unsigned()))?]);
-    let namespaces: Vec<_> = NAMESPACES.iter().map(|flag| bit(*flag)).collect::<Result<_, _>>()?;
+    let namespaces: Vec<_> = calls::NAMESPACES.iter().map(|flag| bit(*flag)).collect::<Result<_, _>>()?;
     rules.insert(libc::SYS_clone, namespaces.clone());
-    rules.insert(libc::SYS_unshare, namespaces.into_iter().chain([bit(TIME_NAMESPACE)?]).collect());
+    rules.insert(libc::SYS_unshare, namespaces.into_iter().chain([bit(calls::TIME_NAMESPACE)?]).collect());
     let family = |family: &i32| all(&[equal(0, u64::from(family.cast_unsigned()))?]);
-    rules.insert(libc::SYS_socket, SOCKET_FAMILIES.iter().map(family).collect::<Result<_, _>>()?);
-    let terminal = |request: &u64| all(&[equal(1, *request)?]);
-    rules.insert(libc::SYS_ioctl, TERMINAL_REQUESTS.iter().map(terminal).collect::<Result<_, _>>()?);
-    rules.insert(libc::SYS_prlimit64, limit_rules(key)?);
+    rules.insert(libc::SYS_socket, calls::SOCKET_FAMILIES.iter().map(family).collect::<Result<_, _>>()?);
+    let request = |request: &u64| all(&[equal(1, *request)?]);
+    let requests = calls::TERMINAL_REQUESTS.iter().chain(calls::OWNER_REQUESTS);
+    rules.insert(libc::SYS_ioctl, requests.map(request).collect::<Result<_, _>>()?);
+    rules.insert(libc::SYS_prlimit64, limit_rules(filter.key)?);
     rules.insert(libc::SYS_setrlimit, vec![all(&[equal(0, u64::from(libc::RLIMIT_RTTIME))?])?]);
-    Ok(rules)
-}
-
-/// `prlimit64` may read any limit and set the caller's own, except the one that carries the exec's mark: that takes the key.
-fn limit_rules(key: MarkKey) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    let sets = || condition(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
-    let of_another = condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
-    let mut rules = vec![all(&[of_another, sets()?])?];
-    for (index, word) in (MARK_KEY_ARGUMENT..).zip(key) {
-        let wrong_key = condition(index, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, word)?;
-        rules.push(all(&[equal(1, u64::from(libc::RLIMIT_RTTIME))?, sets()?, wrong_key])?);
+    filter.runner.protect(&mut rules)?;
+    if !filter.hides_others {
+        // A directory of `/proc` is as good as a handle, and is opened by its name alone.
+        rules.insert(libc::SYS_pidfd_send_signal, without_key(filter.key, &[])?);
+    }
+    if filter.ipc == Ipc::Refused {
+        rules.extend(calls::SHARED_OBJECTS.iter().map(|number| (*number, Vec::new())));
+    }
+    if rustix::process::geteuid().is_root() {
+        refuse_set_user_id(&mut rules)?;
     }
     Ok(rules)
 }
 
-fn all(conditions: &[SeccompCondition]) -> Result<SeccompRule, seccompiler::BackendError> {
+/// `prlimit64` may read any limit and set the caller's own, except the one that carries the exec's mark: that takes the key.
+fn limit_rules(key: MarkKey) -> Result<Vec<SeccompRule>, BackendError> {
+    let sets = condition(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    let of_another = condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
+    let mark = equal(1, u64::from(libc::RLIMIT_RTTIME))?;
+    let mut rules = without_key(key, &[mark, sets.clone()])?;
+    rules.push(all(&[of_another, sets])?);
+    Ok(rules)
+}
+
+/// The rules that hold when `conditions` do and the call does not show the key.
+fn without_key(key: MarkKey, conditions: &[SeccompCondition]) -> Result<Vec<SeccompRule>, BackendError> {
+    let word = |(argument, word)| {
+        let wrong = condition(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, word)?;
+        all(&[conditions, &[wrong]].concat())
+    };
+    (MARK_KEY_ARGUMENT..).zip(key).map(word).collect()
+}
+
+fn refuse_set_user_id(rules: &mut Rules) -> Result<(), BackendError> {
+    let mode = |argument| masked(argument, u64::from(libc::S_ISUID));
+    for (number, argument) in calls::MODES {
+        rules.insert(*number, vec![all(&[mode(*argument)?])?]);
+    }
+    for (number, flags, argument) in calls::OPENS {
+        let making = |flag: &i32| all(&[masked(*flags, u64::from(flag.cast_unsigned()))?, mode(*argument)?]);
+        rules.insert(*number, calls::MAKING_FLAGS.iter().map(making).collect::<Result<_, _>>()?);
+    }
+    Ok(())
+}
+
+fn all(conditions: &[SeccompCondition]) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(conditions.to_vec())
 }
 
-fn equal(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+fn equal(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
 }
 
-fn masked(argument: u8, bit: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+fn masked(argument: u8, bit: u64) -> Result<SeccompCondition, BackendError> {
     condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bit), bit)
 }
 
@@ -193,6 +201,6 @@ fn condition(
     length: SeccompCmpArgLen,
     operator: SeccompCmpOp,
     value: u64,
-) -> Result<SeccompCondition, seccompiler::BackendError> {
+) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, length, operator, value)
 }

@@ -28,11 +28,8 @@ pub(super) struct View {
 
 impl View {
     /// The view without a mount namespace: the machine's own tree, on which Landlock alone enforces the list.
-    pub(super) fn of_machine(policy: &ConfinePolicy, profile: Profile) -> Self {
-        let (home, home_is_private) = match policy.private_home() {
-            Ok(home) => (home, !policy.state_in_workspace()),
-            Err(_) => (PathBuf::from("/tmp"), false),
-        };
+    pub(super) fn of_machine(policy: &ConfinePolicy, profile: Profile, home: PathBuf) -> Self {
+        let home_is_private = !policy.state_in_workspace();
         let etc = ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry));
         let mut view = Self::base(policy, profile, home, home_is_private);
         view.read.extend(etc);

@@ -4,8 +4,8 @@ use std::io;
 
 use crate::limits::STDERR_TAIL_BYTES;
 
-/// What the C library prints for the errors that confinement answers with.
-const WORDS: [&[u8]; 3] = [b"Permission denied", b"Operation not permitted", b"Read-only file system"];
+/// What programs print for the errors that confinement answers with, in whichever case: `mount` and `sudo` begin small.
+const WORDS: [&[u8]; 3] = [b"permission denied", b"operation not permitted", b"read-only file system"];
 
 /// The last bytes of a command's standard error.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl Tail {
 
     /// Whether the kernel's words for a denial are in it.
     pub(super) fn tells_a_denial(&self) -> bool {
-        WORDS.iter().any(|words| self.0.windows(words.len()).any(|window| window == *words))
+        WORDS.iter().any(|words| self.0.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words)))
     }
 }
 
@@ -41,6 +41,17 @@ mod tests {
         assert!(!tail.tells_a_denial());
         tail.push(b"sion denied\n");
         assert!(tail.tells_a_denial());
+    }
+
+    #[test]
+    fn words_in_any_case_are_found() {
+        for words in
+            ["mount: /mnt: permission denied.", "sudo: Operation Not Permitted", "READ-ONLY FILE SYSTEM"]
+        {
+            let mut tail = Tail::default();
+            tail.push(words.as_bytes());
+            assert!(tail.tells_a_denial(), "{words}");
+        }
     }
 
     #[test]

@@ -59,6 +59,7 @@ impl Running {
     ) -> io::Result<Self> {
         let started = Instant::now();
         stream.send(ExecStarted { pid: spawned.child.pid() });
+        spawned.child.goes_first_out_of_memory();
         let output =
             |pipe, channel, keep_tail| Output::new(pipe, channel, request.overflow, keep_tail && confined);
         let merged = spawned.stderr.is_none();

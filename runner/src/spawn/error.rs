@@ -28,6 +28,12 @@ pub enum SpawnError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// Confinement that this machine has could not be set up, so nothing may be started.
+    #[error(
+        "commands cannot be confined: {0}. Nothing is started without that. Make room (disk, memory), or move the private home \
+         (homes/ in the state directory) out of the way; `sandbridge-runner doctor` tries it again"
+    )]
+    Confinement(io::Error),
     /// The spawner has ended.
     #[error("the runner is shutting down")]
     Stopped,
@@ -47,7 +53,11 @@ impl SpawnError {
         match self {
             Self::NotFound { .. } => 127,
             Self::NotExecutable { .. } => 126,
-            Self::Directory(_) | Self::InvalidRequest { .. } | Self::Stopped | Self::System { .. } => 125,
+            Self::Directory(_)
+            | Self::InvalidRequest { .. }
+            | Self::Confinement(_)
+            | Self::Stopped
+            | Self::System { .. } => 125,
         }
     }
 

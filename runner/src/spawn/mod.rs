@@ -75,7 +75,8 @@ impl Spawner {
     /// Starts the thread and confines it; blocks for some milliseconds.
     ///
     /// # Errors
-    /// The thread could not be started, or the workspace cannot be opened. A missing layer is no error: see [`Self::report`].
+    /// The thread could not be started, the workspace cannot be opened, or a layer of confinement that this machine has could
+    /// not be set up. A layer the machine lacks is no error: see [`Self::report`].
     pub fn start(profile: Profile, policy: &ConfinePolicy) -> Result<Self, SpawnError> {
         let (orders, queue) = mpsc::channel(SPAWN_QUEUE_REQUESTS);
         let (ready, answer) = std::sync::mpsc::sync_channel(1);

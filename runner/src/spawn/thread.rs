@@ -74,7 +74,9 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn new(profile: Profile, policy: &'a ConfinePolicy) -> Result<(Self, Ready), SpawnError> {
-        let confined = confine::apply(profile, policy, kill::mark_key());
+        // Before anything is built around it, which would only say the same in other words.
+        Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
+        let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::Confinement)?;
         let workspace = Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;

@@ -34,18 +34,29 @@ fn program() -> PathBuf {
     program
 }
 
-struct Guarded {
-    directory: tempfile::TempDir,
-    guardian: Child,
+/// As whom a guarded runner runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// As these tests do.
+    Us,
+    /// As a user without privileges.
+    Nobody,
+    /// As we do, without what namespaces take: as root in most containers.
+    WithoutAdmin,
+}
+
+pub(crate) struct Guarded {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) guardian: Child,
     lines: Receiver<String>,
 }
 
 impl Guarded {
-    fn start(script: &str, unprivileged: bool) -> Self {
+    pub(crate) fn start(script: &str, who: Who) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().join("work");
         fs::create_dir(&workspace).unwrap();
-        let mut command = if unprivileged {
+        let mut command = if who == Who::Nobody {
             // Somebody who owns the directory, can reach the program, and is nobody else.
             std::os::unix::fs::chown(directory.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
             std::os::unix::fs::chown(&workspace, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
@@ -55,6 +66,10 @@ impl Guarded {
             let id = UNPRIVILEGED.to_string();
             command.args(["--reuid", &id, "--regid", &id, "--clear-groups"]).arg(program_copy);
             command.env("HOME", directory.path());
+            command
+        } else if who == Who::WithoutAdmin {
+            let mut command = Command::new("setpriv");
+            command.args(["--bounding-set", "-sys_admin", "--inh-caps", "-all"]).arg(program());
             command
         } else {
             Command::new(program())
@@ -71,17 +86,17 @@ impl Guarded {
     }
 
     /// The words of the next line, `ready PID TIER KILLING`.
-    fn line(&mut self) -> Vec<String> {
+    pub(crate) fn line(&mut self) -> Vec<String> {
         let line = self.lines.recv_timeout(PATIENCE).expect("the runner says something in time");
         line.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn runner(&self) -> Pid {
+    pub(crate) fn runner(&self) -> Pid {
         first_child(self.guardian.id())
     }
 }
 
-fn first_child(pid: u32) -> Pid {
+pub(crate) fn first_child(pid: u32) -> Pid {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()
 }
@@ -95,13 +110,13 @@ impl Drop for Guarded {
 
 const UNPRIVILEGED: u32 = 61_234;
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
 #[test]
 fn killing_the_guardian_leaves_nothing() {
-    let mut guarded = Guarded::start(&script(7101), false);
+    let mut guarded = Guarded::start(&script(7101), Who::Us);
     assert_eq!(guarded.line()[0], "ready");
     until("the command runs", || survivors(7101) == 3);
     guarded.guardian.kill().unwrap();
@@ -110,7 +125,7 @@ fn killing_the_guardian_leaves_nothing() {
 
 #[test]
 fn killing_the_runner_leaves_nothing() {
-    let mut guarded = Guarded::start(&script(7102), false);
+    let mut guarded = Guarded::start(&script(7102), Who::Us);
     assert_eq!(guarded.line()[0], "ready");
     until("the command runs", || survivors(7102) == 3);
     kill_process(guarded.runner(), Signal::KILL).unwrap();
@@ -120,7 +135,7 @@ fn killing_the_runner_leaves_nothing() {
 
 #[test]
 fn a_request_to_stop_reaches_the_runner_and_its_code_comes_back() {
-    let mut guarded = Guarded::start(&script(7103), false);
+    let mut guarded = Guarded::start(&script(7103), Who::Us);
     assert_eq!(guarded.line()[0], "ready");
     let guardian = Pid::from_raw(guarded.guardian.id().cast_signed()).unwrap();
     kill_process(guardian, Signal::TERM).unwrap();
@@ -130,14 +145,14 @@ fn a_request_to_stop_reaches_the_runner_and_its_code_comes_back() {
 
 #[test]
 fn a_runner_that_crashes_is_started_again() {
-    let mut guarded = Guarded::start("crash", false);
+    let mut guarded = Guarded::start("crash", Who::Us);
     assert_eq!(guarded.line()[0], "ready");
     assert_eq!(guarded.line()[0], "ready");
 }
 
 #[test]
 fn root_gets_its_own_process_namespace() {
-    let mut guarded = Guarded::start("true", false);
+    let mut guarded = Guarded::start("true", Who::Us);
     let words = guarded.line();
     assert!(!is_root() || words[2] == "pid-namespace", "{words:?}");
     assert!(words[3].ends_with("trees_by_marks"), "{words:?}");
@@ -149,7 +164,7 @@ fn without_privileges_nothing_survives_either() {
         // Everything above already ran without privileges.
         return;
     }
-    let mut guarded = Guarded::start(&script(7104), true);
+    let mut guarded = Guarded::start(&script(7104), Who::Nobody);
     let words = guarded.line();
     assert!(["user-pid-namespace", "subreaper"].contains(&words[2].as_str()), "{words:?}");
     assert!(words[3].ends_with("trees_by_marks"), "{words:?}");
@@ -159,28 +174,34 @@ fn without_privileges_nothing_survives_either() {
 }
 
 /// A runner inside a confined command has neither namespaces nor marks: the worst machine there is.
-fn nested(seconds: u32) -> (Bench, Spawned) {
+pub(crate) fn nested(script: &str) -> (Bench, Spawned) {
     let bench = Bench::new(Profile::Workspace);
     fs::copy(program(), bench.workspace().join("guarded")).unwrap();
     fs::create_dir(bench.workspace().join("inner")).unwrap();
-    let script = format!("exec ./guarded inner state \"{}\"", script(seconds));
-    let spawned = bench.start(&script);
+    fs::write(bench.workspace().join("inner/script"), script).unwrap();
+    let spawned = bench.start("exec ./guarded inner state 'exec sh script'");
     let line = read_line(&spawned.stdout);
     assert!(line.ends_with(" subreaper subreaper,_trees_by_sessions"), "{line}");
-    until("the command runs", || survivors(seconds) == 3);
     (bench, spawned)
+}
+
+/// The same with sleepers, once they run.
+fn nested_sleepers(seconds: u32) -> (Bench, Spawned) {
+    let nested = nested(&script(seconds));
+    until("the command runs", || survivors(seconds) == 3);
+    nested
 }
 
 #[test]
 fn without_namespaces_killing_the_guardian_leaves_nothing() {
-    let (_bench, spawned) = nested(7105);
+    let (_bench, spawned) = nested_sleepers(7105);
     spawned.child.signal(9).unwrap();
     until("all are gone", || survivors(7105) == 0);
 }
 
 #[test]
 fn without_namespaces_killing_the_runner_leaves_nothing() {
-    let (_bench, mut spawned) = nested(7106);
+    let (_bench, mut spawned) = nested_sleepers(7106);
     kill_process(first_child(spawned.child.pid()), Signal::KILL).unwrap();
     until("all are gone", || survivors(7106) == 0);
     assert_eq!(wait(&mut spawned.child), Exit::Code(137));
@@ -188,7 +209,7 @@ fn without_namespaces_killing_the_runner_leaves_nothing() {
 
 #[test]
 fn commands_see_no_process_of_the_machine() {
-    let mut guarded = Guarded::start("ls /proc | grep -c '^[0-9]' > count; mv count done", false);
+    let mut guarded = Guarded::start("ls /proc | grep -c '^[0-9]' > count; mv count done", Who::Us);
     let words = guarded.line();
     let file = guarded.directory.path().join("work/done");
     until("the command counted", || file.exists());
@@ -198,7 +219,7 @@ fn commands_see_no_process_of_the_machine() {
 
 #[test]
 fn the_memory_of_an_idle_guardian_and_runner_is_small() {
-    let mut guarded = Guarded::start("true", false);
+    let mut guarded = Guarded::start("true", Who::Us);
     guarded.line();
     let resident = |pid: Pid| -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap();

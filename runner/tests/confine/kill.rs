@@ -116,3 +116,40 @@ fn everything_the_runner_started_can_be_killed_at_once() {
     assert_eq!(kill::kill_everything().survivors, 0);
     assert!(children.iter().all(|child| kill::members(child.mark()).is_empty()));
 }
+
+#[test]
+fn a_process_whose_first_thread_ended_is_alive_and_killed() {
+    let bench = workspace();
+    let exit = libc::SYS_exit;
+    let script = format!(
+        "exec python3 -c 'import ctypes, threading, time; threading.Thread(target=time.sleep, args=(65,)).start(); \
+         print(\"up\", flush=True); ctypes.CDLL(None).syscall({exit}, 0)'"
+    );
+    let mut spawned = bench.start(&script);
+    assert_eq!(read_line(&spawned.stdout), "up");
+    let pid = spawned.child.pid();
+    until("the first thread ended", || {
+        fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") Z ")
+    });
+    assert_eq!(kill::members(spawned.child.mark()), [pid]);
+    assert_eq!(kill::kill_tree(spawned.child.mark()), KillOutcome { killed: 1, survivors: 0 });
+    assert_eq!(wait(&mut spawned.child), Exit::Signal(9));
+}
+
+#[test]
+fn another_user_is_found_without_the_capability_to_read_limits_too() {
+    let bench = workspace();
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let script = "exec python3 -c 'import os, time; os.fork() and os._exit(0); os.setsid(); os.setgid(65534); os.setuid(65534); \
+                  print(\"up\", flush=True); time.sleep(66)'";
+    let spawned = bench.start(script);
+    assert_eq!(read_line(&spawned.stdout), "up");
+    // Of this thread only, which is the one that looks and kills.
+    let mut own = rustix::thread::capabilities(None).unwrap();
+    own.effective.remove(rustix::thread::CapabilitySet::SYS_RESOURCE);
+    rustix::thread::set_capabilities(None, own).unwrap();
+    assert!(kill::kill_tree(spawned.child.mark()).killed >= 1);
+    assert!(kill::members(spawned.child.mark()).is_empty());
+}

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod guardian;
+mod intruder;
 mod kill;
 mod profile;
+mod signals;
 mod spawn;
 mod support;

@@ -13,6 +13,14 @@ use rustix::fs::OFlags;
 /// How long anything in these tests may take before it counts as hanging.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Defines `call` in a Python program.
+pub(crate) const PYTHON_CALL: &str = "\
+import ctypes, os
+library = ctypes.CDLL(None, use_errno=True)
+def call(*arguments):
+    return ctypes.get_errno() if library.syscall(*arguments) == -1 else 0
+";
+
 pub(crate) struct Bench {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) policy: ConfinePolicy,
@@ -55,6 +63,19 @@ impl Bench {
 
     pub(crate) fn run(&self, script: &str) -> Output {
         finish(self.start(script))
+    }
+
+    /// Runs a confined Python program, which has `ctypes`, `os` and a `call` that returns an errno, 0 for success.
+    pub(crate) fn python(&self, program: &str) -> Output {
+        let program = format!("{PYTHON_CALL}{program}");
+        let request = SpawnRequest { argv: argv(&["python3", "-c", &program]), ..SpawnRequest::default() };
+        finish(self.spawner.spawn_blocking(request).unwrap())
+    }
+
+    /// Runs a system call by number in a confined process and returns its errno, 0 for success.
+    pub(crate) fn errno_of(&self, call: i64, arguments: &str) -> i32 {
+        let output = self.python(&format!("print(call({call}, {arguments}))"));
+        output.stdout.trim().parse().unwrap_or_else(|_| panic!("{call}({arguments}): {}", output.stderr))
     }
 }
 

@@ -203,3 +203,15 @@ fn a_signal_reaches_the_exec_it_names() {
         assert_eq!((outcome.text(), outcome.status()), ("caught\n", ExitStatus::Code(5)));
     });
 }
+
+#[test]
+fn a_command_is_killed_before_the_runner_when_memory_runs_out() {
+    World::run(async |world| {
+        let own: i32 = std::fs::read_to_string("/proc/self/oom_score_adj").unwrap().trim().parse().unwrap();
+        let expected = (own + 500).min(1000);
+        // The command may be faster than the runner, who raises it after it was started.
+        let line =
+            format!("until test $(cat /proc/self/oom_score_adj) = {expected}; do :; done; echo raised");
+        assert_eq!(world.shell(&line).await.text(), "raised\n");
+    });
+}

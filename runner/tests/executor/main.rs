@@ -6,6 +6,7 @@
 //! | `trees` | timeout, cancel, descendants, what is left behind |
 //! | `flow` | credit, caps, dropping the oldest, large outputs |
 //! | `files` | file operations |
+//! | `start` | what it refuses to start on |
 //! | `link` | unknown requests, lost links, shutdown |
 #![allow(clippy::unwrap_used)]
 
@@ -13,5 +14,6 @@ mod exec;
 mod files;
 mod flow;
 mod link;
+mod start;
 mod trees;
 mod world;

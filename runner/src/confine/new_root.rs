@@ -1,0 +1,216 @@
+//! The root under construction: what is attached where, and what is made on the way.
+//!
+//! The private home and the workspace hold what commands wrote earlier, symbolic links and whole trees in the place of a file
+//! included. So every target is walked by handle, one component at a time, never following a link; what is in the way is
+//! renamed away, which nothing a command can write prevents (see [`step`]).
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
+
+use super::mounts::Tree;
+use super::policy::{ETC_ENTRIES, SYSTEM_TREES};
+use crate::limits::{
+    ETC_FILE_BYTES, SHARED_MEMORY_BYTES, TEMPORARY_BYTES, TEMPORARY_BYTES_PER_INODE, TEMPORARY_MEMORY_PART,
+};
+use crate::sys;
+
+/// What a directory's owner needs to make something in it.
+const OWNER_MAY_CHANGE: u32 = 0o300;
+
+/// A fresh file system that is attached nowhere yet.
+pub(super) fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (name, value) in options {
+        rustix::mount::fsconfig_set_string(context.as_fd(), *name, *value)?;
+    }
+    rustix::mount::fsconfig_create(context.as_fd())?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    Ok(rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
+}
+
+/// A temporary file system everybody may write to, which cannot take all of the machine's memory.
+fn temporary(limit_bytes: u64) -> io::Result<OwnedFd> {
+    let machine = rustix::system::sysinfo();
+    let memory_bytes = machine.totalram.saturating_mul(u64::from(machine.mem_unit));
+    let size_bytes = limit_bytes.min(memory_bytes / TEMPORARY_MEMORY_PART);
+    let (size, inodes) = (size_bytes.to_string(), (size_bytes / TEMPORARY_BYTES_PER_INODE).to_string());
+    file_system("tmpfs", &[("mode", "1777"), ("size", &size), ("nr_inodes", &inodes)])
+}
+
+/// The commands' own `/proc`.
+struct Processes {
+    mount: OwnedFd,
+    /// Whether it shows commands only the processes they could trace anyway: their own.
+    hides_others: bool,
+}
+
+impl Processes {
+    fn new() -> io::Result<Self> {
+        if let Ok(mount) = file_system("proc", &[("hidepid", "ptraceable")]) {
+            return Ok(Self { mount, hides_others: true });
+        }
+        let flags =
+            OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+        Ok(Self { mount: rustix::mount::open_tree(CWD, "/proc", flags)?, hides_others: false })
+    }
+}
+
+/// The root under construction.
+pub(super) struct NewRoot {
+    root: OwnedFd,
+}
+
+impl NewRoot {
+    /// Makes an empty root, attached over `place` (in this thread's namespace only).
+    pub(super) fn new(place: &Path) -> io::Result<Self> {
+        let mount = file_system("tmpfs", &[("mode", "0755")])?;
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        rustix::mount::move_mount(mount.as_fd(), "", CWD, place, flags)?;
+        Ok(Self {
+            root: rustix::fs::open(place, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?,
+        })
+    }
+
+    /// Attaches everything; says whether commands will see no process but their own.
+    pub(super) fn fill(&self, trees: &[Tree]) -> io::Result<bool> {
+        for directory in ["/run", "/var", "/dev"] {
+            self.make(Path::new(directory), true)?;
+        }
+        // A file system of its own, so that the runner can bring it up to date when the root is read-only.
+        self.attach(&file_system("tmpfs", &[("mode", "0755")])?, Path::new("/etc"), true)?;
+        for link in SYSTEM_TREES.iter().map(Path::new).filter(|path| path.is_symlink()) {
+            self.link(&fs::read_link(link)?, link)?;
+        }
+        for (target, link) in [("/tmp", "/var/tmp"), ("/run", "/var/run"), ("/proc/self/fd", "/dev/fd")] {
+            self.link(Path::new(target), Path::new(link))?;
+        }
+        for (number, name) in ["stdin", "stdout", "stderr"].iter().enumerate() {
+            self.link(Path::new(&format!("/proc/self/fd/{number}")), &Path::new("/dev").join(name))?;
+        }
+        for entry in ETC_ENTRIES {
+            self.copy_etc(&Path::new("/etc").join(entry))?;
+        }
+        for (place, limit_bytes) in [("/tmp", TEMPORARY_BYTES), ("/dev/shm", SHARED_MEMORY_BYTES)] {
+            self.attach(&temporary(limit_bytes)?, Path::new(place), true)?;
+        }
+        let processes = Processes::new()?;
+        self.attach(&processes.mount, Path::new("/proc"), true)?;
+        for tree in trees {
+            let attached = self.attach(&tree.mount, &tree.target, tree.is_directory);
+            attached.map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", tree.target.display()))
+            })?;
+        }
+        Ok(processes.hides_others)
+    }
+
+    /// Covers a directory with nothing: commands must not reach the runner's own state through their workspace.
+    pub(super) fn hide(&self, directory: &Path) -> io::Result<()> {
+        let nothing = file_system("tmpfs", &[("mode", "0555")])?;
+        sys::mount_attributes(nothing.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
+        self.attach(&nothing, directory, true)
+    }
+
+    /// Copies a file of `/etc` (or keeps it as a link where it is one into a tree that commands see).
+    fn copy_etc(&self, path: &Path) -> io::Result<()> {
+        let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
+        let resolved = path.canonicalize()?;
+        if path.is_symlink() && SYSTEM_TREES.iter().any(|tree| resolved.starts_with(tree)) {
+            return self.link(&fs::read_link(path)?, path);
+        }
+        if !metadata.is_file() || metadata.len() > ETC_FILE_BYTES {
+            return Ok(());
+        }
+        let content = fs::read(path)?;
+        let (parent, name) = self.parent(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(0o644))?;
+        io::Write::write_all(&mut fs::File::from(file), &content)
+    }
+
+    fn link(&self, target: &Path, path: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(path)?;
+        Ok(rustix::fs::symlinkat(target, parent, name)?)
+    }
+
+    /// Attaches a mount at `path`, making what is missing on the way.
+    fn attach(&self, mount: &OwnedFd, path: &Path, is_directory: bool) -> io::Result<()> {
+        let target = self.make(path, is_directory)?;
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        Ok(rustix::mount::move_mount(mount.as_fd(), "", target.as_fd(), "", flags)?)
+    }
+
+    fn parent<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => Ok((self.make(parent, true)?, name)),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Opens `path` in the new root as a directory (or an empty file), making each missing component.
+    ///
+    /// A component that is in the way, such as a link planted in the private home, is replaced and never followed.
+    fn make(&self, path: &Path, is_directory: bool) -> io::Result<OwnedFd> {
+        let mut place = self.root.try_clone()?;
+        let mut components = path.components().peekable();
+        while let Some(component) = components.next() {
+            let Component::Normal(name) = component else { continue };
+            place = step(&place, name, is_directory || components.peek().is_some())?;
+        }
+        Ok(place)
+    }
+
+    /// Makes this the thread's root and lets go of the machine's tree.
+    pub(super) fn become_root(self) -> io::Result<()> {
+        sys::mount_attributes(self.root.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
+        rustix::process::fchdir(self.root.as_fd())?;
+        // The old root ends up stacked on the new one, from where it is detached at once.
+        rustix::process::pivot_root(".", ".")?;
+        rustix::mount::unmount(".", UnmountFlags::DETACH)?;
+        Ok(rustix::process::chdir("/")?)
+    }
+}
+
+/// Opens one component beneath `place` without following links; makes it when it is missing.
+///
+/// What is of the wrong kind, or closed to us, is renamed away: unlike removing, that works on a whole tree, at once, and
+/// loses nothing.
+fn step(place: &OwnedFd, name: &OsStr, is_directory: bool) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(place, name, flags, Mode::empty()) {
+        Ok(found) if fits(&found, is_directory)? => return Ok(found),
+        Ok(_) => {
+            let aside = format!(".in-the-way-{:032x}", rand::random::<u128>());
+            rustix::fs::renameat(place, name, place, aside)?;
+        }
+        Err(Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    if is_directory {
+        rustix::fs::mkdirat(place, name, Mode::from_raw_mode(0o755))?;
+    } else {
+        let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        rustix::fs::openat(place, name, create, Mode::from_raw_mode(0o644))?;
+    }
+    Ok(rustix::fs::openat(place, name, flags, Mode::empty())?)
+}
+
+/// Whether what was found can be what is needed: of the right kind and, a directory of ours, not closed to ourselves.
+fn fits(found: &OwnedFd, is_directory: bool) -> io::Result<bool> {
+    let found = rustix::fs::fstat(found)?;
+    let user = rustix::process::geteuid();
+    // Root is not stopped by modes, and system directories of some distributions are read-only to their owner.
+    let own = !user.is_root() && found.st_uid == user.as_raw();
+    Ok(match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => is_directory && (!own || found.st_mode & OWNER_MAY_CHANGE == OWNER_MAY_CHANGE),
+        FileType::Symlink => false,
+        _ => !is_directory,
+    })
+}

@@ -1,0 +1,158 @@
+//! The calls and arguments the filter knows, by what they are refused for.
+
+/// Calls that are refused whatever their arguments.
+pub(super) const REFUSED: &[i64] = &[
+    // Other processes' memory and descriptors.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Namespaces and mounts.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_mount_setattr,
+    // Kernel attack surface that no ordinary command needs.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_fanotify_init,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The machine itself.
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_quotactl,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+];
+
+/// Namespaces a process could ask for with `clone` or `unshare`.
+pub(super) const NAMESPACES: &[i32] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// The time namespace; only `unshare` can make one (in `clone` the bit belongs to the exit signal).
+pub(super) const TIME_NAMESPACE: i32 = 0x80;
+
+/// Socket families that reach hardware, the hypervisor or old kernel code.
+pub(super) const SOCKET_FAMILIES: &[i32] = &[
+    libc::AF_PACKET,
+    libc::AF_VSOCK,
+    libc::AF_ALG,
+    libc::AF_KEY,
+    libc::AF_BLUETOOTH,
+    libc::AF_RDS,
+    libc::AF_TIPC,
+];
+
+/// Terminal requests that type into a terminal or its console.
+pub(super) const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
+
+/// Requests that name, in memory where a filter cannot look, who gets the signals of a descriptor.
+pub(super) const OWNER_REQUESTS: &[u64] = &[0x8901, 0x8902];
+
+/// The command of `fcntl` that names who gets the signals of a descriptor.
+pub(super) const SET_OWNER: u64 = 8;
+
+/// The same with the name in memory, where a filter cannot look.
+pub(super) const SET_OWNER_EXTENDED: u64 = 15;
+
+/// Calls whose first argument names the process (or thread, or group) they signal, open or reschedule.
+pub(super) const PROCESS_FIRST: &[i64] = &[
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_open,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+];
+
+/// Calls whose second argument does.
+pub(super) const PROCESS_SECOND: &[i64] = &[libc::SYS_setpriority, libc::SYS_ioprio_set];
+
+/// Objects that are shared by everybody in an IPC namespace.
+pub(super) const SHARED_OBJECTS: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// `fchmodat2`, which has the same number everywhere.
+const FCHMODAT2: i64 = 452;
+
+/// Calls that set the mode of a file, and the argument the mode is in.
+pub(super) const MODES: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
+];
+
+/// Calls that set a mode when their flags say that they make a file, and the arguments flags and mode are in.
+pub(super) const OPENS: &[(i64, u8, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+    (libc::SYS_openat, 2, 3),
+];
+
+/// The flags that make a file; without one of them the mode is whatever the register held.
+pub(super) const MAKING_FLAGS: &[i32] = &[libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];

@@ -1,0 +1,59 @@
+//! The numbers of processes, threads and groups that commands must not signal.
+
+use rustix::process::{getpgid, getpid, getppid};
+use rustix::thread::gettid;
+use seccompiler::BackendError;
+
+use super::{Rules, all, calls, equal};
+
+/// Stands for everybody the caller may signal.
+const EVERYBODY: i32 = -1;
+
+/// What must not be named in a call that signals, opens or reschedules a process.
+///
+/// A number is good for the life of the thread that saw it, which is longer than that of any command it starts. For the
+/// kernel, a thread's number names its whole process almost everywhere a process can be named.
+pub(in crate::confine) struct Untouchable {
+    numbers: Vec<i32>,
+}
+
+impl Untouchable {
+    /// The runner, the calling (spawner's) thread, the guardian where it can be seen, and their groups.
+    pub(in crate::confine) fn seen_from_here() -> Self {
+        let own = getpid();
+        let guardian = getppid();
+        let mut numbers = vec![own.as_raw_nonzero().get(), gettid().as_raw_nonzero().get()];
+        numbers.extend(guardian.map(|pid| pid.as_raw_nonzero().get()));
+        let groups = [Some(own), guardian].into_iter().flatten().filter_map(|pid| getpgid(Some(pid)).ok());
+        numbers.extend(groups.map(|group| -group.as_raw_nonzero().get()));
+        // In a namespace of its own the runner is the init process: everybody includes all but it, and group 1 cannot be named.
+        let is_init = own.is_init();
+        numbers.retain(|number| *number != EVERYBODY);
+        if !is_init {
+            numbers.push(EVERYBODY);
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Self { numbers }
+    }
+
+    /// Adds the rules that refuse these numbers.
+    pub(super) fn protect(&self, rules: &mut Rules) -> Result<(), BackendError> {
+        let named = |argument| self.numbers.iter().map(move |number| equal(argument, as_register(*number)));
+        let first = calls::PROCESS_FIRST.iter().map(|number| (*number, 0));
+        for (number, argument) in first.chain(calls::PROCESS_SECOND.iter().map(|number| (*number, 1))) {
+            let any = named(argument).map(|named| all(&[named?])).collect::<Result<_, _>>()?;
+            rules.insert(number, any);
+        }
+        let owner = |named| all(&[equal(1, calls::SET_OWNER)?, named?]);
+        let mut owners = named(2).map(owner).collect::<Result<Vec<_>, _>>()?;
+        owners.push(all(&[equal(1, calls::SET_OWNER_EXTENDED)?])?);
+        rules.insert(libc::SYS_fcntl, owners);
+        Ok(())
+    }
+}
+
+/// The lower half of the register in which the kernel finds a number, the sign included.
+fn as_register(number: i32) -> u64 {
+    u64::from(number.cast_unsigned())
+}

@@ -4,8 +4,7 @@
 //! user.
 
 use std::io::{BufRead, IsTerminal};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -44,22 +43,16 @@ pub enum UserCommand {
     },
 }
 
-/// Runs a command about accounts to its end; says what came of it in words, or with `json` as one JSON value.
-pub fn main(command: UserCommand, home: Option<PathBuf>, json: bool) -> ExitCode {
-    let done = tokio::runtime::Builder::new_current_thread()
+/// Runs a command about accounts to its end; returns what came of it, for programs and in words.
+///
+/// # Errors
+/// A line that says what to change: the home directory, the name, the password.
+pub fn main(command: UserCommand, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("cannot start the runtime")
-        .and_then(|runtime| runtime.block_on(run(command, home.as_deref())));
-    match done {
-        Ok((value, _)) if json => println!("{value}"),
-        Ok((_, words)) => println!("{words}"),
-        Err(error) => {
-            eprintln!("sandbridge: {error:#}");
-            return ExitCode::FAILURE;
-        }
-    }
-    ExitCode::SUCCESS
+        .context("cannot start the runtime")?
+        .block_on(run(command, home))
 }
 
 async fn run(command: UserCommand, home: Option<&Path>) -> anyhow::Result<(Value, String)> {

@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use sandbox::LocalPolicy;
+use sandbox::routing::LocalPolicyError;
 pub use settings::Settings;
 
 /// Where the server listens unless it is told otherwise.
@@ -132,7 +133,9 @@ impl Config {
     pub fn load(options: ServeArgs, home: Option<&Path>) -> Result<Self, ConfigError> {
         let home = home_dir(home)?;
         ensure_home(&home)?;
-        Self::from_settings(options, &home, &Settings::load(&home)?)
+        let settings = Settings::load(&home)?;
+        settings.warn_of_unknown_keys(&home);
+        Self::from_settings(options, &home, &settings)
     }
 
     fn from_settings(options: ServeArgs, home: &Path, settings: &Settings) -> Result<Self, ConfigError> {
@@ -156,10 +159,10 @@ impl Config {
             runner_static: file(options.runner_static, "runner_static")
                 .or_else(|| beside_this_program("sandbridge-runner-static")),
             runner: file(options.runner, "runner").or_else(|| beside_this_program("sandbridge-runner")),
-            local: local.parse().map_err(|_| ConfigError::Value {
+            local: local.parse().map_err(|error: LocalPolicyError| ConfigError::Value {
                 key: "local",
                 value: local.clone(),
-                rule: "use off, admins, or user names with commas between them".to_owned(),
+                rule: error.to_string(),
             })?,
         })
     }
@@ -196,10 +199,11 @@ pub fn ensure_home(home: &Path) -> Result<(), ConfigError> {
     match fs::DirBuilder::new().mode(0o700).create(home) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let parent = home.parent().unwrap_or(home).to_owned();
-            return Err(ConfigError::NoParent { home: home.to_owned(), parent });
-        }
+        // Some file systems, like /proc, say "not found" of what may not be made.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match parent(home) {
+            parent if parent.exists() => return Err(unusable(io::Error::other("nothing can be made there"))),
+            parent => return Err(ConfigError::NoParent { home: home.to_owned(), parent: parent.to_owned() }),
+        },
         Err(error) => return Err(unusable(error)),
     }
     let metadata = fs::metadata(home).map_err(unusable)?;
@@ -213,6 +217,22 @@ pub fn ensure_home(home: &Path) -> Result<(), ConfigError> {
         tracing::warn!(home = %home.display(), "others may write to the home directory; chmod go-w it");
     }
     Ok(())
+}
+
+/// What holds a path; a lone name is in the current directory.
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => path,
+    }
+}
+
+/// Where the engine's socket is looked for: what `DOCKER_HOST` names if it names a socket, else Docker's usual place.
+pub fn docker_socket() -> PathBuf {
+    std::env::var_os("DOCKER_HOST")
+        .and_then(|host| host.to_str()?.strip_prefix("unix://").map(PathBuf::from))
+        .unwrap_or_else(|| PathBuf::from(DOCKER_SOCKET))
 }
 
 fn split_list(list: &str) -> Vec<String> {

@@ -12,6 +12,8 @@ pub const MAX_CONNECTIONS: usize = 16_384;
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// How long requests, sockets and tasks may take to end when the server stops.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How much of it cancelled commands have to end, and to be recorded, before the links to their runners are closed.
+pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The largest JSON body, in bytes: a message of 1 MiB with room for its escapes.
 pub const JSON_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -36,6 +38,10 @@ pub const HANDSHAKE_FRAMING_BYTES: usize = 1024;
 pub const RUNNER_MESSAGE_BYTES: usize = 1024 * 1024 + 64;
 /// Sockets that may be in their handshake at once; further ones are asked to come back.
 pub const PENDING_HANDSHAKES: usize = 1024;
+/// Of these, sockets from one address.
+pub const PENDING_HANDSHAKES_PER_ADDRESS: usize = 32;
+/// Of these, sockets from this machine itself, where a proxy may stand for everybody.
+pub const PENDING_HANDSHAKES_PER_LOOPBACK: usize = 512;
 /// When it is first asked: a runner that was revoked while it registered must not stay.
 pub const RUNNER_FIRST_CHECK: Duration = Duration::from_secs(2);
 /// How often the store is told that a runner is connected, and asked whether it still may be.
@@ -62,8 +68,8 @@ pub const EVENT_QUEUE: usize = 512;
 pub const EVENT_PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Largest message a listener for events may send, in bytes; it has nothing to say.
 pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
-/// How often an open events socket's session is checked: a logout closes it within this time.
-pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// How often the session of an open events or exec socket is checked: a logout closes it within this time.
+pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often ended sessions and forgotten tokens are deleted.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
 

@@ -1,22 +1,23 @@
 //! `sandbridge serve`: start, wait for a signal, stop cleanly.
 //!
 //! ```text
-//!  bind ─► open the store ─► recover ─► accept ─► signal ─► stop accepting ─► chats, sockets, links end ─► close the store
+//!  bind ─► open the store ─► recover ─► accept ─► signal ─► stop accepting ─► commands, links, sockets end ─► close the store
 //! ```
+
+mod lock;
+mod missing;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use agent::{ChatEvent, ChatService, EventSink};
 use anyhow::Context;
-use sandbox::{DockerConfig, LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
+use sandbox::{DockerConfig, LocalConfig, RouterConfig, SandboxRouter};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
 use tokio::time::{interval, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +26,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, ServeArgs};
 use crate::limits::{
-    LOGINS_PER_ADDRESS_PER_MINUTE, LOGINS_PER_NAME_PER_MINUTE, PENDING_HANDSHAKES, PURGE_INTERVAL,
+    COMMANDS_STOP_TIMEOUT, LOGINS_PER_ADDRESS_PER_MINUTE, LOGINS_PER_NAME_PER_MINUTE, PURGE_INTERVAL,
     RATE_LIMIT_KEYS, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
 use crate::state::{AppState, Shared};
@@ -34,6 +35,8 @@ use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::{Event, Hub};
 use crate::web::rate::RateLimiter;
 use crate::web::{accept, metrics, presence, router};
+
+use lock::ServerLock;
 
 /// Why the server cannot start. Each text says what to change.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +57,22 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// Another server serves the same home directory.
+    #[error("another server uses {}{holder}; stop it or pass --home DIR", home.display())]
+    HomeInUse {
+        /// The home directory.
+        home: PathBuf,
+        /// ` (pid N)`, or nothing if that is not known.
+        holder: String,
+    },
+    /// Whether another server serves the home directory cannot be found out.
+    #[error("cannot lock {}/server.lock: {source}; check its owner and mode, or pass --home DIR", home.display())]
+    Lock {
+        /// The home directory.
+        home: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -65,21 +84,16 @@ pub enum StartError {
     Recover(#[from] agent::Error),
 }
 
-/// The whole of `sandbridge serve`: runs the server until SIGINT or SIGTERM. If it cannot start, one line on standard
-/// error says what to change.
-pub fn main(args: ServeArgs, home: Option<PathBuf>) -> ExitCode {
-    let served = tokio::runtime::Builder::new_multi_thread()
+/// The whole of `sandbridge serve`: runs the server until SIGINT or SIGTERM.
+///
+/// # Errors
+/// Why it cannot start: a line that says what to change.
+pub fn main(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("cannot start the runtime")
-        .and_then(|runtime| runtime.block_on(run(args, home.as_deref())));
-    match served {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("sandbridge: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+        .context("cannot start the runtime")?
+        .block_on(run(args, home))
 }
 
 async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
@@ -90,7 +104,7 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot wait for signals")?;
     let server = Server::bind(config.clone()).await?;
-    say_what_is_missing(&config);
+    missing::say(&config);
     // A closed standard output is no reason not to serve.
     let _ = writeln!(io::stdout(), "listening on {}", server.url());
     let shutdown = server.shutdown_token();
@@ -112,14 +126,16 @@ pub struct Server {
     address: SocketAddr,
     acceptor: Option<TlsAcceptor>,
     state: AppState,
+    lock: ServerLock,
 }
 
 impl Server {
-    /// Listens, opens the store and settles what an earlier life left behind.
+    /// Takes the home directory for itself, listens, opens the store and settles what an earlier life left behind.
     ///
     /// # Errors
     /// [`StartError`].
     pub async fn bind(config: Config) -> Result<Self, StartError> {
+        let lock = ServerLock::take(&config.home)?;
         let acceptor = config.tls.as_ref().map(|(cert, key)| tls::acceptor(cert, key)).transpose()?;
         let (listener, address) = listen(&config.listen).await?;
         let store = Store::open(&config.database()).await?;
@@ -147,12 +163,13 @@ impl Server {
             logins_by_name: RateLimiter::new(LOGINS_PER_NAME_PER_MINUTE, RATE_LIMIT_KEYS),
             logins_by_address: RateLimiter::new(LOGINS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
-            pending_handshakes: Arc::new(Semaphore::new(PENDING_HANDSHAKES)),
+            pending_handshakes: Arc::default(),
             metrics: metrics::handle(),
             shutdown: CancellationToken::new(),
             tasks: TaskTracker::new(),
+            execs: TaskTracker::new(),
         });
-        Ok(Self { listener, address, acceptor, state })
+        Ok(Self { listener, address, acceptor, state, lock })
     }
 
     /// The address listened on; with port 0 in the configuration, the one that was found.
@@ -178,14 +195,21 @@ impl Server {
 
     /// Serves until the shutdown token is cancelled; returns when everything has ended, 10 s later at most.
     pub async fn run(self) {
-        let Self { listener, acceptor, state, .. } = self;
+        let Self { listener, acceptor, state, lock, .. } = self;
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(purge(state.clone()));
         let tasks = state.tasks.clone();
         accept::serve(listener, acceptor, router(state.clone()), tasks, state.shutdown.clone()).await;
+        state.execs.close();
+        let commands_end = || async { tokio::join!(state.chats.shutdown(), state.execs.wait()) };
         let ended = async {
-            state.chats.shutdown().await;
+            // Every command is told to stop by now. How it ended comes over its runner's link, so links end behind
+            // commands; whatever did not end in time is lost with its link, and recorded as that.
+            if timeout(COMMANDS_STOP_TIMEOUT, commands_end()).await.is_err() {
+                tracing::warn!("some commands did not end in time");
+            }
             state.router.shutdown().await;
+            commands_end().await;
             state.tasks.close();
             state.tasks.wait().await;
         };
@@ -193,6 +217,7 @@ impl Server {
             tracing::warn!(tasks = state.tasks.len(), "some connections did not end in time");
         }
         state.store.close().await;
+        drop(lock);
     }
 }
 
@@ -253,25 +278,6 @@ async fn purge(state: AppState) {
         if let Err(error) = state.store.purge_expired().await {
             tracing::error!(%error, "cannot delete what has expired");
         }
-    }
-}
-
-/// One line for each thing that users may miss.
-fn say_what_is_missing(config: &Config) {
-    if !config.docker {
-        tracing::info!(
-            "Docker is off: no socket was found, or the option says so; users cannot choose containers"
-        );
-    } else if config.runner_static.is_none() {
-        tracing::warn!(
-            "no static runner for containers: put sandbridge-runner-static beside this program (scripts/build makes \
-             it), or set SANDBRIDGE_RUNNER_STATIC; until then Docker cannot be used"
-        );
-    }
-    if config.local != LocalPolicy::Off && config.runner.is_none() {
-        tracing::warn!(
-            "no runner for work on this server: put sandbridge-runner beside this program, or set SANDBRIDGE_RUNNER"
-        );
     }
 }
 

@@ -8,13 +8,13 @@ use agent::{ChatService, sandbox_user, wish_for};
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
 use store::{AuditEntry, Store, User, UserId};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::web::error::ApiError;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
+use crate::web::pending::PendingHandshakes;
 use crate::web::rate::RateLimiter;
 
 /// The state of the server. Cheap to clone; every clone is the same.
@@ -44,13 +44,15 @@ pub struct Shared {
     /// Refused registrations by address.
     pub registrations: RateLimiter<IpAddr>,
     /// Room for sockets that have not registered yet.
-    pub pending_handshakes: Arc<Semaphore>,
+    pub pending_handshakes: Arc<PendingHandshakes>,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
     /// Set when the server stops.
     pub shutdown: CancellationToken,
     /// Every task of the server.
     pub tasks: TaskTracker,
+    /// The attached execs whose end is not on record yet.
+    pub execs: TaskTracker,
 }
 
 impl Deref for AppState {
@@ -74,6 +76,16 @@ impl AppState {
     pub async fn sandbox(&self, user: &User, on: Option<&str>) -> Result<Sandbox, ApiError> {
         let wish = wish_for(&self.store, user.id, on).await?;
         Ok(self.router.for_user(&sandbox_user(user), &wish).await?)
+    }
+
+    /// What a user's request asked for where it got no sandbox, for the audit trail: the place `on` names, else their
+    /// active one; `None` if they named none.
+    pub async fn wished_place(&self, user: &User, on: Option<&str>) -> Option<String> {
+        match on {
+            Some(name) => Some(name.to_owned()),
+            // The refusal is what counts: it is recorded without its place if even that cannot be read.
+            None => self.store.active_runner(user.id).await.ok().flatten(),
+        }
     }
 
     /// Leaves a trace of what a user did. A failure is logged only: what was done is done.

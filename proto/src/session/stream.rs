@@ -122,7 +122,9 @@ impl Stream {
     /// Counts data that arrived; `false` when it is more than was granted, or than can be counted behind a gap.
     pub(super) fn received(&mut self, bytes: u64) -> bool {
         let left = self.receive_credit.checked_sub(bytes);
-        let (Some(left), Some(offset)) = (left, self.received_offset.checked_add(bytes)) else { return false };
+        let (Some(left), Some(offset)) = (left, self.received_offset.checked_add(bytes)) else {
+            return false;
+        };
         (self.receive_credit, self.received_offset) = (left, offset);
         true
     }

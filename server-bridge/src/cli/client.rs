@@ -42,13 +42,13 @@ pub(super) struct Client {
 impl Client {
     /// A client with the session's login.
     pub(super) fn new(session: &Session) -> Result<Self, Failure> {
-        let endpoint = Endpoint::parse(&session.server)?;
+        let endpoint = session.endpoint()?;
         Ok(Self { endpoint, token: Some(session.token()?.to_owned()), sender: None })
     }
 
     /// A client without a login.
     pub(super) fn anonymous(session: &Session) -> Result<Self, Failure> {
-        Ok(Self { endpoint: Endpoint::parse(&session.server)?, token: None, sender: None })
+        Ok(Self { endpoint: session.endpoint()?, token: None, sender: None })
     }
 
     /// Reads JSON.
@@ -101,8 +101,13 @@ impl Client {
             Some(_) | None => self.connect().await?,
         };
         let sender = self.sender.insert(sender);
-        let response =
-            sender.send_request(request).await.map_err(|error| self.endpoint.unreachable(&cause(&error)))?;
+        let response = sender.send_request(request).await.map_err(|error| {
+            if error.is_parse() || error.is_incomplete_message() {
+                self.endpoint.no_http(&cause(&error))
+            } else {
+                self.endpoint.unreachable(&cause(&error))
+            }
+        })?;
         if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
     }
 

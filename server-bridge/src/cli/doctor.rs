@@ -1,6 +1,6 @@
 //! `sandbridge doctor`: what works here, what does not, and the fix.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -9,6 +9,7 @@ use super::client::Client;
 use super::failure::Failure;
 use super::session::Session;
 use super::{Globals, output};
+use crate::config::Settings;
 
 /// The runner that goes into containers, as it is called beside the server.
 const STATIC_RUNNER: &str = "sandbridge-runner-static";
@@ -45,13 +46,15 @@ impl Check {
 }
 
 pub(super) async fn run(globals: &Globals) -> Result<ExitCode, Failure> {
+    let home = globals.home()?;
+    let settings = globals.settings(&home)?;
     let session = globals.session()?;
     let mut checks = Vec::new();
     let has_login = check_server(&session, &mut checks).await;
     if has_login {
         check_places(&session, &mut checks).await?;
     }
-    checks.push(check_static_runner());
+    checks.push(check_static_runner(&settings, &home));
     report(globals.json, &checks);
     let is_broken = checks.iter().any(|check| check.standing == Standing::Broken);
     Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -169,15 +172,25 @@ fn choice<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> {
     settings["choices"].as_array()?.iter().find(|choice| choice["name"] == name)
 }
 
-/// Only of interest where the server runs.
-fn check_static_runner() -> Check {
-    let configured = std::env::var_os("SANDBRIDGE_RUNNER_STATIC").map(PathBuf::from);
+/// Only of interest where the server runs. Looks where a server with this home directory would, flags aside.
+fn check_static_runner(settings: &Settings, home: &Path) -> Check {
+    let configured = settings.value("runner_static").map(PathBuf::from);
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name(STATIC_RUNNER));
-    match configured.into_iter().chain(beside).find(|path| path.is_file()) {
-        Some(path) => Check::works("static runner", path.display().to_string()),
-        None => {
-            let fix = "build it with scripts/build, or set SANDBRIDGE_RUNNER_STATIC; only a server that uses Docker needs it";
-            Check::missing("static runner", format!("there is no {STATIC_RUNNER} beside this program"), fix)
+    let looked_at = format!("the environment, and .env and config.json in {}", home.display());
+    let fix = "build it with scripts/build, or set SANDBRIDGE_RUNNER_STATIC; only a server that uses Docker needs it";
+    match (configured, beside) {
+        (Some(path), _) | (None, Some(path)) if path.is_file() => {
+            Check::works("static runner", path.display().to_string())
+        }
+        (Some(path), _) => {
+            let detail = format!("{} is configured and is not a file (asked: {looked_at})", path.display());
+            Check::missing("static runner", detail, fix)
+        }
+        (None, _) => {
+            let detail = format!(
+                "there is no {STATIC_RUNNER} beside this program, and none is configured (asked: {looked_at})"
+            );
+            Check::missing("static runner", detail, fix)
         }
     }
 }
@@ -211,6 +224,24 @@ fn report(as_json: bool, checks: &[Check]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_servers_own_configuration_says_where_the_static_runner_is() {
+        let home = tempfile::tempdir().unwrap();
+        let check = |path: &str| {
+            std::fs::write(home.path().join("config.json"), json!({"runner_static": path}).to_string())
+                .unwrap();
+            check_static_runner(&Settings::load(home.path()).unwrap(), home.path())
+        };
+        assert!(check("/proc/self/exe").standing == Standing::Works);
+        let missing = check("/nowhere/runner");
+        assert!(missing.standing == Standing::Missing);
+        assert!(
+            missing.detail.contains("/nowhere/runner is configured and is not a file"),
+            "{}",
+            missing.detail
+        );
+    }
 
     #[test]
     fn the_active_runner_is_judged() {

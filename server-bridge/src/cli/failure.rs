@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use crate::config::ConfigError;
+
 /// The command line makes no sense.
 pub(super) const USAGE: u8 = 2;
 /// It ran longer than it was allowed to.
@@ -44,6 +46,26 @@ impl Failure {
     /// Anything else.
     pub(super) fn other(kind: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind: kind.into(), message: message.into(), code: FAILED }
+    }
+
+    /// What the work on this machine failed of, told with its causes; one that its error's text names already is not
+    /// said twice.
+    pub(super) fn from_error(error: &anyhow::Error) -> Self {
+        let mut message = error.to_string();
+        for cause in error.chain().skip(1).map(ToString::to_string) {
+            if !message.contains(&cause) {
+                message.push_str(": ");
+                message.push_str(&cause);
+            }
+        }
+        let kind = match error.downcast_ref::<store::Error>() {
+            Some(store::Error::NotFound { .. }) => "not_found",
+            Some(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
+            Some(error) if error.is_callers() => "invalid",
+            None if error.is::<ConfigError>() => "invalid",
+            Some(_) | None => "failed",
+        };
+        Self::other(kind, message)
     }
 
     /// The same as `exec` tells it: the sandbox could not run the command, for whatever reason.
@@ -96,6 +118,30 @@ mod tests {
         assert_eq!(exit_code(None, Some(15), true, false), TIMED_OUT);
         assert_eq!(exit_code(None, Some(15), false, true), INTERRUPTED);
         assert_eq!(exit_code(None, None, false, false), NOT_RUN);
+    }
+
+    #[test]
+    fn a_cause_is_told_once_whether_its_error_names_it_or_not() {
+        let missing = || std::io::Error::from_raw_os_error(2);
+        let home = ConfigError::Home { home: "/h".into(), source: missing() };
+        let listen = crate::serve::StartError::Listen { listen: "x:1".to_owned(), source: missing() };
+        let store = store::Error::Open { path: "/h/db".into(), source: missing() };
+        let plain = anyhow::Error::new(missing()).context("cannot read the password");
+        for error in [home.into(), listen.into(), anyhow::Error::new(store), plain] {
+            let told = Failure::from_error(&error).message;
+            assert_eq!(told.matches("os error 2").count(), 1, "{told}");
+        }
+    }
+
+    #[test]
+    fn failures_of_accounts_have_kinds() {
+        let taken = store::Error::Taken { what: "user", name: "ada".to_owned() };
+        let missing = store::Error::NotFound { what: "user", name: "ada".to_owned() };
+        let name = store::Error::InvalidName { name: "!".to_owned() };
+        for (error, kind) in [(taken, "conflict"), (missing, "not_found"), (name, "invalid")] {
+            assert_eq!(Failure::from_error(&error.into()).kind, kind);
+        }
+        assert_eq!(Failure::from_error(&ConfigError::NoHome.into()).kind, "invalid");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! | `session` | which server, and who one is there: `client.json` |
 //! | `endpoint`, `client`, `body`, `socket` | connections: TCP or TLS, HTTP, WebSocket |
 //! | `failure` | what went wrong, as people, programs and shells are told |
+//! | `interrupts` | Ctrl-C and SIGTERM |
 //! | `output` | `--json` or words |
 //! | `limits` | every limit and timeout |
 //!
@@ -24,6 +25,7 @@ mod doctor;
 mod endpoint;
 mod exec;
 mod failure;
+mod interrupts;
 mod limits;
 mod login;
 mod output;
@@ -32,14 +34,16 @@ mod session;
 mod socket;
 mod use_place;
 
+use std::ffi::{OsStr, OsString};
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::admin::UserCommand;
-use crate::config::ServeArgs;
+use crate::config::{ServeArgs, Settings};
 use failure::Failure;
 use session::Session;
 
@@ -62,6 +66,9 @@ struct Globals {
     /// Where settings and sessions are kept [default: ~/.sandbridge]
     #[arg(long, global = true, env = "SANDBRIDGE_HOME", hide_env_values = true, value_name = "DIR")]
     home: Option<PathBuf>,
+    /// Also trust the certificates in this PEM file, for a server whose own is not from a public authority
+    #[arg(long, global = true, env = "SANDBRIDGE_CA_CERT", hide_env_values = true, value_name = "FILE")]
+    ca_cert: Option<PathBuf>,
     /// Print JSON for programs
     #[arg(long, global = true)]
     json: bool,
@@ -98,17 +105,36 @@ enum Command {
 
 /// The whole of the `sandbridge` program: reads the command line, does what it asks for, says how it ended.
 pub fn main() -> ExitCode {
-    let Cli { globals, command } = Cli::parse();
+    let Cli { globals, command } = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     match dispatch(&globals, command) {
         Ok(code) => code,
         Err(failure) => failure.report(globals.json),
     }
 }
 
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = without_empty_variables(Cli::command());
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// An empty variable is no value, here as in the server's options; clap alone would read an empty text.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|argument| match argument.get_env() {
+            Some(name) if is_empty(name) => argument.env(Resettable::Reset),
+            Some(_) | None => argument,
+        })
+        .mut_subcommands(without_empty_variables)
+}
+
 fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Serve(arguments) => Ok(crate::serve::main(*arguments, globals.home.clone())),
-        Command::User(command) => Ok(crate::admin::main(command, globals.home.clone(), globals.json)),
+        Command::Serve(arguments) => crate::serve::main(*arguments, globals.home.as_deref())
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| Failure::from_error(&error)),
+        Command::User(command) => user(globals, command),
         Command::Login(options) => block_on(login::log_in(globals, options)),
         Command::Logout => block_on(login::log_out(globals)),
         Command::Runner(command) => block_on(runner::run(globals, command)),
@@ -119,6 +145,17 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Completions(options) => completions::run(options),
         Command::Doctor => block_on(doctor::run(globals)),
     }
+}
+
+fn user(globals: &Globals, command: UserCommand) -> Result<ExitCode, Failure> {
+    let (value, words) =
+        crate::admin::main(command, globals.home.as_deref()).map_err(|error| Failure::from_error(&error))?;
+    if globals.json {
+        output::json_line(&value);
+    } else {
+        output::line(&words);
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a client command on this thread alone: no hop to another, and the least to start.
@@ -136,22 +173,28 @@ fn block_on(command: impl Future<Output = Result<ExitCode, Failure>>) -> Result<
 impl Globals {
     /// Which server to talk to, and who one is there.
     fn session(&self) -> Result<Session, Failure> {
-        let home = crate::config::home_dir(self.home.as_deref())
-            .map_err(|error| Failure::other("invalid", error.to_string()))?;
-        let configured = match &self.server {
-            Some(server) => Some(server.clone()),
-            None => crate::config::Settings::load(&home)
-                .map_err(|error| Failure::other("invalid", error.to_string()))?
-                .value("server"),
-        };
-        Session::load(&home, configured.as_deref())
+        let home = self.home()?;
+        let settings = self.settings(&home)?;
+        let server = self.server.clone().or_else(|| settings.value("server"));
+        let ca_cert = self.ca_cert.clone().or_else(|| settings.value("ca_cert").map(PathBuf::from));
+        Session::load(&home, server.as_deref(), ca_cert)
+    }
+
+    /// Where settings and sessions are kept.
+    fn home(&self) -> Result<PathBuf, Failure> {
+        crate::config::home_dir(self.home.as_deref())
+            .map_err(|error| Failure::other("invalid", error.to_string()))
+    }
+
+    /// What the files beneath the home directory and the environment say.
+    fn settings(&self, home: &Path) -> Result<Settings, Failure> {
+        Settings::load(home).map_err(|error| Failure::other("invalid", error.to_string()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -173,6 +216,7 @@ mod tests {
             &["sandbridge", "exec"][..],
             &["sandbridge", "exec", "--timeout", "soon", "--", "true"],
             &["sandbridge", "exec", "--timeout", "-1", "--", "true"],
+            &["sandbridge", "exec", "--timeout", "99999999", "--", "true"],
             &["sandbridge", "exec", "--env", "NOVALUE", "--", "true"],
             &["sandbridge", "cp", "one"],
             &["sandbridge", "nonsense"],

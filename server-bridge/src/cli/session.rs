@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::endpoint::Endpoint;
 use super::failure::Failure;
 
 const FILE_NAME: &str = "client.json";
@@ -42,11 +43,17 @@ pub(super) struct Session {
     remembered: Remembered,
     /// The server's address, without a slash at its end.
     pub(super) server: String,
+    /// Certificates to trust besides this machine's own, a PEM file.
+    ca_cert: Option<PathBuf>,
 }
 
 impl Session {
     /// Reads what is remembered beneath `home`; `configured` is the server asked for, if one was.
-    pub(super) fn load(home: &Path, configured: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn load(
+        home: &Path,
+        configured: Option<&str>,
+        ca_cert: Option<PathBuf>,
+    ) -> Result<Self, Failure> {
         let path = home.join(FILE_NAME);
         let remembered: Remembered = match std::fs::read(&path) {
             Ok(json) => serde_json::from_slice(&json).map_err(|error| {
@@ -60,7 +67,12 @@ impl Session {
         };
         let server = configured.or(remembered.server.as_deref()).unwrap_or(DEFAULT_SERVER);
         let server = server.trim_end_matches('/').to_owned();
-        Ok(Self { path, remembered, server })
+        Ok(Self { path, remembered, server, ca_cert })
+    }
+
+    /// Where the server is.
+    pub(super) fn endpoint(&self) -> Result<Endpoint, Failure> {
+        Endpoint::parse(&self.server, self.ca_cert.clone())
     }
 
     /// Who one is at the server, if one is logged in.
@@ -143,18 +155,18 @@ mod tests {
     #[test]
     fn a_login_is_remembered_for_its_server_alone_and_readable_by_its_owner_alone() {
         let home = home();
-        let mut session = Session::load(&home, Some("http://one:1/")).unwrap();
+        let mut session = Session::load(&home, Some("http://one:1/"), None).unwrap();
         assert!(session.token().unwrap_err().message.contains("sandbridge login --server http://one:1"));
         session.remember(Login { token: "t".to_owned(), user: "ada".to_owned(), chat: None }).unwrap();
         session.remember_chat("c").unwrap();
         let mode = std::fs::metadata(home.join(FILE_NAME)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let again = Session::load(&home, None).unwrap();
+        let again = Session::load(&home, None, None).unwrap();
         assert_eq!((again.server.as_str(), again.token().unwrap()), ("http://one:1", "t"));
         assert_eq!(again.login().unwrap().chat.as_deref(), Some("c"));
-        assert!(Session::load(&home, Some("http://two:2")).unwrap().token().is_err());
+        assert!(Session::load(&home, Some("http://two:2"), None).unwrap().token().is_err());
         session.forget().unwrap();
-        assert!(Session::load(&home, None).unwrap().token().is_err());
+        assert!(Session::load(&home, None, None).unwrap().token().is_err());
         assert_eq!(std::fs::read_dir(&home).unwrap().count(), 1, "nothing is left beside it");
         std::fs::remove_dir_all(&home).unwrap();
     }
@@ -162,7 +174,7 @@ mod tests {
     #[test]
     fn the_default_server_is_this_machine() {
         let home = home();
-        assert_eq!(Session::load(&home, None).unwrap().server, DEFAULT_SERVER);
+        assert_eq!(Session::load(&home, None, None).unwrap().server, DEFAULT_SERVER);
         std::fs::remove_dir_all(&home).unwrap();
     }
 }

@@ -12,14 +12,14 @@ use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::client::failure_from;
-use super::endpoint::{BoxedSocket, Endpoint};
+use super::endpoint::BoxedSocket;
 use super::failure::Failure;
 use super::limits::CONNECT_TIMEOUT;
 use super::session::Session;
 
 /// Opens the WebSocket at `path` with the session's login. Its two halves never wait for each other.
 pub(super) async fn open(session: &Session, path: &str) -> Result<(Outbox, Inbox), Failure> {
-    let endpoint = Endpoint::parse(&session.server)?;
+    let endpoint = session.endpoint()?;
     let token = session.token()?;
     let invalid = |error: String| Failure::other("invalid", error);
     let mut request =
@@ -38,6 +38,7 @@ pub(super) async fn open(session: &Session, path: &str) -> Result<(Outbox, Inbox
         Ok(Err(Error::Http(response))) => {
             Err(failure_from(response.status(), response.body().as_deref().unwrap_or_default(), None))
         }
+        Ok(Err(error @ Error::Protocol(_))) => Err(endpoint.no_http(&error)),
         Ok(Err(error)) => Err(endpoint.unreachable(&error)),
         Err(_) => Err(endpoint.unreachable(&"it gives no answer")),
     }

@@ -5,9 +5,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use clap::Args;
 use serde_json::Value;
 
-use super::ConfigError;
+use super::{ConfigError, ServeArgs};
+
+/// Keys of `config.json` that the client commands read.
+const CLIENT_KEYS: [&str; 2] = ["server", "ca_cert"];
 
 /// What the files and the environment say, flags aside.
 #[derive(Debug, Default)]
@@ -48,6 +52,33 @@ impl Settings {
         (self.environment.get(&variable).cloned().and_then(some))
             .or_else(|| self.json.get(key).and_then(json_text).and_then(some))
             .or_else(|| self.dotenv.get(&variable).cloned().and_then(some))
+    }
+}
+
+impl Settings {
+    /// Tells the log, in one line, which keys of `config.json` mean nothing.
+    pub(super) fn warn_of_unknown_keys(&self, home: &Path) {
+        let unknown = self.unknown_keys();
+        if !unknown.is_empty() {
+            let file = home.join("config.json");
+            let keys = unknown.join(", ");
+            tracing::warn!(
+                "{} has keys that mean nothing here: {keys}; remove or correct them",
+                file.display()
+            );
+        }
+    }
+
+    /// Keys of `config.json` that no command reads, in alphabetical order.
+    pub(super) fn unknown_keys(&self) -> Vec<&str> {
+        let serve = ServeArgs::augment_args(clap::Command::new("serve"));
+        let is_known = |key: &str| {
+            CLIENT_KEYS.contains(&key) || serve.get_arguments().any(|argument| argument.get_id() == key)
+        };
+        let mut unknown: Vec<&str> =
+            self.json.keys().map(String::as_str).filter(|key| !is_known(key)).collect();
+        unknown.sort_unstable();
+        unknown
     }
 }
 

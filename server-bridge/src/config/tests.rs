@@ -53,6 +53,8 @@ fn wrong_values_are_named_with_what_would_be_right() {
         ("public_url", "ftp://x", "http://HOST"),
         ("public_url", "https://x/path", "without a path"),
         ("tls_cert", "c.pem", "needs a certificate and a key"),
+        ("local", "admins,bob", "off, admins, or users' names"),
+        ("local", "BAD!!", "off, admins, or users' names"),
     ] {
         let settings = settings("", &format!("{{\"{key}\":\"{value}\"}}"), &[]);
         let error = config(ServeArgs::default(), &settings).unwrap_err().to_string();
@@ -72,6 +74,26 @@ fn a_home_without_a_parent_is_named() {
     assert!(error.contains("does not exist; make it, or pass --home DIR"), "{error}");
     ensure_home(&folder.path().join("a")).unwrap();
     assert_eq!(fs::metadata(folder.path().join("a")).unwrap().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn true_in_json_is_no_policy_for_local_work() {
+    let error =
+        config(ServeArgs::default(), &settings("", r#"{"local":true}"#, &[])).unwrap_err().to_string();
+    assert!(error.contains("the option local cannot be \"on\""), "{error}");
+}
+
+#[test]
+fn keys_that_mean_nothing_are_named() {
+    let json =
+        r#"{"listen":"a:1","listne":"b:2","server":"http://x","ca_cert":"c","allow_host":[],"home":"h"}"#;
+    assert_eq!(settings("", json, &[]).unknown_keys(), ["home", "listne"]);
+}
+
+#[test]
+fn a_home_where_nothing_can_be_made_does_not_blame_its_parent() {
+    let error = ensure_home(Path::new("/proc/sandbridge-home")).unwrap_err().to_string();
+    assert!(error.starts_with("cannot use the home directory /proc/sandbridge-home"), "{error}");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 use store::User;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::limits::SESSION_CHECK_INTERVAL;
 use crate::state::AppState;
 use crate::web::error::ApiError;
 use crate::web::guard::changes_state;
@@ -40,6 +42,23 @@ impl FromRequestParts<AppState> for Caller {
         }
         let user = state.store.session_user(token).await?.ok_or_else(ApiError::unauthorized)?;
         Ok(Self { user, token: token.to_owned() })
+    }
+}
+
+impl Caller {
+    /// Returns once the session is over, soon after: logged out, expired, its password changed or its user removed,
+    /// maybe by another process. That the store does not answer is no end.
+    pub async fn session_ended(&self, state: &AppState) {
+        let mut check = interval_at(Instant::now() + SESSION_CHECK_INTERVAL, SESSION_CHECK_INTERVAL);
+        check.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            check.tick().await;
+            match state.store.session_user(&self.token).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return,
+                Err(error) => tracing::error!(%error, "cannot check a session"),
+            }
+        }
     }
 }
 

@@ -1,15 +1,15 @@
 //! The events WebSocket: what happens to a user's chats, runners and settings, as it happens.
 
-use std::time::Duration;
+use std::pin::pin;
 
 use axum::extract::State;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use axum::response::Response;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{MissedTickBehavior, interval_at, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
-use crate::limits::{EVENT_MESSAGE_BYTES, EVENT_PING_INTERVAL, SESSION_CHECK_INTERVAL, SOCKET_CLOSE_TIMEOUT};
+use crate::limits::{EVENT_MESSAGE_BYTES, EVENT_PING_INTERVAL, SOCKET_CLOSE_TIMEOUT};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::extract::Upgrade;
@@ -38,8 +38,9 @@ async fn relay(
     let hello = serde_json::json!({"type": "hello", "user": caller.user.name});
     let mut sequence = 0;
     socket.send(numbered(&hello.to_string(), &mut sequence)).await?;
-    let mut ping = ticks(EVENT_PING_INTERVAL);
-    let mut session_check = ticks(SESSION_CHECK_INTERVAL);
+    let mut ping = interval_at(Instant::now() + EVENT_PING_INTERVAL, EVENT_PING_INTERVAL);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut session_ended = pin!(caller.session_ended(state));
     loop {
         tokio::select! {
             event = events.recv() => match event {
@@ -55,20 +56,10 @@ async fn relay(
                 Some(incoming) => drop(incoming?),
             },
             _ = ping.tick() => socket.send(Message::Ping(Default::default())).await?,
-            _ = session_check.tick() => {
-                if !matches!(state.store.session_user(&caller.token).await, Ok(Some(_))) {
-                    return Ok(());
-                }
-            }
+            () = &mut session_ended => return Ok(()),
             () = state.shutdown.cancelled() => return Ok(()),
         }
     }
-}
-
-fn ticks(period: Duration) -> tokio::time::Interval {
-    let mut interval = interval_at(tokio::time::Instant::now() + period, period);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
 }
 
 /// Puts the next number in front of an event's own fields.

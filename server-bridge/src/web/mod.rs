@@ -5,7 +5,7 @@
 //! | [`session`], [`runners`], [`settings`], [`chats`], [`files`] | one area of the API each |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`runner_socket`], [`presence`] | the socket of runners; telling who is connected |
-//! | [`guard`], [`auth`], [`rate`] | Host and Origin, sessions, limits on attempts |
+//! | [`guard`], [`auth`], [`rate`], [`pending`] | Host and Origin, sessions, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`] | the listening socket: connections, TLS, buffers |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
@@ -24,6 +24,7 @@ pub mod guard;
 pub mod hub;
 pub mod metrics;
 pub mod openapi;
+pub mod pending;
 pub mod presence;
 pub mod rate;
 pub mod runner_socket;

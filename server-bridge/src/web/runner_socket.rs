@@ -6,7 +6,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
@@ -18,7 +18,6 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{Sink, Stream};
 use sandbox::{Admission, Disconnect, LinkMessage, Refusal, RefusalReason, Registration};
 use store::{RunnerAuth, RunnerId};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::limits::{
@@ -30,6 +29,7 @@ use crate::web::accept::Connection;
 use crate::web::error::ApiError;
 use crate::web::extract::Upgrade;
 use crate::web::metrics::ConnectedRunner;
+use crate::web::pending::PendingHandshake;
 use crate::web::rate::address_key;
 
 /// Accepts a runner's socket.
@@ -38,7 +38,7 @@ pub async fn connect(
     Extension(connection): Extension<Connection>,
     upgrade: Upgrade,
 ) -> Response {
-    let Ok(room) = Arc::clone(&state.pending_handshakes).try_acquire_owned() else {
+    let Some(room) = state.pending_handshakes.enter(address_key(connection.peer.ip())) else {
         return ApiError::new("unavailable", "too many runners are connecting; try again in a moment")
             .into_response();
     };
@@ -57,7 +57,7 @@ struct Admitted {
     _counted: ConnectedRunner,
 }
 
-async fn serve(state: AppState, connection: Connection, socket: WebSocket, room: OwnedSemaphorePermit) {
+async fn serve(state: AppState, connection: Connection, socket: WebSocket, room: PendingHandshake) {
     let Connection { peer, budget } = connection;
     budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
     let admitted = OnceLock::new();

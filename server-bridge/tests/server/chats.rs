@@ -2,6 +2,8 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::support::{TestClient, TestServer};
 
@@ -49,6 +51,32 @@ async fn a_running_command_is_cancelled() {
     let (_, cancelled) = alice.send(Method::POST, &format!("{chat}/cancel"), json!({})).await;
     assert_eq!(cancelled, json!({"cancelled": 1}));
     events.until(|event| event["message"]["exec"]["status"] == "cancelled").await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_command_whose_poster_is_gone_runs_to_its_end() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let mut events = alice.socket("/events").await;
+    events.until(|event| event["type"] == "hello").await;
+    let chat = new_chat(&alice).await;
+    let body = json!({"text": "!echo hi"}).to_string();
+    for _ in 0..20 {
+        let mut connection = TcpStream::connect(server.address).await.unwrap();
+        let request = format!(
+            "POST /api/v1{chat}/messages HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            server.address,
+            alice.token,
+            body.len()
+        );
+        connection.write_all(request.as_bytes()).await.unwrap();
+        drop(connection);
+        let ended = |event: &Value| event["message"]["exec"]["status"] == "exited";
+        assert_eq!(events.until(ended).await["message"]["text"], "hi on laptop\n");
+    }
     server.stop().await;
 }
 

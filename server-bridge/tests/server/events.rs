@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::TestServer;
+use crate::support::{Frame, TestServer};
 
 #[tokio::test]
 async fn events_are_numbered_from_the_greeting_on() {
@@ -32,6 +32,31 @@ async fn a_runner_that_comes_and_goes_is_told() {
     events.until(online(false)).await;
     alice.status(Method::DELETE, "/runners/laptop").await;
     assert_eq!(events.until(|event| event["type"] == "runner_removed").await["name"], "laptop");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_new_token_is_told_to_open_pages() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    alice.add_runner("laptop").await;
+    let mut events = alice.socket("/events").await;
+    events.until(|event| event["type"] == "hello").await;
+    assert_eq!(alice.status(Method::POST, "/runners/laptop/rotate").await, 200);
+    assert_eq!(events.until(|event| event["type"] == "runner").await["runner"]["name"], "laptop");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_closes_its_events() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let other_session = server.log_in("alice").await;
+    let (mut closed, mut open) = (alice.socket("/events").await, other_session.socket("/events").await);
+    assert_eq!(alice.status(Method::POST, "/logout").await, 204);
+    while closed.next().await != Frame::Closed {}
+    other_session.add_runner("laptop").await;
+    open.until(|event| event["type"] == "runner").await;
     server.stop().await;
 }
 

@@ -1,10 +1,16 @@
 //! Commands over the exec socket.
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use reqwest::Method;
 use serde_json::{Value, json};
+use server_bridge::limits::SHUTDOWN_TIMEOUT;
 use store::ExecStatus;
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
 
-use crate::support::{Frame, TestServer, eventually};
+use crate::support::{Frame, PATIENCE, Socket, TestServer, eventually};
 
 const ID: &str = "000102030405060708090a0b0c0d0e0f";
 
@@ -24,7 +30,7 @@ async fn a_command_streams_its_output_and_ends_with_its_code() {
         (&json!("exit"), &json!(0), &json!("laptop"))
     );
     assert_eq!((&exit["signal"], &exit["duration_ms"]), (&Value::Null, &json!(1)));
-    let entry = server.audited("exec", "exited 0").await;
+    let entry = server.audited("exec", "ok").await;
     assert_eq!((entry.location.as_deref(), entry.target.as_str()), (Some("laptop"), "echo hello"));
     server.stop().await;
 }
@@ -67,7 +73,7 @@ async fn a_cancel_ends_the_command() {
     exec.json(json!({"type": "cancel"})).await;
     let (_, _, exit) = exec.output().await;
     assert_eq!((&exit["cancelled"], &exit["signal"]), (&json!(true), &json!(15)));
-    server.audited("exec", "cancelled 15").await;
+    server.audited("exec", "cancelled").await;
     server.stop().await;
 }
 
@@ -91,6 +97,100 @@ async fn a_client_that_is_gone_cancels_its_command() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_session_cancels_its_command() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let other_session = server.log_in("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let (mut cancelled, mut unharmed) = (alice.socket("/exec").await, other_session.socket("/exec").await);
+    cancelled.json(json!({"shell": "hang", "exec_id": ID})).await;
+    cancelled.until(|frame| frame["type"] == "started").await;
+    unharmed.json(json!({"shell": "cat", "stdin": true})).await;
+    unharmed.until(|frame| frame["type"] == "started").await;
+    assert_eq!(alice.status(Method::POST, "/logout").await, 204);
+    let (_, _, error) = cancelled.output().await;
+    assert_eq!((&error["type"], &error["kind"]), (&json!("error"), &json!("unauthorized")));
+    let entry = server.audited("exec", "cancelled").await;
+    assert_eq!((entry.user.as_deref(), entry.target.as_str()), (Some("alice"), "hang"));
+    unharmed.binary(b"\0".to_vec()).await;
+    assert_eq!(unharmed.output().await.2["code"], 0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_removal_of_a_user_cancels_their_commands() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let mut exec = alice.socket("/exec").await;
+    exec.json(json!({"shell": "hang"})).await;
+    exec.until(|frame| frame["type"] == "started").await;
+    server.store.remove_user("alice").await.unwrap();
+    // Their runner is disconnected as well; whichever is noticed first ends it.
+    let (_, _, error) = exec.output().await;
+    assert_eq!(error["type"], "error");
+    assert!(["unauthorized", "lost"].contains(&error["kind"].as_str().unwrap()), "{error}");
+    server.stop().await;
+}
+
+/// The program itself, with its output into a pipe that nobody reads for longer than three pings.
+#[tokio::test]
+async fn a_client_whose_reader_pauses_gets_everything() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let home = tempfile::tempdir().unwrap();
+    let address = server.url("");
+    let login = json!({"server": address, "logins": {&address: {"token": alice.token, "user": "alice"}}});
+    std::fs::write(home.path().join("client.json"), login.to_string()).unwrap();
+    let bytes = 16 * 1024 * 1024;
+    let mut client = tokio::process::Command::new(env!("CARGO_BIN_EXE_sandbridge"))
+        .args(["exec", "--", "flood", &bytes.to_string()])
+        .env("SANDBRIDGE_HOME", home.path())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    // Not a wait for something: the pause is what is tested.
+    tokio::time::sleep(3 * server_bridge::limits::SOCKET_PING_INTERVAL + Duration::from_secs(1)).await;
+    let mut read = Vec::new();
+    let mut stdout = client.stdout.take().unwrap();
+    timeout(PATIENCE, stdout.read_to_end(&mut read)).await.expect("all comes in time").unwrap();
+    assert_eq!(read.len(), bytes);
+    assert!(read.iter().enumerate().all(|(at, byte)| *byte == at as u8), "in order");
+    assert!(client.wait().await.unwrap().success());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn clients_that_stopped_reading_keep_neither_a_record_nor_a_stop_waiting() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
+    let url = format!("{}/exec", alice.base).replacen("http", "ws", 1);
+    let mut sockets = Vec::new();
+    // From what fits into the buffers between to what does not: some end while their last frame is stuck.
+    let sizes = (1..=100).map(|step| step * 32 * 1024);
+    let ids: Vec<String> = sizes.clone().map(|bytes| format!("{bytes:032x}")).collect();
+    for (bytes, id) in sizes.zip(&ids) {
+        let mut exec = Socket::connect_narrow(&url, &alice.token).await;
+        exec.json(json!({"shell": format!("flood {bytes}"), "exec_id": id})).await;
+        exec.until(|frame| frame["type"] == "started").await;
+        sockets.push(exec);
+    }
+    server.audited("exec", "ok").await;
+    let began = Instant::now();
+    let (store, _home) = server.stop_and_reopen().await;
+    assert!(began.elapsed() < SHUTDOWN_TIMEOUT, "{:?}", began.elapsed());
+    let mut ends = Vec::new();
+    for id in &ids {
+        ends.push(store.exec(user, &store::ExecId::parse(id).unwrap()).await.unwrap().status);
+    }
+    assert!(ends.iter().all(|end| [ExecStatus::Exited, ExecStatus::Cancelled].contains(end)), "{ends:?}");
+}
+
+#[tokio::test]
 async fn an_offline_runner_is_an_error_and_nothing_else_runs_it() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
@@ -105,6 +205,31 @@ async fn an_offline_runner_is_an_error_and_nothing_else_runs_it() {
         (&b""[..], &json!("error"), &json!("offline"))
     );
     assert_eq!(error["message"], "runner laptop is offline");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_refused_command_leaves_a_trace_of_what_was_wished() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    for name in ["laptop", "desktop"] {
+        alice.add_runner(name).await;
+    }
+    for (on, kind) in [
+        (Value::Null, "no_route"),
+        (json!("laptop"), "offline"),
+        (json!("nowhere"), "no_route"),
+        (json!("__docker__"), "denied"),
+        (json!("none"), "denied"),
+    ] {
+        let mut exec = alice.socket("/exec").await;
+        exec.json(json!({"argv": ["rm", "-r", "x"], "on": on})).await;
+        assert_eq!(exec.output().await.2["kind"], kind, "{on}");
+        let entry = &server.store.audit(1, None).await.unwrap()[0];
+        assert_eq!((entry.action.as_str(), entry.outcome.as_str()), ("exec", kind), "{on}");
+        assert_eq!((entry.location.as_deref(), entry.target.as_str()), (on.as_str(), "rm -r x"));
+        assert_eq!(entry.user.as_deref(), Some("alice"));
+    }
     server.stop().await;
 }
 
@@ -148,6 +273,7 @@ async fn an_id_runs_once() {
         exec.json(json!({"shell": shell, "exec_id": ID})).await;
         assert_eq!(exec.output().await.2["kind"], kind);
     }
+    server.audited("exec", "conflict").await;
     server.stop().await;
 }
 

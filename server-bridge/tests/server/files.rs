@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::support::{TestClient, TestServer, json};
+use crate::support::{TestClient, TestServer, eventually, json};
 
 async fn upload(client: &TestClient, path: &str, content: Vec<u8>) -> u16 {
     client.request(Method::PUT, path).body(content).send().await.unwrap().status().as_u16()
@@ -83,6 +83,30 @@ async fn renaming_and_removing_leave_a_trace() {
 }
 
 #[tokio::test]
+async fn a_removal_whose_client_is_gone_is_done_and_leaves_a_trace() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    for at in 0..20 {
+        upload(&alice, &format!("/files?path={at}"), b"x".to_vec()).await;
+        let mut connection = TcpStream::connect(server.address).await.unwrap();
+        let head = format!(
+            "DELETE /api/v1/files?path={at} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+            server.address, alice.token
+        );
+        connection.write_all(head.as_bytes()).await.unwrap();
+        drop(connection);
+        eventually(|| async {
+            let entries = server.store.audit(1, None).await.unwrap();
+            entries.into_iter().find(|entry| entry.action == "file.remove" && entry.target == at.to_string())
+        })
+        .await;
+        assert_eq!(alice.status(Method::GET, &format!("/files/stat?path={at}")).await, 404);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn what_leaves_the_workspace_is_refused_with_its_kind() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
@@ -91,6 +115,30 @@ async fn what_leaves_the_workspace_is_refused_with_its_kind() {
     assert_eq!(answer.status(), 400);
     assert_eq!(json(answer).await["error"]["kind"], "escapes_workspace");
     server.audited("file.write", "escapes_workspace").await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn changes_that_find_no_sandbox_leave_a_trace_of_what_was_wished() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    for name in ["laptop", "desktop"] {
+        alice.add_runner(name).await;
+    }
+    assert_eq!(upload(&alice, "/files?path=a", b"x".to_vec()).await, 409);
+    let entry = server.audited("file.write", "no_route").await;
+    assert_eq!((entry.location, entry.target.as_str()), (None, "a"));
+    assert_eq!(upload(&alice, "/files?path=a&on=laptop", b"x".to_vec()).await, 503);
+    assert_eq!(server.audited("file.write", "offline").await.location.as_deref(), Some("laptop"));
+    alice.send(Method::PUT, "/settings", json!({"active_runner": "desktop"})).await;
+    assert_eq!(alice.status(Method::DELETE, "/files?path=b").await, 503);
+    assert_eq!(server.audited("file.remove", "offline").await.location.as_deref(), Some("desktop"));
+    assert_eq!(alice.status(Method::POST, "/files/mkdir?path=c&on=__docker__").await, 403);
+    let entry = server.audited("file.mkdir", "denied").await;
+    assert_eq!((entry.location.as_deref(), entry.target.as_str()), (Some("__docker__"), "c"));
+    let names = json!({"from": "a", "to": "b"});
+    assert_eq!(alice.send(Method::POST, "/files/rename?on=nowhere", names).await.0, 409);
+    assert_eq!(server.audited("file.rename", "no_route").await.location.as_deref(), Some("nowhere"));
     server.stop().await;
 }
 

@@ -6,6 +6,7 @@ mod events;
 mod exec;
 mod files;
 mod isolation;
+mod metrics;
 mod page;
 mod runner_socket;
 mod runners;

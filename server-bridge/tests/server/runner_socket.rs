@@ -132,6 +132,18 @@ async fn a_second_runner_takes_over_and_its_user_is_told() {
 }
 
 #[tokio::test]
+async fn a_runners_words_cannot_control_a_terminal() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let token = alice.add_runner("laptop").await;
+    let _runner = FakeRunner::connect(&alice.base, &token, "\x1b]0;owned\x07box").await.unwrap();
+    let shown = alice.wait_online("laptop", true).await;
+    assert_eq!(shown["hostname"], "\u{fffd}]0;owned\u{fffd}box");
+    assert!(server.audited("runner.register", "ok").await.target.starts_with("\u{fffd}]0;"));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_handshake_that_is_none_is_closed() {
     let server = TestServer::start().await;
     for text in ["", "{}", "hello", r#"{"type":"exec","body":{}}"#] {

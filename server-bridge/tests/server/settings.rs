@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use server_bridge::config::ServeArgs;
 
 use crate::support::{TestClient, TestServer};
 
@@ -42,6 +43,17 @@ async fn what_the_server_does_not_allow_is_stored_with_a_warning() {
         assert_eq!((status, &changed["active_runner"]), (200, &json!(choice)));
         assert!(changed["warning"].is_string(), "{changed}");
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn docker_without_its_runner_is_stored_with_a_warning() {
+    let args = ServeArgs { docker: Some("on".to_owned()), ..Default::default() };
+    let server = TestServer::start_with(args).await;
+    let alice = server.user("alice").await;
+    let (status, changed) = choose(&alice, json!("__docker__")).await;
+    assert_eq!((status, &changed["active_runner"]), (200, &json!("__docker__")));
+    assert!(changed["warning"].as_str().unwrap().contains("SANDBRIDGE_RUNNER_STATIC"), "{changed}");
     server.stop().await;
 }
 

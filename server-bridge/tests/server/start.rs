@@ -59,6 +59,26 @@ fn a_configuration_file_that_is_no_json_is_named() {
 }
 
 #[tokio::test]
+async fn a_stopping_server_waits_for_what_it_cancelled_and_records_that() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
+    let id = "000102030405060708090a0b0c0d0e0f";
+    let mut exec = alice.socket("/exec").await;
+    exec.json(serde_json::json!({"shell": "linger", "exec_id": id})).await;
+    exec.until(|frame| frame["type"] == "started").await;
+    // Nothing was asked for here yet: it must not be waited for.
+    let _silent = alice.socket("/exec").await;
+    let (store, _home) = server.stop_and_reopen().await;
+    let record = store.exec(user, &store::ExecId::parse(id).unwrap()).await.unwrap();
+    assert_eq!(record.status, store::ExecStatus::Cancelled);
+    assert_eq!(record.error.as_deref(), Some("the server was stopped while this ran"));
+    assert_eq!(store.audit(1, None).await.unwrap()[0].outcome, "cancelled");
+    assert_eq!(exec.until(|frame| frame["type"] == "error").await["kind"], "unavailable");
+}
+
+#[tokio::test]
 async fn a_server_stops_while_sockets_are_open() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;

@@ -11,6 +11,7 @@
 //! | `commands/` | one file per command, and the enum that a text is parsed into |
 //! | `shell/` | a `!command` while it runs: decoding, the live view, head and tail, the file that keeps it whole |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
+//! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
 //! | `place` | who a user is to the sandbox, and where their work should go |
 //! | `event`, `error` | what is told, and what can go wrong |
@@ -23,6 +24,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod commands;
+mod ending;
 mod error;
 mod event;
 mod exec_document;
@@ -35,6 +37,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
+pub use ending::Ending;
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Posted};
 pub use exec_document::ExecDocument;

@@ -13,6 +13,14 @@ pub const OUTPUT_HEAD_CHARS: usize = 2_000;
 pub const OUTPUT_TAIL_CHARS: usize = OUTPUT_WHOLE_MAX_CHARS - OUTPUT_HEAD_CHARS;
 /// Where, in the workspace, long outputs are kept whole.
 pub const OUTPUT_DIRECTORY: &str = ".sandbridge/output";
+/// What hides the folder of long outputs from version control.
+pub const OUTPUT_IGNORE_PATH: &str = ".sandbridge/.gitignore";
+/// How many long outputs a workspace keeps; older ones are removed when a new one is made.
+pub const OUTPUTS_KEPT: usize = 100;
+/// How many of a workspace's long outputs are looked at when old ones are removed.
+pub const OUTPUT_LISTING_MAX_FILES: usize = 1_000;
+/// How long the removal of old outputs may take, behind the command's end, in seconds.
+pub const OUTPUT_TIDY_TIMEOUT_S: u64 = 30;
 /// The mode of such a file: its owner's alone.
 pub const OUTPUT_FILE_MODE: u32 = 0o600;
 /// How much of a command its message's document repeats, in bytes; the user's own message has it whole.

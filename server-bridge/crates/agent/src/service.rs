@@ -63,6 +63,8 @@ impl ChatService {
     /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that is gone or another user's, or a text
     /// beyond 1 MiB; [`Error::Stopping`].
     pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
+        // A shutdown waits for what is being posted: its command must not begin behind the shutdown's back.
+        let _tracked = self.0.tasks.token();
         if self.0.stop.is_cancelled() {
             return Err(Error::Stopping);
         }

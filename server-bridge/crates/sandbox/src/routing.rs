@@ -1,6 +1,5 @@
 //! The routing rules as a pure function. No rule ever names another machine than the one the user chose.
 
-use std::convert::Infallible;
 use std::str::FromStr;
 
 use crate::error::RouteError;
@@ -73,18 +72,47 @@ impl LocalPolicy {
     }
 }
 
-impl FromStr for LocalPolicy {
-    type Err = Infallible;
+/// The text is no [`LocalPolicy`]; says what was found and which forms there are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{found:?} cannot stand there: use off, admins, or users' names with commas between them, like alice,bob"
+)]
+pub struct LocalPolicyError {
+    /// The part that is neither a form nor a user's name.
+    pub found: String,
+}
 
-    /// Reads `off`, `admins`, or names separated by commas.
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(match text.trim() {
-            "" | "off" => Self::Off,
-            "admins" => Self::Admins,
-            names => Self::Names(
-                names.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
-            ),
-        })
+/// Words that mean, or look as if they meant, a whole policy: no list may hold them, or a slip would name a user.
+const NOT_IN_A_LIST: [&str; 7] = ["off", "admins", "on", "true", "false", "none", "auto"];
+
+/// The longest name of a user, in characters.
+const NAME_MAX_CHARS: usize = 63;
+
+impl FromStr for LocalPolicy {
+    type Err = LocalPolicyError;
+
+    /// Reads `off`, `admins`, or users' names separated by commas; empty means off.
+    fn from_str(text: &str) -> Result<Self, LocalPolicyError> {
+        match text.trim() {
+            "" | "off" => Ok(Self::Off),
+            "admins" => Ok(Self::Admins),
+            names => {
+                names.split(',').map(|name| listed(name.trim())).collect::<Result<_, _>>().map(Self::Names)
+            }
+        }
+    }
+}
+
+/// A user's name in a list; the rule is the one by which users are added.
+fn listed(name: &str) -> Result<String, LocalPolicyError> {
+    let first_is_plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit());
+    let all_allowed = name
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'.' | b'-'));
+    if first_is_plain && all_allowed && name.len() <= NAME_MAX_CHARS && !NOT_IN_A_LIST.contains(&name) {
+        Ok(name.to_owned())
+    } else {
+        Err(LocalPolicyError { found: name.chars().take(NAME_MAX_CHARS + 1).collect() })
     }
 }
 

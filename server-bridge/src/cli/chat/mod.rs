@@ -7,10 +7,11 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Args;
+use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 
-use super::Globals;
 use super::failure::{self, Failure};
+use super::{Globals, interrupts};
 use printer::Printer;
 use turn::Conversation;
 
@@ -26,16 +27,24 @@ pub(super) struct ChatOptions {
 }
 
 pub(super) async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitCode, Failure> {
+    if options.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
+        return Err(Failure::usage("MESSAGE is empty; say something, or leave it out to chat line by line"));
+    }
     let session = globals.session()?;
     let mut conversation = Conversation::open(session, options.new, Printer::new(globals.json)).await?;
+    let mut ctrl_c = interrupts::ctrl_c()?;
     match options.message {
-        Some(message) => Ok(ExitCode::from(conversation.say(&message).await?)),
-        None => talk(&mut conversation, globals.json).await,
+        Some(message) => Ok(ExitCode::from(conversation.say(&message, &mut ctrl_c).await?)),
+        None => talk(&mut conversation, &mut ctrl_c, globals.json).await,
     }
 }
 
 /// One line after the other, until there is no more.
-async fn talk(conversation: &mut Conversation, as_json: bool) -> Result<ExitCode, Failure> {
+async fn talk(
+    conversation: &mut Conversation,
+    ctrl_c: &mut Signal,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
     let prompt = !as_json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if prompt {
         println!("!COMMAND runs a command, /help lists the rest, Ctrl-D ends.");
@@ -48,7 +57,7 @@ async fn talk(conversation: &mut Conversation, as_json: bool) -> Result<ExitCode
         }
         let line = tokio::select! {
             line = lines.recv() => line,
-            _ = tokio::signal::ctrl_c() => {
+            _ = ctrl_c.recv() => {
                 println!();
                 return Ok(ExitCode::from(failure::INTERRUPTED));
             }
@@ -58,7 +67,7 @@ async fn talk(conversation: &mut Conversation, as_json: bool) -> Result<ExitCode
             continue;
         }
         // One message that could not be sent does not end the chat, unless nobody is there to try again.
-        match conversation.say(&line).await {
+        match conversation.say(&line, ctrl_c).await {
             Ok(_) => {}
             Err(failure) if prompt => {
                 failure.report(false);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use tokio::signal::unix::Signal;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::printer::Printer;
@@ -33,17 +34,16 @@ impl Conversation {
         Ok(conversation)
     }
 
-    /// Says something, prints what comes of it, and returns the exit code that stands for it.
-    pub(super) async fn say(&mut self, text: &str) -> Result<u8, Failure> {
+    /// Says something, prints what comes of it, and returns the exit code that stands for it. The first Ctrl-C cancels
+    /// what was begun, a second one stops waiting for that.
+    pub(super) async fn say(&mut self, text: &str, ctrl_c: &mut Signal) -> Result<u8, Failure> {
         // Listening begins first, so that nothing is missed.
-        let mut events = Events::open(&self.session).await?;
-        let answer = match self.post(text).await {
-            // The chat used last was deleted elsewhere.
-            Err(failure) if failure.kind == "not_found" => {
-                self.begin().await?;
-                self.post(text).await?
-            }
-            answer => answer?,
+        let mut events = tokio::select! {
+            events = Events::open(&self.session) => events?,
+            _ = ctrl_c.recv() => return Ok(failure::INTERRUPTED),
+        };
+        let Some((answer, mut wants_cancel)) = self.post_through(text, ctrl_c).await? else {
+            return Ok(failure::INTERRUPTED);
         };
         let mut turn = Turn { printer: &mut self.printer, pending: BTreeSet::new(), code: 0 };
         for message in answer["messages"].as_array().into_iter().flatten() {
@@ -51,24 +51,33 @@ impl Conversation {
         }
         let mut is_cancelled = false;
         while !turn.pending.is_empty() {
+            if wants_cancel && !is_cancelled {
+                is_cancelled = true;
+                let path = format!("/api/v1/chats/{}/cancel", self.chat);
+                let nothing = json!({});
+                tokio::select! {
+                    cancelled = self.client.post(&path, &nothing) => drop(cancelled.map_err(Failure::into_not_run)?),
+                    _ = ctrl_c.recv() => return Ok(failure::INTERRUPTED),
+                }
+            }
             tokio::select! {
-                event = events.next() => match event? {
+                // What becomes of the command is not known once nothing is heard of it.
+                event = events.next() => match event.map_err(Failure::into_not_run)? {
                     event if event["type"] == "lagged" => {
                         turn.printer.lagged();
                         let path = format!("/api/v1/chats/{}/messages?limit={CATCH_UP_MESSAGES}", self.chat);
-                        let page = self.client.get(&path).await?;
+                        let page = self.client.get(&path).await.map_err(Failure::into_not_run)?;
                         for message in page["messages"].as_array().into_iter().flatten() {
                             turn.take_message(message, false);
                         }
                     }
                     event => turn.take_event(&event),
                 },
-                _ = tokio::signal::ctrl_c() => {
+                _ = ctrl_c.recv() => {
                     if is_cancelled {
                         return Ok(failure::INTERRUPTED);
                     }
-                    is_cancelled = true;
-                    self.client.post(&format!("/api/v1/chats/{}/cancel", self.chat), &json!({})).await?;
+                    wants_cancel = true;
                 }
             }
         }
@@ -78,6 +87,39 @@ impl Conversation {
         }
         self.printer.done(&self.chat, code);
         Ok(code)
+    }
+
+    /// Posts to the end, since the server may have begun the command already: its answer, and whether Ctrl-C was pressed
+    /// meanwhile; `None` if it was pressed twice.
+    async fn post_through(
+        &mut self,
+        text: &str,
+        ctrl_c: &mut Signal,
+    ) -> Result<Option<(Value, bool)>, Failure> {
+        let mut posting = std::pin::pin!(self.post_somewhere(text));
+        let mut wants_cancel = false;
+        loop {
+            tokio::select! {
+                answer = &mut posting => return Ok(Some((answer?, wants_cancel))),
+                _ = ctrl_c.recv() => {
+                    if wants_cancel {
+                        return Ok(None);
+                    }
+                    wants_cancel = true;
+                }
+            }
+        }
+    }
+
+    async fn post_somewhere(&mut self, text: &str) -> Result<Value, Failure> {
+        match self.post(text).await {
+            // The chat used last was deleted elsewhere.
+            Err(failure) if failure.kind == "not_found" => {
+                self.begin().await?;
+                self.post(text).await
+            }
+            answer => answer,
+        }
     }
 
     async fn post(&mut self, text: &str) -> Result<Value, Failure> {

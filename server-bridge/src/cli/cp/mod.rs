@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::body::{FileBody, RequestBody};
 use super::client::{Client, next_chunk, path_query, percent_encoded};
 use super::failure::{self, Failure};
+use super::interrupts::Interrupts;
 use super::{Globals, output};
 use local::{Source, Target};
 use progress::Progress;
@@ -48,10 +49,11 @@ pub(super) async fn run(globals: &Globals, options: CpOptions) -> Result<ExitCod
             Route::Down { from, to } => download(&mut client, from, to).await,
         }
     };
+    let mut interrupts = Interrupts::listen()?;
     // Dropping the copy removes what it has begun to write.
     let size_bytes = tokio::select! {
         copied = copied => copied?,
-        _ = tokio::signal::ctrl_c() => return Ok(ExitCode::from(failure::INTERRUPTED)),
+        () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
     };
     if globals.json {
         output::json_line(&json!({"size": size_bytes}));

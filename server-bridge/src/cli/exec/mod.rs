@@ -12,20 +12,22 @@ mod stdin;
 mod wire;
 mod writer;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::str::FromStr;
 
 use bytes::Bytes;
 use clap::Args;
 use serde_json::json;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::Globals;
 use super::failure::{self, Failure};
+use super::interrupts::Interrupts;
 use super::limits::CANCEL_TIMEOUT;
 use super::socket::{self, Inbox, Outbox};
+use crate::limits::EXEC_TIMEOUT_MAX_S;
 use stdin::Stdin;
 use wire::{Exit, Format, Incoming};
 use writer::{Channel, Writer};
@@ -50,7 +52,7 @@ pub(super) struct ExecOptions {
     stdin: bool,
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
-    pub(super) command: Vec<String>,
+    pub(super) command: Vec<OsString>,
 }
 
 /// A time limit in seconds.
@@ -62,8 +64,10 @@ impl FromStr for Seconds {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.parse() {
-            Ok(seconds) if f64::is_finite(seconds) && seconds > 0.0 => Ok(Self(seconds)),
-            _ => Err("give a number of seconds greater than 0, like 1.5".to_owned()),
+            Ok(seconds) if seconds > 0.0 && seconds <= EXEC_TIMEOUT_MAX_S => Ok(Self(seconds)),
+            _ => Err(format!(
+                "give a number of seconds greater than 0 and at most {EXEC_TIMEOUT_MAX_S} (30 days), like 1.5"
+            )),
         }
     }
 }
@@ -99,13 +103,14 @@ enum Ended {
 }
 
 pub(super) async fn run(globals: &Globals, options: ExecOptions) -> Result<ExitCode, Failure> {
+    let request = request(&options)?;
     let session = globals.session()?;
     let mut interrupts = Interrupts::listen()?;
     let (mut outbox, inbox) = tokio::select! {
         socket = socket::open(&session, "/api/v1/exec") => socket?,
         () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
     };
-    outbox.push_json(&request(&options));
+    outbox.push_json(&request);
     let format = if globals.json { Format::Json } else { Format::Raw };
     let stdin = if options.stdin { Stdin::start()? } else { Stdin::none() };
     let writer = Writer::start()?;
@@ -189,12 +194,19 @@ impl Stream {
     }
 }
 
-/// The request as the server reads it.
-fn request(options: &ExecOptions) -> serde_json::Value {
+/// The request as the server reads it. It is JSON, so what a command is told can only be text.
+fn request(options: &ExecOptions) -> Result<serde_json::Value, Failure> {
+    let text = |word: &OsString| {
+        word.to_str().map(str::to_owned).ok_or_else(|| {
+            let hint = "arguments must be UTF-8; send other bytes through --stdin or a file";
+            Failure::usage(format!("the argument {word:?} is not UTF-8: {hint}"))
+        })
+    };
+    let argv = options.command.iter().map(text).collect::<Result<Vec<_>, _>>()?;
     let env: serde_json::Map<_, _> =
         options.env.iter().map(|variable| (variable.name.clone(), json!(variable.value))).collect();
-    json!({
-        "argv": options.command,
+    Ok(json!({
+        "argv": argv,
         "on": options.on,
         "cwd": options.cwd,
         "env": env,
@@ -202,29 +214,7 @@ fn request(options: &ExecOptions) -> serde_json::Value {
         "stdin": options.stdin,
         "merge_stderr": false,
         "exec_id": format!("{:032x}", rand::random::<u128>()),
-    })
-}
-
-/// Ctrl-C, and the polite request to end.
-struct Interrupts {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Interrupts {
-    fn listen() -> Result<Self, Failure> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| Failure::other("io", format!("cannot listen for Ctrl-C: {error}")))
-        };
-        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
+    }))
 }
 
 /// A frame of standard input: its first byte says so.
@@ -242,7 +232,8 @@ mod tests {
     #[test]
     fn time_limits_are_read() {
         assert_eq!("1.5".parse(), Ok(Seconds(1.5)));
-        for bad in ["", "0", "-1", "inf", "NaN", "1s"] {
+        assert!("2592000".parse::<Seconds>().is_ok(), "as long as the server allows");
+        for bad in ["", "0", "-1", "inf", "NaN", "1s", "2592001"] {
             assert!(bad.parse::<Seconds>().is_err(), "{bad}");
         }
     }
@@ -265,13 +256,23 @@ mod tests {
             cwd: None,
             env: vec![Variable { name: "A".to_owned(), value: "b".to_owned() }],
             stdin: true,
-            command: vec!["ls".to_owned(), "-l".to_owned()],
+            command: vec!["ls".into(), "-l".into()],
         };
-        let mut request = request(&options);
+        let mut request = request(&options).unwrap();
         let exec_id = request["exec_id"].take();
         assert_eq!(exec_id.as_str().unwrap().len(), 32);
         let expected = json!({"argv": ["ls", "-l"], "on": "laptop", "cwd": null, "env": {"A": "b"}, "timeout_s": 1.5,
                               "stdin": true, "merge_stderr": false, "exec_id": null});
         assert_eq!(request, expected);
+    }
+
+    #[test]
+    fn an_argument_that_is_no_text_is_wrong_usage() {
+        use std::os::unix::ffi::OsStringExt;
+        let command = vec!["echo".into(), OsString::from_vec(vec![0xff])];
+        let options = ExecOptions { on: None, timeout: None, cwd: None, env: vec![], stdin: false, command };
+        let failure = request(&options).unwrap_err();
+        assert_eq!(failure.code, 2);
+        assert!(failure.message.contains("arguments must be UTF-8"), "{}", failure.message);
     }
 }

@@ -9,13 +9,14 @@
 //!    |   stdin, signal, cancel      |  command wait
 //!    | ---------------------------> |
 //! ```
-//! A command is attached to its client: 10 s without it cancel it.
+//! A command is attached to its client: 10 s without it cancel it, and so does the end of the client's session.
 
 mod pump;
 mod request;
 
 use std::time::Instant;
 
+use agent::Ending;
 use axum::extract::State;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use axum::response::Response;
@@ -23,14 +24,14 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{Exec, ExecOutcome, Sandbox, SandboxError};
 use serde_json::{Value, json};
-use store::{ExecStart, ExecStatus};
-use tokio::time::timeout;
+use store::ExecStart;
+use tokio::time::{sleep, timeout};
 
-use crate::limits::{EXEC_CLIENT_GRACE, EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEOUT};
+use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEOUT};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use crate::web::exec::pump::{End, commands, output};
+use crate::web::exec::pump::{End, commands, orphaned, output};
 use crate::web::exec::request::{Asked, ExecAsk};
 use crate::web::extract::Upgrade;
 use crate::web::metrics::exec_ended;
@@ -70,9 +71,13 @@ async fn converse(
     sender: &mut Sender,
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
-    let asked = first_frame(receiver).await?;
-    let sandbox = state.sandbox(&caller.user, asked.on.as_deref()).await?;
-    begin(state, caller, &sandbox, &asked).await?;
+    let asked = tokio::select! {
+        asked = first_frame(receiver) => asked?,
+        () = state.shutdown.cancelled() => return Err(stopping()),
+    };
+    // From here on a stopping server waits for the record.
+    let _awaited = state.execs.token();
+    let sandbox = begin(state, caller, &asked).await?;
     let started = Instant::now();
     let running = Running { state, caller, place: sandbox.place().to_owned(), asked: &asked, started };
     match sandbox.exec(asked.request.clone()).await {
@@ -96,8 +101,38 @@ async fn first_frame(receiver: &mut Receiver) -> Result<Asked, ApiError> {
     }
 }
 
+fn stopping() -> ApiError {
+    ApiError::new("unavailable", "the server is stopping; run the command again in a moment")
+}
+
+/// The sandbox for a command that is on record by now. The audit trail learns of a refusal here, and of all else at
+/// the command's end.
+async fn begin(state: &AppState, caller: &Caller, asked: &Asked) -> Result<Sandbox, ApiError> {
+    let on = asked.on.as_deref();
+    let (place, begun) = match state.sandbox(&caller.user, on).await {
+        Ok(sandbox) => {
+            let place = sandbox.place().to_owned();
+            (Some(place), put_on_record(state, caller, &sandbox, asked).await.map(|()| sandbox))
+        }
+        Err(error) => (state.wished_place(&caller.user, on).await, Err(error)),
+    };
+    if let Err(error) = &begun {
+        state.audit(Some(&caller.user.name), "exec", place.as_deref(), &asked.shown, error.kind).await;
+    }
+    begun
+}
+
 /// Puts the exec on record before it is sent, so that an id runs once.
-async fn begin(state: &AppState, caller: &Caller, sandbox: &Sandbox, asked: &Asked) -> Result<(), ApiError> {
+async fn put_on_record(
+    state: &AppState,
+    caller: &Caller,
+    sandbox: &Sandbox,
+    asked: &Asked,
+) -> Result<(), ApiError> {
+    // Asked behind the token that is awaited: a command begins before the shutdown, or not at all.
+    if state.shutdown.is_cancelled() {
+        return Err(stopping());
+    }
     let start = store::ExecRequest {
         exec_id: asked.store_id(),
         user: caller.user.id,
@@ -139,26 +174,68 @@ impl Running<'_> {
         let end = tokio::select! {
             end = output(&mut exec, &hello, sender) => end,
             () = commands(receiver, &control, self.asked.request.stdin) => End::ClientGone,
+            () = self.caller.session_ended(self.state) => End::LoggedOut,
             () = self.state.shutdown.cancelled() => End::Stopping,
         };
         match end {
-            End::Event(ended) => {
-                let last = self.last_frame(&ended);
-                if sender.send(text(&last)).await.is_ok() {
-                    tokio::join!(close(sender, receiver), self.record(&ended));
-                } else {
-                    self.record(&ended).await;
-                }
+            End::Event(ended, rest) => {
+                // The record waits for no client, nor the client for the record.
+                tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
             }
-            End::Unheard(ended) => self.record(&ended).await,
             End::ClientGone => self.record(&orphaned(exec).await).await,
-            End::Stopping => {
-                control.cancel();
-                let error = ApiError::new("unavailable", "the server is stopping; the command was cancelled");
-                let frame = json!({"type": "error", "kind": error.kind, "message": error.message});
-                let _ = timeout(SOCKET_CLOSE_TIMEOUT, sender.send(text(&frame))).await;
-                self.record(&orphaned(exec).await).await;
+            End::LoggedOut => {
+                let error =
+                    ApiError::new("unauthorized", "your session has ended; the command was cancelled");
+                self.cut_off(exec, &error, sender, receiver).await;
             }
+            End::Stopping => {
+                let error = ApiError::new("unavailable", "the server is stopping; the command was cancelled");
+                self.cut_off(exec, &error, sender, receiver).await;
+            }
+        }
+    }
+
+    /// Cancels the command and tells its client why.
+    async fn cut_off(&self, exec: Exec, error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
+        exec.control().cancel();
+        let frame = json!({"type": "error", "kind": error.kind, "message": error.message});
+        let goodbye = async {
+            // A client that reads nothing is told nothing.
+            if let Ok(Ok(())) = timeout(SOCKET_CLOSE_TIMEOUT, sender.send(text(&frame))).await {
+                close(sender, receiver).await;
+            }
+        };
+        let end = async { self.record(&orphaned(exec).await).await };
+        tokio::join!(goodbye, end);
+    }
+
+    /// Sends the rest of the output and how it ended, however slowly the client reads, until its session ends or the
+    /// server stops.
+    async fn say_last(
+        &self,
+        ended: &Ended,
+        rest: Option<Message>,
+        sender: &mut Sender,
+        receiver: &mut Receiver,
+    ) {
+        let said = async {
+            if let Some(rest) = rest {
+                // Not flushed: the last frame follows at once and takes it along.
+                sender.feed(rest).await?;
+            }
+            sender.send(text(&self.last_frame(ended))).await
+        };
+        let stopped = async {
+            self.state.shutdown.cancelled().await;
+            sleep(SOCKET_CLOSE_TIMEOUT).await;
+        };
+        let is_said = tokio::select! {
+            said = said => said.is_ok(),
+            () = self.caller.session_ended(self.state) => false,
+            () = stopped => false,
+        };
+        if is_said {
+            close(sender, receiver).await;
         }
     }
 
@@ -181,72 +258,25 @@ impl Running<'_> {
         }
     }
 
-    /// Behind the last frame: the client waits for none of this.
     async fn record(&self, ended: &Ended) {
-        let outcome = stored_outcome(ended);
+        let mut ending = match ended {
+            Ended::Finished(outcome) => Ending::of(outcome),
+            Ended::Failed(error) => Ending::failed(error),
+        };
+        if self.state.shutdown.is_cancelled() {
+            ending = ending.while_the_server_stops();
+        }
+        let outcome = &ending.outcome;
         exec_ended(outcome.status.as_str(), self.started.elapsed());
         let exec_id = self.asked.store_id();
-        if let Err(error) = self.state.store.finish_exec(self.caller.user.id, &exec_id, &outcome).await {
+        if let Err(error) = self.state.store.finish_exec(self.caller.user.id, &exec_id, outcome).await {
             tracing::error!(%error, %exec_id, "cannot record how an exec ended");
         }
-        let word = match (outcome.exit_code, outcome.signal, ended) {
-            (Some(code), ..) => format!("{} {code}", outcome.status.as_str()),
-            (None, Some(signal), _) => format!("{} {signal}", outcome.status.as_str()),
-            (None, None, Ended::Failed(error)) => error.kind().to_owned(),
-            (None, None, Ended::Finished(_)) => outcome.status.as_str().to_owned(),
-        };
         let user = &self.caller.user.name;
-        self.state.audit(Some(user), "exec", Some(&self.place), &self.asked.shown, &word).await;
+        self.state
+            .audit(Some(user), "exec", Some(&self.place), &self.asked.shown, &ending.audit_word())
+            .await;
     }
-}
-
-/// Lets a command without a client run on for a while, then cancels it. Returns how it ended.
-async fn orphaned(mut exec: Exec) -> Ended {
-    let control = exec.control();
-    match timeout(EXEC_CLIENT_GRACE, pump::drain(&mut exec)).await {
-        Ok(ended) => ended,
-        Err(_) => {
-            control.cancel();
-            pump::drain(&mut exec).await
-        }
-    }
-}
-
-fn stored_outcome(ended: &Ended) -> store::ExecOutcome {
-    let mut stored = store::ExecOutcome {
-        status: ExecStatus::Failed,
-        exit_code: None,
-        signal: None,
-        sandbox_denied: false,
-        truncated: false,
-        stdout_bytes: 0,
-        stderr_bytes: 0,
-        output_path: None,
-        error: None,
-    };
-    match ended {
-        Ended::Finished(outcome) => {
-            stored.status = match outcome {
-                ExecOutcome { timed_out: true, .. } => ExecStatus::TimedOut,
-                ExecOutcome { cancelled: true, .. } => ExecStatus::Cancelled,
-                ExecOutcome { signal: Some(_), .. } => ExecStatus::Signaled,
-                ExecOutcome { .. } => ExecStatus::Exited,
-            };
-            stored.exit_code = outcome.code;
-            stored.signal = outcome.signal;
-            stored.sandbox_denied = outcome.sandbox_denied;
-            stored.truncated = outcome.truncated;
-            stored.stdout_bytes = outcome.stdout_bytes;
-            stored.stderr_bytes = outcome.stderr_bytes;
-        }
-        Ended::Failed(error) => {
-            if matches!(error, SandboxError::Lost { .. }) || error.kind() == "lost" {
-                stored.status = ExecStatus::Lost;
-            }
-            stored.error = Some(error.to_string());
-        }
-    }
-    stored
 }
 
 /// Says goodbye and waits for the client's: closing a socket with unread input would take the last frame back.

@@ -6,10 +6,10 @@ use futures_util::{FutureExt, SinkExt, StreamExt};
 use sandbox::{Exec, ExecControl, ExecEvent};
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use super::{Ended, Receiver, Sender, text};
-use crate::limits::{EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
+use crate::limits::{EXEC_CLIENT_GRACE, EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
 
 /// The first byte of the server's binary frames.
 const STDOUT: u8 = 1;
@@ -20,12 +20,12 @@ const STDIN: u8 = 0;
 
 /// Why a client is served no longer.
 pub(super) enum End {
-    /// The command ended.
-    Event(Ended),
-    /// The command ended, and nobody is there to hear it.
-    Unheard(Ended),
+    /// The command ended; the last of its output is not sent yet.
+    Event(Ended, Option<Message>),
     /// Nobody is there to be served.
     ClientGone,
+    /// The client's session is over.
+    LoggedOut,
     /// The server stops.
     Stopping,
 }
@@ -70,15 +70,8 @@ pub(super) async fn output(exec: &mut Exec, hello: &Value, sender: &mut Sender) 
                         return End::ClientGone;
                     }
                 }
-                Taken::Last(ended) => {
-                    // Not flushed: the last frame follows at once and takes it along.
-                    if let Some(frame) = gathered.frame()
-                        && sender.feed(frame).await.is_err()
-                    {
-                        return End::Unheard(ended);
-                    }
-                    return End::Event(ended);
-                }
+                // Nothing is awaited from here on: the end must not be lost if this is dropped.
+                Taken::Last(ended) => return End::Event(ended, gathered.frame()),
             }
             next = exec.next().now_or_never();
         }
@@ -118,8 +111,20 @@ pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, std
     }
 }
 
+/// Lets a command without a client run on for a while, then cancels it. Returns how it ended.
+pub(super) async fn orphaned(mut exec: Exec) -> Ended {
+    let control = exec.control();
+    match timeout(EXEC_CLIENT_GRACE, drain(&mut exec)).await {
+        Ok(ended) => ended,
+        Err(_) => {
+            control.cancel();
+            drain(&mut exec).await
+        }
+    }
+}
+
 /// Waits for the end of a command whose output nobody wants.
-pub(super) async fn drain(exec: &mut Exec) -> Ended {
+async fn drain(exec: &mut Exec) -> Ended {
     let mut discarded = Gathered::default();
     loop {
         if let Taken::Last(ended) = taken(exec.next().await, &mut discarded) {

@@ -1,6 +1,7 @@
 //! Files of the caller's sandbox. Content streams both ways; no file is held in memory.
 
 mod body;
+mod change;
 
 use axum::Json;
 use axum::body::Body;
@@ -19,6 +20,7 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::files::body::{attachment, content, file_name, kind_name, listing};
+use crate::web::files::change::Change;
 
 pub use body::{EntryView, Listing};
 
@@ -128,9 +130,10 @@ pub async fn write(
     let path = query.path()?;
     let size_bytes = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let options = WriteOptions { mode: write.mode()?, parents: write.parents, size_bytes };
-    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
-    let written = receive(&sandbox, &path, options, body).await;
-    audited(&state, &caller, &sandbox, "file.write", &path, written).await.map(|size| Json(Written { size }))
+    let change =
+        Change { state: &state, caller: &caller, on: query.on.as_deref(), action: "file.write", path: &path };
+    let size = change.make(async |sandbox| receive(&sandbox, &path, options, body).await).await?;
+    Ok(Json(Written { size }))
 }
 
 /// Facts about a path, symlinks followed.
@@ -173,9 +176,10 @@ pub async fn mkdir(
     extract::Query(query): extract::Query<PathQuery>,
 ) -> Result<StatusCode, ApiError> {
     let path = query.path()?;
-    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
-    let made = sandbox.mkdir_all(&path, DIRECTORY_MODE).await.map_err(ApiError::from);
-    audited(&state, &caller, &sandbox, "file.mkdir", &path, made).await.map(|()| StatusCode::NO_CONTENT)
+    let change =
+        Change { state: &state, caller: &caller, on: query.on.as_deref(), action: "file.mkdir", path: &path };
+    change.make(async |sandbox| Ok(sandbox.mkdir_all(&path, DIRECTORY_MODE).await?)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Rename within the workspace, replacing what is there.
@@ -187,12 +191,17 @@ pub async fn rename(
     extract::Query(query): extract::Query<PlaceQuery>,
     extract::Json(rename): extract::Json<Rename>,
 ) -> Result<StatusCode, ApiError> {
-    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
-    let renamed = sandbox.rename(rename.from.as_bytes(), rename.to.as_bytes()).await.map_err(ApiError::from);
-    let target = format!("{} -> {}", rename.from, rename.to);
-    audited(&state, &caller, &sandbox, "file.rename", target.as_bytes(), renamed)
-        .await
-        .map(|()| StatusCode::NO_CONTENT)
+    let (from, to) = (rename.from.as_bytes(), rename.to.as_bytes());
+    let both = format!("{} -> {}", rename.from, rename.to).into_bytes();
+    let change = Change {
+        state: &state,
+        caller: &caller,
+        on: query.on.as_deref(),
+        action: "file.rename",
+        path: &both,
+    };
+    change.make(async |sandbox| Ok(sandbox.rename(from, to).await?)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Remove a file, a symlink or an empty directory; with `recursive` a whole tree.
@@ -205,12 +214,20 @@ pub async fn remove(
     extract::Query(remove): extract::Query<RemoveQuery>,
 ) -> Result<StatusCode, ApiError> {
     let path = query.path()?;
-    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
-    let removed =
-        if remove.recursive { sandbox.remove_all(&path).await } else { sandbox.remove(&path).await };
-    audited(&state, &caller, &sandbox, "file.remove", &path, removed.map_err(ApiError::from))
-        .await
-        .map(|()| StatusCode::NO_CONTENT)
+    let change = Change {
+        state: &state,
+        caller: &caller,
+        on: query.on.as_deref(),
+        action: "file.remove",
+        path: &path,
+    };
+    let removed = change.make(async |sandbox| {
+        let removed =
+            if remove.recursive { sandbox.remove_all(&path).await } else { sandbox.remove(&path).await };
+        Ok(removed?)
+    });
+    removed.await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 impl PathQuery {
@@ -246,20 +263,6 @@ async fn receive(sandbox: &Sandbox, path: &[u8], options: WriteOptions, body: Bo
         writer.write(&chunk).await?;
     }
     Ok(writer.finish().await?)
-}
-
-async fn audited<T>(
-    state: &AppState,
-    caller: &Caller,
-    sandbox: &Sandbox,
-    action: &str,
-    path: &[u8],
-    done: Result<T, ApiError>,
-) -> Result<T, ApiError> {
-    let outcome = done.as_ref().map_or_else(|error| error.kind, |_| "ok");
-    let path = String::from_utf8_lossy(path);
-    state.audit(Some(&caller.user.name), action, Some(sandbox.place()), &path, outcome).await;
-    done
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use reqwest::{Client, Method, RequestBuilder, Response};
 use serde_json::Value;
-use server_bridge::config::{Config, ServeArgs};
+use server_bridge::config::{Config, ServeArgs, database};
 use server_bridge::serve::Server;
 use store::{AuditRecord, Name, Store};
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub struct TestServer {
     pub address: SocketAddr,
     pub store: Store,
-    _home: TempDir,
+    home: TempDir,
     shutdown: CancellationToken,
     running: JoinHandle<()>,
 }
@@ -47,13 +47,19 @@ impl TestServer {
         let (address, shutdown) = (server.address(), server.shutdown_token());
         let store = server.state().store.clone();
         let running = tokio::spawn(server.run());
-        Self { address, store, _home: home, shutdown, running }
+        Self { address, store, home, shutdown, running }
     }
 
     /// Stops the server and waits until everything ended.
     pub async fn stop(self) {
+        self.stop_and_reopen().await;
+    }
+
+    /// The same; returns what it left behind, together with the folder that holds it.
+    pub async fn stop_and_reopen(self) -> (Store, TempDir) {
         self.shutdown.cancel();
         tokio::time::timeout(PATIENCE, self.running).await.expect("the server stops in time").unwrap();
+        (Store::open(&database(self.home.path())).await.unwrap(), self.home)
     }
 
     pub fn url(&self, path: &str) -> String {

@@ -1,8 +1,8 @@
 //! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`,
-//! `hang` until it is cancelled. Its files are kept in memory.
+//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. Its files are kept in memory.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
 use proto::handshake::{Facts, Handshake, Layer, Ready, Refusal, Register, VersionRange};
@@ -20,6 +20,9 @@ use tokio::time::sleep_until;
 use tokio_tungstenite::tungstenite;
 
 use super::Socket;
+
+/// How long `linger` takes to end.
+const LINGER: Duration = Duration::from_millis(500);
 
 /// A connected runner, served by a task until its link ends.
 pub struct FakeRunner(JoinHandle<Option<CloseCode>>);
@@ -43,6 +46,7 @@ impl FakeRunner {
             hostname: hostname.to_owned(),
             files: HashMap::new(),
             execs: HashMap::new(),
+            lingering: VecDeque::new(),
             uploads: HashMap::new(),
             queue: VecDeque::new(),
         };
@@ -108,8 +112,17 @@ async fn handshake(socket: &mut Socket) -> Option<Handshake> {
 struct Queued {
     stream: StreamId,
     channel: Channel,
+    /// How many they were; 0 for those of a command that goes on behind them.
     total: u64,
     bytes: Vec<u8>,
+}
+
+/// What a command does until it ends.
+#[derive(PartialEq)]
+enum Running {
+    Copies,
+    Hangs,
+    Lingers,
 }
 
 struct Scripted {
@@ -117,8 +130,10 @@ struct Scripted {
     session: Session,
     hostname: String,
     files: HashMap<Vec<u8>, Vec<u8>>,
-    /// Commands that still run: whether they copy their input.
-    execs: HashMap<StreamId, bool>,
+    /// Commands that still run.
+    execs: HashMap<StreamId, Running>,
+    /// Commands that were cancelled, and when they end.
+    lingering: VecDeque<(Instant, StreamId)>,
     uploads: HashMap<StreamId, (Vec<u8>, Vec<u8>)>,
     /// Output that waits for credit, and what ends its stream.
     queue: VecDeque<Queued>,
@@ -133,6 +148,7 @@ impl Scripted {
                 let _ = self.socket.0.send(tungstenite::Message::Binary(frame)).await;
             }
             let timeout = self.session.next_timeout();
+            let ends = self.lingering.front().map(|(ends, _)| *ends);
             tokio::select! {
                 message = self.socket.0.next() => match message?.ok()? {
                     tungstenite::Message::Binary(frame) => {
@@ -146,6 +162,11 @@ impl Scripted {
                     tungstenite::Message::Close(_) => return None,
                     _ => {}
                 },
+                () = sleep_until(ends.unwrap_or(timeout).into()), if ends.is_some() => {
+                    if let Some((_, stream)) = self.lingering.pop_front() {
+                        self.exit(stream, ExitStatus::Signal(15), true);
+                    }
+                }
                 () = sleep_until(timeout.into()) => self.session.handle_timeout(Instant::now()).unwrap(),
             }
         }
@@ -158,7 +179,7 @@ impl Scripted {
                 self.session.consumed(stream, bytes.len());
                 if let Some((_, content)) = self.uploads.get_mut(&stream) {
                     content.extend_from_slice(&bytes);
-                } else if self.execs.get(&stream) == Some(&true) {
+                } else if self.execs.get(&stream) == Some(&Running::Copies) {
                     self.queue.push_back(Queued {
                         stream,
                         channel: Channel::Stdout,
@@ -172,15 +193,27 @@ impl Scripted {
                     let bytes = content.len() as u64;
                     self.files.insert(path, content);
                     self.answer(stream, FileWritten { bytes });
-                } else if self.execs.remove(&stream) == Some(true) {
+                } else if self.execs.remove(&stream) == Some(Running::Copies) {
                     self.exit(stream, ExitStatus::Code(0), false);
                 }
             }
             Event::Cancelled(stream) => {
                 if self.uploads.remove(&stream).is_some() {
                     self.session.fail(stream, &WireError::new(ErrorKind::Cancelled, "cancelled"));
-                } else if self.execs.remove(&stream).is_some() {
-                    self.exit(stream, ExitStatus::Signal(15), true);
+                } else {
+                    match self.execs.remove(&stream) {
+                        Some(Running::Lingers) => self.lingering.push_back((Instant::now() + LINGER, stream)),
+                        Some(Running::Copies | Running::Hangs) => {
+                            self.exit(stream, ExitStatus::Signal(15), true);
+                        }
+                        None => {
+                            let is_flood = |queued: &Queued| queued.stream == stream && queued.total > 0;
+                            if self.queue.iter().any(is_flood) {
+                                self.queue.retain(|queued| !is_flood(queued));
+                                self.exit(stream, ExitStatus::Signal(15), true);
+                            }
+                        }
+                    }
                 }
             }
             _ => {}
@@ -260,8 +293,14 @@ impl Scripted {
                 self.session.data(stream, Channel::Stderr, DataBuf::copy_from(b"bad\n"));
                 self.exit(stream, ExitStatus::Code(code.parse().unwrap()), false);
             }
-            ("cat", _) => drop(self.execs.insert(stream, true)),
-            _ => drop(self.execs.insert(stream, false)),
+            ("flood", bytes) => {
+                let bytes: Vec<u8> = (0..bytes.parse::<usize>().unwrap()).map(|at| at as u8).collect();
+                let total = bytes.len() as u64;
+                self.queue.push_back(Queued { stream, channel: Channel::Stdout, total, bytes });
+            }
+            ("cat", _) => drop(self.execs.insert(stream, Running::Copies)),
+            ("linger", _) => drop(self.execs.insert(stream, Running::Lingers)),
+            _ => drop(self.execs.insert(stream, Running::Hangs)),
         }
     }
 
@@ -303,6 +342,8 @@ impl Scripted {
             } else if queued.channel == Channel::Main {
                 self.session.end(stream, Channel::Main);
                 self.answer(stream, FileRead { bytes: queued.total });
+            } else if queued.total > 0 {
+                self.exit(stream, ExitStatus::Code(0), false);
             }
         }
     }

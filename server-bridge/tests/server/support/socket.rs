@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
 use tokio_tungstenite::tungstenite::{Error, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async};
 
 use super::PATIENCE;
 
@@ -36,6 +36,18 @@ impl Socket {
             Err(Error::Http(response)) => Err(response.status().as_u16()),
             Err(error) => panic!("{error}"),
         }
+    }
+
+    /// Connects with little room for what arrives and is not read.
+    pub async fn connect_narrow(url: &str, bearer: &str) -> Self {
+        let mut request = url.into_client_request().unwrap();
+        let authorization = HeaderValue::try_from(format!("Bearer {bearer}")).unwrap();
+        request.headers_mut().insert("authorization", authorization);
+        let address = request.uri().authority().unwrap().as_str().parse().unwrap();
+        let stream = TcpSocket::new_v4().unwrap();
+        stream.set_recv_buffer_size(4096).unwrap();
+        let stream = MaybeTlsStream::Plain(stream.connect(address).await.unwrap());
+        Self(client_async(request, stream).await.unwrap().0)
     }
 
     pub async fn text(&mut self, text: &str) {

@@ -9,8 +9,8 @@ use store::MessageRole;
 
 use super::Context;
 use crate::limits::{COMMAND_TIMEOUT_S, RUNNING_PER_CHAT};
-use crate::shell::{Run, Shown, conclude, failed_at_the_start};
-use crate::{ChatEvent, ExecDocument, Posted, Result, place};
+use crate::shell::{Run, Shown, conclude};
+use crate::{ChatEvent, Ending, ExecDocument, Posted, Result, place};
 
 pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> {
     if command.is_empty() {
@@ -47,9 +47,9 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
     };
     service.store.start_exec(&start).await?;
     if let Err(error) = checked {
-        let outcome = failed_at_the_start(error);
+        let ending = Ending::refused(error.kind(), &error);
         let shown = Shown { user, message: &shown, command };
-        let message = conclude(service, shown, &mut document, &exec_id, &outcome, "").await?;
+        let message = conclude(service, shown, &mut document, &exec_id, &ending, "").await?;
         return Ok(Posted { messages: vec![message], chat: None });
     }
     slot.shown_by(shown.id);

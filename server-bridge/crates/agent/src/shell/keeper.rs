@@ -8,6 +8,7 @@
 
 use sandbox::{FileWriter, Sandbox, SandboxError, WriteOptions};
 
+use super::tidy::{self, OUTPUT_SUFFIX};
 use crate::limits::{OUTPUT_DIRECTORY, OUTPUT_FILE_MODE};
 
 /// What became of the file.
@@ -36,7 +37,7 @@ enum State {
 
 impl Keeper {
     pub(crate) fn new(sandbox: Sandbox, exec_id: &store::ExecId) -> Self {
-        let path = format!("{OUTPUT_DIRECTORY}/{exec_id}.log");
+        let path = format!("{OUTPUT_DIRECTORY}/{exec_id}{OUTPUT_SUFFIX}");
         Self { sandbox, path, state: State::Gathering(Vec::new()) }
     }
 
@@ -73,6 +74,7 @@ impl Keeper {
     }
 
     async fn begin(&self, gathered: &[u8]) -> Result<FileWriter, SandboxError> {
+        tidy::hide(&self.sandbox).await;
         let options = WriteOptions { mode: Some(OUTPUT_FILE_MODE), parents: true, size_bytes: None };
         let mut writer = self.sandbox.write_file(self.path.as_bytes(), options).await?;
         writer.write(gathered).await?;

@@ -5,17 +5,17 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use sandbox::{ExecEvent, ExecRequest, Sandbox, Wish};
-use store::{AuditEntry, ExecOutcome, Message};
+use store::{AuditEntry, ExecStatus, Message};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
-use super::ending;
 use super::keeper::Keeper;
 use super::output::{Output, Told};
+use super::tidy;
 use super::transcript::LeftOut;
-use crate::limits::SNAPSHOT_INTERVAL_MS;
+use crate::limits::{COMMAND_TIMEOUT_S, SNAPSHOT_INTERVAL_MS};
 use crate::running::Slot;
 use crate::service::Inner;
-use crate::{Channel, ChatEvent, ExecDocument, place};
+use crate::{Channel, ChatEvent, Ending, ExecDocument, place};
 
 /// A command that is on record as running and shown by a message.
 pub(crate) struct Run {
@@ -32,14 +32,14 @@ pub(crate) struct Run {
 
 /// What a command came to, before it is put on record.
 struct Ended {
-    outcome: ExecOutcome,
+    ending: Ending,
     text: String,
     duration: Duration,
 }
 
 impl Ended {
-    fn without_output(outcome: ExecOutcome) -> Self {
-        Self { outcome, text: String::new(), duration: Duration::ZERO }
+    fn without_output(ending: Ending) -> Self {
+        Self { ending, text: String::new(), duration: Duration::ZERO }
     }
 }
 
@@ -50,7 +50,7 @@ impl Run {
         self.document.duration_ms = Some(u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX));
         let shown = Shown { user: &self.user, message: &self.message, command: &self.command };
         if let Err(error) =
-            conclude(&self.service, shown, &mut self.document, &self.exec_id, &ended.outcome, &ended.text)
+            conclude(&self.service, shown, &mut self.document, &self.exec_id, &ended.ending, &ended.text)
                 .await
         {
             // The chat may have been deleted meanwhile: then nobody waits for the message any more.
@@ -63,19 +63,19 @@ impl Run {
         let cancelled = self.slot.cancelled.clone();
         let routed = tokio::select! {
             () = cancelled.cancelled() => {
-                return Ended::without_output(ending::cancelled_before_it_began(self.service.is_stopping()));
+                return Ended::without_output(self.explained(Ending::cancelled_before_it_began()));
             }
             routed = self.service.router.for_user(&user, &self.wish) => routed,
         };
         let sandbox = match routed {
             Ok(sandbox) => sandbox,
-            Err(error) => return Ended::without_output(ending::failed_at_the_start(error)),
+            Err(error) => return Ended::without_output(Ending::refused(error.kind(), &error)),
         };
         self.document.runner = Some(sandbox.place().to_owned());
         let started = Instant::now();
         let mut exec = match sandbox.exec(self.request.clone()).await {
             Ok(exec) => exec,
-            Err(error) => return Ended::without_output(ending::failed(&error)),
+            Err(error) => return Ended::without_output(Ending::failed(&error)),
         };
         let control = exec.control();
         let relay = async {
@@ -96,7 +96,7 @@ impl Run {
         let mut snapshots = interval_at(started + snapshot_interval, snapshot_interval);
         snapshots.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut stdout_bytes, mut stderr_bytes, mut has_gap) = (0, 0, false);
-        let (mut outcome, duration) = loop {
+        let (mut ending, duration) = loop {
             let due = output.due();
             let event = tokio::select! {
                 event = exec.next() => event,
@@ -125,23 +125,38 @@ impl Run {
                 }
                 Some(ExecEvent::Started { .. } | ExecEvent::Exited(..)) => {}
                 Some(ExecEvent::Finished(outcome)) => {
-                    break (ending::finished(&outcome, self.service.is_stopping()), outcome.duration);
+                    break (self.explained(Ending::of(&outcome)), outcome.duration);
                 }
-                Some(ExecEvent::Failed(error)) => {
-                    let outcome = ending::failed(&error);
-                    break (ExecOutcome { stdout_bytes, stderr_bytes, ..outcome }, started.elapsed());
-                }
+                Some(ExecEvent::Failed(error)) => break (Ending::failed(&error), started.elapsed()),
                 None => {
-                    let outcome = ending::failed_at_the_start("the sandbox gave no answer; run it again");
-                    break (ExecOutcome { stdout_bytes, stderr_bytes, ..outcome }, started.elapsed());
+                    let ending = Ending::refused("protocol", "the sandbox gave no answer; run it again");
+                    break (ending, started.elapsed());
                 }
             }
         };
+        let outcome = &mut ending.outcome;
+        outcome.stdout_bytes = outcome.stdout_bytes.max(stdout_bytes);
+        outcome.stderr_bytes = outcome.stderr_bytes.max(stderr_bytes);
         self.tell(output.take_live());
         let finished = output.finish(sandbox.place()).await;
+        if finished.path.is_some() {
+            let (sandbox, stop) = (sandbox.clone(), self.service.stop.clone());
+            self.service.tasks.spawn(tidy::remove_oldest(sandbox, stop));
+        }
         outcome.output_path = finished.path;
         outcome.truncated |= has_gap || finished.lost_some;
-        Ended { outcome, text: finished.text, duration }
+        Ended { ending, text: finished.text, duration }
+    }
+
+    /// Adds what only a chat knows of an end.
+    fn explained(&self, mut ending: Ending) -> Ending {
+        if ending.outcome.status == ExecStatus::TimedOut {
+            ending.outcome.error = Some(format!(
+                "stopped after {COMMAND_TIMEOUT_S} s, the time a command in a chat has; `sandbridge exec` has no such \
+                 limit"
+            ));
+        }
+        if self.service.is_stopping() { ending.while_the_server_stops() } else { ending }
     }
 
     fn tell(&self, told: Told) {
@@ -178,18 +193,18 @@ pub(crate) async fn conclude(
     shown: Shown<'_>,
     document: &mut ExecDocument,
     exec_id: &store::ExecId,
-    outcome: &ExecOutcome,
+    ending: &Ending,
     text: &str,
 ) -> store::Result<Message> {
-    document.apply(outcome);
+    document.apply(&ending.outcome);
     let user = shown.user;
-    service.store.finish_exec(user.id, exec_id, outcome).await?;
+    service.store.finish_exec(user.id, exec_id, &ending.outcome).await?;
     let entry = AuditEntry {
         user: Some(user.name.clone()),
         action: "exec".to_owned(),
         location: document.runner.clone(),
         target: shown.command.to_owned(),
-        outcome: ending::audit_word(outcome),
+        outcome: ending.audit_word(),
     };
     service.store.append_audit(&entry).await?;
     service.show(user.id, shown.message.id, text, document).await

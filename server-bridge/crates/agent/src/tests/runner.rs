@@ -3,20 +3,24 @@
 //! A command's text is its script, words apart by spaces: `out:TEXT`, `err:TEXT`, `bytes:HEX`, `fill:CHARS`, `wait`
 //! (until it is cancelled or [`ScriptedRunner::release`] is called), `exit:CODE`, `signal:NUMBER`, `timeout`.
 
+mod files;
+
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use proto::handshake::{Facts, Handshake, Ready, Register, VersionRange};
-use proto::message::{ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus, FileWritten};
+use proto::message::{ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus};
 use proto::request::{Command, Request};
 use proto::session::Event;
 use proto::{BootId, Channel, DataBuf, ErrorKind, Session, Side, StreamId, WireError};
 use sandbox::{Admission, LinkMessage, MemoryLink, SandboxRouter, memory_link};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
+
+use files::Files;
 
 /// A connected runner; dropped, its link breaks.
 pub(super) struct ScriptedRunner {
@@ -27,13 +31,6 @@ pub(super) struct ScriptedRunner {
     release: Arc<Notify>,
     task: JoinHandle<()>,
     _served: JoinHandle<()>,
-}
-
-/// Path and content of the files written, and whether writing works at all.
-#[derive(Clone, Default)]
-pub(super) struct Files {
-    pub(super) written: Arc<Mutex<HashMap<String, Vec<u8>>>>,
-    pub(super) refuse: Arc<Mutex<bool>>,
 }
 
 impl ScriptedRunner {
@@ -171,14 +168,10 @@ impl Script {
                 self.streams.insert(id, Work::Exec { words, written: [0, 0], pending: None });
                 self.advance(id);
             }
-            Event::Opened(id, Request::WriteFile(file)) => {
-                if *self.files.refuse.lock().unwrap() {
-                    return self
-                        .session
-                        .fail(id, &WireError::new(ErrorKind::ReadOnly, "the workspace is read-only"));
+            Event::Opened(id, request) => {
+                if let Some(path) = self.files.answer(&mut self.session, id, request) {
+                    self.streams.insert(id, Work::File { path, content: Vec::new() });
                 }
-                let path = String::from_utf8(file.path.as_bytes().to_vec()).unwrap();
-                self.streams.insert(id, Work::File { path, content: Vec::new() });
             }
             Event::Data(id, _, bytes) => {
                 self.session.consumed(id, bytes.len());
@@ -188,9 +181,7 @@ impl Script {
             }
             Event::End(id, _) => {
                 if let Some(Work::File { path, content }) = self.streams.remove(&id) {
-                    let bytes = content.len() as u64;
-                    self.files.written.lock().unwrap().insert(path, content);
-                    self.session.message(id, &FileWritten { bytes }.into(), true).unwrap();
+                    self.files.keep(&mut self.session, id, path, content);
                 }
             }
             Event::Cancelled(id) => {

@@ -2,7 +2,10 @@
 
 use super::runner::fill;
 use super::*;
-use crate::limits::{OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS, RUNNING_PER_CHAT};
+use crate::limits::{
+    OUTPUT_DIRECTORY, OUTPUT_HEAD_CHARS, OUTPUT_IGNORE_PATH, OUTPUT_TAIL_CHARS, OUTPUTS_KEPT,
+    RUNNING_PER_CHAT,
+};
 
 #[tokio::test]
 async fn a_command_streams_and_ends_with_its_code_its_time_and_its_place() {
@@ -55,7 +58,7 @@ async fn an_offline_runner_is_an_error_at_once_and_never_another_machine() {
     assert_eq!(document.status, "failed");
     assert!(document.error.as_deref().unwrap().contains("runner work is offline"), "{document:?}");
     assert_eq!(bench.record(&document).await.status, ExecStatus::Failed);
-    assert_eq!(bench.store.audit(1, None).await.unwrap()[0].outcome, "failed");
+    assert_eq!(bench.store.audit(1, None).await.unwrap()[0].outcome, "offline");
     assert!(laptop.started.try_recv().is_err());
 }
 
@@ -83,6 +86,48 @@ async fn a_long_output_is_kept_whole_and_shown_as_head_and_tail() {
     assert!(message.text.ends_with(&whole[whole.len() - OUTPUT_TAIL_CHARS..]));
     assert_eq!(bench.record(&document).await.output_path, Some(path));
     assert!(!document.truncated);
+}
+
+#[tokio::test]
+async fn kept_outputs_are_hidden_from_version_control_unless_their_user_decided() {
+    let mut bench = Bench::new().await;
+    let runner = bench.connect("laptop").await;
+    let id = bench.post("!fill:5000").await.messages[1].id;
+    bench.ended(id).await;
+    let written = |path: &str| runner.files.written.lock().unwrap()[path].clone();
+    assert_eq!(written(OUTPUT_IGNORE_PATH), b"*\n");
+    runner.files.put(OUTPUT_IGNORE_PATH, 1);
+    let id = bench.post("!fill:5000").await.messages[1].id;
+    bench.ended(id).await;
+    assert_eq!(written(OUTPUT_IGNORE_PATH), b"", "it was there already");
+}
+
+#[tokio::test]
+async fn only_the_newest_outputs_are_kept_and_nothing_else_is_touched() {
+    let mut bench = Bench::new().await;
+    let runner = bench.connect("laptop").await;
+    let old = |age: u8| format!("{OUTPUT_DIRECTORY}/{}.log", store::ExecId::from_bytes([age; 16]));
+    let surplus = 3;
+    let oldest = 1..=surplus;
+    for age in 1..u8::try_from(OUTPUTS_KEPT).unwrap() + surplus {
+        runner.files.put(&old(age), i64::from(age));
+    }
+    let of_the_user = format!("{OUTPUT_DIRECTORY}/notes.log");
+    runner.files.put(&of_the_user, 0);
+    let id = bench.post("!fill:5000").await.messages[1].id;
+    let new = bench.ended(id).await.1.output_path.unwrap();
+    // The removal runs behind the command's end; its task is one that a shutdown waits for.
+    let removed = async {
+        while oldest.clone().any(|age| runner.files.written.lock().unwrap().contains_key(&old(age))) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, removed).await.expect("the oldest are removed in time");
+    bench.service.shutdown().await;
+    let files = runner.files.written.lock().unwrap();
+    assert!(files.contains_key(&new) && files.contains_key(&of_the_user));
+    assert!(files.contains_key(&old(surplus + 1)), "the oldest that is among the newest");
+    assert_eq!(files.len(), OUTPUTS_KEPT + [&of_the_user, OUTPUT_IGNORE_PATH].len());
 }
 
 #[tokio::test]
@@ -185,6 +230,19 @@ async fn a_chat_runs_only_so_many_commands_at_once() {
         }
     }
     assert_eq!(ended, RUNNING_PER_CHAT, "every one is on record when the shutdown returns");
+}
+
+#[tokio::test]
+async fn a_shutdown_waits_for_what_is_being_posted() {
+    let bench = Bench::new().await;
+    let _runner = bench.connect("laptop").await;
+    let shutdown = async {
+        bench.service.shutdown().await;
+        bench.store.messages(bench.user.id, &bench.chat.id, None, 10).await.unwrap().0
+    };
+    let (_, messages) = tokio::join!(bench.post("!wait"), shutdown);
+    assert_eq!(messages.len(), 2);
+    assert_eq!(document(&messages[1]).status, "cancelled");
 }
 
 #[tokio::test]

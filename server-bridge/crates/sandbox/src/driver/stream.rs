@@ -192,3 +192,31 @@ impl Mailbox {
         self.waiting.push_back(Waiting::Event(event));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proto::limits::STREAM_CREDIT_BYTES;
+
+    use super::*;
+
+    #[test]
+    fn unread_output_in_bytes_of_changing_channels_stays_small_and_whole() {
+        let state = StreamState::new(true);
+        let total = STREAM_CREDIT_BYTES as usize;
+        for number in 0..total {
+            let channel = if number % 2 == 0 { Channel::Stdout } else { Channel::Stderr };
+            assert!(state.push(StreamEvent::Data(channel, Bytes::copy_from_slice(&[number as u8]))));
+        }
+        let (mut pieces, mut stdout, mut stderr) = (0, Vec::new(), Vec::new());
+        let mut cx = Context::from_waker(Waker::noop());
+        while let Poll::Ready((StreamEvent::Data(channel, bytes), _)) = state.poll_next(&mut cx) {
+            pieces += 1;
+            let to = if channel == Channel::Stdout { &mut stdout } else { &mut stderr };
+            to.extend_from_slice(&bytes);
+        }
+        assert!(pieces <= MAX_WAITING_PIECES + total / GATHERED_BYTES + 2, "{pieces} pieces");
+        let expected =
+            |first: usize| (first..total).step_by(2).map(|number| number as u8).collect::<Vec<_>>();
+        assert_eq!((stdout, stderr), (expected(0), expected(1)));
+    }
+}

@@ -64,5 +64,24 @@ fn policies_are_read_from_text() {
         (policy("off"), policy(""), policy("admins")),
         (LocalPolicy::Off, LocalPolicy::Off, LocalPolicy::Admins)
     );
-    assert_eq!(policy(" alice, ,bob"), LocalPolicy::Names(vec!["alice".into(), "bob".into()]));
+    assert_eq!(policy(" alice, bob"), LocalPolicy::Names(vec!["alice".into(), "bob".into()]));
+}
+
+#[test]
+fn what_is_no_policy_is_refused_with_the_forms() {
+    for (text, found) in [
+        ("BAD!!", "BAD!!"),
+        ("on", "on"),
+        ("true", "true"),
+        ("none", "none"),
+        ("admins,bob", "admins"),
+        ("bob,off", "off"),
+        ("bob,Alice", "Alice"),
+        ("bob,,alice", ""),
+        ("bob,", ""),
+    ] {
+        let error = text.parse::<LocalPolicy>().unwrap_err();
+        assert_eq!(error.found, found, "{text}");
+        assert!(error.to_string().contains("off, admins, or users' names"), "{error}");
+    }
 }

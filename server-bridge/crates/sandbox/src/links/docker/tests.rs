@@ -31,6 +31,19 @@ async fn what_is_missing_is_named_with_the_way_out() {
 }
 
 #[tokio::test]
+async fn missing_static_runner_is_told_before_the_engine_is_asked() {
+    let config = DockerConfig { runner_static: None, ..DockerConfig::default() };
+    let router = SandboxRouter::new(RouterConfig { docker: Some(config), ..RouterConfig::default() });
+    let user = User { key: "u1".to_owned(), name: "alice".to_owned(), is_admin: false };
+    let wish = Wish { choice: Choice::Named(DOCKER.to_owned()), registered: Vec::new() };
+    let error = router.check(&user, &wish).unwrap_err();
+    assert!(
+        matches!(&error, RouteError::DockerUnavailable { why } if why.contains("scripts/build")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn containers_are_locked_down_and_made_anew_when_what_they_are_made_of_changes() {
     let runner = tempfile::NamedTempFile::new().unwrap();
     let config = DockerConfig { runner_static: Some(runner.path().to_owned()), ..DockerConfig::default() };

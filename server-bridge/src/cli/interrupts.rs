@@ -1,0 +1,35 @@
+//! Ctrl-C, and the polite request to end.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::failure::Failure;
+
+/// SIGINT and SIGTERM. From its making on neither ends this program by itself, and none is lost that comes while nobody
+/// waits.
+pub(super) struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Interrupts {
+    pub(super) fn listen() -> Result<Self, Failure> {
+        Ok(Self { interrupt: ctrl_c()?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    /// Waits for the next one. May be given up at any time.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Ctrl-C alone; SIGTERM ends this program as ever.
+pub(super) fn ctrl_c() -> Result<Signal, Failure> {
+    listen(SignalKind::interrupt())
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure::other("io", format!("cannot listen for Ctrl-C: {error}")))
+}

@@ -71,6 +71,9 @@ pub const STOP_LOOK_MS: u64 = 5;
 /// The longest pause between two such looks, in milliseconds.
 pub const STOP_LOOK_LIMIT_MS: u64 = 100;
 
+/// How long the news of a command's start may wait for its first output or its exit, in milliseconds.
+pub const STARTED_DELAY_MS: u64 = 2;
+
 /// An exec whose command ended is complete when no new output came for this long, in milliseconds.
 pub const DRAIN_IDLE_MS: u64 = 100;
 

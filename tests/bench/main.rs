@@ -16,8 +16,12 @@ use std::fmt::Write as _;
 use samples::Row;
 
 fn main() {
-    let mut rows = Vec::new();
-    rows.extend(handle::rows());
+    let mut rows = handle::rows();
+    // `scripts/bench handle`: only what needs no peers.
+    if std::env::args().nth(1).as_deref() == Some("handle") {
+        println!("{}", table(&rows));
+        return;
+    }
     let peers = peers::Peers::start();
     rows.extend(latency::rows(&peers));
     rows.extend(bulk::rows(&peers));

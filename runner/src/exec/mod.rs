@@ -48,7 +48,7 @@ use running::Running;
 
 /// Runs a command and streams its output.
 pub(crate) async fn run(executor: Rc<Executor>, stream: StreamHandle, request: Exec) {
-    match start(&executor, &stream, Rc::new(request)).await {
+    match start(&executor, Rc::new(request)).await {
         Ok(running) => running.run(stream).await,
         Err(error) => stream.finish(Err::<Done, _>(error)),
     }
@@ -66,11 +66,7 @@ pub(crate) async fn signal(execs: &Registry, request: &Signal) -> Result<Done, W
     Ok(Done {})
 }
 
-async fn start(
-    executor: &Rc<Executor>,
-    stream: &StreamHandle,
-    request: Rc<Exec>,
-) -> Result<Running, WireError> {
+async fn start(executor: &Rc<Executor>, request: Rc<Exec>) -> Result<Running, WireError> {
     if request.run_as.is_some() {
         return Err(WireError::new(ErrorKind::Unsupported, "this runner runs commands as its own user only"));
     }
@@ -83,7 +79,7 @@ async fn start(
     let mark = spawned.child.mark();
     claim.started(mark);
     let confined = profile != Profile::FullControl;
-    match Running::new(executor, claim, &request, spawned, confined, stream) {
+    match Running::new(executor, claim, &request, spawned, confined) {
         Ok(running) => Ok(running),
         Err(error) => {
             blocking(move || kill::kill_tree(mark)).await?;

@@ -16,7 +16,7 @@ use super::registry::Claim;
 use super::stop::{Cause, Stop};
 use super::tree::Tree;
 use crate::executor::Executor;
-use crate::limits::{CANCELLED_OUTPUT_MS, DRAIN_IDLE_MS, DRAIN_LIMIT_MS};
+use crate::limits::{CANCELLED_OUTPUT_MS, DRAIN_IDLE_MS, DRAIN_LIMIT_MS, STARTED_DELAY_MS};
 use crate::spawn::{Child, Exit, Spawned};
 use crate::stream::StreamHandle;
 
@@ -34,6 +34,8 @@ pub(super) struct Running {
     stop: Stop,
     confined: bool,
     started: Instant,
+    /// Until when the news of the start may wait to travel with the first output or the exit; `None` once it was told.
+    announce_at: Option<Instant>,
     /// When the time limit is over.
     due: Option<Instant>,
     drain: Option<Drain>,
@@ -55,11 +57,8 @@ impl Running {
         request: &Exec,
         spawned: Spawned,
         confined: bool,
-        stream: &StreamHandle,
     ) -> io::Result<Self> {
         let started = Instant::now();
-        stream.send(ExecStarted { pid: spawned.child.pid() });
-        spawned.child.goes_first_out_of_memory();
         let output =
             |pipe, channel, keep_tail| Output::new(pipe, channel, request.overflow, keep_tail && confined);
         let merged = spawned.stderr.is_none();
@@ -76,6 +75,7 @@ impl Running {
             stop: Stop::default(),
             confined,
             started,
+            announce_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
             due: request.timeout_ms.and_then(|timeout| started.checked_add(Duration::from_millis(timeout))),
             drain: None,
         })
@@ -83,21 +83,32 @@ impl Running {
 
     /// Runs the exec to its end, and what it left behind too.
     pub(super) async fn run(mut self, stream: StreamHandle) {
+        let mut has_ended = self.wait(&stream).await;
+        self.announce(&stream, has_ended);
         loop {
-            self.pump(&stream);
-            if self.is_complete() {
-                break;
-            }
-            if self.wait(&stream).await
-                && let Err(error) = self.take_exit(&stream)
-            {
+            if has_ended && let Err(error) = self.take_exit(&stream) {
                 tracing::error!("an exec's status cannot be read: {error}");
                 self.stop.begin(Cause::Cancelled, self.child.mark());
                 return stream
                     .finish(Err::<ExecStreamsClosed, _>(WireError::new(proto::ErrorKind::Internal, error)));
             }
+            self.pump(&stream);
+            if self.is_complete() {
+                break;
+            }
+            has_ended = self.wait(&stream).await;
         }
         self.finish(stream).await;
+    }
+
+    /// Tells of the start. Most commands have something to say, or end, within a moment: the news then costs no frame
+    /// and no wake-up of its own.
+    fn announce(&mut self, stream: &StreamHandle, has_ended: bool) {
+        self.announce_at = None;
+        stream.send(ExecStarted { pid: self.child.pid() });
+        if !has_ended {
+            self.child.goes_first_out_of_memory();
+        }
     }
 
     /// Moves what can be moved without waiting, and notes the causes to end the command.
@@ -156,6 +167,9 @@ impl Running {
     }
 
     fn next_due(&self) -> Option<Instant> {
+        if self.announce_at.is_some() {
+            return self.announce_at.into_iter().chain(self.due).min();
+        }
         let Some(drain) = &self.drain else { return self.due.filter(|_| self.stop.cause().is_none()) };
         let give_up_at = drain.blocked.filter(|_| self.stop.cause() == Some(Cause::Cancelled));
         let give_up_at = give_up_at.map(|since| since + Duration::from_millis(CANCELLED_OUTPUT_MS));

@@ -239,6 +239,8 @@ impl Running {
             dropped_bytes: self.account.dropped_bytes,
             still_open: self.stdout.is_open() || stderr_open,
         }));
+        // The answer goes out before this side tidies up.
+        tokio::task::yield_now().await;
         let connection = Rc::clone(stream.connection());
         drop(stream);
         drop(self.input);

@@ -71,7 +71,7 @@ start_docker() {
     docker info >/dev/null 2>&1 && return 0
     [ "$(id -u)" = 0 ] || { echo "no Docker engine answers. Start it: sudo systemctl start docker" >&2; return 1; }
     # An engine that was killed leaves its pid file, and the number may be somebody else's by now.
-    grep -qsx dockerd /proc/[0-9]*/comm || rm -f /var/run/docker.pid
+    grep -qs '(dockerd) [^ZX]' "/proc/$(cat /var/run/docker.pid 2>/dev/null || echo none)/stat" || rm -f /var/run/docker.pid
     say "starting dockerd"
     dockerd >"$TARGET_DIR/dockerd.log" 2>&1 &
     DOCKERD=$!

@@ -89,7 +89,7 @@ pub struct Options {
     #[arg(long, default_value_t = Profile::Workspace, env = "SANDBRIDGE_PROFILE")]
     pub profile: Profile,
     /// Allow ws:// to other machines: the token travels unencrypted
-    #[arg(long, env = "SANDBRIDGE_INSECURE")]
+    #[arg(long, env = "SANDBRIDGE_INSECURE", value_parser = clap::builder::BoolishValueParser::new())]
     pub insecure: bool,
     /// Certificates to trust besides the system's, in PEM
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_CA_CERT")]

@@ -18,7 +18,7 @@ use crate::clock::SleepDetector;
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::identity::{Identity, summary};
-use crate::limits::{RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MS, SLEEP_LOOK_MS};
+use crate::limits::{LINK_HEALTHY_MS, RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MS, SLEEP_LOOK_MS};
 use crate::link::LinkError;
 use crate::link::register::{RegisterError, register};
 use crate::link::stdio::StdioLink;
@@ -122,9 +122,13 @@ pub async fn run(
             Ok((link, accepted)) => {
                 let how = summary(executor.profile(), executor.report());
                 tell(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
-                pauses.reset();
                 executor.refresh_resolver().await;
+                let connected = std::time::Instant::now();
                 let ended = serve(link, executor, shutdown).await;
+                // A server that accepts and breaks at once is not hammered.
+                if connected.elapsed() >= Duration::from_millis(LINK_HEALTHY_MS) {
+                    pauses.reset();
+                }
                 if let Some(code) = last_word(&ended) {
                     return code;
                 }

@@ -71,6 +71,9 @@ pub const STOP_LOOK_MS: u64 = 5;
 /// The longest pause between two such looks, in milliseconds.
 pub const STOP_LOOK_LIMIT_MS: u64 = 100;
 
+/// A connection that lived this long lets the next pause start over, in milliseconds.
+pub const LINK_HEALTHY_MS: u64 = 60_000;
+
 /// How long the news of a command's start may wait for its first output or its exit, in milliseconds.
 pub const STARTED_DELAY_MS: u64 = 2;
 

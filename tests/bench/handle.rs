@@ -4,7 +4,7 @@ use std::io::Write;
 use std::pin::Pin;
 use std::process::{Child, Command, Stdio};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::{Sink, Stream, StreamExt as _};
 use sandbox::{
@@ -45,6 +45,7 @@ async fn measure() -> (Samples, Samples) {
         workspaces: directory.path().join("local"),
     };
     let router = SandboxRouter::new(RouterConfig { docker: None, local });
+    let mut online = router.subscribe();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let mut runner = start_runner(&url, &directory, &state);
@@ -59,12 +60,9 @@ async fn measure() -> (Samples, Samples) {
     });
     let user = User { key: "u1".into(), name: "bench".into(), is_admin: false };
     let wish = Wish { choice: Choice::Auto, registered: vec!["bench".into()] };
-    let sandbox = loop {
-        if let Ok(sandbox) = router.for_user(&user, &wish).await {
-            break sandbox;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
+    // The first event is that the runner is online.
+    online.recv().await.unwrap();
+    let sandbox = router.for_user(&user, &wish).await.unwrap();
     let (mut floor, mut handle) = (Vec::new(), Vec::new());
     while handle.len() < SAMPLES {
         for sample in 0..TURN + WARM_UPS {

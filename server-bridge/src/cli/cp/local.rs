@@ -86,7 +86,7 @@ impl Target {
     }
 
     /// Takes room before it is written: a full disk is found at once, and ext4 need not write out a file whose blocks it
-    /// has not chosen yet when it replaces another (2/3 of the time of a 64 MiB copy).
+    /// has not chosen yet when it replaces another.
     fn reserve(&self, size_bytes: u64) -> Result<(), Failure> {
         if size_bytes == 0 {
             return Ok(());

@@ -99,6 +99,8 @@ error_kinds! {
     29 Ambiguous "ambiguous",
     /// A condition (`if_match`) did not hold.
     30 PreconditionFailed "precondition_failed",
+    /// A newer stream reads this exec's output now.
+    31 Detached "detached",
     /// The request type is unknown.
     40 UnknownRequest "unknown_request",
     /// The body does not decode, or its values make no sense.

@@ -253,6 +253,11 @@ impl DataBuf {
         rest
     }
 
+    /// The data bytes, unframed.
+    pub fn into_bytes(self) -> Bytes {
+        self.0.freeze().slice(HEADER_BYTES..)
+    }
+
     pub(crate) fn into_frame(mut self, header: Header) -> Bytes {
         self.0[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
         self.0.freeze()

@@ -56,7 +56,8 @@ macro_rules! id128 {
 }
 
 id128! {
-    /// Names one exec for ever: 128 random bits chosen by whoever asked for it, shown as 32 hex digits.
+    /// Names one exec, or one change to files, for ever: 128 random bits chosen by whoever asked for it, shown as 32 hex
+    /// digits.
     ExecId
 }
 

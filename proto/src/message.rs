@@ -74,6 +74,9 @@ messages! {
     3 ExecExited, "The command's own process ended.";
     4 ExecStreamsClosed, "No more output will come; the exec is complete.";
     5 ExecTreeGone, "The last descendant of an exec ended.";
+    6 Attached, "The stream goes on with what an earlier one started.";
+    7 ExecReport, "How an exec stands.";
+    8 ExecList, "The execs that are not forgotten.";
     10 FileOpened, "The file that is being streamed.";
     11 FileRead, "The file was streamed.";
     12 FileWritten, "The file is on disk under its name.";
@@ -134,6 +137,50 @@ pub struct ExecStreamsClosed {
 pub struct ExecTreeGone {
     /// The exec.
     pub exec_id: ExecId,
+}
+
+/// The stream goes on with what an earlier one started.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Attached {
+    /// How much standard input the command took from earlier streams, in bytes; DATA goes on at this offset.
+    pub input_bytes: u64,
+}
+
+/// How an exec stands.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ExecReport {
+    /// How it ended; absent while it runs.
+    pub exited: Option<ExecExited>,
+    /// Whether it is complete: no more output will come.
+    pub complete: bool,
+    /// Since its start, in milliseconds.
+    pub age_ms: u64,
+    /// Bytes written so far, both channels, what was dropped included.
+    pub output_bytes: u64,
+    /// The beginning of the output, both channels in the order they were read.
+    pub head: Vec<u8>,
+    /// The end of the output, nothing of which is in `head`.
+    pub tail: Vec<u8>,
+}
+
+/// One exec of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ExecEntry {
+    /// Its id.
+    pub exec_id: ExecId,
+    /// Whether its own process still runs.
+    pub running: bool,
+    /// Since its start, in milliseconds.
+    pub age_ms: u64,
+    /// Bytes written so far.
+    pub output_bytes: u64,
+}
+
+/// The execs that are not forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ExecList {
+    /// The newest first; at most 4,096.
+    pub execs: Vec<ExecEntry>,
 }
 
 /// The file that is being streamed.

@@ -51,6 +51,11 @@ macro_rules! requests {
                 match self { $(Request::$name(_) => $number,)* }
             }
 
+            /// The offset at which the answering side's data begins.
+            pub fn first_offset(&self) -> u64 {
+                if let Request::Attach(attach) = self { attach.offset } else { 0 }
+            }
+
             /// Whether DATA frames follow in either direction.
             pub fn carries_data(&self) -> bool {
                 match self { $(Request::$name(_) => $data,)* }
@@ -76,6 +81,10 @@ macro_rules! requests {
 requests! {
     1 Exec -> ExecStreamsClosed, true, "Runs a command.";
     2 Signal -> Done, false, "Sends a signal to an exec's whole tree.";
+    3 Attach -> ExecStreamsClosed, true, "Goes on with an exec, or with a change, that an earlier stream started.";
+    4 Report -> ExecReport, false, "How an exec stands, with the head and the tail of its output.";
+    5 List -> ExecList, false, "The execs that this runner has not forgotten.";
+    6 Resize -> Done, false, "Changes the size of an exec's terminal.";
     10 ReadFile -> FileRead, true, "Reads a file, or a range of it.";
     11 WriteFile -> FileWritten, true, "Writes a whole file: temporary file, fsync, rename.";
     12 Stat -> Metadata, false, "Facts about a path, symlinks followed.";
@@ -135,11 +144,25 @@ impl Profile {
     }
 }
 
+/// A terminal for a command: its standard streams are one pseudo-terminal, whose output is the channel stdout.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Pty {
+    /// Height in character cells.
+    pub rows: u16,
+    /// Width in character cells.
+    pub columns: u16,
+    /// What the terminal is, for the variable `TERM`.
+    pub term: String,
+}
+
 /// Runs a command in a session of its own and streams its output.
 ///
 /// Messages on the stream: [`message::ExecStarted`], then DATA and END on stdout and stderr beside
 /// [`message::ExecExited`], and last [`message::ExecStreamsClosed`]. [`message::ExecTreeGone`] comes on the session's
 /// stream when the last descendant ended, which may be much later.
+///
+/// Sent again with the same id and the same content (but for its age) it does not run again: it attaches, as
+/// [`Attach`] from offset 0 does.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Exec {
     /// Chosen by the originator; the same id with the same request attaches, with another one is a conflict.
@@ -164,6 +187,80 @@ pub struct Exec {
     pub run_as: Option<String>,
     /// A profile narrower than the runner's; a wider one is refused.
     pub profile: Option<Profile>,
+    /// A terminal instead of pipes; `stdin` and `merge_stderr` mean nothing then.
+    pub pty: Option<Pty>,
+    /// Keep the output for whoever attaches later, as far as there is room, instead of only what its reader has not drained.
+    pub retain: bool,
+    /// How long ago the originator chose the id, by its own clock, in milliseconds. One that is older than what the
+    /// runner remembers is refused as `expired`: it may have run already.
+    pub age_ms: u64,
+}
+
+impl Exec {
+    /// A command with nothing else asked for: no input, no limits, output that waits for its reader.
+    pub fn new(exec_id: ExecId, command: Command) -> Self {
+        Self {
+            exec_id,
+            command,
+            cwd: None,
+            env: Vec::new(),
+            stdin: Stdin::Empty,
+            merge_stderr: false,
+            timeout_ms: None,
+            output_cap_bytes: None,
+            overflow: Overflow::Block,
+            run_as: None,
+            profile: None,
+            pty: None,
+            retain: false,
+            age_ms: 0,
+        }
+    }
+}
+
+/// Goes on with what an earlier stream started: an exec, or a change to files.
+///
+/// The answer begins with [`message::Attached`]; then the stream goes on as if it were the exec's own, with the output
+/// from `offset` on (a GAP on the main channel stands for what is not kept any more), and with DATA for standard input
+/// from [`message::Attached::input_bytes`] on. An exec that has ended answers the same way until its result was
+/// acknowledged. For a change there is no data: its answer, or its failure, follows when there is one.
+///
+/// An exec without `retain` has one reader of its output: the newest; the one before is failed with `detached`.
+/// Fails with `no_such_exec` for an id that never arrived here in this life of the runner.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Attach {
+    /// The exec's id, or the change's.
+    pub id: ExecId,
+    /// How many bytes of output, all channels and gaps together, are there already.
+    pub offset: u64,
+    /// Whether output is wanted; without it only messages come.
+    pub output: bool,
+}
+
+/// Asks how an exec stands.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Report {
+    /// The exec.
+    pub exec_id: ExecId,
+    /// At most this much of the beginning of its output, in bytes; at most 128 KiB.
+    pub head_bytes: u32,
+    /// At most this much of the end of its output, in bytes; at most 128 KiB.
+    pub tail_bytes: u32,
+}
+
+/// Asks which execs there are: those that run, and those whose result is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct List {}
+
+/// Changes the size of a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Resize {
+    /// The exec that has it.
+    pub exec_id: ExecId,
+    /// Height in character cells.
+    pub rows: u16,
+    /// Width in character cells.
+    pub columns: u16,
 }
 
 /// Sends a signal to every process of an exec.
@@ -191,6 +288,8 @@ pub struct ReadFile {
 /// Nothing is visible before the whole content is on disk; a cancelled or broken stream leaves nothing behind.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct WriteFile {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
     /// The file.
     pub path: WirePath,
     /// Permission bits (0o777 at most); the old file's, or 0o644, when absent.
@@ -220,6 +319,8 @@ pub struct ReadDir {
 /// Makes a directory and whatever parents are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct MkdirAll {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
     /// The directory.
     pub path: WirePath,
     /// Permission bits of what is made.
@@ -229,6 +330,8 @@ pub struct MkdirAll {
 /// Removes one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Remove {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
     /// The entry; a symlink is removed itself.
     pub path: WirePath,
 }
@@ -236,6 +339,8 @@ pub struct Remove {
 /// Removes a tree without following symlinks.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct RemoveAll {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
     /// The top of the tree; never the workspace itself.
     pub path: WirePath,
 }
@@ -243,6 +348,8 @@ pub struct RemoveAll {
 /// Renames within the workspace, replacing the target.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Rename {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
     /// The present name.
     pub from: WirePath,
     /// The new name.

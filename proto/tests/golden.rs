@@ -10,12 +10,12 @@ use std::time::Instant;
 use bytes::Bytes;
 use proto::frame::Kind;
 use proto::message::{
-    DirBatch, DirEntry, DirRead, Done, ExecExited, ExecStarted, ExecStreamsClosed, ExecTreeGone, ExitStatus,
-    FileKind, FileOpened, FileRead, FileWritten, Metadata,
+    Attached, DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecReport, ExecStarted,
+    ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, Metadata,
 };
 use proto::request::{
-    Command, Exec, MkdirAll, Overflow, Profile, ReadDir, ReadFile, Remove, RemoveAll, Rename, Signal, Stat,
-    Stdin, WriteFile,
+    Attach, Command, Exec, List, MkdirAll, Overflow, Profile, Pty, ReadDir, ReadFile, Remove, RemoveAll,
+    Rename, Report, Resize, Signal, Stat, Stdin, WriteFile,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -38,6 +38,9 @@ fn exec() -> Exec {
         overflow: Overflow::DropOldest,
         run_as: None,
         profile: Some(Profile::ReadOnly),
+        pty: Some(Pty { rows: 24, columns: 80, term: "xterm-256color".into() }),
+        retain: true,
+        age_ms: 7,
     }
 }
 
@@ -56,12 +59,20 @@ fn requests() -> Vec<Request> {
             overflow: Overflow::Block,
             run_as: Some("dev".into()),
             profile: None,
+            pty: None,
+            retain: false,
+            age_ms: 0,
             ..exec()
         }
         .into(),
         Signal { exec_id: ID, signal: 15 }.into(),
+        Attach { id: ID, offset: 0, output: true }.into(),
+        Report { exec_id: ID, head_bytes: 100, tail_bytes: 200 }.into(),
+        List {}.into(),
+        Resize { exec_id: ID, rows: 50, columns: 132 }.into(),
         ReadFile { path: path(), offset: 5, length: Some(7) }.into(),
         WriteFile {
+            id: ID,
             path: path(),
             mode: Some(0o644),
             parents: true,
@@ -71,10 +82,10 @@ fn requests() -> Vec<Request> {
         .into(),
         Stat { path: WirePath(b"not\xffutf8".to_vec()) }.into(),
         ReadDir { path: path() }.into(),
-        MkdirAll { path: path(), mode: 0o755 }.into(),
-        Remove { path: path() }.into(),
-        RemoveAll { path: path() }.into(),
-        Rename { from: path(), to: WirePath::from("other") }.into(),
+        MkdirAll { id: ID, path: path(), mode: 0o755 }.into(),
+        Remove { id: ID, path: path() }.into(),
+        RemoveAll { id: ID, path: path() }.into(),
+        Rename { id: ID, from: path(), to: WirePath::from("other") }.into(),
     ]
 }
 
@@ -100,6 +111,17 @@ fn messages() -> Vec<Message> {
         .into(),
         ExecStreamsClosed { stdout_bytes: 10, stderr_bytes: 20, dropped_bytes: 5, still_open: true }.into(),
         ExecTreeGone { exec_id: ID }.into(),
+        Attached { input_bytes: 9 }.into(),
+        ExecReport {
+            exited: None,
+            complete: false,
+            age_ms: 5,
+            output_bytes: 4,
+            head: b"he".to_vec(),
+            tail: b"ta".to_vec(),
+        }
+        .into(),
+        ExecList { execs: vec![ExecEntry { exec_id: ID, running: true, age_ms: 1, output_bytes: 2 }] }.into(),
         FileOpened { size_bytes: 10, mode: 0o600, modified_ms: -1 }.into(),
         FileRead { bytes: 10 }.into(),
         FileWritten { bytes: 10 }.into(),

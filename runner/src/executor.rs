@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pathguard::Root;
-use proto::{Request, WireError};
+use proto::{ErrorKind, Request, WireError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -104,6 +104,10 @@ impl Executor {
             Request::Exec(request) => drop(self.tasks.spawn_local(exec::run(executor, stream, request))),
             Request::Signal(request) => {
                 self.answer(stream, async move { exec::signal(&executor.execs, &request).await });
+            }
+            Request::Attach(_) | Request::Report(_) | Request::List(_) | Request::Resize(_) => {
+                let text = "this runner does not know this request yet";
+                stream.finish(Err::<proto::message::Done, _>(WireError::new(ErrorKind::Unsupported, text)));
             }
             Request::ReadFile(request) => {
                 drop(self.tasks.spawn_local(files::read(self.root.clone(), stream, request)));

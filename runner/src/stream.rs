@@ -74,7 +74,7 @@ impl Connection {
             },
             Some(Event::End(id, _)) => self.update(id, |inbox| inbox.ended.set(true)),
             Some(Event::Cancelled(id)) => self.update(id, |inbox| inbox.cancelled.set(true)),
-            Some(Event::Writable(id)) => self.update(id, |inbox| inbox.stalled.set(false)),
+            Some(Event::Writable(id, _)) => self.update(id, |inbox| inbox.stalled.set(false)),
             Some(Event::Closed(close)) => return Ok(Received::Closed(close)),
             // Only an originator is told these.
             Some(Event::Message { .. } | Event::Failed(..) | Event::Gap(..)) => {}
@@ -209,10 +209,11 @@ impl StreamHandle {
         writable
     }
 
-    /// Sends at most [`StreamHandle::writable`] bytes.
-    pub(crate) fn data(&self, channel: Channel, bytes: DataBuf) {
-        self.connection.session.borrow_mut().data(self.id, channel, bytes);
+    /// Sends at most [`StreamHandle::writable`] bytes; returns them as they lie in their frame.
+    pub(crate) fn data(&self, channel: Channel, bytes: DataBuf) -> Bytes {
+        let body = self.connection.session.borrow_mut().data(self.id, channel, bytes);
         self.connection.wake();
+        body
     }
 
     /// Sends all of `bytes` as credit comes in.

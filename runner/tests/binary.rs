@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use proto::handshake::{Accepted, Handshake, RegisterOk};
 use proto::ids::{Epoch, Nonce};
-use proto::request::{Exec, Overflow, Stdin};
+use proto::request::Exec;
 use proto::stdio::{Payload, Reader, envelope};
 use proto::{Event, ExecId, Message, Session, Side};
 
@@ -134,19 +134,8 @@ impl Server {
 
     fn run(&mut self, line: &str) -> String {
         let mut session = Session::new(Side::Originator, Instant::now());
-        let request = Exec {
-            exec_id: ExecId(rand::random()),
-            command: proto::request::Command::Shell(line.as_bytes().to_vec()),
-            cwd: None,
-            env: Vec::new(),
-            stdin: Stdin::Empty,
-            merge_stderr: true,
-            timeout_ms: None,
-            output_cap_bytes: None,
-            overflow: Overflow::Block,
-            run_as: None,
-            profile: None,
-        };
+        let line = proto::request::Command::Shell(line.as_bytes().to_vec());
+        let request = Exec { merge_stderr: true, ..Exec::new(ExecId(rand::random()), line) };
         session.open(&request.into()).unwrap();
         let mut output = Vec::new();
         loop {

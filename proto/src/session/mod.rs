@@ -72,8 +72,8 @@ pub enum Event {
     Gap(StreamId, Channel, u64),
     /// The originator wants the work stopped (executor only).
     Cancelled(StreamId),
-    /// The stream may be written to again.
-    Writable(StreamId),
+    /// The peer drained this many bytes: they need not be kept any more, and as many more may be written.
+    Writable(StreamId, u64),
     /// A result was received and may be forgotten (executor only).
     Acknowledged(ExecId),
     /// The peer closes the link.
@@ -131,7 +131,8 @@ impl Session {
             sequence: u64::from(credit),
             ..Header::new(Kind::Open, id)
         };
-        let mut stream = Stream::new(request.carries_data(), STREAM_CREDIT_BYTES, credit);
+        let first = request.first_offset();
+        let mut stream = Stream::new(request.carries_data(), STREAM_CREDIT_BYTES, credit, first, false);
         stream.push(Outgoing::Control(header.frame(&body)));
         self.insert(id, stream);
         self.wake(id);
@@ -190,25 +191,42 @@ impl Session {
     }
 
     /// Queues data; at most [`Session::writable`] and [`MAX_DATA_BYTES`] bytes. On a stream that is gone it is dropped.
+    /// Returns the bytes as they lie in their frame, for who has to keep them, at no copy.
     ///
     /// # Panics
     /// When more is given than that: the caller did not ask first.
-    pub fn data(&mut self, id: StreamId, channel: Channel, bytes: DataBuf) {
-        let Some(stream) = self.streams.get(&id) else { return };
+    pub fn data(&mut self, id: StreamId, channel: Channel, bytes: DataBuf) -> Bytes {
+        let Some(stream) = self.streams.get_mut(&id).filter(|_| !bytes.is_empty()) else {
+            return bytes.into_bytes();
+        };
         assert!(bytes.len() <= MAX_DATA_BYTES.min(stream.writable()), "more data than the credit allows");
-        if !bytes.is_empty() {
-            self.push(id, Outgoing::Data(channel, bytes));
-        }
+        let body = stream.push_data(id, channel, bytes);
+        self.wake(id);
+        body
     }
 
     /// Ends a channel. On a stream that is gone it is dropped.
     pub fn end(&mut self, id: StreamId, channel: Channel) {
-        self.push(id, Outgoing::End(channel));
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.push_end(id, channel);
+            self.wake(id);
+        }
     }
 
     /// Says that `bytes` of the channel's output were dropped here.
     pub fn gap(&mut self, id: StreamId, channel: Channel, bytes: u64) {
-        self.push(id, Outgoing::Gap(channel, bytes));
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.push_gap(id, channel, bytes);
+            self.wake(id);
+        }
+    }
+
+    /// Lets the originator's data on a stream go on at an offset, as [`crate::message::Attached`] says. To be called on
+    /// both sides before any of it is sent or received.
+    pub fn set_input_offset(&mut self, id: StreamId, offset: u64) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.set_input_offset(offset, self.side == Side::Executor);
+        }
     }
 
     /// Reports that the consumer drained this much of a stream, so that the sender gets credit for more.
@@ -358,7 +376,7 @@ impl Session {
         while let Some(id) = self.ready.pop_front() {
             let Some(stream) = self.streams.get_mut(&id) else { continue };
             stream.in_line = false;
-            let Some((frame, is_last)) = stream.next_frame(id) else { continue };
+            let Some((frame, is_last)) = stream.next_frame() else { continue };
             if is_last {
                 self.remove(id);
             } else {
@@ -382,7 +400,9 @@ impl Session {
             Ok(request) => match self.check_room(&request) {
                 Ok(()) => {
                     let credit = u32::try_from(header.sequence).unwrap_or(u32::MAX);
-                    self.insert(id, Stream::new(request.carries_data(), credit, STREAM_CREDIT_BYTES));
+                    let first = request.first_offset();
+                    let carries_data = request.carries_data();
+                    self.insert(id, Stream::new(carries_data, credit, STREAM_CREDIT_BYTES, first, true));
                     return Ok(Some(Event::Opened(id, request)));
                 }
                 Err(busy) => busy,
@@ -392,7 +412,7 @@ impl Session {
         if self.streams.len() >= MAX_REQUESTS + MAX_REFUSED_STREAMS {
             return Err(Close::new(CloseCode::Flooded, "far more requests than are allowed in flight"));
         }
-        self.insert(id, Stream::new(false, 0, 0));
+        self.insert(id, Stream::new(false, 0, 0, 0, true));
         self.fail(id, &refusal);
         Ok(None)
     }
@@ -462,7 +482,7 @@ impl Session {
         let Some(stream) = self.streams.get_mut(&id) else { return Ok(None) };
         stream.grant(header.sequence).map_err(broken)?;
         self.wake(id);
-        Ok(Some(Event::Writable(id)))
+        Ok(Some(Event::Writable(id, header.sequence)))
     }
 
     /// Whether a message or failure on this stream is one to act on; an error when it can be none.

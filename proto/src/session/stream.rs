@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::frame::{Channel, DataBuf, Header, Kind};
+use crate::frame::{Channel, DataBuf, HEADER_BYTES, Header, Kind};
 use crate::ids::StreamId;
 use crate::limits::MAX_QUEUED_FRAMES;
 
@@ -12,11 +12,10 @@ use crate::limits::MAX_QUEUED_FRAMES;
 #[derive(Debug)]
 pub(super) enum Outgoing {
     Control(Bytes),
+    /// Data, or the end of a channel: pointless once the stream is cancelled.
+    Flow(Bytes),
     /// The frame that ends the stream.
     Last(Bytes),
-    Data(Channel, DataBuf),
-    End(Channel),
-    Gap(Channel, u64),
 }
 
 /// Both directions of one stream.
@@ -30,7 +29,8 @@ pub(super) struct Stream {
     ended: bool,
     /// Bytes that may still be queued. Credit is taken when data is queued, so whatever is queued may be sent.
     send_credit: u64,
-    sent_offset: u64,
+    /// Where the next queued byte stands.
+    queued_offset: u64,
     /// The size of the receive window that this side keeps granted.
     window: u64,
     receive_credit: u64,
@@ -41,7 +41,9 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(carries_data: bool, send_credit: u32, window: u32) -> Self {
+    /// `first` is the offset at which the answering side's data begins; `answers` says whether this is that side.
+    pub(super) fn new(carries_data: bool, send_credit: u32, window: u32, first: u64, answers: bool) -> Self {
+        let (queued_offset, received_offset) = if answers { (first, 0) } else { (0, first) };
         Self {
             carries_data,
             cancel_sent: false,
@@ -49,10 +51,10 @@ impl Stream {
             outgoing: VecDeque::new(),
             ended: false,
             send_credit: u64::from(send_credit),
-            sent_offset: 0,
+            queued_offset,
             window: u64::from(window),
             receive_credit: u64::from(window),
-            received_offset: 0,
+            received_offset,
             drained: 0,
             grant_queued: false,
         }
@@ -67,12 +69,35 @@ impl Stream {
         if self.ended {
             return;
         }
-        match &outgoing {
-            Outgoing::Data(_, bytes) => self.send_credit -= bytes.len() as u64,
-            Outgoing::Last(_) => self.ended = true,
-            Outgoing::Control(_) | Outgoing::End(_) | Outgoing::Gap(..) => {}
-        }
+        self.ended = matches!(outgoing, Outgoing::Last(_));
         self.outgoing.push_back(outgoing);
+    }
+
+    /// Queues data, for which there is credit; returns it as it lies in its frame.
+    pub(super) fn push_data(&mut self, id: StreamId, channel: Channel, bytes: DataBuf) -> Bytes {
+        let length = bytes.len() as u64;
+        let frame = bytes.into_frame(self.header(Kind::Data, id, channel));
+        let body = frame.slice(HEADER_BYTES..);
+        if !self.ended {
+            self.send_credit -= length;
+            self.queued_offset += length;
+            self.outgoing.push_back(Outgoing::Flow(frame));
+        }
+        body
+    }
+
+    pub(super) fn push_end(&mut self, id: StreamId, channel: Channel) {
+        self.push(Outgoing::Flow(self.header(Kind::End, id, channel).frame(&[])));
+    }
+
+    pub(super) fn push_gap(&mut self, id: StreamId, channel: Channel, dropped: u64) {
+        let header = self.header(Kind::Gap, id, channel);
+        self.push(Outgoing::Flow(header.frame(&dropped.to_le_bytes())));
+        self.queued_offset += dropped;
+    }
+
+    fn header(&self, kind: Kind, id: StreamId, channel: Channel) -> Header {
+        Header { flags: channel as u8, sequence: self.queued_offset, ..Header::new(kind, id) }
     }
 
     pub(super) fn writable(&self) -> usize {
@@ -88,31 +113,24 @@ impl Stream {
 
     /// Forgets queued data, which a cancel made pointless; control frames stay.
     pub(super) fn drop_unsent_data(&mut self) {
-        self.outgoing.retain(|outgoing| matches!(outgoing, Outgoing::Control(_) | Outgoing::Last(_)));
+        self.outgoing.retain(|outgoing| !matches!(outgoing, Outgoing::Flow(_)));
     }
 
     /// The next frame, and whether it is the stream's last.
-    pub(super) fn next_frame(&mut self, id: StreamId) -> Option<(Bytes, bool)> {
-        let header = |kind, channel: Channel, sequence| Header {
-            flags: channel as u8,
-            sequence,
-            ..Header::new(kind, id)
-        };
-        let offset = self.sent_offset;
-        let frame = match self.outgoing.pop_front()? {
-            Outgoing::Control(frame) => frame,
-            Outgoing::Last(frame) => return Some((frame, true)),
-            Outgoing::Data(channel, bytes) => {
-                self.sent_offset += bytes.len() as u64;
-                bytes.into_frame(header(Kind::Data, channel, offset))
-            }
-            Outgoing::End(channel) => header(Kind::End, channel, offset).frame(&[]),
-            Outgoing::Gap(channel, dropped) => {
-                self.sent_offset += dropped;
-                header(Kind::Gap, channel, offset).frame(&dropped.to_le_bytes())
-            }
-        };
-        Some((frame, false))
+    pub(super) fn next_frame(&mut self) -> Option<(Bytes, bool)> {
+        Some(match self.outgoing.pop_front()? {
+            Outgoing::Control(frame) | Outgoing::Flow(frame) => (frame, false),
+            Outgoing::Last(frame) => (frame, true),
+        })
+    }
+
+    /// Lets the requester's data go on at an offset, seen from either side.
+    pub(super) fn set_input_offset(&mut self, offset: u64, answers: bool) {
+        if answers {
+            self.received_offset = offset;
+        } else {
+            self.queued_offset = offset;
+        }
     }
 
     pub(super) fn received_offset(&self) -> u64 {

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::ids::ExecId;
 use crate::limits::{HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT};
-use crate::message::{Done, ExecTreeGone, FileRead};
+use crate::message::{Attached, Done, ExecTreeGone, FileRead};
 use crate::path::WirePath;
-use crate::request::{ReadFile, Stat};
+use crate::request::{Attach, ReadFile, Stat};
 
 struct Pair {
     now: Instant,
@@ -82,7 +82,7 @@ fn sender_stops_without_credit_and_goes_on_when_the_consumer_drains() {
     assert_eq!(pair.deliver_to_server().len(), sent / MAX_DATA_BYTES);
     assert_eq!(pair.deliver_to_runner(), []);
     pair.server.consumed(stream, sent / 2);
-    assert_eq!(pair.deliver_to_runner(), [Event::Writable(stream)]);
+    assert_eq!(pair.deliver_to_runner(), [Event::Writable(stream, u64::from(STREAM_CREDIT_BYTES / 2))]);
     assert_eq!(pair.runner.writable(stream), sent / 2);
 }
 
@@ -228,6 +228,38 @@ fn new_streams_get_less_credit_when_the_budget_is_used() {
         .collect();
     assert_eq!(windows[0], STREAM_CREDIT_BYTES);
     assert_eq!(windows[MAX_DATA_STREAMS - 1], MIN_STREAM_CREDIT_BYTES);
+}
+
+#[test]
+fn an_attached_stream_goes_on_at_the_offsets_of_both_sides() {
+    let mut pair = Pair::new();
+    let attach = Attach { id: ExecId([7; 16]), offset: 1000, output: true };
+    let stream = pair.server.open(&attach.into()).unwrap();
+    pair.deliver_to_runner();
+    pair.runner.set_input_offset(stream, 50);
+    pair.runner.message(stream, &Attached { input_bytes: 50 }.into(), false).unwrap();
+    pair.runner.gap(stream, Channel::Main, 24);
+    let kept = pair.runner.data(stream, Channel::Stdout, DataBuf::copy_from(b"later"));
+    assert_eq!(&kept[..], b"later", "the sender keeps what it sent, to send it again");
+    let events = pair.deliver_to_server();
+    assert_eq!(events[1], Event::Gap(stream, Channel::Main, 24));
+    assert_eq!(events[2], Event::Data(stream, Channel::Stdout, Bytes::from_static(b"later")));
+    pair.server.set_input_offset(stream, 50);
+    pair.server.data(stream, Channel::Main, DataBuf::copy_from(b"input"));
+    let input = pair.deliver_to_runner();
+    assert_eq!(input, [Event::Data(stream, Channel::Main, Bytes::from_static(b"input"))]);
+}
+
+#[test]
+fn input_that_goes_on_elsewhere_than_agreed_closes_the_link() {
+    let mut pair = Pair::new();
+    let attach = Attach { id: ExecId([7; 16]), offset: 0, output: true };
+    let stream = pair.server.open(&attach.into()).unwrap();
+    pair.deliver_to_runner();
+    pair.runner.set_input_offset(stream, 50);
+    pair.server.data(stream, Channel::Main, DataBuf::copy_from(b"x"));
+    let frame = pair.server.poll_transmit(pair.now).unwrap();
+    assert_eq!(pair.runner.receive(&frame, pair.now).unwrap_err().code, CloseCode::SequenceGap);
 }
 
 #[test]

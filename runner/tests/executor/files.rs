@@ -11,10 +11,10 @@ use proto::{ErrorKind, Event, Message, WireError, WirePath};
 use runner::confine::Profile;
 use sha2::{Digest, Sha256};
 
-use crate::world::{Peer, World, eventually};
+use crate::world::{Peer, World, eventually, id};
 
 fn write_file(path: impl Into<WirePath>) -> WriteFile {
-    WriteFile { path: path.into(), mode: None, parents: false, size_bytes: None, if_match: None }
+    WriteFile { id: id(), path: path.into(), mode: None, parents: false, size_bytes: None, if_match: None }
 }
 
 fn read_file(path: impl Into<WirePath>) -> ReadFile {
@@ -110,8 +110,10 @@ fn whatever_leaves_the_workspace_is_refused_and_leaves_nothing() {
             escapes(read(&mut world.peer, read_file(path)).await.map(drop));
             escapes(world.peer.ask(Stat { path: path.into() }).await.map(drop));
             escapes(write(&mut world.peer, write_file(path), b"evil").await.map(drop));
-            escapes(world.peer.ask(RemoveAll { path: path.into() }).await.map(drop));
-            escapes(world.peer.ask(Rename { from: path.into(), to: "stolen".into() }).await.map(drop));
+            escapes(world.peer.ask(RemoveAll { id: id(), path: path.into() }).await.map(drop));
+            escapes(
+                world.peer.ask(Rename { id: id(), from: path.into(), to: "stolen".into() }).await.map(drop),
+            );
         }
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
         assert_eq!(std::fs::read_to_string(outside.path().join("secret")).unwrap(), "secret");
@@ -198,18 +200,18 @@ fn a_large_directory_is_listed_in_whole_batches() {
 fn directories_and_names_are_changed() {
     World::run(async |world| {
         let peer = &mut world.peer;
-        peer.ask(MkdirAll { path: "a/b/c".into(), mode: 0o755 }).await.unwrap();
+        peer.ask(MkdirAll { id: id(), path: "a/b/c".into(), mode: 0o755 }).await.unwrap();
         write(peer, write_file("a/b/c/f"), b"12345").await.unwrap();
         let Ok(Message::Metadata(facts)) = peer.ask(Stat { path: "a/b/c/f".into() }).await else {
             panic!("no facts")
         };
         assert_eq!((facts.kind, facts.size_bytes), (FileKind::File, 5));
-        peer.ask(Rename { from: "a/b".into(), to: "moved".into() }).await.unwrap();
-        let full = peer.ask(Remove { path: "moved".into() }).await.unwrap_err();
+        peer.ask(Rename { id: id(), from: "a/b".into(), to: "moved".into() }).await.unwrap();
+        let full = peer.ask(Remove { id: id(), path: "moved".into() }).await.unwrap_err();
         assert_eq!(full.kind, ErrorKind::DirectoryNotEmpty);
-        peer.ask(Remove { path: "moved/c/f".into() }).await.unwrap();
-        peer.ask(RemoveAll { path: "moved".into() }).await.unwrap();
-        peer.ask(RemoveAll { path: "moved".into() }).await.unwrap();
+        peer.ask(Remove { id: id(), path: "moved/c/f".into() }).await.unwrap();
+        peer.ask(RemoveAll { id: id(), path: "moved".into() }).await.unwrap();
+        peer.ask(RemoveAll { id: id(), path: "moved".into() }).await.unwrap();
         let gone = peer.ask(Stat { path: "moved".into() }).await.unwrap_err();
         assert_eq!(gone.kind, ErrorKind::NotFound);
     });
@@ -221,10 +223,10 @@ fn read_only_refuses_every_change_and_reads() {
         std::fs::write(world.path("f"), "text").unwrap();
         let refused = [
             write(&mut world.peer, write_file("f"), b"x").await,
-            world.peer.ask(MkdirAll { path: "d".into(), mode: 0o755 }).await,
-            world.peer.ask(Remove { path: "f".into() }).await,
-            world.peer.ask(RemoveAll { path: "f".into() }).await,
-            world.peer.ask(Rename { from: "f".into(), to: "g".into() }).await,
+            world.peer.ask(MkdirAll { id: id(), path: "d".into(), mode: 0o755 }).await,
+            world.peer.ask(Remove { id: id(), path: "f".into() }).await,
+            world.peer.ask(RemoveAll { id: id(), path: "f".into() }).await,
+            world.peer.ask(Rename { id: id(), from: "f".into(), to: "g".into() }).await,
         ];
         for result in refused {
             assert_eq!(result.unwrap_err().kind, ErrorKind::ReadOnly);

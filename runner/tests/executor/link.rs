@@ -9,7 +9,7 @@ use proto::{ErrorKind, Event, StreamId};
 use runner::link::memory::pair;
 use runner::serve::Ended;
 
-use crate::world::{Peer, World, eventually, is_alive, shell};
+use crate::world::{Peer, World, eventually, id, is_alive, shell};
 
 /// Runs a command in the background of the test until it has told its pid.
 async fn sleeper(world: &mut World) -> u32 {
@@ -66,6 +66,7 @@ fn a_lost_link_kills_its_execs() {
 fn a_lost_link_leaves_no_half_written_file() {
     World::run(async |world| {
         let request = proto::request::WriteFile {
+            id: id(),
             path: "f".into(),
             mode: None,
             parents: false,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use proto::message::{ExecExited, ExecStreamsClosed, ExitStatus};
-use proto::request::{Command, Exec, Overflow, Stdin};
+use proto::request::{Command, Exec};
 use proto::{Channel, DataBuf, Event, ExecId, Message, Request, Session, Side, StreamId, WireError};
 use runner::confine::Profile;
 use runner::executor::{Executor, ExecutorConfig};
@@ -84,19 +84,12 @@ pub(crate) fn argv(words: &[&str]) -> Exec {
 }
 
 fn exec(command: Command) -> Exec {
-    Exec {
-        exec_id: ExecId(rand::random()),
-        command,
-        cwd: None,
-        env: Vec::new(),
-        stdin: Stdin::Empty,
-        merge_stderr: false,
-        timeout_ms: None,
-        output_cap_bytes: None,
-        overflow: Overflow::Block,
-        run_as: None,
-        profile: None,
-    }
+    Exec::new(id(), command)
+}
+
+/// A fresh name for an exec or a change.
+pub(crate) fn id() -> ExecId {
+    ExecId(rand::random())
 }
 
 /// Everything an exec came to.
@@ -240,7 +233,7 @@ impl Peer {
                 }
                 Event::Message { message: Message::ExecStarted(_), .. }
                 | Event::End(..)
-                | Event::Writable(_) => {}
+                | Event::Writable(..) => {}
                 Event::Failed(_, error) => {
                     outcome.error = Some(error);
                     return outcome;
@@ -256,7 +249,7 @@ impl Peer {
             match self.event(stream).await {
                 Event::Message { message, fin: true, .. } => return Ok(message),
                 Event::Failed(_, error) => return Err(error),
-                Event::Writable(_) => {}
+                Event::Writable(..) => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -301,7 +294,7 @@ fn stream_of(event: &Event) -> StreamId {
         | Event::End(stream, _)
         | Event::Gap(stream, ..)
         | Event::Cancelled(stream)
-        | Event::Writable(stream) => *stream,
+        | Event::Writable(stream, _) => *stream,
         Event::Acknowledged(_) | Event::Closed(_) => StreamId::SESSION,
     }
 }

@@ -67,8 +67,6 @@ impl ExecRequest {
 
     fn into_wire(self) -> request::Exec {
         request::Exec {
-            exec_id: self.exec_id,
-            command: self.command,
             cwd: self.cwd.map(WirePath),
             env: self.env,
             stdin: if self.stdin { Stdin::Stream } else { Stdin::Empty },
@@ -78,6 +76,7 @@ impl ExecRequest {
             overflow: self.overflow,
             run_as: self.run_as,
             profile: self.profile,
+            ..request::Exec::new(self.exec_id, self.command)
         }
     }
 }

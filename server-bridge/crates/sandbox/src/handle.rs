@@ -1,7 +1,7 @@
 //! The handle: one user's place to work in.
 
 use proto::message::Metadata;
-use proto::{WirePath, request};
+use proto::{ExecId, WirePath, request};
 
 use crate::driver::LinkHandle;
 use crate::error::SandboxError;
@@ -49,7 +49,8 @@ impl Sandbox {
     /// Replaces or creates a regular file; what is wrong comes from the writer's methods.
     pub async fn write_file(&self, path: &[u8], options: WriteOptions) -> Result<FileWriter, SandboxError> {
         let WriteOptions { mode, parents, size_bytes } = options;
-        let request = request::WriteFile { path: path.into(), mode, parents, size_bytes, if_match: None };
+        let request =
+            request::WriteFile { id: new_id(), path: path.into(), mode, parents, size_bytes, if_match: None };
         FileWriter::open(&self.link, request)
     }
 
@@ -65,22 +66,27 @@ impl Sandbox {
 
     /// Makes a directory and whatever parents are missing, with these permission bits.
     pub async fn mkdir_all(&self, path: &[u8], mode: u32) -> Result<(), SandboxError> {
-        self.link.call(request::MkdirAll { path: path.into(), mode }).await.map(|_| ())
+        self.link.call(request::MkdirAll { id: new_id(), path: path.into(), mode }).await.map(|_| ())
     }
 
     /// Removes a file, a symlink or an empty directory.
     pub async fn remove(&self, path: &[u8]) -> Result<(), SandboxError> {
-        self.link.call(request::Remove { path: path.into() }).await.map(|_| ())
+        self.link.call(request::Remove { id: new_id(), path: path.into() }).await.map(|_| ())
     }
 
     /// Removes a tree; nothing there is fine.
     pub async fn remove_all(&self, path: &[u8]) -> Result<(), SandboxError> {
-        self.link.call(request::RemoveAll { path: path.into() }).await.map(|_| ())
+        self.link.call(request::RemoveAll { id: new_id(), path: path.into() }).await.map(|_| ())
     }
 
     /// Renames within the workspace, replacing the target.
     pub async fn rename(&self, from: &[u8], to: &[u8]) -> Result<(), SandboxError> {
-        let request = request::Rename { from: WirePath::from(from), to: WirePath::from(to) };
+        let request = request::Rename { id: new_id(), from: WirePath::from(from), to: WirePath::from(to) };
         self.link.call(request).await.map(|_| ())
     }
+}
+
+/// Names a change, so that it is made once.
+fn new_id() -> ExecId {
+    ExecId(rand::random())
 }

@@ -273,6 +273,10 @@ impl Scripted {
                 None => self.missing(stream),
             },
             Request::MkdirAll(_) | Request::RemoveAll(_) | Request::Signal(_) => self.answer(stream, Done {}),
+            other => {
+                let text = format!("this runner knows no {other:?}");
+                self.session.fail(stream, &WireError::new(ErrorKind::Unsupported, text));
+            }
         }
     }
 

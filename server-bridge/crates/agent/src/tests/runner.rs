@@ -189,7 +189,7 @@ impl Script {
                     self.finish(id, written, ExitStatus::Signal(15), false, true);
                 }
             }
-            Event::Writable(id) => self.advance(id),
+            Event::Writable(id, _) => self.advance(id),
             _ => {}
         }
     }

@@ -154,7 +154,7 @@ async fn producer_stops_at_its_credit_while_the_consumer_does_not_read() {
     }
     assert_eq!(sent, STREAM_CREDIT_BYTES as usize);
     let Some(ExecEvent::Stdout(first)) = exec.next().await else { panic!("no output") };
-    assert_eq!(world.runner.next().await, Some(Event::Writable(stream)));
+    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, first.len() as u64)));
     assert_eq!(world.runner.session.writable(stream), first.len());
 }
 
@@ -185,12 +185,12 @@ async fn dropped_exec_is_cancelled_and_its_output_is_drained() {
     assert_eq!(world.runner.next().await, Some(Event::Cancelled(stream)));
     assert_eq!(
         world.runner.next().await,
-        Some(Event::Writable(stream)),
+        Some(Event::Writable(stream, u64::from(STREAM_CREDIT_BYTES))),
         "what nobody read gave its credit back"
     );
     assert_eq!(world.runner.session.writable(stream), STREAM_CREDIT_BYTES as usize);
     world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
-    assert_eq!(world.runner.next().await, Some(Event::Writable(stream)));
+    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, MAX_DATA_BYTES as u64)));
     assert_eq!(world.runner.session.writable(stream), STREAM_CREDIT_BYTES as usize);
 }
 

@@ -3,50 +3,52 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use tokio::net::unix::pipe;
 
-use crate::stream::StreamHandle;
+use super::outlet::{self, Outlet};
 
 /// Writes what arrives to the command; what it does not want is discarded, so that the sender is never stuck.
 #[derive(Debug)]
 pub(super) struct Input {
     pipe: Option<pipe::Sender>,
-    front: Bytes,
+    front: Option<outlet::Input>,
 }
 
 impl Input {
     /// Takes our end of the pipe, which must be non-blocking.
     pub(super) fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
         let pipe = pipe.map(pipe::Sender::from_owned_fd_unchecked).transpose()?;
-        Ok(Self { pipe, front: Bytes::new() })
+        Ok(Self { pipe, front: None })
     }
 
     /// Writes what can be written now.
-    pub(super) fn pump(&mut self, stream: &StreamHandle) {
-        loop {
-            if self.front.is_empty() {
-                match stream.take_data() {
-                    Some(bytes) => self.front = bytes,
-                    None => break,
-                }
-            }
-            let length = self.front.len();
-            let written = match self.pipe.as_ref().map(|pipe| pipe.try_write(&self.front)) {
+    pub(super) fn pump(&mut self, outlet: &Outlet) {
+        // What came on a stream that is gone comes again on the next one, as far as it was not taken.
+        self.front.take_if(|front| !outlet.is_current(front.generation));
+        while let Some(mut front) = self.front.take().or_else(|| outlet.take_input()) {
+            let length = front.bytes.len();
+            let written = match self.pipe.as_ref().map(|pipe| pipe.try_write(&front.bytes)) {
                 None => length,
                 Some(Ok(written)) => written,
-                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.front = Some(front);
+                    return;
+                }
+                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => 0,
                 // The command closed its input; the rest is for nobody.
                 Some(Err(_)) => {
                     self.pipe = None;
                     length
                 }
             };
-            self.front.advance(written);
-            stream.consumed(written);
+            front.bytes.advance(written);
+            outlet.input_taken(front.generation, written);
+            if !front.bytes.is_empty() {
+                self.front = Some(front);
+            }
         }
-        if stream.data_ended() || stream.is_lost() {
+        if self.pipe.is_some() && outlet.input_ended() {
             self.pipe = None;
         }
     }
@@ -55,7 +57,7 @@ impl Input {
     pub(super) async fn writable(&self) {
         match &self.pipe {
             // An error shows in the write that follows.
-            Some(pipe) if !self.front.is_empty() => drop(pipe.writable().await),
+            Some(pipe) if self.front.is_some() => drop(pipe.writable().await),
             _ => std::future::pending().await,
         }
     }

@@ -14,6 +14,7 @@ mod exec;
 mod files;
 mod flow;
 mod link;
+mod resume;
 mod start;
 mod trees;
 mod world;

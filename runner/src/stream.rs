@@ -34,6 +34,7 @@ struct Inbox {
     drained: Cell<u64>,
     ended: Cell<bool>,
     cancelled: Cell<bool>,
+    left: Cell<bool>,
     lost: Cell<bool>,
     stalled: Cell<bool>,
     changed: RefCell<Rc<Notify>>,
@@ -81,6 +82,7 @@ impl Connection {
             },
             Some(Event::End(id, _)) => self.update(id, |inbox| inbox.ended.set(true)),
             Some(Event::Cancelled(id)) => self.update(id, |inbox| inbox.cancelled.set(true)),
+            Some(Event::Left(id)) => self.update(id, |inbox| inbox.left.set(true)),
             Some(Event::Writable(id, bytes)) => self.update(id, |inbox| {
                 inbox.drained.set(inbox.drained.get().saturating_add(bytes));
                 inbox.stalled.set(false);
@@ -296,6 +298,11 @@ impl StreamHandle {
     /// Whether the peer wants the work stopped.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.inbox.cancelled.get()
+    }
+
+    /// Whether the peer wants no more of this stream, and nothing stopped.
+    pub(crate) fn has_left(&self) -> bool {
+        self.inbox.left.get()
     }
 
     /// Whether the link is gone, so that nothing can be sent.

@@ -13,7 +13,7 @@
 //! | module | what |
 //! |---|---|
 //! | `running` | the task of one exec: waits for everything at once |
-//! | [`outlet`] | from the output to whoever is attached: credit, replay, news |
+//! | [`outlet`], `reader` | from the output to whoever is attached: credit, replay, news |
 //! | `log`, `spool` | the output by offset: in memory, put away, dropped |
 //! | `output` | a pipe to the outlet: cap, the order of reads |
 //! | `input` | the peer to the command's standard input |
@@ -27,6 +27,7 @@ mod input;
 mod log;
 mod outlet;
 mod output;
+mod reader;
 mod registry;
 mod running;
 mod spool;

@@ -11,7 +11,6 @@
 //! - Bytes go to the log and onto the link as one allocation.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -24,6 +23,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::log::Log;
+use super::reader::Reader;
 use super::spool::Budget;
 use crate::limits::{BACKLOG_BYTES, CANCELLED_OUTPUT_MS, REPORT_BYTES, REPORT_HEAD_BYTES, SPOOL_EXEC_BYTES};
 use crate::stream::StreamHandle;
@@ -55,25 +55,6 @@ struct State {
     input_taken: u64,
     is_cancelled: bool,
     is_forgotten: bool,
-}
-
-/// An attached stream.
-#[derive(Debug)]
-struct Reader {
-    stream: StreamHandle,
-    wants_output: bool,
-    cursor: u64,
-    /// Up to where the peer's consumer drained the output.
-    drained: u64,
-    /// Gaps that were sent and are not behind `drained` yet: offset and length.
-    gaps: VecDeque<(u64, u64)>,
-    gap_bytes: u64,
-    /// Where the output ended when it attached: up to there it may be behind.
-    replay_end: u64,
-    told_started: bool,
-    told_exited: bool,
-    /// Input that was taken before and comes again.
-    repeated_input: u64,
 }
 
 /// Input from the newest reader, to be reported back with [`Outlet::input_taken`].
@@ -140,18 +121,8 @@ impl Outlet {
                 state.log.trim_to(offset);
             }
         }
-        let reader = Reader {
-            stream,
-            wants_output,
-            cursor: offset,
-            drained: offset,
-            gaps: VecDeque::new(),
-            gap_bytes: 0,
-            replay_end: state.log.end(),
-            told_started: false,
-            told_exited: false,
-            repeated_input: if resumes { 0 } else { input_taken },
-        };
+        let mut reader = Reader::new(stream, offset, wants_output, state.log.end());
+        reader.repeated_input = if resumes { 0 } else { input_taken };
         state.readers.push(reader);
         self.changed.notify_one();
     }
@@ -330,8 +301,7 @@ impl State {
         let text = "another client reads this command's output now";
         self.readers.retain(|reader| {
             if reader.wants_output {
-                let detached = WireError::new(ErrorKind::Detached, text);
-                reader.stream.finish(Err::<ExecStreamsClosed, _>(detached));
+                reader.detach(text);
             }
             !reader.wants_output
         });
@@ -401,7 +371,7 @@ impl State {
     fn pump(&mut self) {
         self.is_cancelled |= self.readers.iter().any(|reader| reader.stream.is_cancelled());
         let mut readers = std::mem::take(&mut self.readers);
-        readers.retain_mut(|reader| !reader.stream.is_lost() && self.serve(reader));
+        readers.retain_mut(|reader| !reader.stream.is_lost() && !reader.leaves() && self.serve(reader));
         self.readers = readers;
     }
 
@@ -441,52 +411,6 @@ impl State {
         });
         reader.stream.finish(answer);
         false
-    }
-}
-
-impl Reader {
-    /// Sends output from the cursor on as far as there is credit.
-    fn catch_up(&mut self, log: &mut Log) {
-        while self.cursor < log.end() {
-            if self.cursor < log.start() {
-                self.skip_to(log.start());
-                continue;
-            }
-            let room = self.stream.writable().min(MAX_DATA_BYTES);
-            if room == 0 {
-                return;
-            }
-            let Some((channel, bytes)) = log.read(self.cursor, room) else { continue };
-            self.cursor += bytes.len() as u64;
-            self.stream.data(channel, DataBuf::copy_from(&bytes));
-        }
-    }
-
-    /// Tells that what lies between here and `offset` will not come.
-    fn skip_to(&mut self, offset: u64) {
-        let dropped = offset - self.cursor;
-        self.stream.gap(Channel::Main, dropped);
-        self.gaps.push_back((self.cursor, dropped));
-        self.gap_bytes += dropped;
-        self.cursor = offset;
-    }
-
-    /// Moves the mark of what the peer has for good; credit counts data, offsets count gaps too.
-    fn note_drained(&mut self) {
-        let mut drained = self.stream.take_drained();
-        loop {
-            let data_end = self.gaps.front().map_or(self.cursor, |(offset, _)| *offset);
-            let step = drained.min(data_end.saturating_sub(self.drained));
-            self.drained += step;
-            drained -= step;
-            match self.gaps.front() {
-                Some((offset, length)) if self.drained == *offset && (drained > 0 || step > 0) => {
-                    self.drained += length;
-                    self.gaps.pop_front();
-                }
-                _ => return,
-            }
-        }
     }
 }
 

@@ -192,6 +192,23 @@ fn a_retained_exec_can_be_read_by_many_from_the_start() {
 }
 
 #[test]
+fn a_reader_leaves_and_nothing_is_stopped() {
+    World::run(async |world| {
+        let request =
+            Exec { retain: true, ..shell("echo one; while [ ! -e go ]; do sleep 0.02; done; echo two") };
+        let exec_id = request.exec_id;
+        let first = world.peer.open(request);
+        read(world, first, 4).await;
+        world.peer.session.leave(first);
+        assert_eq!(world.peer.outcome(first).await.error.unwrap().kind, ErrorKind::Detached);
+        std::fs::write(world.path("go"), "").unwrap();
+        let (second, _) = reattach(world, exec_id, 0).await;
+        let outcome = world.peer.outcome(second).await;
+        assert_eq!((outcome.text(), outcome.exited().cancelled), ("one\ntwo\n", false));
+    });
+}
+
+#[test]
 fn a_report_has_head_tail_and_state() {
     World::run(async |world| {
         let request =

@@ -304,6 +304,7 @@ fn stream_of(event: &Event) -> StreamId {
         | Event::End(stream, _)
         | Event::Gap(stream, ..)
         | Event::Cancelled(stream)
+        | Event::Left(stream)
         | Event::Writable(stream, _) => *stream,
         Event::Acknowledged(_) | Event::Closed(_) => StreamId::SESSION,
     }

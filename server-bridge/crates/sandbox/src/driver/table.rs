@@ -186,7 +186,7 @@ impl Table {
             Some(Event::Closed(close)) => Err(Received::Goodbye(close)),
             // The stream's last message says that its channels ended; what only a server may send means nothing.
             Some(Event::End(..) | Event::Writable(..)) | None => Ok(()),
-            Some(Event::Opened(..) | Event::Cancelled(_) | Event::Acknowledged(_)) => Ok(()),
+            Some(Event::Opened(..) | Event::Cancelled(_) | Event::Left(_) | Event::Acknowledged(_)) => Ok(()),
         }
     }
 

@@ -10,7 +10,7 @@
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
 //! | `handle`, `exec`, `files` | what is done in a sandbox |
-//! | `driver` | one link's task: session, streams, credit, batching |
+//! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
 //! | [`links`] | the links: memory, stdio envelopes, remote, local child, Docker container |
@@ -38,14 +38,14 @@ mod testing;
 
 pub use config::{DockerConfig, LocalConfig, RouterConfig};
 pub use error::{LinkError, RouteError, SandboxError};
-pub use exec::{Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
+pub use exec::{AckMode, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
 pub use facts::{Admission, Layer, Refusal, RefusalReason, Registration, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 pub use handle::Sandbox;
 pub use links::memory::{MemoryLink, memory_link};
 pub use links::{Link, LinkMessage};
-pub use proto::message::{DirEntry, ExitStatus, FileKind, Metadata};
-pub use proto::request::{Command, Overflow, Profile};
+pub use proto::message::{DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, Metadata};
+pub use proto::request::{Command, Overflow, Profile, Pty};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
 pub use router::SandboxRouter;

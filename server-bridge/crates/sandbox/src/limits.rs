@@ -22,6 +22,28 @@ pub(crate) const MAX_WAITING_PIECES: usize = 4096;
 /// Channels of one stream whose last pieces are gathered when too many wait.
 pub(crate) const GATHERED_CHANNELS: usize = 3;
 
+/// How long an exec waits for its runner's next link. What it wrote meanwhile is kept there; after this the exec is lost
+/// here, though it may be attached to later.
+pub(crate) const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How long every other request, and an exec that was not sent yet, waits for its runner's next link.
+pub(crate) const AWAY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a runner's link may be away before the reader of an exec is told.
+pub(crate) const AWAY_NOTE: Duration = Duration::from_secs(3);
+
+/// How long the acknowledgement of a result waits for a frame that leaves anyway.
+pub(crate) const ACKNOWLEDGE_DELAY: Duration = Duration::from_secs(1);
+
+/// How long a stream that found no room on its runner's new link waits before it tries again, unless another one ends.
+pub(crate) const REOPEN_DELAY: Duration = Duration::from_secs(1);
+
+/// How often the server tries to attach again to a container that runs and whose streams broke.
+pub(crate) const CONTAINER_REATTACH_ATTEMPTS: u32 = 5;
+
+/// The pause behind the first of these attempts; each further one is twice as long.
+pub(crate) const CONTAINER_REATTACH_PAUSE: Duration = Duration::from_millis(200);
+
 /// Longest text that is kept of what a runner says of itself, in bytes; a path may be this long.
 pub(crate) const FACT_BYTES: usize = 4096;
 

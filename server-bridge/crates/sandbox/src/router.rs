@@ -29,7 +29,7 @@ pub struct SandboxRouter {
 #[derive(Debug)]
 struct Inner {
     config: RouterConfig,
-    registry: Registry,
+    registry: Arc<Registry>,
     docker: Option<DockerPlaces>,
     local: LocalPlaces,
     tasks: Tasks,
@@ -41,7 +41,7 @@ impl SandboxRouter {
         let tasks = Tasks { tracker: TaskTracker::new(), stop: CancellationToken::new() };
         let docker = config.docker.clone().map(|docker| DockerPlaces::new(docker, tasks.clone()));
         let local = LocalPlaces::new(config.local.clone(), tasks.clone());
-        Self { inner: Arc::new(Inner { config, registry: Registry::new(), docker, local, tasks }) }
+        Self { inner: Arc::new(Inner { config, registry: Arc::new(Registry::new()), docker, local, tasks }) }
     }
 
     /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
@@ -79,7 +79,8 @@ impl SandboxRouter {
     /// Serves a runner that dialled in: registers it within 10 s and 64 KiB, asks `admit` whose token it showed, and
     /// drives the link until it is over. Returns an error where the link ended other than in an orderly way.
     ///
-    /// Two connections of one runner: the one with the higher epoch stays.
+    /// Two connections of one runner: the one with the higher epoch stays. What was under way goes on over it where it
+    /// is the same process, for up to 10 min without any connection; with another process it is lost.
     pub async fn serve_remote<L, F, Fut>(&self, link: L, admit: F) -> Result<(), LinkError>
     where
         L: Link,
@@ -87,7 +88,7 @@ impl SandboxRouter {
         Fut: Future<Output = Result<Admission, Refusal>>,
     {
         let Inner { registry, tasks, .. } = &*self.inner;
-        tasks.tracker.track_future(remote::serve(registry, tasks.stop.clone(), link, admit)).await
+        tasks.tracker.track_future(remote::serve(registry, tasks, link, admit)).await
     }
 
     /// The user's connected runners, by name.

@@ -1,20 +1,21 @@
 //! The link of a runner that dialled in.
 
 use std::future::Future;
-
-use tokio_util::sync::CancellationToken;
+use std::sync::Arc;
 
 use crate::driver::driver;
 use crate::error::LinkError;
 use crate::facts::{Admission, Refusal, Registration};
 use crate::handshake::{Opening, register};
 use crate::links::Link;
-use crate::registry::Registry;
+use crate::on_demand::Tasks;
+use crate::registry::{Registry, key_of};
 
-/// Registers the runner behind `link` and drives it until the link is over.
+/// Registers the runner behind `link`, and serves the link until it is over. The streams on it belong to the runner's
+/// life, whose driver goes on without it.
 pub(crate) async fn serve<L, F, Fut>(
-    registry: &Registry,
-    stop: CancellationToken,
+    registry: &Arc<Registry>,
+    tasks: &Tasks,
     mut link: L,
     admit: F,
 ) -> Result<(), LinkError>
@@ -25,18 +26,31 @@ where
 {
     let admitted = tokio::select! {
         biased;
-        () = stop.cancelled() => return Ok(()),
+        () = tasks.stop.cancelled() => return Ok(()),
         admitted = register(&mut link, Opening::RunnerRegisters, admit) => admitted?,
     };
-    let (handle, driver) = driver(link, &admitted.admission.runner, admitted.facts.clone());
-    registry.enter(&admitted, &handle)?;
-    // Only the registry and the sandboxes hold handles from here on.
-    drop(handle);
+    let epoch = admitted.admission.epoch;
+    let plugged = registry.enter(&admitted, |same| {
+        let handle = match same {
+            Some(handle) => handle.with_facts(Arc::clone(&admitted.facts)),
+            None => {
+                let (handle, driver) = driver(&admitted.admission.runner, Arc::clone(&admitted.facts));
+                let (registry, key, stop) = (Arc::clone(registry), key_of(&admitted), tasks.stop.clone());
+                tasks.tracker.spawn(async move {
+                    driver.run(stop).await;
+                    registry.forget(&key);
+                });
+                handle
+            }
+        };
+        let plugged = handle.plug(link, epoch);
+        (handle, plugged)
+    })?;
     let _leave = LeaveOnDrop { registry, admitted: &admitted };
-    driver.run(stop).await.into_result()
+    plugged.ended().await.into_result()
 }
 
-/// Takes the connection out even where the task that serves it is dropped.
+/// Notes the end of the connection even where the task that serves it is dropped.
 struct LeaveOnDrop<'a> {
     registry: &'a Registry,
     admitted: &'a crate::handshake::Admitted,

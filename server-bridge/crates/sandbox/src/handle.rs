@@ -8,6 +8,7 @@ use crate::error::SandboxError;
 use crate::exec::{AttachOptions, Exec, ExecRequest};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
+use crate::routing::{DOCKER, NONE};
 
 /// A place to run commands and keep files in, bound to one user.
 ///
@@ -27,6 +28,11 @@ impl Sandbox {
     /// The name the user is shown: a runner's, [`crate::DOCKER`] or [`crate::NONE`].
     pub fn place(&self) -> &str {
         self.link.place()
+    }
+
+    /// Whether what runs there goes on when this server stops: on machines that dialled in it does.
+    pub fn outlives_server(&self) -> bool {
+        !matches!(self.place(), DOCKER | NONE)
     }
 
     /// What the runner said of itself, its optional abilities included.

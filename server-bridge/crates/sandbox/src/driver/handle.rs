@@ -48,7 +48,7 @@ pub(crate) struct LinkHandle {
 }
 
 impl LinkHandle {
-    pub(super) fn new(
+    pub(crate) fn new(
         place: Arc<str>,
         facts: Arc<RunnerFacts>,
         commands: mpsc::UnboundedSender<Command>,

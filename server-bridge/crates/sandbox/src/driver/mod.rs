@@ -22,15 +22,15 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use handle::{LinkHandle, OpenStream, StreamWriter};
-pub(crate) use stream::StreamEvent;
+pub(crate) use handle::{Command, LinkHandle, OpenStream, StreamWriter};
+pub(crate) use stream::{StreamEvent, StreamState};
+pub(crate) use table::end_state;
 
 use crate::error::{LinkError, SandboxError};
 use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, FRAMES_PER_TURN};
 use crate::links::{Link, LinkMessage};
-use handle::Command;
-use table::{Table, end_state};
+use table::Table;
 
 /// Why a link is over.
 #[derive(Debug)]

@@ -260,7 +260,7 @@ impl Entry {
 }
 
 /// Gives a stream its last event.
-pub(super) fn end_state(state: &StreamState, event: StreamEvent) {
+pub(crate) fn end_state(state: &StreamState, event: StreamEvent) {
     state.room.close();
     state.push(event);
 }

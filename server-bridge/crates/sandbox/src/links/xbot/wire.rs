@@ -1,0 +1,318 @@
+//! What xbot's dialect says: requests, answers, error codes, file modes and times.
+
+use std::borrow::Cow;
+
+use proto::message::{FileKind, Metadata};
+use proto::ErrorKind;
+use serde::{Deserialize, Serialize};
+
+use super::path::escapes;
+use crate::error::SandboxError;
+use crate::facts::harmless;
+use crate::limits::ERROR_TEXT_BYTES;
+
+/// A request of ours.
+#[derive(Debug, Serialize)]
+pub(super) struct Asked<'a, B> {
+    pub(super) id: &'a str,
+    pub(super) r#type: &'a str,
+    pub(super) user_id: &'a str,
+    pub(super) body: &'a B,
+}
+
+/// What every message of a runner begins with; its body is read by whoever knows what it must be.
+#[derive(Debug, Deserialize)]
+pub(super) struct Head<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) r#type: Cow<'a, str>,
+}
+
+/// An answer's body in its message.
+#[derive(Debug, Deserialize)]
+pub(super) struct Answered<B> {
+    pub(super) body: B,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ExecBody {
+    /// The line, where `shell` is set.
+    pub(super) command: String,
+    /// The program and its arguments, the program first, where it is not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) args: Vec<String>,
+    pub(super) shell: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) dir: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) stdin: String,
+    /// Seconds, 1 to 3600.
+    pub(super) timeout: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) run_as_user: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ExecResult {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+    /// -1 for a signal, a time limit, or a descendant that held the output beyond it.
+    pub(super) exit_code: i32,
+    /// Set in the last of these cases only.
+    pub(super) timed_out: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct PathBody<'a> {
+    pub(super) path: &'a str,
+}
+
+/// A path to be made. An absent `perm` would mean mode 0000.
+#[derive(Debug, Serialize)]
+pub(super) struct MakeBody<'a> {
+    pub(super) path: &'a str,
+    pub(super) perm: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct WriteBody<'a> {
+    pub(super) path: &'a str,
+    /// Base64.
+    pub(super) data: &'a str,
+    pub(super) perm: u32,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FileContent<'a> {
+    /// Base64.
+    #[serde(borrow)]
+    pub(super) data: Cow<'a, str>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FileInfo {
+    pub(super) size: u64,
+    /// Go's FileMode.
+    pub(super) mode: u32,
+    pub(super) mod_time: String,
+    pub(super) is_dir: bool,
+}
+
+impl FileInfo {
+    /// The same in our words; `None` where its time is none.
+    pub(super) fn metadata(&self) -> Option<Metadata> {
+        Some(Metadata {
+            kind: if self.is_dir { FileKind::Directory } else { kind_of(self.mode) },
+            size_bytes: self.size,
+            mode: permissions(self.mode),
+            modified_ms: unix_ms(&self.mod_time)?,
+        })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct DirEntries {
+    pub(super) entries: Vec<Entry>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) is_dir: bool,
+    pub(super) size: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Fault {
+    #[serde(default)]
+    pub(super) message: String,
+    #[serde(default)]
+    pub(super) code: String,
+}
+
+/// What follows an error's text, and what it means: most failures come as EIO.
+const MEANINGS: &[(&str, ErrorKind)] = &[
+    ("no such file or directory", ErrorKind::NotFound),
+    ("file exists", ErrorKind::AlreadyExists),
+    ("directory not empty", ErrorKind::DirectoryNotEmpty),
+    ("not a directory", ErrorKind::NotADirectory),
+    ("is a directory", ErrorKind::IsADirectory),
+    ("file name too long", ErrorKind::NameTooLong),
+    ("too many levels of symbolic links", ErrorKind::TooManySymlinks),
+    ("invalid argument", ErrorKind::InvalidPath),
+    ("no space left on device", ErrorKind::NoSpace),
+    ("disk quota exceeded", ErrorKind::NoSpace),
+    ("read-only file system", ErrorKind::ReadOnly),
+    ("permission denied", ErrorKind::PermissionDenied),
+    ("operation not permitted", ErrorKind::PermissionDenied),
+];
+
+impl Fault {
+    pub(super) fn into_error(self) -> SandboxError {
+        let kind = match self.code.as_str() {
+            // Its words name where the path leads, which is nobody's business.
+            "EPERM" if self.message.contains("escapes workspace") => return escapes(),
+            "EINVAL" if self.message.starts_with("unknown request type") => ErrorKind::Unsupported,
+            "EINVAL" => ErrorKind::InvalidBody,
+            "ENOTSUP" => ErrorKind::Unsupported,
+            _ => meaning(&self.message).unwrap_or(match self.code.as_str() {
+                "ENOENT" => ErrorKind::NotFound,
+                "EEXIST" => ErrorKind::AlreadyExists,
+                "EPERM" => ErrorKind::PermissionDenied,
+                _ => ErrorKind::Io,
+            }),
+        };
+        SandboxError::Remote { kind, message: harmless(&self.message, ERROR_TEXT_BYTES) }
+    }
+}
+
+/// What the words of the runner's operating system mean, where they end a message.
+pub(super) fn meaning(message: &str) -> Option<ErrorKind> {
+    let message = message.trim_end().to_ascii_lowercase();
+    MEANINGS.iter().find(|(words, _)| message.ends_with(words)).map(|(_, kind)| *kind)
+}
+
+/// Bits of Go's FileMode beside the nine of permissions.
+mod go {
+    pub(super) const DIRECTORY: u32 = 1 << 31;
+    pub(super) const SYMLINK: u32 = 1 << 27;
+    pub(super) const DEVICE: u32 = 1 << 26;
+    pub(super) const NAMED_PIPE: u32 = 1 << 25;
+    pub(super) const SOCKET: u32 = 1 << 24;
+    pub(super) const SET_UID: u32 = 1 << 23;
+    pub(super) const SET_GID: u32 = 1 << 22;
+    pub(super) const CHARACTER_DEVICE: u32 = 1 << 21;
+    pub(super) const STICKY: u32 = 1 << 20;
+    pub(super) const IRREGULAR: u32 = 1 << 19;
+}
+
+fn kind_of(mode: u32) -> FileKind {
+    const SPECIAL: u32 =
+        go::DEVICE | go::NAMED_PIPE | go::SOCKET | go::CHARACTER_DEVICE | go::IRREGULAR;
+    match mode {
+        mode if mode & go::DIRECTORY != 0 => FileKind::Directory,
+        mode if mode & go::SYMLINK != 0 => FileKind::Symlink,
+        mode if mode & SPECIAL != 0 => FileKind::Other,
+        _ => FileKind::File,
+    }
+}
+
+/// Go's FileMode as the permission bits of Unix.
+fn permissions(mode: u32) -> u32 {
+    let bit = |go: u32, unix: u32| if mode & go == 0 { 0 } else { unix };
+    mode & 0o777 | bit(go::SET_UID, 0o4000) | bit(go::SET_GID, 0o2000) | bit(go::STICKY, 0o1000)
+}
+
+/// Permission bits of Unix as Go's FileMode, whose own bits for set-uid and the like are elsewhere.
+pub(super) fn go_mode(mode: u32) -> u32 {
+    let bit = |unix: u32, go: u32| if mode & unix == 0 { 0 } else { go };
+    mode & 0o777 | bit(0o4000, go::SET_UID) | bit(0o2000, go::SET_GID) | bit(0o1000, go::STICKY)
+}
+
+/// An RFC 3339 time as Unix milliseconds.
+fn unix_ms(text: &str) -> Option<i64> {
+    let (date, time) = text.split_once(['T', 't'])?;
+    let zone_at = time.find(['Z', 'z', '+', '-'])?;
+    let (clock, zone) = time.split_at(zone_at);
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+    let [year, month, day] = numbers(date, '-')?;
+    let [hour, minute, second] = numbers(clock, ':')?;
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let offset_minutes = match zone.split_at_checked(1)? {
+        ("Z" | "z", "") => 0,
+        (sign, offset) => {
+            let [hours, minutes] = numbers(offset, ':')?;
+            if sign == "-" { -(hours * 60 + minutes) } else { hours * 60 + minutes }
+        }
+    };
+    let milliseconds = match fraction {
+        "" => 0,
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{digits:0<3}").get(..3)?.parse::<i64>().ok()?
+        }
+        _ => return None,
+    };
+    let minutes = (days_from_epoch(year, month, day) * 24 + hour) * 60 + minute - offset_minutes;
+    Some((minutes * 60 + second) * 1000 + milliseconds)
+}
+
+/// So many numbers of at most four digits.
+fn numbers<const N: usize>(text: &str, separator: char) -> Option<[i64; N]> {
+    let mut numbers = [0; N];
+    let mut parts = text.split(separator);
+    for number in &mut numbers {
+        let part = parts.next().filter(|part| (1..=4).contains(&part.len()))?;
+        *number = part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok())??;
+    }
+    parts.next().is_none().then_some(numbers)
+}
+
+/// Days since 1970-01-01 in the Gregorian calendar: years begin in March, so that a leap day is the last of its year.
+fn days_from_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    year * 365 + leap_days + day_of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        for (text, expected) in [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("2026-11-21T20:49:28Z", Some(1_795_294_168_000)),
+            ("2026-11-21T21:49:28.5+01:00", Some(1_795_294_168_500)),
+            ("2000-02-29T23:59:59.123456-00:30", Some(951_870_599_123)),
+            ("1969-12-31T23:59:59Z", Some(-1000)),
+            ("0001-01-01T00:00:00Z", Some(-62_135_596_800_000)),
+            ("2026-13-01T00:00:00Z", None),
+            ("2026-11-21 20:49:28Z", None),
+            ("2026-11-21T20:49:28", None),
+            ("2026-11-21T20:49:28+1", None),
+            ("2026-11-21T20:49:28.xZ", None),
+            ("", None),
+        ] {
+            assert_eq!(unix_ms(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn modes_of_go_become_ours_and_back() {
+        assert_eq!((kind_of(2_147_484_141), permissions(2_147_484_141)), (FileKind::Directory, 0o755));
+        assert_eq!((kind_of(420), permissions(420)), (FileKind::File, 0o644));
+        assert_eq!(kind_of(go::NAMED_PIPE | 0o644), FileKind::Other);
+        assert_eq!(kind_of(go::DEVICE | go::CHARACTER_DEVICE), FileKind::Other);
+        for mode in [0, 0o600, 0o777, 0o4755, 0o2750, 0o1777] {
+            assert_eq!(permissions(go_mode(mode)), mode);
+        }
+    }
+
+    #[test]
+    fn faults_keep_their_meaning() {
+        let kind = |code: &str, message: &str| {
+            Fault { code: code.to_owned(), message: message.to_owned() }.into_error().kind()
+        };
+        assert_eq!(kind("ENOENT", "open /ws/x: no such file or directory"), "not_found");
+        assert_eq!(kind("ENOENT", "pty stream not found: x"), "not_found");
+        assert_eq!(kind("EEXIST", "remove /ws/x: directory not empty"), "directory_not_empty");
+        assert_eq!(kind("EEXIST", "stream already exists: s1"), "already_exists");
+        assert_eq!(kind("EPERM", "open /ws/x: permission denied"), "permission_denied");
+        assert_eq!(kind("EPERM", "path \"x\" (resolved to \"/secret\") escapes workspace \"/ws\""), "escapes_workspace");
+        assert_eq!(kind("EIO", "open /ws: is a directory"), "is_a_directory");
+        assert_eq!(kind("EIO", "open /ws/a/b: not a directory"), "not_a_directory");
+        assert_eq!(kind("EIO", "open /ws/xx: file name too long"), "name_too_long");
+        assert_eq!(kind("EIO", "exec error: whatever"), "io");
+        assert_eq!(kind("EINVAL", "unknown request type: pty_stdin"), "unsupported");
+        assert_eq!(kind("EINVAL", "invalid exec request: unexpected end of JSON input"), "invalid_body");
+        assert_eq!(kind("ENOTSUP", "local LLM not configured on this runner"), "unsupported");
+        assert_eq!(kind("", "words of a later version"), "io");
+        let leak = Fault { code: "EPERM".to_owned(), message: "(resolved to \"/secret\") escapes workspace".to_owned() };
+        assert!(!leak.into_error().to_string().contains("/secret"));
+    }
+}

@@ -75,6 +75,10 @@ where
     }
     let register = next_register(link, opening).await?;
     let Some(facts) = register.sandbridge.clone() else {
+        if opening == Opening::ServerAttaches {
+            let message = "the server starts no runners of another dialect; it must be sandbridge-runner";
+            return Err(refused(RefusalReason::ProtocolVersion, message.to_owned()));
+        }
         *dialect = Dialect::Xbot;
         return admit_xbot(link, register, admit).await;
     };

@@ -161,7 +161,8 @@ impl Pending {
             Some(account) => Ok(Answer { kind, text, account }),
             None => Err(SandboxError::Remote {
                 kind: ErrorKind::Busy,
-                message: "too much data of runners without streaming is under way; try again in a moment".to_owned(),
+                message: "too much data of runners without streaming is under way; try again in a moment"
+                    .to_owned(),
             }),
         };
         // Whoever stopped waiting this very moment does not want it.

@@ -151,7 +151,9 @@ impl<L: Link> Driver<L> {
         jobs.end().await;
         drop(leaving);
         // Best effort: the link is over either way, and a dead peer must not hold this task.
-        if !matches!(end, LinkEnd::Failed(_)) && let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, writer).await {
+        if !matches!(end, LinkEnd::Failed(_))
+            && let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, writer).await
+        {
             tracing::debug!(%place, %error, "the link's goodbye did not leave");
         }
         end

@@ -22,9 +22,9 @@ use proto::{Channel, ErrorKind, Message};
 use tokio::time::{Instant, timeout_at};
 
 use super::calls::Answer;
+use super::files;
 use super::job::{Job, accounted};
 use super::wire::{ExecBody, ExecResult};
-use super::files;
 use crate::error::SandboxError;
 use crate::limits::{XBOT_EXEC_GRACE, XBOT_EXEC_MAX_S};
 

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proto::limits::MAX_PATH_BYTES;
-use proto::message::{DirBatch, DirEntry, DirRead, Done, FileKind, FileOpened, FileRead, FileWritten, Metadata};
+use proto::message::{
+    DirBatch, DirEntry, DirRead, Done, FileKind, FileOpened, FileRead, FileWritten, Metadata,
+};
 use proto::{Channel, ErrorKind, Message, WirePath, codec, request};
 
 use super::job::{Job, accounted};
 use super::wire::{
-    DirEntries, Entry, ExecBody, ExecResult, FileContent, FileInfo, MakeBody, PathBody, WriteBody, go_mode, meaning,
+    DirEntries, Entry, ExecBody, ExecResult, FileContent, FileInfo, MakeBody, PathBody, WriteBody, go_mode,
+    meaning,
 };
 use crate::driver::StreamEvent;
 use crate::error::SandboxError;
@@ -40,7 +43,9 @@ pub(super) async fn read(job: &Job, read: &request::ReadFile) -> Result<Message,
     let metadata = metadata(job, read.path.as_bytes()).await?;
     match metadata.kind {
         FileKind::File => {}
-        FileKind::Directory => return Err(refused(ErrorKind::IsADirectory, "a directory is there, not a file")),
+        FileKind::Directory => {
+            return Err(refused(ErrorKind::IsADirectory, "a directory is there, not a file"));
+        }
         FileKind::Symlink | FileKind::Other => {
             return Err(refused(ErrorKind::SpecialFile, "a device, FIFO or socket is there, not a file"));
         }
@@ -57,7 +62,8 @@ pub(super) async fn read(job: &Job, read: &request::ReadFile) -> Result<Message,
     job.tell(FileOpened { size_bytes, mode: metadata.mode, modified_ms: metadata.modified_ms });
     let start = read.offset.min(size_bytes);
     let end = read.length.map_or(size_bytes, |length| start.saturating_add(length).min(size_bytes));
-    let position = |offset: u64| usize::try_from(offset).expect("it is within the content, which is in memory");
+    let position =
+        |offset: u64| usize::try_from(offset).expect("it is within the content, which is in memory");
     let whole = accounted(content, Arc::new(answer.into_account()));
     job.deliver(Channel::Main, whole.slice(position(start)..position(end)));
     Ok(FileRead { bytes: end - start }.into())

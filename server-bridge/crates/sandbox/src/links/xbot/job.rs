@@ -54,10 +54,13 @@ impl Job {
             () = cancel.cancelled() => Err(self.given_up()),
             () = over.cancelled() => Err(self.cut_off()),
         };
-        end_state(&self.stream, match ended {
-            Ok(message) => StreamEvent::Answer(message),
-            Err(error) => StreamEvent::Failed(error),
-        });
+        end_state(
+            &self.stream,
+            match ended {
+                Ok(message) => StreamEvent::Answer(message),
+                Err(error) => StreamEvent::Failed(error),
+            },
+        );
         self.id
     }
 
@@ -112,7 +115,8 @@ impl Job {
             }
             // As base64, or as JSON that needs no escapes.
             if !account.take((piece.len() as u64).div_ceil(3) * 4) {
-                let message = format!("too much data is on its way to runner {}; try again in a moment", self.place);
+                let message =
+                    format!("too much data is on its way to runner {}; try again in a moment", self.place);
                 return Err(SandboxError::Remote { kind: ErrorKind::Busy, message });
             }
             take(piece.as_slice());

@@ -21,11 +21,8 @@ pub enum Dialect {
 
 /// What is known of a runner that says nothing of itself but its workspace.
 pub(crate) fn facts(register: &Register) -> RunnerFacts {
-    let lacks = |name: &str, detail: &str| Layer {
-        name: name.to_owned(),
-        holds: false,
-        detail: detail.to_owned(),
-    };
+    let lacks =
+        |name: &str, detail: &str| Layer { name: name.to_owned(), holds: false, detail: detail.to_owned() };
     RunnerFacts {
         runner_id: String::new(),
         boot_id: boot_id(register).to_string(),
@@ -38,7 +35,10 @@ pub(crate) fn facts(register: &Register) -> RunnerFacts {
         landlock_abi: 0,
         kill_tier: "none: a started command cannot be ended from here".to_owned(),
         layers: vec![
-            lacks("confinement", "commands may do whatever the runner's user may; symlinks lead out of the workspace"),
+            lacks(
+                "confinement",
+                "commands may do whatever the runner's user may; symlinks lead out of the workspace",
+            ),
             lacks("resume", "a result that is under way when the connection ends is lost"),
             lacks("streaming", "output comes when the command has ended, after 3600 s at the latest"),
             lacks("exact output", "bytes of an output that are not UTF-8 arrive as replacement characters"),
@@ -76,7 +76,9 @@ pub(crate) fn refusal_text(refusal: &Refusal) -> String {
         message: &'a str,
     }
     let code = match refusal.reason {
-        RefusalReason::TokenUnknown | RefusalReason::TokenExpired | RefusalReason::TokenRevoked => "AUTH_FAILED",
+        RefusalReason::TokenUnknown | RefusalReason::TokenExpired | RefusalReason::TokenRevoked => {
+            "AUTH_FAILED"
+        }
         RefusalReason::Malformed | RefusalReason::ProtocolVersion => "EINVAL",
         RefusalReason::RateLimited | RefusalReason::Unavailable | RefusalReason::Other => "EIO",
     };

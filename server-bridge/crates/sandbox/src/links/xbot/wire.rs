@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use proto::message::{FileKind, Metadata};
 use proto::ErrorKind;
+use proto::message::{FileKind, Metadata};
 use serde::{Deserialize, Serialize};
 
 use super::path::escapes;
@@ -188,8 +188,7 @@ mod go {
 }
 
 fn kind_of(mode: u32) -> FileKind {
-    const SPECIAL: u32 =
-        go::DEVICE | go::NAMED_PIPE | go::SOCKET | go::CHARACTER_DEVICE | go::IRREGULAR;
+    const SPECIAL: u32 = go::DEVICE | go::NAMED_PIPE | go::SOCKET | go::CHARACTER_DEVICE | go::IRREGULAR;
     match mode {
         mode if mode & go::DIRECTORY != 0 => FileKind::Directory,
         mode if mode & go::SYMLINK != 0 => FileKind::Symlink,
@@ -303,7 +302,10 @@ mod tests {
         assert_eq!(kind("EEXIST", "remove /ws/x: directory not empty"), "directory_not_empty");
         assert_eq!(kind("EEXIST", "stream already exists: s1"), "already_exists");
         assert_eq!(kind("EPERM", "open /ws/x: permission denied"), "permission_denied");
-        assert_eq!(kind("EPERM", "path \"x\" (resolved to \"/secret\") escapes workspace \"/ws\""), "escapes_workspace");
+        assert_eq!(
+            kind("EPERM", "path \"x\" (resolved to \"/secret\") escapes workspace \"/ws\""),
+            "escapes_workspace"
+        );
         assert_eq!(kind("EIO", "open /ws: is a directory"), "is_a_directory");
         assert_eq!(kind("EIO", "open /ws/a/b: not a directory"), "not_a_directory");
         assert_eq!(kind("EIO", "open /ws/xx: file name too long"), "name_too_long");
@@ -312,7 +314,10 @@ mod tests {
         assert_eq!(kind("EINVAL", "invalid exec request: unexpected end of JSON input"), "invalid_body");
         assert_eq!(kind("ENOTSUP", "local LLM not configured on this runner"), "unsupported");
         assert_eq!(kind("", "words of a later version"), "io");
-        let leak = Fault { code: "EPERM".to_owned(), message: "(resolved to \"/secret\") escapes workspace".to_owned() };
+        let leak = Fault {
+            code: "EPERM".to_owned(),
+            message: "(resolved to \"/secret\") escapes workspace".to_owned(),
+        };
         assert!(!leak.into_error().to_string().contains("/secret"));
     }
 }

@@ -6,8 +6,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use axum::Router;
@@ -204,7 +204,8 @@ impl AsyncRead for Budgeted {
         if self.budget.spend(read) {
             return Poll::Ready(Ok(()));
         }
-        let reason = "more was sent than is allowed before a runner has registered, or than there is room for";
+        let reason =
+            "more was sent than is allowed before a runner has registered, or than there is room for";
         Poll::Ready(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason)))
     }
 }

@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use agent::sandbox_user;
 use axum::Extension;
-use axum::extract::{Path, State};
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
@@ -196,7 +196,8 @@ async fn decide(
     };
     let claims = [path_user.unwrap_or_default(), &registration.claimed_user];
     if registration.dialect == Dialect::Xbot && claims.iter().any(|claim| *claim != user.name) {
-        let message = "the token is not of the user in the address and the registration; name its own user in both";
+        let message =
+            "the token is not of the user in the address and the registration; name its own user in both";
         return Err(refused(RefusalReason::TokenUnknown, message));
     }
     let facts = serde_json::to_string(&registration.facts).map_err(|error| unavailable(&error))?;
@@ -250,7 +251,9 @@ impl Stream for SocketLink {
                     Some(text_of(text).map(LinkMessage::Text))
                 }
                 // Pings are answered beneath.
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) if self.is_pinging => Some(Ok(LinkMessage::Pong)),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) if self.is_pinging => {
+                    Some(Ok(LinkMessage::Pong))
+                }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 Some(Ok(Message::Close(_))) | None => None,
                 Some(Err(error)) => Some(Err(io::Error::other(error))),

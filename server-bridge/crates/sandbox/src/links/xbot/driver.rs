@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt, StreamExt};
-use proto::StreamId;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use proto::{Request, StreamId};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ use super::calls::{Call, Calls, Pending};
 use super::job::{Input, Job};
 use super::path::Workspace;
 use crate::budget::{MessageAccount, MessageBudget};
-use crate::driver::{Command, LinkEnd, LinkHandle, StreamEvent, end_state};
+use crate::driver::{Command, LinkEnd, LinkHandle, StreamEvent, StreamState, end_state};
 use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, XBOT_DEAD_AFTER, XBOT_PING_INTERVAL};
@@ -68,12 +68,20 @@ struct Open {
     cancel: CancellationToken,
 }
 
-/// The jobs of a link; ended by `over` when it is.
-struct Jobs {
+/// What a link's driver knows while it runs.
+struct Running {
+    place: Arc<str>,
+    workspace: Arc<Workspace>,
+    calls: Calls,
+    budget: MessageBudget,
+    pending: Pending,
+    leaving: mpsc::UnboundedSender<Leaving>,
     open: HashMap<StreamId, Open>,
-    running: JoinSet<StreamId>,
-    over: CancellationToken,
+    jobs: JoinSet<StreamId>,
     last_id: u32,
+    /// Cancelled when the link is over; ends every job.
+    over: CancellationToken,
+    dead_at: Instant,
 }
 
 impl<L: Link> Driver<L> {
@@ -83,95 +91,102 @@ impl<L: Link> Driver<L> {
         let (sink, mut messages) = link.split();
         let (leaving, queue) = mpsc::unbounded_channel();
         let mut writer = pin!(write(sink, queue));
-        let mut pending = Pending::default();
-        let mut jobs = Jobs {
+        let mut running = Running {
+            place,
+            workspace,
+            calls,
+            budget,
+            pending: Pending::default(),
+            leaving,
             open: HashMap::new(),
-            running: JoinSet::new(),
-            over: CancellationToken::new(),
+            jobs: JoinSet::new(),
             last_id: 0,
+            over: CancellationToken::new(),
+            dead_at: Instant::now() + XBOT_DEAD_AFTER,
         };
         let mut ping = interval(XBOT_PING_INTERVAL);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut dead_at = Instant::now() + XBOT_DEAD_AFTER;
         let end = loop {
-            tokio::select! {
-                () = stop.cancelled() => break LinkEnd::Wanted(None),
-                ended = &mut writer => break LinkEnd::Failed(ended.err().unwrap_or(io::ErrorKind::BrokenPipe.into())),
-                command = commands.recv() => match command {
-                    Some(Command::Open { request, stream, permit }) => {
-                        let job = |id, input, cancel, over| Job {
-                            id, request, stream, input, cancel, over,
-                            place: Arc::clone(&place),
-                            workspace: Arc::clone(&workspace),
-                            calls: calls.for_job(),
-                            budget: budget.clone(),
-                            _permit: permit,
-                        };
-                        jobs.start(job);
-                    }
-                    Some(Command::Close(last_word)) => break LinkEnd::Wanted(last_word),
-                    Some(command) => jobs.act(command),
-                    // Without any handle left nobody can want anything of this link any more.
-                    None => break LinkEnd::Wanted(None),
-                },
+            let done = tokio::select! {
+                () = stop.cancelled() => Err(LinkEnd::Wanted(None)),
+                ended = &mut writer => {
+                    Err(LinkEnd::Failed(ended.err().unwrap_or(io::ErrorKind::BrokenPipe.into())))
+                }
+                command = commands.recv() => running.act(command),
                 Some(call) = outgoing.recv() => {
-                    let (text, account) = call.wait_in(&mut pending);
-                    // A writer that ended is noticed above.
-                    let _ = leaving.send((LinkMessage::Text(text), account));
+                    running.send(call);
+                    Ok(())
                 }
-                message = messages.next() => {
-                    let text = match message {
-                        None => break LinkEnd::Peer(None),
-                        Some(Err(error)) => break LinkEnd::Failed(error),
-                        Some(Ok(LinkMessage::Ping | LinkMessage::Pong)) => {
-                            dead_at = Instant::now() + XBOT_DEAD_AFTER;
-                            continue;
-                        }
-                        Some(Ok(LinkMessage::Text(text))) => text,
-                        // The kind of a message means nothing in the dialect.
-                        Some(Ok(LinkMessage::Binary(bytes))) => match text_of(bytes) {
-                            Ok(text) => text,
-                            Err(error) => break LinkEnd::Failed(error),
-                        },
-                    };
-                    if let Err(error) = pending.receive(text, |bytes| budget.charge(bytes)) {
-                        break LinkEnd::Failed(malformed(error.to_string()));
-                    }
-                }
+                message = messages.next() => running.receive(message),
                 _ = ping.tick() => {
-                    let _ = leaving.send((LinkMessage::Ping, None));
+                    running.leave(LinkMessage::Ping, None);
+                    Ok(())
                 }
-                () = sleep_until(dead_at) => break LinkEnd::Failed(silent()),
-                Some(ended) = jobs.running.join_next() => jobs.forget(ended),
+                () = sleep_until(running.dead_at) => Err(LinkEnd::Failed(silent())),
+                Some(ended) = running.jobs.join_next() => {
+                    running.forget(ended);
+                    Ok(())
+                }
+            };
+            if let Err(end) = done {
+                break end;
             }
         };
-        tracing::debug!(%place, ?end, "the link of an xbot runner is over");
-        drop((pending, outgoing));
-        fail_unopened(&mut commands, &place);
-        jobs.end().await;
-        drop(leaving);
+        tracing::debug!(place = %running.place, ?end, "the link of an xbot runner is over");
+        drop(outgoing);
+        fail_unopened(&mut commands, &running.place);
+        running.end().await;
         // Best effort: the link is over either way, and a dead peer must not hold this task.
         if !matches!(end, LinkEnd::Failed(_))
             && let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, writer).await
         {
-            tracing::debug!(%place, %error, "the link's goodbye did not leave");
+            tracing::debug!(%error, "the goodbye to an xbot runner did not leave");
         }
         end
     }
 }
 
-impl Jobs {
-    fn start(
-        &mut self,
-        job: impl FnOnce(StreamId, mpsc::UnboundedReceiver<Input>, CancellationToken, CancellationToken) -> Job,
-    ) {
+impl Running {
+    /// Does what a handle wants; without any handle left nobody can want anything of this link any more.
+    fn act(&mut self, command: Option<Command>) -> Result<(), LinkEnd> {
+        match command {
+            None => return Err(LinkEnd::Wanted(None)),
+            Some(Command::Close(last_word)) => return Err(LinkEnd::Wanted(last_word)),
+            Some(Command::Open { request, stream, permit }) => self.start(request, stream, permit),
+            Some(Command::Data(stream, bytes)) => self.feed(&stream, Input::Data(bytes)),
+            Some(Command::End(stream)) => self.feed(&stream, Input::End),
+            Some(Command::Cancel(stream) | Command::Abandon(stream)) => {
+                stream.room.close();
+                if let Some(open) = self.open_of(&stream) {
+                    open.cancel.cancel();
+                }
+            }
+            // Answers come whole, so there is no credit to give.
+            Some(Command::Consumed(..)) => {}
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, request: Request, stream: Arc<StreamState>, permit: OwnedSemaphorePermit) {
         let id = self.next_id();
         let (input, receiver) = mpsc::unbounded_channel();
         let cancel = CancellationToken::new();
-        let job = job(id, receiver, cancel.clone(), self.over.clone());
-        job.stream.opened_as(id);
-        self.open.insert(id, Open { input, cancel });
-        self.running.spawn(job.run());
+        stream.opened_as(id);
+        self.open.insert(id, Open { input, cancel: cancel.clone() });
+        let job = Job {
+            id,
+            request,
+            stream,
+            input: receiver,
+            cancel,
+            over: self.over.clone(),
+            place: Arc::clone(&self.place),
+            workspace: Arc::clone(&self.workspace),
+            calls: self.calls.for_job(),
+            budget: self.budget.clone(),
+            _permit: permit,
+        };
+        self.jobs.spawn(job.run());
     }
 
     fn next_id(&mut self) -> StreamId {
@@ -184,38 +199,54 @@ impl Jobs {
         }
     }
 
-    fn act(&mut self, command: Command) {
-        let (stream, input) = match command {
-            Command::Data(stream, bytes) => (stream, Some(Input::Data(bytes))),
-            Command::End(stream) => (stream, Some(Input::End)),
-            Command::Cancel(stream) | Command::Abandon(stream) => (stream, None),
-            // Answers come whole, so there is no credit to give; the other two are not for jobs.
-            Command::Consumed(..) | Command::Open { .. } | Command::Close(_) => return,
-        };
-        let Some(open) = stream.id().and_then(|id| self.open.get(&id)) else { return };
-        match input {
+    fn open_of(&self, stream: &StreamState) -> Option<&Open> {
+        stream.id().and_then(|id| self.open.get(&id))
+    }
+
+    fn feed(&self, stream: &StreamState, input: Input) {
+        if let Some(open) = self.open_of(stream) {
             // A job that ended takes no more.
-            Some(input) => drop(open.input.send(input)),
-            None => {
-                stream.room.close();
-                open.cancel.cancel();
-            }
+            let _ = open.input.send(input);
         }
     }
 
-    fn forget(&mut self, ended: Result<StreamId, tokio::task::JoinError>) {
+    fn send(&mut self, call: Call) {
+        let (text, account) = call.wait_in(&mut self.pending);
+        self.leave(LinkMessage::Text(text), account);
+    }
+
+    fn leave(&self, message: LinkMessage, account: Option<MessageAccount>) {
+        // A writer that has ended ends the link.
+        let _ = self.leaving.send((message, account));
+    }
+
+    fn receive(&mut self, message: Option<io::Result<LinkMessage>>) -> Result<(), LinkEnd> {
+        let text = match message.ok_or(LinkEnd::Peer(None))?.map_err(LinkEnd::Failed)? {
+            LinkMessage::Ping | LinkMessage::Pong => {
+                self.dead_at = Instant::now() + XBOT_DEAD_AFTER;
+                return Ok(());
+            }
+            LinkMessage::Text(text) => text,
+            // The kind of a message means nothing in the dialect.
+            LinkMessage::Binary(bytes) => text_of(bytes).map_err(LinkEnd::Failed)?,
+        };
+        let Self { pending, budget, .. } = self;
+        let received = pending.receive(text, |bytes| budget.charge(bytes));
+        received.map_err(|error| LinkEnd::Failed(malformed(error.to_string())))
+    }
+
+    fn forget(&mut self, ended: Result<StreamId, JoinError>) {
         match ended {
             Ok(id) => drop(self.open.remove(&id)),
             Err(error) => tracing::error!(%error, "a request to an xbot runner was dropped"),
         }
     }
 
-    /// Ends every job; each has told its handle when this returns.
+    /// Ends every job; each has told its handle when this returns, and the writer may say goodbye.
     async fn end(mut self) {
         self.over.cancel();
-        while let Some(ended) = self.running.join_next().await {
-            self.forget(ended);
-        }
+        drop(self.pending);
+        while self.jobs.join_next().await.is_some() {}
     }
 }
 

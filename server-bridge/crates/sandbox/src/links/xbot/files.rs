@@ -13,10 +13,10 @@ use proto::message::{
 };
 use proto::{Channel, ErrorKind, Message, WirePath, codec, request};
 
+use super::convert::go_mode;
 use super::job::{Job, accounted};
 use super::wire::{
-    DirEntries, Entry, ExecBody, ExecResult, FileContent, FileInfo, MakeBody, PathBody, WriteBody, go_mode,
-    meaning,
+    DirEntries, Entry, ExecBody, ExecResult, FileContent, FileInfo, MakeBody, PathBody, WriteBody, meaning,
 };
 use crate::driver::StreamEvent;
 use crate::error::SandboxError;

@@ -16,7 +16,8 @@
 //! | `register` | the registration, the answer to it, and what is known of such a runner |
 //! | `driver` | the task that owns the socket, the keepalive and the pending calls |
 //! | `calls` | requests on their way, by id |
-//! | `wire` | the bodies of requests and answers, error codes, file modes, times |
+//! | `wire` | the bodies of requests and answers, error codes |
+//! | `convert` | file modes and times as Go writes them |
 //! | `path` | paths that stay lexically in the workspace |
 //! | `job` | serves one request of a handle |
 //! | `exec`, `files` | what such a request becomes |
@@ -26,6 +27,7 @@
 //! cannot be ended from here, and text that is not UTF-8 arrives with replacement characters.
 
 mod calls;
+mod convert;
 mod driver;
 mod exec;
 mod files;

@@ -10,10 +10,10 @@ use crate::facts::{Refusal, RefusalReason, RunnerFacts, fact};
 /// What such a runner is shown as: its profile, in the list of runners and in the panel.
 pub(crate) const PROFILE: &str = "legacy: unconfined, no resume";
 
-/// Which words an answer to a registration is given in.
+/// What a runner speaks once it is registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// Binary frames follow.
+    /// Binary frames.
     Sandbridge,
     /// xbot's JSON text dialect: no confinement, no resume, whole messages.
     Xbot,

@@ -130,9 +130,7 @@ async fn a_limit_beyond_the_dialects_is_refused_and_meeting_it_unasked_is_told()
         let asked = runner.asked_for("exec").await;
         let end = Instant::now() + Duration::from_secs(3600);
         // Whoever runs that long has to answer pings.
-        while let Ok(other) = tokio::time::timeout_at(end, runner.asked()).await {
-            panic!("{other:?}");
-        }
+        assert!(tokio::time::timeout_at(end, runner.asked()).await.is_err(), "nothing else is asked");
         runner.answer(&asked, "exec_result", result("so far", "", -1, false)).await;
     };
     let events = async {

@@ -3,7 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tests::http::{Client, encode};
 use tests::xbot::XbotRunner;
 use tests::{Person, Server, eventually};
 
@@ -56,6 +57,26 @@ fn files_are_copied_both_ways() {
     assert_eq!(std::fs::read(back).unwrap(), content);
     let escaped = person.run(&["cp", there.to_str().unwrap(), ":../escaped"]);
     assert_ne!(escaped.code, 0, "{escaped:?}");
+}
+
+#[test]
+fn the_file_api_works_within_the_workspace() {
+    let (server, _person, runner) = setup();
+    let client = Client::login(&server, "alice");
+    std::fs::create_dir(runner.workspace().join("d")).unwrap();
+    std::fs::write(runner.workspace().join("d/-a b"), "x").unwrap();
+    let rename = |from: &str, to: &str| {
+        let body = json!({"from": from, "to": to}).to_string();
+        client.send("POST", "/files/rename", body.as_bytes()).status
+    };
+    assert_eq!(rename("d/-a b", "-c").to_string().as_bytes()[0], b'2');
+    assert_eq!(std::fs::read(runner.workspace().join("-c")).unwrap(), b"x");
+    assert_eq!(client.call("GET", &format!("/files/stat?path={}", encode("-c"))).json()["size"], 1);
+    assert!(rename("missing", "e") >= 400 && rename("-c", "d") >= 400 && rename("-c", "../e") >= 400);
+    assert!(client.call("GET", "/files?path=../x").status >= 400);
+    assert!(client.call("DELETE", "/files?path=.").status >= 400);
+    assert!(client.call("DELETE", "/files?path=-c").status < 300);
+    assert!(!runner.workspace().join("-c").exists() && runner.workspace().join("d").exists());
 }
 
 #[test]

@@ -254,4 +254,19 @@ mod tests {
         budget.lift();
         assert!(budget.spend(1 << 40));
     }
+
+    #[tokio::test]
+    async fn connections_that_share_a_budget_give_back_what_arrived_whole_or_never_will() {
+        let router = sandbox::SandboxRouter::new(sandbox::RouterConfig::default());
+        let [one, other] = [(); 2].map(|()| ReadBudget::unlimited());
+        one.limit(10);
+        one.share(router.message_budget());
+        other.share(router.message_budget());
+        let rest = 1024 * 1024 * 1024 - 20;
+        assert!(one.spend(20) && other.spend(rest) && !one.spend(1));
+        one.arrived();
+        assert!(other.spend(20) && !one.spend(1));
+        drop(other);
+        assert!(one.spend(rest));
+    }
 }

@@ -196,8 +196,7 @@ async fn decide(
     };
     let claims = [path_user.unwrap_or_default(), &registration.claimed_user];
     if registration.dialect == Dialect::Xbot && claims.iter().any(|claim| *claim != user.name) {
-        let message =
-            "the token is not of the user in the address and the registration; name its own user in both";
+        let message = "name the token's own user in the address (/ws/USER) and as the user id";
         return Err(refused(RefusalReason::TokenUnknown, message));
     }
     let facts = serde_json::to_string(&registration.facts).map_err(|error| unavailable(&error))?;

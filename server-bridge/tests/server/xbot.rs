@@ -157,6 +157,12 @@ async fn only_the_tokens_own_user_is_let_in() {
         assert!(token.is_empty() || !refusal.to_string().contains(token));
         assert_eq!(socket.next().await, Frame::Closed);
     }
+    // Where messages may not be large, such a runner has no place.
+    let url = bob.base.replacen("http", "ws", 1).replace("/api/v1", "/runner");
+    let mut socket = Socket::connect(&url, &[]).await.unwrap();
+    socket.json(json!({"type": "register", "body": {"user_id": "alice", "auth_token": token}})).await;
+    let Frame::Json(refusal) = socket.next().await else { panic!("no answer") };
+    assert!(refusal["body"]["message"].as_str().unwrap().contains("/ws/USER"), "{refusal}");
     server.audited("runner.register", "token_unknown").await;
     assert_eq!(alice.get("/runners").await[0]["online"], false);
     server.stop().await;

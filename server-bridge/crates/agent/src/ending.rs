@@ -137,6 +137,7 @@ mod tests {
             (Ending::failed(&lost), ExecStatus::Lost, "lost"),
             (Ending::failed(&offline), ExecStatus::Failed, "offline"),
             (Ending::refused("no_route", "which one?"), ExecStatus::Failed, "no_route"),
+            (Ending::refused("cancelled", "it may go on there"), ExecStatus::Cancelled, "cancelled"),
             (Ending::cancelled_before_it_began(), ExecStatus::Cancelled, "cancelled"),
         ] {
             assert_eq!((ending.outcome.status, ending.audit_word().as_str()), (status, word), "{ending:?}");

@@ -13,3 +13,4 @@ mod routing;
 mod scripts;
 mod survivors;
 mod tidy;
+mod xbot;

@@ -85,3 +85,31 @@ pub(crate) const CONTAINER_STOP_TIMEOUT_S: i32 = 10;
 
 /// Time for one answer of the Docker engine, in seconds.
 pub(crate) const DOCKER_TIMEOUT_S: u64 = 60;
+
+/// Largest message of a runner that speaks xbot's dialect, in bytes: it sends whole files and whole outputs in one.
+pub const XBOT_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
+
+/// What the messages of all such runners may hold together while they arrive, wait and leave, in bytes.
+pub(crate) const XBOT_BUDGET_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Largest file, and largest standard input, that fits a message of xbot's dialect as base64 with room for the rest.
+pub(crate) const XBOT_CONTENT_BYTES: u64 = (XBOT_MESSAGE_BYTES as u64 - 64 * 1024) / 4 * 3;
+
+/// How often a runner of xbot's dialect is pinged.
+pub(crate) const XBOT_PING_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Such a runner is dead when no ping and no pong came from it for this long, whatever else it sent.
+pub(crate) const XBOT_DEAD_AFTER: Duration = Duration::from_secs(60);
+
+/// The longest time limit of a command that xbot's runners honour, in seconds; any other means 60 s to them.
+pub(crate) const XBOT_EXEC_MAX_S: u64 = 3600;
+
+/// How long after a command's time limit its answer is waited for: such a runner may wait for a descendant of the
+/// command, without end, and a large output takes its time on the way.
+pub(crate) const XBOT_EXEC_GRACE: Duration = Duration::from_secs(30);
+
+/// Time such a runner has for anything but a command: a FIFO may hold it for ever.
+pub(crate) const XBOT_REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Most entries of a listing that are handed on in one piece.
+pub(crate) const XBOT_LISTING_PIECE: usize = 128;

@@ -7,6 +7,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::MessageBudget;
 use crate::config::RouterConfig;
 use crate::error::{LinkError, RouteError};
 use crate::facts::{Admission, Refusal, Registration};
@@ -33,6 +34,7 @@ struct Inner {
     docker: Option<DockerPlaces>,
     local: LocalPlaces,
     tasks: Tasks,
+    budget: MessageBudget,
 }
 
 impl SandboxRouter {
@@ -41,7 +43,8 @@ impl SandboxRouter {
         let tasks = Tasks { tracker: TaskTracker::new(), stop: CancellationToken::new() };
         let docker = config.docker.clone().map(|docker| DockerPlaces::new(docker, tasks.clone()));
         let local = LocalPlaces::new(config.local.clone(), tasks.clone());
-        Self { inner: Arc::new(Inner { config, registry: Arc::new(Registry::new()), docker, local, tasks }) }
+        let (registry, budget) = (Arc::new(Registry::new()), MessageBudget::new());
+        Self { inner: Arc::new(Inner { config, registry, docker, local, tasks, budget }) }
     }
 
     /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
@@ -87,8 +90,15 @@ impl SandboxRouter {
         F: FnOnce(Registration) -> Fut,
         Fut: Future<Output = Result<Admission, Refusal>>,
     {
-        let Inner { registry, tasks, .. } = &*self.inner;
-        tasks.tracker.track_future(remote::serve(registry, tasks, link, admit)).await
+        let Inner { registry, tasks, budget, .. } = &*self.inner;
+        let served = remote::serve(registry, tasks, budget.clone(), link, admit);
+        tasks.tracker.track_future(served).await
+    }
+
+    /// The memory that messages of xbot's dialect may take; whoever reads them from a socket counts what has arrived of
+    /// one until it is handed over whole.
+    pub fn message_budget(&self) -> &MessageBudget {
+        &self.inner.budget
     }
 
     /// The user's connected runners, by name.

@@ -66,7 +66,7 @@ struct Shared {
 }
 
 impl LinkHandle {
-    pub(super) fn new(
+    pub(crate) fn new(
         place: Arc<str>,
         facts: Arc<RunnerFacts>,
         commands: mpsc::UnboundedSender<Command>,

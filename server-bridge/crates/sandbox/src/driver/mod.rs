@@ -35,15 +35,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use handle::{Command, LinkHandle, OpenStream, StreamWriter};
-pub(crate) use plug::{LinkEnd, Plugged};
-pub(crate) use stream::StreamEvent;
+pub(crate) use plug::{LinkEnd, Plugged, Presence};
+pub(crate) use stream::{Seat, StreamEvent, StreamState};
+pub(crate) use table::end_state;
 
 use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
 use crate::limits::FRAMES_PER_TURN;
 use crate::links::{Link, LinkMessage};
-use plug::{Plug, Presence, Unplugged};
-use table::{Table, end_state};
+use plug::{Plug, Unplugged};
+use table::Table;
 
 /// Drives a runner's life. See the module's header.
 #[derive(Debug)]

@@ -119,7 +119,7 @@ impl Drop for Plugged {
 
 /// Whether a runner has a link, for everyone who has a handle.
 #[derive(Debug)]
-pub(super) struct Presence(watch::Sender<Standing>);
+pub(crate) struct Presence(watch::Sender<Standing>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
@@ -130,33 +130,38 @@ enum Standing {
 }
 
 impl Presence {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(watch::Sender::new(Standing::Away))
     }
 
-    pub(super) fn is_online(&self) -> bool {
+    /// Of a life that begins and ends with its one link.
+    pub(crate) fn online() -> Self {
+        Self(watch::Sender::new(Standing::Online(0)))
+    }
+
+    pub(crate) fn is_online(&self) -> bool {
         matches!(*self.0.borrow(), Standing::Online(_))
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         *self.0.borrow() == Standing::Over
     }
 
-    pub(super) fn arrive(&self, epoch: u64) {
+    pub(crate) fn arrive(&self, epoch: u64) {
         self.change(|standing| *standing != Standing::Over, Standing::Online(epoch));
     }
 
     /// The link of that epoch is over; a newer one may be there already.
-    pub(super) fn leave(&self, epoch: u64) {
+    pub(crate) fn leave(&self, epoch: u64) {
         self.change(|standing| *standing == Standing::Online(epoch), Standing::Away);
     }
 
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.change(|_| true, Standing::Over);
     }
 
     /// Waits until there is a link or will never be one; whether there is.
-    pub(super) async fn decided(&self) -> bool {
+    pub(crate) async fn decided(&self) -> bool {
         let mut receiver = self.0.subscribe();
         let standing = receiver.wait_for(|standing| *standing != Standing::Away).await;
         standing.is_ok_and(|standing| matches!(*standing, Standing::Online(_)))

@@ -39,7 +39,7 @@ pub(crate) enum StreamEvent {
 
 /// Where the driver keeps a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seat {
+pub(crate) enum Seat {
     /// Among the session's open streams.
     Open(StreamId),
     /// Among those that wait for a link, or for room on it.
@@ -120,7 +120,7 @@ impl StreamState {
     }
 
     /// Where the driver keeps it; `None` before it was opened, and where the session had no room for it.
-    pub(super) fn seat(&self) -> Option<Seat> {
+    pub(crate) fn seat(&self) -> Option<Seat> {
         match self.seat.load(Ordering::Relaxed) {
             0 => None,
             parked if parked & PARKED != 0 => Some(Seat::Parked(parked & !PARKED)),
@@ -128,7 +128,7 @@ impl StreamState {
         }
     }
 
-    pub(super) fn take_seat(&self, seat: Seat) {
+    pub(crate) fn take_seat(&self, seat: Seat) {
         let number = match seat {
             Seat::Open(id) => u64::from(id.0),
             Seat::Parked(number) => number | PARKED,

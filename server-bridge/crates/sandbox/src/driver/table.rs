@@ -354,7 +354,7 @@ pub(super) fn find<'a>(
 }
 
 /// Gives a stream its last event.
-pub(super) fn end_state(state: &StreamState, event: StreamEvent) {
+pub(crate) fn end_state(state: &StreamState, event: StreamEvent) {
     state.room.close();
     state.push(event);
 }

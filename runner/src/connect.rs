@@ -14,6 +14,7 @@ use proto::session::{Close, CloseCode};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::blocking::blocking;
 use crate::clock::SleepDetector;
 use crate::error::Error;
 use crate::executor::Executor;
@@ -52,10 +53,14 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    fn read(&self) -> Result<String, Error> {
+    async fn read(&self) -> Result<String, Failure> {
         match self {
             Self::Given(token) => Ok(token.clone()),
-            Self::File(path) => read_secret(path),
+            Self::File(path) => {
+                let path = path.clone();
+                let read = blocking(move || read_secret(&path)).await.map_err(std::io::Error::other);
+                read.map_err(Error::system("read the token file")).flatten().map_err(Failure::Token)
+            }
         }
     }
 }
@@ -108,7 +113,7 @@ pub async fn run(
     };
     loop {
         let attempt = async {
-            let token = token.read().map_err(Failure::Token)?;
+            let token = token.read().await?;
             let mut link = endpoint.connect().await.map_err(Failure::Link)?;
             let accepted =
                 register(&mut link, &identity.register(&token)).await.map_err(Failure::Register)?;

@@ -12,14 +12,14 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::blocking::blocking;
+use crate::blocking::{self, blocking};
 use crate::confine::{ConfinePolicy, LayerReport, Profile};
 use crate::error::Error;
 use crate::exec::{self, Registry, Scratch, TreeWatch};
 use crate::files;
 use crate::kill;
 use crate::limits::{REAP_PAUSE_MS, SHUTDOWN_MS};
-use crate::spawn::{SpawnError, Spawner};
+use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner};
 use crate::stream::StreamHandle;
 
 /// What an executor works on; from the runner's configuration, never from a request.
@@ -33,7 +33,8 @@ pub struct ExecutorConfig {
     pub profile: Profile,
 }
 
-/// Runs commands and file operations in one workspace. Lives on one thread, in a `tokio::task::LocalSet`.
+/// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, in a
+/// `tokio::runtime::LocalRuntime`.
 #[derive(Debug)]
 pub struct Executor {
     pub(crate) policy: ConfinePolicy,
@@ -41,7 +42,7 @@ pub struct Executor {
     pub(crate) execs: Rc<Registry>,
     pub(crate) trees: TreeWatch,
     pub(crate) scratch: Scratch,
-    spawner: Arc<Spawner>,
+    spawner: Here,
     /// For requests that ask for less than the runner's profile; started when the first one does.
     narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
     tasks: TaskTracker,
@@ -49,10 +50,13 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// Opens the workspace and starts the confined thread that commands come from; blocks for some milliseconds.
+    /// Opens the workspace and confines the calling thread for good, as commands come from it; blocks for some milliseconds.
+    ///
+    /// From then on the thread sees what commands see, and so does every thread it starts. To be called where one may start
+    /// threads that are not confined.
     ///
     /// # Errors
-    /// The workspace cannot be opened or holds the state directory, or the thread cannot be started and confined. A layer of
+    /// The workspace cannot be opened or holds the state directory, or the thread cannot be confined. A layer of
     /// confinement that the machine lacks is no error: see [`Executor::report`].
     pub fn start(config: &ExecutorConfig) -> Result<Rc<Self>, Error> {
         let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
@@ -61,8 +65,10 @@ impl Executor {
             .map_err(Error::file(&config.state_dir))?;
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
+        blocking::start().map_err(Error::system("start a thread"))?;
+        let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         let executor = Rc::new(Self {
-            spawner: Arc::new(Spawner::start(config.profile, &policy)?),
+            spawner: Here::confine(config.profile, &policy)?,
             policy,
             root,
             execs: Rc::default(),
@@ -72,7 +78,6 @@ impl Executor {
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });
-        let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         executor.tasks.spawn_local(Rc::clone(&executor).reap(signals));
         Ok(executor)
     }
@@ -135,7 +140,7 @@ impl Executor {
         self.stopping.cancel();
         self.tasks.close();
         let everything = async {
-            let killed = tokio::task::spawn_blocking(kill::kill_everything).await;
+            let killed = blocking(kill::kill_everything).await;
             if let Ok(outcome) = killed
                 && outcome.survivors > 0
             {
@@ -148,17 +153,16 @@ impl Executor {
         }
     }
 
-    /// The spawner of a profile that is no wider than the runner's.
-    pub(crate) async fn spawner(&self, profile: Profile) -> Result<Arc<Spawner>, SpawnError> {
-        let Some((_, cell)) =
-            self.narrower.iter().find(|(narrower, _)| *narrower == profile && profile != self.profile())
-        else {
-            return Ok(Arc::clone(&self.spawner));
+    /// Starts a command under a profile that is no wider than the runner's.
+    pub(crate) async fn spawn(&self, profile: Profile, request: SpawnRequest) -> Result<Spawned, SpawnError> {
+        let narrower = self.narrower.iter().find(|(narrower, _)| *narrower == profile);
+        let Some((_, cell)) = narrower.filter(|_| profile != self.profile()) else {
+            return self.spawner.spawn(&request);
         };
         let start = || async {
             let policy = self.policy.clone();
-            let started = tokio::task::spawn_blocking(move || Spawner::start(profile, &policy));
-            let started = started.await.map_err(|_| SpawnError::Stopped)??;
+            let started = blocking(move || Spawner::start(profile, &policy)).await;
+            let started = started.map_err(|_| SpawnError::Stopped)??;
             let lacking = started.report().lacking(self.report());
             if lacking.is_empty() {
                 return Ok(Arc::new(started));
@@ -166,14 +170,15 @@ impl Executor {
             let reason = format!("the profile {profile} lacks what others have: {}", lacking.join(", "));
             Err(SpawnError::Confinement(std::io::Error::other(reason)))
         };
-        cell.get_or_try_init(start).await.cloned()
+        Arc::clone(cell.get_or_try_init(start).await?).spawn(request).await
     }
 
     /// Brings what commands know about name servers up to date; to be called when the network may have changed.
     pub(crate) async fn refresh_resolver(&self) {
         let narrower = self.narrower.iter().filter_map(|(_, cell)| cell.get());
-        let spawners: Vec<_> = std::iter::once(&self.spawner).chain(narrower).map(Arc::clone).collect();
-        let refresh = move || spawners.iter().try_for_each(|spawner| spawner.refresh_resolver());
+        let narrower = narrower.map(|spawner| spawner.resolver());
+        let resolvers: Vec<_> = std::iter::once(self.spawner.resolver()).chain(narrower).cloned().collect();
+        let refresh = move || resolvers.iter().try_for_each(Resolver::refresh);
         if let Ok(Err(error)) = blocking(refresh).await {
             tracing::warn!("commands keep their old /etc/resolv.conf: {error}");
         }
@@ -196,7 +201,10 @@ impl Executor {
                 () = self.trees.due() => {}
             }
             tokio::time::sleep(Duration::from_millis(REAP_PAUSE_MS)).await;
-            kill::reap_orphans();
+            if kill::has_remains() {
+                // Its outcome is the same whoever waits for it, and no answer depends on it.
+                let _ = blocking(kill::reap_orphans).await;
+            }
             self.trees.look().await;
         }
     }

@@ -6,6 +6,9 @@ pub const SPAWN_QUEUE_REQUESTS: usize = 64;
 /// Stack of a spawner thread, in bytes: it only prepares system calls.
 pub const SPAWNER_STACK_BYTES: usize = 256 * 1024;
 
+/// Stack of the thread that starts the threads for blocking work, in bytes.
+pub const STARTER_STACK_BYTES: usize = 128 * 1024;
+
 /// The most arguments one command may have.
 pub const COMMAND_ARGUMENTS: usize = 16_384;
 

@@ -27,7 +27,6 @@ mod stop;
 mod tree;
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use proto::message::Done;
 use proto::request::{Command, Exec, Signal, Stdin};
@@ -42,7 +41,7 @@ use crate::confine::Profile;
 use crate::executor::Executor;
 use crate::files::path_error;
 use crate::kill;
-use crate::spawn::{SpawnError, SpawnRequest, Spawner};
+use crate::spawn::{SpawnError, SpawnRequest};
 use crate::stream::StreamHandle;
 use running::Running;
 
@@ -72,10 +71,8 @@ async fn start(executor: &Rc<Executor>, request: Rc<Exec>) -> Result<Running, Wi
     }
     let claim = Registry::claim(&executor.execs, &request)?;
     let profile = profile(executor, &request)?;
-    let spawner: Arc<Spawner> =
-        executor.spawner(profile).await.map_err(|error| spawn_error(&error, profile))?;
     let order = spawn_request(executor, &request);
-    let spawned = spawner.spawn(order).await.map_err(|error| spawn_error(&error, profile))?;
+    let spawned = executor.spawn(profile, order).await.map_err(|error| spawn_error(&error, profile))?;
     let mark = spawned.child.mark();
     claim.started(mark);
     let confined = profile != Profile::FullControl;

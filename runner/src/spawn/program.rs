@@ -13,6 +13,7 @@ use crate::confine::ConfinePolicy;
 use crate::limits::{COMMAND_ARGUMENTS, COMMAND_BYTES};
 
 /// What every command of a spawner starts with.
+#[derive(Debug)]
 pub(super) struct Defaults {
     variables: Vec<(Vec<u8>, Vec<u8>)>,
 }

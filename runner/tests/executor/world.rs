@@ -20,13 +20,15 @@ use tokio_util::sync::CancellationToken;
 /// Longer than anything here may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An executor and the peer that asks it.
+/// An executor on its own thread, which is confined, and the peer that asks it.
 pub(crate) struct World {
-    pub(crate) executor: Rc<Executor>,
     pub(crate) workspace: PathBuf,
     pub(crate) shutdown: CancellationToken,
     pub(crate) served: JoinHandle<Ended>,
     pub(crate) peer: Peer,
+    /// Cancelled when the executor is to shut down as well.
+    stop: CancellationToken,
+    runner: Option<std::thread::JoinHandle<()>>,
     _directories: [tempfile::TempDir; 2],
 }
 
@@ -43,7 +45,7 @@ impl World {
             let mut world = World::new(profile);
             test(&mut world).await;
             world.shutdown.cancel();
-            world.executor.shutdown().await;
+            world.stop_executor();
         });
     }
 
@@ -51,15 +53,34 @@ impl World {
         let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let workspace = directories[0].path().canonicalize().unwrap();
         let state_dir = directories[1].path().to_owned();
-        let executor =
-            Executor::start(&ExecutorConfig { workspace: workspace.clone(), state_dir, profile }).unwrap();
-        let shutdown = CancellationToken::new();
+        let config = ExecutorConfig { workspace: workspace.clone(), state_dir, profile };
+        let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
         let (ours, theirs) = pair();
-        let served = tokio::task::spawn_local({
-            let (executor, shutdown) = (Rc::clone(&executor), shutdown.clone());
-            async move { serve(theirs, &executor, &shutdown).await }
+        let (send_served, served) = std::sync::mpsc::channel();
+        let tokens = (shutdown.clone(), stop.clone());
+        let runner = std::thread::spawn(move || {
+            let (shutdown, stop) = tokens;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            LocalSet::new().block_on(&runtime, async {
+                let executor = Executor::start(&config).unwrap();
+                let serving = Rc::clone(&executor);
+                let served = async move { serve(theirs, &serving, &shutdown).await };
+                send_served.send(tokio::task::spawn_local(served)).unwrap();
+                stop.cancelled().await;
+                executor.shutdown().await;
+            });
         });
-        Self { executor, workspace, shutdown, served, peer: Peer::new(ours), _directories: directories }
+        let served = served.recv().unwrap();
+        let peer = Peer::new(ours);
+        Self { workspace, shutdown, served, peer, stop, runner: Some(runner), _directories: directories }
+    }
+
+    /// Shuts the executor down, and waits until it has.
+    pub(crate) fn stop_executor(&mut self) {
+        self.stop.cancel();
+        if let Some(runner) = self.runner.take() {
+            runner.join().unwrap();
+        }
     }
 
     /// Runs a shell line to its end.

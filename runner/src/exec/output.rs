@@ -115,6 +115,12 @@ impl Output {
         self.pipe.is_some()
     }
 
+    /// Whether the pipe holds something that was not read yet.
+    pub(super) fn holds_something(&self) -> bool {
+        let waiting = self.pipe.as_ref().map(rustix::io::ioctl_fionread);
+        waiting.is_some_and(|bytes| bytes.is_ok_and(|bytes| bytes > 0))
+    }
+
     /// Whether all that the command itself wrote has been read and sent.
     pub(super) fn is_settled(&self) -> bool {
         self.owed_bytes == 0 && self.backlog.is_empty()

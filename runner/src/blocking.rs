@@ -21,6 +21,9 @@ use tokio::sync::oneshot;
 
 use crate::limits::{BLOCKING_THREAD_IDLE_MS, BLOCKING_THREADS, STARTER_STACK_BYTES};
 
+/// The name of the threads that come and go.
+pub(crate) const BLOCKING_THREAD: &str = "blocking";
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The jobs and threads of this process. Every job but the rare [`post`] has a request that waits for it, and those are
@@ -105,7 +108,7 @@ impl Pool {
                 .unwrap_or_else(PoisonError::into_inner);
             state.wanted -= 1;
             drop(state);
-            let started = Builder::new().name("blocking".to_owned()).spawn(|| self.run_jobs());
+            let started = Builder::new().name(BLOCKING_THREAD.to_owned()).spawn(|| self.run_jobs());
             state = self.lock();
             if let Err(error) = started {
                 tracing::error!("no thread for blocking work: {error}");

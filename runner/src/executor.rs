@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::blocking::{self, blocking};
+use crate::blocking::blocking;
 use crate::confine::{ConfinePolicy, LayerReport, Profile};
 use crate::error::Error;
 use crate::exec::{self, Registry, Scratch, TreeWatch};
@@ -33,8 +33,8 @@ pub struct ExecutorConfig {
     pub profile: Profile,
 }
 
-/// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, in a
-/// `tokio::runtime::LocalRuntime`.
+/// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, and spawns
+/// its tasks with `tokio::task::spawn_local`.
 #[derive(Debug)]
 pub struct Executor {
     pub(crate) policy: ConfinePolicy,
@@ -65,7 +65,6 @@ impl Executor {
             .map_err(Error::file(&config.state_dir))?;
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
-        blocking::start().map_err(Error::system("start a thread"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         let executor = Rc::new(Self {
             spawner: Here::confine(config.profile, &policy)?,

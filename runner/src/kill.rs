@@ -102,17 +102,19 @@ pub fn describe() -> String {
 }
 
 /// Runs `spawn` while the process carries a fresh mark, and records the child before anyone can reap it.
-pub(crate) fn spawn_marked(spawn: impl FnOnce() -> io::Result<u32>) -> io::Result<(u32, Mark)> {
+pub(crate) fn spawn_marked(
+    spawn: impl FnOnce() -> io::Result<(u32, OwnedFd)>,
+) -> io::Result<(u32, OwnedFd, Mark)> {
     let mut marks = marks();
     marks.enforced = marks.enforced && marks.next > MARKS_FROM && {
         marks.next -= 1;
         sys::set_own_mark(marks.next, marks.key).is_ok()
     };
     let mut awaited = lock(&AWAITED);
-    let pid = spawn()?;
+    let (pid, handle) = spawn()?;
     awaited.insert(pid);
     let number = marks.enforced.then_some(marks.next);
-    Ok((pid, Mark { number, session: pid }))
+    Ok((pid, handle, Mark { number, session: pid }))
 }
 
 /// Somebody will wait for this child.

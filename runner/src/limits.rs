@@ -6,6 +6,18 @@ pub const SPAWN_QUEUE_REQUESTS: usize = 64;
 /// Stack of a spawner thread, in bytes: it only prepares system calls.
 pub const SPAWNER_STACK_BYTES: usize = 256 * 1024;
 
+/// Stack of a child between its birth and its program, in bytes: it only makes system calls.
+pub const CHILD_STACK_BYTES: usize = 64 * 1024;
+
+/// Stack of the thread that looks after starts, in bytes.
+pub const WATCHER_STACK_BYTES: usize = 128 * 1024;
+
+/// How often a start is looked after, and how long it may take until then, in milliseconds.
+pub const START_LOOK_MS: u64 = 250;
+
+/// How long a command may take from its birth until its program runs before it is killed, in milliseconds.
+pub const START_LIMIT_MS: u64 = 5_000;
+
 /// Stack of the thread that starts the threads for blocking work, in bytes.
 pub const STARTER_STACK_BYTES: usize = 128 * 1024;
 

@@ -20,7 +20,7 @@ use crate::link::stdio::StdioLink;
 /// `name` is only for messages. To be called in the guarded process, without a runtime around it.
 ///
 /// # Errors
-/// The workspace, the spawner or the standard streams cannot be used.
+/// The workspace or the standard streams cannot be used, or the runner's thread cannot be confined.
 pub fn run(
     source: &Source,
     config: &ExecutorConfig,

@@ -3,8 +3,7 @@
 use std::marker::PhantomData;
 
 use super::place::Place;
-use super::{Facts, Resolver, SpawnError, SpawnRequest, Spawned, prepare};
-use crate::blocking;
+use super::{Facts, Resolver, SpawnError, SpawnRequest, Spawned, prepare, start_helpers};
 use crate::confine::{ConfinePolicy, LayerReport, Profile};
 
 /// Starts commands under one profile, on the thread that made it: no other thread has to wake up for an exec.
@@ -22,7 +21,7 @@ impl Here {
     /// # Errors
     /// As those of [`super::Spawner::start`]. The thread must not go on after one: it may be confined half way.
     pub(crate) fn confine(profile: Profile, policy: &ConfinePolicy) -> Result<Self, SpawnError> {
-        blocking::start().map_err(SpawnError::system("start a thread"))?;
+        start_helpers()?;
         let (place, facts) = Place::new(profile, policy)?;
         Ok(Self { facts, place, _stays: PhantomData })
     }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `posix_spawn` does not copy the runner's memory maps, and the child inherits the thread's confinement, so an exec costs
-//! what a bare spawn costs. The runner's own thread starts most commands itself ([`Here`]): handing them to another thread and
+//! what a bare spawn costs. The runner's own thread starts most commands itself (`Here`): handing them to another thread and
 //! back would wake two idle cores. A [`Spawner`] is a thread of its own, for a profile that only some commands ask for.
 //!
 //! Pipes are made by the caller, which keeps its ends; a spawner's thread never touches what commands print.
@@ -19,6 +19,7 @@ mod place;
 mod program;
 mod resolver;
 mod thread;
+mod watch;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -90,7 +91,7 @@ impl Spawner {
     /// The thread could not be started, the workspace cannot be opened, or a layer of confinement that this machine has could
     /// not be set up. A layer the machine lacks is no error: see [`Self::report`].
     pub fn start(profile: Profile, policy: &ConfinePolicy) -> Result<Self, SpawnError> {
-        blocking::start().map_err(SpawnError::system("start a thread"))?;
+        start_helpers()?;
         let (orders, queue) = mpsc::channel(SPAWN_QUEUE_REQUESTS);
         let (ready, answer) = std::sync::mpsc::sync_channel(1);
         let policy = policy.clone();
@@ -200,6 +201,11 @@ fn prepare(request: &SpawnRequest) -> Result<(Pipes, Ends), SpawnError> {
     }
     let ends = Ends { stdin: child_stdin, stdout: child_stdout, stderr: child_stderr };
     Ok((Pipes { stdin, stdout, stderr }, ends))
+}
+
+/// Starts what a confined thread needs and could not start itself.
+fn start_helpers() -> Result<(), SpawnError> {
+    blocking::start().and_then(|()| watch::start()).map_err(SpawnError::system("start a thread"))
 }
 
 fn both<A, B>((first, second): (A, B)) -> (Option<A>, Option<B>) {

@@ -1,5 +1,6 @@
 //! Where commands start: a confined thread's own view of the workspace.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,14 +10,13 @@ use std::path::{Path, PathBuf};
 use pathguard::Root;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags};
 
 use super::program::{Defaults, Program, refusal};
+use super::watch;
 use super::{Child, Ends, Facts, Resolver, SpawnError, SpawnRequest};
-use crate::blocking;
 use crate::confine::{self, ConfinePolicy, Profile};
 use crate::kill;
-use crate::sys::{self, SpawnPlan};
+use crate::sys::{self, SpawnPlan, Stack};
 
 /// Where commands start: opened inside the thread's own view, so that nothing leads out of it.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub(super) struct Place {
     workspace: Root,
     null: OwnedFd,
     defaults: Defaults,
+    stack: RefCell<Stack>,
 }
 
 impl Place {
@@ -38,7 +39,16 @@ impl Place {
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
         let defaults = Defaults::new(policy, &confined.home, &confined.path);
         let facts = Facts { profile, report: confined.report, resolver: Resolver::new(confined.etc) };
-        Ok((Self { path: policy.workspace.clone(), workspace, null, defaults }, facts))
+        Ok((
+            Self {
+                path: policy.workspace.clone(),
+                workspace,
+                null,
+                defaults,
+                stack: RefCell::new(Stack::new()),
+            },
+            facts,
+        ))
     }
 
     /// Starts one command and closes its ends here; to be called from the thread that made this.
@@ -57,25 +67,13 @@ impl Place {
             stderr: ends.stderr.as_ref().unwrap_or(&ends.stdout).as_fd(),
             directory: directory.as_fd(),
         };
-        let (pid, mark) =
-            kill::spawn_marked(|| sys::spawn(&plan)).map_err(|error| spawn_error(request, error))?;
-        match pidfd(pid) {
-            Ok(handle) => Ok(Child::new(pid, mark, handle)),
-            Err(source) => {
-                blocking::post(move || {
-                    kill::kill_tree(mark);
-                    kill::forget_child(pid);
-                });
-                Err(SpawnError::System { action: "open the process", source })
-            }
-        }
+        let mut stack = self.stack.borrow_mut();
+        let started = kill::spawn_marked(|| watch::during(|handle| sys::spawn(&plan, &mut stack, handle)));
+        let (pid, handle, mark) = started.map_err(|error| {
+            program.refusal(request, directory.as_fd()).unwrap_or_else(|| spawn_error(request, error))
+        })?;
+        Ok(Child::new(pid, mark, handle))
     }
-}
-
-/// The child is ours and not reaped, so its pid cannot mean anything else.
-fn pidfd(pid: u32) -> io::Result<OwnedFd> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(rustix::process::pidfd_open(pid, PidfdFlags::NONBLOCK)?)
 }
 
 fn spawn_error(request: &SpawnRequest, error: io::Error) -> SpawnError {

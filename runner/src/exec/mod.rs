@@ -35,7 +35,6 @@ mod stop;
 mod tree;
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use proto::message::Done;
 use proto::request::{Command, Exec, Signal, Stdin};
@@ -51,7 +50,7 @@ use crate::confine::Profile;
 use crate::executor::Executor;
 use crate::files::path_error;
 use crate::kill;
-use crate::spawn::{SpawnError, SpawnRequest, Spawner};
+use crate::spawn::{SpawnError, SpawnRequest};
 use crate::stream::StreamHandle;
 use outlet::Outlet;
 use registry::Start;
@@ -86,10 +85,8 @@ async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> 
         return Err(WireError::new(ErrorKind::Unsupported, "this runner runs commands as its own user only"));
     }
     let profile = profile(executor, request)?;
-    let spawner: Arc<Spawner> =
-        executor.spawner(profile).await.map_err(|error| spawn_error(&error, profile))?;
     let order = spawn_request(executor, request);
-    let spawned = spawner.spawn(order).await.map_err(|error| spawn_error(&error, profile))?;
+    let spawned = executor.spawn(profile, order).await.map_err(|error| spawn_error(&error, profile))?;
     let mark = spawned.child.mark();
     executor.execs.started(request.exec_id, mark);
     let confined = profile != Profile::FullControl;

@@ -62,6 +62,10 @@ pub fn router(state: AppState) -> Router {
         .route("/files/mkdir", post(files::mkdir))
         .route("/files/rename", post(files::rename))
         .route("/exec", get(exec::connect))
+        .route("/execs", get(exec::attach::list))
+        .route("/execs/{id}", get(exec::attach::show))
+        .route("/execs/{id}/cancel", post(exec::attach::cancel))
+        .route("/execs/{id}/report", get(exec::attach::report))
         .route("/events", get(events::connect))
         .route("/openapi.json", get(openapi::serve));
     Router::new()

@@ -44,9 +44,12 @@ impl ChatService {
     /// # Errors
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
-        let lost = self.0.store.mark_running_as_lost().await?;
+        let mut lost = self.0.store.running_execs().await?;
+        lost.retain(|exec| exec.message.is_some());
         for exec in &lost {
             let Some(message) = exec.message else { continue };
+            let ending = crate::Ending::refused(ExecStatus::Lost.as_str(), LOST_BY_RESTART);
+            self.0.store.finish_exec(exec.user, &exec.exec_id, &ending.outcome).await?;
             match self.0.store.message(exec.user, message).await {
                 Ok(message) => self.0.mark_lost(exec.user, &message).await?,
                 Err(store::Error::NotFound { .. }) => {}

@@ -26,8 +26,16 @@ pub(super) enum Format {
 
 /// Something the server said.
 pub(super) enum Incoming {
-    /// The command wrote something; ready to be written.
-    Output(Channel, Bytes),
+    /// The command goes on from here; where its input does, in bytes.
+    Started(u64),
+    /// It goes on by itself under this id.
+    Detached { exec_id: String, runner: Option<String> },
+    /// The command wrote something: ready to be written, and how many bytes it was.
+    Output(Channel, Bytes, usize),
+    /// So many bytes of output are not there any more.
+    Gap(u64),
+    /// The runner is away, or back again.
+    Away(bool),
     /// It ended.
     Exit(Exit),
     /// It could not be run, or what became of it is not known.
@@ -60,7 +68,20 @@ enum Told {
         kind: String,
         message: String,
     },
-    /// `started`, and whatever a newer server says besides.
+    Started {
+        #[serde(default)]
+        stdin_offset: u64,
+    },
+    Detached {
+        exec_id: String,
+        runner: Option<String>,
+    },
+    Gap {
+        bytes: u64,
+    },
+    Interrupted,
+    Resumed,
+    /// Whatever a newer server says besides.
     #[serde(other)]
     Other,
 }
@@ -77,6 +98,11 @@ pub(super) fn incoming(message: Message, format: Format) -> Option<Incoming> {
             return match serde_json::from_str(&text) {
                 Ok(Told::Exit(exit)) => Some(Incoming::Exit(exit)),
                 Ok(Told::Error { kind, message }) => Some(Incoming::Failed(Failure::other(kind, message))),
+                Ok(Told::Started { stdin_offset }) => Some(Incoming::Started(stdin_offset)),
+                Ok(Told::Detached { exec_id, runner }) => Some(Incoming::Detached { exec_id, runner }),
+                Ok(Told::Gap { bytes }) => Some(Incoming::Gap(bytes)),
+                Ok(Told::Interrupted) => Some(Incoming::Away(true)),
+                Ok(Told::Resumed) => Some(Incoming::Away(false)),
                 Ok(Told::Other) => None,
                 Err(_) => nonsense(),
             };
@@ -89,9 +115,10 @@ pub(super) fn incoming(message: Message, format: Format) -> Option<Incoming> {
         Some(_) | None => return nonsense(),
     };
     let bytes = bytes.slice(1..);
+    let length = bytes.len();
     Some(match format {
-        Format::Raw => Incoming::Output(channel, bytes),
-        Format::Json => Incoming::Output(Channel::Stdout, output_line(channel, &bytes)),
+        Format::Raw => Incoming::Output(channel, bytes, length),
+        Format::Json => Incoming::Output(Channel::Stdout, output_line(channel, &bytes), length),
     })
 }
 
@@ -134,7 +161,7 @@ mod tests {
 
     fn output(bytes: &'static [u8], format: Format) -> (Channel, Bytes) {
         match incoming(Message::Binary(Bytes::from_static(bytes)), format) {
-            Some(Incoming::Output(channel, bytes)) => (channel, bytes),
+            Some(Incoming::Output(channel, bytes, _)) => (channel, bytes),
             _ => panic!("no output"),
         }
     }
@@ -166,7 +193,8 @@ mod tests {
 
     #[test]
     fn a_newer_servers_words_are_passed_over_and_nonsense_is_told() {
-        assert!(incoming(Message::text(r#"{"type":"started","exec_id":"0"}"#), Format::Raw).is_none());
+        let started = incoming(Message::text(r#"{"type":"started","exec_id":"0"}"#), Format::Raw);
+        assert!(matches!(started, Some(Incoming::Started(0))));
         assert!(incoming(Message::text(r#"{"type":"weather"}"#), Format::Raw).is_none());
         for bad in [Message::text("{"), Message::binary(vec![]), Message::binary(vec![9])] {
             let Some(Incoming::Failed(failure)) = incoming(bad, Format::Raw) else { panic!("not told") };

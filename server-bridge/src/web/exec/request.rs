@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sandbox::{Command, ExecId, ExecRequest};
+use sandbox::{AckMode, Command, ExecId, ExecRequest};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
+use super::Subject;
 use crate::limits::EXEC_TIMEOUT_MAX_S;
 use crate::web::error::ApiError;
 
@@ -42,6 +43,15 @@ pub struct ExecAsk {
     /// 32 hex digits chosen by the client; one id runs once. Random if absent.
     #[serde(default)]
     exec_id: Option<String>,
+    /// Let it go on without its client, and keep its output for who attaches.
+    #[serde(default)]
+    detach: bool,
+    /// For a repeated request: how many bytes of output the client has, what was told to be missing included.
+    #[serde(default)]
+    offset: u64,
+    /// Whether the client says `{"type":"ack","offset"}` of what it has; else what was sent counts as received.
+    #[serde(default)]
+    acks: bool,
 }
 
 /// A request that makes sense.
@@ -49,6 +59,9 @@ pub struct ExecAsk {
 pub(super) struct Asked {
     pub(super) request: ExecRequest,
     pub(super) on: Option<String>,
+    pub(super) detach: bool,
+    pub(super) offset: u64,
+    pub(super) acks: bool,
     /// What is run, for the audit trail.
     pub(super) shown: String,
     /// Tells a repetition of a request from a different one with the same id.
@@ -88,10 +101,13 @@ impl ExecAsk {
         request.stdin = self.stdin;
         request.merge_stderr = self.merge_stderr;
         request.timeout = self.timeout_s.map(checked_timeout).transpose()?;
-        Ok(Asked { request, on: self.on, shown, hash })
+        request.retain = self.detach;
+        request.acks = AckMode::Manual;
+        let Self { on, detach, offset, acks, .. } = self;
+        Ok(Asked { request, on, detach, offset, acks, shown, hash })
     }
 
-    /// Over everything but the id, in the order of the fields.
+    /// Over everything that says what runs: not the id, nor how its output is read.
     fn hash(&self) -> String {
         let fields = (
             &self.argv,
@@ -102,6 +118,7 @@ impl ExecAsk {
             self.timeout_s,
             self.stdin,
             self.merge_stderr,
+            self.detach,
         );
         let canonical =
             serde_json::to_vec(&fields).expect("texts, numbers and maps of texts are always valid JSON");
@@ -110,6 +127,17 @@ impl ExecAsk {
 }
 
 impl Asked {
+    pub(super) fn subject(&self) -> Subject {
+        Subject {
+            id: self.store_id(),
+            shown: self.shown.clone(),
+            stdin: self.request.stdin,
+            detached: self.detach,
+            acks: self.acks,
+            offset: 0,
+        }
+    }
+
     pub(super) fn store_id(&self) -> store::ExecId {
         store::ExecId::from_bytes(self.request.exec_id.0)
     }

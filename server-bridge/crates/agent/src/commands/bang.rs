@@ -44,6 +44,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
         request_hash: request_hash(target.as_deref(), command),
         runner: target,
         command: command.to_owned(),
+        detached: true,
     };
     service.store.start_exec(&start).await?;
     if let Err(error) = checked {

@@ -313,6 +313,19 @@ async fn runner_that_was_started_anew_or_revoked_has_lost_its_execs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn runner_that_says_goodbye_has_ended_its_execs() {
+    let mut world = world().await;
+    let mut exec = world.sandbox.exec(ExecRequest::shell("x")).await.unwrap();
+    world.runner.opened().await;
+    let goodbye = proto::session::Close::new(CloseCode::GoingAway, "the runner stops");
+    let frame = LinkMessage::Binary(goodbye.to_frame());
+    futures_util::SinkExt::send(&mut world.runner.link, frame).await.unwrap();
+    assert_eq!(kind(exec.next().await), "lost");
+    assert!(world.served.await.unwrap().is_ok());
+    assert!(world.router.runners("u1").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn exec_goes_on_after_the_server_asked_its_runner_to_reconnect() {
     let mut world = world().await;
     let _exec = world.sandbox.exec(ExecRequest::shell("x")).await.unwrap();

@@ -387,6 +387,36 @@ async fn what_was_read_before_the_cut_gives_no_credit_on_the_next_link() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_manual_reader_drains_late_gives_no_credit_on_the_next_link() {
+    let mut world = world().await;
+    let request = ExecRequest { acks: AckMode::Manual, ..ExecRequest::argv(["yes"]) };
+    let mut exec = world.sandbox.exec(request).await.unwrap();
+    let (stream, _) = world.runner.opened().await;
+    for _ in 0..3 {
+        world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
+    }
+    world.runner.flush().await;
+    settle().await;
+    exec.next().await;
+    exec.next().await;
+    world.cut_and_connect().await;
+    let (stream, attach) = world.runner.attached().await;
+    assert_eq!(attach.offset, 2 * MAX_DATA_BYTES as u64, "the third was not taken");
+    world.runner.send(stream, Attached { input_bytes: 0 }, false);
+    world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
+    world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
+    world.runner.flush().await;
+    settle().await;
+    exec.next().await;
+    exec.next().await;
+    exec.consumed(2 * MAX_DATA_BYTES);
+    let early = tokio::time::timeout(Duration::from_secs(1), world.runner.next()).await;
+    assert!(early.is_err(), "these came over the first link: {early:?}");
+    exec.consumed(MAX_DATA_BYTES);
+    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, MAX_DATA_BYTES as u64)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn streams_that_find_no_room_on_the_next_link_get_it_when_others_end() {
     let mut world = world().await;
     let mut execs = Vec::new();

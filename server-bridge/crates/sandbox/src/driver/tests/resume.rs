@@ -158,6 +158,21 @@ async fn standard_input_goes_on_where_the_command_stopped_taking_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn attach_that_is_answered_twice_sends_input_once() {
+    let mut world = world().await;
+    let exec = world.sandbox.exec(ExecRequest { stdin: true, ..ExecRequest::argv(["cat"]) }).await.unwrap();
+    world.runner.opened().await;
+    exec.control().write_stdin(b"12345").await.unwrap();
+    world.runner.next().await;
+    world.cut_and_connect().await;
+    let (stream, _) = world.runner.attached().await;
+    world.runner.send(stream, Attached { input_bytes: 0 }, false);
+    world.runner.send(stream, Attached { input_bytes: 0 }, false);
+    assert_eq!(world.runner.next().await, Some(Event::Data(stream, Channel::Main, text(b"12345"))));
+    assert!(tokio::time::timeout(Duration::from_secs(1), world.runner.next()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn input_from_a_place_that_was_never_sent_is_a_protocol_error() {
     let mut world = world().await;
     let mut exec =

@@ -35,13 +35,19 @@ pub(super) struct ScriptedRunner {
 
 impl ScriptedRunner {
     pub(super) async fn connect(router: &SandboxRouter, user_key: &str, name: &str) -> Self {
+        Self::connect_in(1, router, user_key, name).await
+    }
+
+    /// Connects in its `life`th life: what it ran in an earlier one is lost.
+    pub(super) async fn connect_in(life: u8, router: &SandboxRouter, user_key: &str, name: &str) -> Self {
         let (server_end, mut link) = memory_link();
-        let admission = Admission { user_key: user_key.to_owned(), runner: name.to_owned(), epoch: 1 };
+        let admission =
+            Admission { user_key: user_key.to_owned(), runner: name.to_owned(), epoch: life.into() };
         let for_task = router.clone();
         let served = tokio::spawn(async move {
             let _ = for_task.serve_remote(server_end, |_| async { Ok(admission) }).await;
         });
-        shake_hands(&mut link).await;
+        shake_hands(&mut link, life).await;
         while router.runners(user_key).iter().all(|state| state.name != name) {
             tokio::task::yield_now().await;
         }
@@ -71,11 +77,11 @@ impl Drop for ScriptedRunner {
     }
 }
 
-async fn shake_hands(link: &mut MemoryLink) {
+async fn shake_hands(link: &mut MemoryLink, life: u8) {
     let facts = Facts {
         protocol: VersionRange::OURS,
         runner_id: String::new(),
-        boot_id: BootId([1; 16]),
+        boot_id: BootId([life; 16]),
         os: "linux".to_owned(),
         arch: "x86_64".to_owned(),
         hostname: "host".to_owned(),

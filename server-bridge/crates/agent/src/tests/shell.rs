@@ -183,12 +183,14 @@ async fn every_end_has_its_state() {
 }
 
 #[tokio::test]
-async fn a_link_that_breaks_makes_a_command_lost() {
+async fn a_runner_that_is_started_anew_makes_a_command_lost() {
     let mut bench = Bench::new().await;
     let mut runner = bench.connect("laptop").await;
     let id = bench.post("!out:part wait").await.messages[1].id;
     runner.started.recv().await.unwrap();
     drop(runner);
+    let user_key = crate::sandbox_user(&bench.user).key;
+    let _anew = ScriptedRunner::connect_in(2, &bench.router, &user_key, "laptop").await;
     let (_, document, _) = bench.ended(id).await;
     assert_eq!(document.status, "lost");
     assert!(document.error.unwrap().contains("laptop"));

@@ -256,9 +256,13 @@ impl Entry {
                 Some(SandboxError::NotWritten { runner: runner_name() })
             }
             // The runner does not know any more, or never learnt to.
-            (_, ErrorKind::NoSuchExec | ErrorKind::Expired | ErrorKind::UnknownRequest) => {
-                Some(self.final_error(runner))
-            }
+            (
+                _,
+                ErrorKind::NoSuchExec
+                | ErrorKind::Expired
+                | ErrorKind::UnknownRequest
+                | ErrorKind::Unsupported,
+            ) => Some(self.final_error(runner)),
             _ => Some(error),
         }
     }

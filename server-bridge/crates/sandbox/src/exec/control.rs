@@ -5,7 +5,7 @@ use proto::{ExecId, request};
 use crate::driver::StreamWriter;
 use crate::error::SandboxError;
 
-/// Reaches a running command. Outlives its [`Exec`]; what it does then has no effect.
+/// Reaches a running command. Outlives its [`crate::Exec`]; what it does then has no effect.
 #[derive(Debug, Clone)]
 pub struct ExecControl {
     pub(super) exec_id: ExecId,

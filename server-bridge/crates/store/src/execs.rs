@@ -220,14 +220,29 @@ impl Store {
         self.exec(user, exec_id).await.map(|_| false)
     }
 
-    /// Records every running exec of every user as lost, and returns them. For a server's start: what an earlier one
-    /// had sent has nobody waiting for it any more.
+    /// Every running exec of every user, the first started first. For a server's start: an earlier one had sent them.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn running_execs(&self) -> Result<Vec<Exec>> {
+        Ok(sqlx::query_as(concat!(
+            "SELECT ",
+            exec_columns!(),
+            " FROM execs WHERE status = $1 ORDER BY started_at_ms, exec_id"
+        ))
+        .bind(ExecStatus::Running)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Records every running exec that no message shows as lost, and returns them. For a server's start: what an
+    /// earlier one had sent has nobody waiting for it any more.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn mark_running_as_lost(&self) -> Result<Vec<Exec>> {
         Ok(sqlx::query_as(concat!(
-            "UPDATE execs SET status = $1, finished_at_ms = $2 WHERE status = $3 RETURNING ",
+            "UPDATE execs SET status = $1, finished_at_ms = $2 WHERE status = $3 AND message_id IS NULL RETURNING ",
             exec_columns!()
         ))
         .bind(ExecStatus::Lost)

@@ -88,29 +88,32 @@ async fn every_status_reads_back() {
 }
 
 #[tokio::test]
-async fn at_a_start_what_was_running_is_lost_and_may_still_be_told() {
+async fn at_a_start_what_was_running_is_listed_and_what_no_message_shows_is_lost_and_may_still_be_told() {
     let (store, _) = store().await;
     let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
     let chat = store.create_chat(ann).await.unwrap();
     let message = store.append_message(ann, &chat.id, MessageRole::Exec, "", None).await.unwrap();
-    let (running, done, bobs) = (ExecId::random(), ExecId::random(), ExecId::random());
+    let (shown, done, bobs) = (ExecId::random(), ExecId::random(), ExecId::random());
     let of_chat = ExecRequest {
         chat: Some(chat.id.clone()),
         message: Some(message.id),
-        ..request(ann, &running, "hash")
+        ..request(ann, &shown, "hash")
     };
     store.start_exec(&of_chat).await.unwrap();
     store.start_exec(&request(ann, &done, "hash")).await.unwrap();
     store.start_exec(&request(bob, &bobs, "hash")).await.unwrap();
     store.finish_exec(ann, &done, &outcome(ExecStatus::Exited, Some(0))).await.unwrap();
-    let mut lost = store.mark_running_as_lost().await.unwrap();
-    lost.sort_by_key(|exec| exec.user);
-    assert_eq!(lost.iter().map(|exec| &exec.exec_id).collect::<Vec<_>>(), [&running, &bobs]);
-    assert_eq!((lost[0].chat.as_ref(), lost[0].message), (Some(&chat.id), Some(message.id)));
+    let mut running = store.running_execs().await.unwrap();
+    running.sort_by_key(|exec| exec.user);
+    assert_eq!(running.iter().map(|exec| &exec.exec_id).collect::<Vec<_>>(), [&shown, &bobs]);
+    assert_eq!((running[0].chat.as_ref(), running[0].message), (Some(&chat.id), Some(message.id)));
+    let lost = store.mark_running_as_lost().await.unwrap();
+    assert_eq!(lost.iter().map(|exec| &exec.exec_id).collect::<Vec<_>>(), [&bobs]);
     assert_eq!((lost[0].status, lost[0].exit_code), (ExecStatus::Lost, None));
     assert!(store.mark_running_as_lost().await.unwrap().is_empty());
-    assert!(store.finish_exec(ann, &running, &outcome(ExecStatus::Exited, Some(0))).await.unwrap());
-    assert_eq!(store.exec(ann, &running).await.unwrap().status, ExecStatus::Exited);
+    assert!(store.finish_exec(bob, &bobs, &outcome(ExecStatus::Exited, Some(0))).await.unwrap());
+    assert_eq!(store.exec(bob, &bobs).await.unwrap().status, ExecStatus::Exited);
+    assert_eq!(store.exec(ann, &shown).await.unwrap().status, ExecStatus::Running);
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ impl Run {
         let mut snapshots = interval_at(started + snapshot_interval, snapshot_interval);
         snapshots.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut catch_up = CatchUp::default();
-        let (ending, duration) = loop {
+        let last = loop {
             let due = if self.is_live { output.due() } else { catch_up.due };
             let event = tokio::select! {
                 event = exec.next() => event,
@@ -79,32 +79,30 @@ impl Run {
                     self.show_without_note().await;
                     continue;
                 }
-                Some(ExecEvent::Finished(outcome)) => {
-                    break (Ok(self.explained(Ending::of(&outcome))), Some(outcome.duration));
-                }
-                Some(ExecEvent::Failed(error)) => break (Err(Ending::failed(&error)), None),
-                None => {
-                    let ending = Ending::refused("protocol", "the sandbox gave no answer; run it again");
-                    break (Err(ending), None);
-                }
+                last @ (Some(ExecEvent::Finished(_) | ExecEvent::Failed(_)) | None) => break last,
             }
             catch_up.note(Instant::now());
         };
-        let is_sent_here = matches!(self.begin, Begin::Send(_));
-        let duration = duration.or_else(|| is_sent_here.then(|| started.elapsed()));
-        let result_at = ending.is_ok().then(|| sandbox.clone());
-        let (Ok(ending) | Err(ending)) = ending;
-        self.finish(output, ending, sandbox, duration, result_at).await
+        self.finish(output, last, sandbox, started).await
     }
 
     async fn finish(
         &self,
         mut output: Output,
-        mut ending: Ending,
+        last: Option<ExecEvent>,
         sandbox: &Sandbox,
-        duration: Option<Duration>,
-        result_at: Option<Sandbox>,
+        started: Instant,
     ) -> Ended {
+        // When one began that an earlier server sent is not known here.
+        let elapsed = matches!(self.begin, Begin::Send(_)).then(|| started.elapsed());
+        let (mut ending, duration, result_at) = match last {
+            Some(ExecEvent::Finished(outcome)) => {
+                let ending = self.explained(Ending::of(&outcome));
+                (ending, Some(outcome.duration), Some(sandbox.clone()))
+            }
+            Some(ExecEvent::Failed(error)) => (Ending::failed(&error), elapsed, None),
+            _ => (Ending::refused("protocol", "the sandbox gave no answer; run it again"), elapsed, None),
+        };
         self.tell(output.take_live());
         let finished = output.finish(sandbox.place()).await;
         if finished.path.is_some() {

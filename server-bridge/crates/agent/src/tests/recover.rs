@@ -1,60 +1,16 @@
 //! `!command`s and the end of the server, with a word and without one.
 
-use std::future::poll_fn;
+mod life;
+
 use std::path::Path;
-use std::pin::pin;
 
 use sandbox::{Choice, ExecRequest, NONE, Wish};
-use tokio::runtime::{Builder, Handle};
-use tokio::sync::oneshot;
 
 use super::runner::fill;
 use super::*;
 use crate::limits::{OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS, RECOVER_NOTE_MS, RECOVER_TIMEOUT_S};
 use crate::shell::{Begin, Run};
-
-/// A server that can be killed: its tasks run in a runtime of their own, on a thread of its own.
-struct Life {
-    bench: Bench,
-    runtime: Handle,
-    stop: oneshot::Sender<()>,
-    thread: std::thread::JoinHandle<()>,
-}
-
-impl Life {
-    async fn begin(database: &Path) -> Self {
-        let own = Builder::new_current_thread().enable_all().build().unwrap();
-        let runtime = own.handle().clone();
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || {
-            let _ = own.block_on(stopped);
-            // With the runtime its tasks are dropped, wherever they are.
-        });
-        let database = database.to_owned();
-        let bench = runtime.spawn(async move { Bench::of(&database).await }).await.unwrap();
-        Self { bench, runtime, stop, thread }
-    }
-
-    async fn post(&self, text: &str) -> MessageId {
-        let mut posting = pin!(self.bench.post(text));
-        let posted = poll_fn(|cx| {
-            let _here = self.runtime.enter();
-            posting.as_mut().poll(cx)
-        });
-        posted.await.messages[1].id
-    }
-
-    /// Ends it without a word.
-    async fn kill(self, runner: &ScriptedRunner) {
-        runner.cut();
-        let key = crate::sandbox_user(&self.bench.user).key;
-        while !self.bench.router.runners(&key).is_empty() {
-            tokio::task::yield_now().await;
-        }
-        self.stop.send(()).unwrap();
-        tokio::task::spawn_blocking(|| self.thread.join().unwrap()).await.unwrap();
-    }
-}
+use life::{HeldClock, Life};
 
 impl Bench {
     async fn of(database: &Path) -> Self {
@@ -85,41 +41,6 @@ impl Bench {
     /// Waits until a command wrote something.
     async fn wrote(&mut self) {
         while !matches!(self.next_event().await, ChatEvent::Output { .. }) {}
-    }
-}
-
-/// Time that passes only when it is told to, though a database works meanwhile.
-struct HeldClock(std::sync::mpsc::Sender<()>);
-
-impl HeldClock {
-    fn hold() -> Self {
-        let (held, release) = std::sync::mpsc::channel();
-        // While this waits, the clock does not run ahead.
-        tokio::task::spawn_blocking(move || release.recv());
-        tokio::time::pause();
-        Self(held)
-    }
-
-    /// Lets time pass, in steps, until a message is told; it must be within `limit`.
-    async fn until_told(&self, bench: &mut Bench, limit: Duration) -> Message {
-        let begin = tokio::time::Instant::now();
-        loop {
-            // The database takes its own time, which is not the clock's.
-            for _ in 0..100 {
-                tokio::task::yield_now().await;
-                if let Ok(ChatEvent::Message(message)) = bench.events.try_recv() {
-                    return message;
-                }
-            }
-            assert!(begin.elapsed() <= limit, "a message within {limit:?}");
-            tokio::time::advance(Duration::from_millis(500)).await;
-        }
-    }
-}
-
-impl Drop for HeldClock {
-    fn drop(&mut self) {
-        let _ = self.0.send(());
     }
 }
 
@@ -193,6 +114,25 @@ async fn a_long_output_is_kept_whole_over_a_restart() {
     assert!(message.text.starts_with(&whole[..OUTPUT_HEAD_CHARS]));
     assert!(message.text.ends_with(&whole[whole.len() - OUTPUT_TAIL_CHARS..]));
     assert!(!document.truncated);
+}
+
+#[tokio::test]
+async fn output_that_the_runner_does_not_keep_any_more_is_shown_as_a_gap() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("database");
+    let life = Life::begin(&database).await;
+    let mut runner = life.bench.connect("laptop").await;
+    let id = life.post("!out:before forget wait out:after").await;
+    runner.started.recv().await.unwrap();
+    life.kill(&runner).await;
+
+    let mut next = Bench::of(&database).await;
+    next.service.recover().await.unwrap();
+    next.take_over(&mut runner, "laptop").await;
+    runner.release();
+    let (message, document, _) = next.ended(id).await;
+    assert_eq!(message.text, "\n… 6 bytes of output were lost here …\nafter");
+    assert!(document.truncated && document.exit_code == Some(0));
 }
 
 #[tokio::test]

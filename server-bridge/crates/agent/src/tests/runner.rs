@@ -2,7 +2,7 @@
 //! its links.
 //!
 //! A command's text is its script, words apart by spaces: `out:TEXT`, `err:TEXT`, `bytes:HEX`, `fill:CHARS`, `wait`
-//! (until it is cancelled or [`ScriptedRunner::release`] is called), `exit:CODE`, `signal:NUMBER`, `timeout`.
+//! (until it is cancelled or [`ScriptedRunner::release`] is called), `forget` (what was written so far), `exit:CODE`, `signal:NUMBER`, `timeout`.
 
 mod execs;
 mod files;

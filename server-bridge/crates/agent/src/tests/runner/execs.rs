@@ -22,6 +22,8 @@ pub(super) struct Execs {
 struct Known {
     words: Vec<String>,
     log: Vec<(Channel, Bytes)>,
+    /// So much of the log, in bytes, is not kept for who attaches.
+    forgotten: usize,
     exited: Option<ExecExited>,
 }
 
@@ -43,7 +45,7 @@ impl Execs {
         }
         assert!(!self.known.contains_key(&exec.exec_id), "no command is sent twice");
         let words = line.split(' ').map(str::to_owned).collect();
-        let mut known = Known { words, log: Vec::new(), exited: None };
+        let mut known = Known { words, log: Vec::new(), forgotten: 0, exited: None };
         known.advance();
         self.known.insert(exec.exec_id, known);
         self.readers.insert(id, Reader { exec: exec.exec_id, offset: 0 });
@@ -59,6 +61,11 @@ impl Execs {
         session.message(id, &Attached { input_bytes: 0 }.into(), false).unwrap();
         session.message(id, &ExecStarted { pid: 1 }.into(), false).unwrap();
         let offset = usize::try_from(attach.offset).unwrap();
+        let gap = self.known[&attach.id].forgotten.saturating_sub(offset);
+        if gap > 0 {
+            session.gap(id, Channel::Main, gap as u64);
+        }
+        let offset = offset + gap;
         self.readers.insert(id, Reader { exec: attach.id, offset });
         self.pump(session, id);
     }
@@ -141,6 +148,7 @@ impl Known {
             let (verb, argument) = word.split_once(':').unwrap_or((word, ""));
             match verb {
                 "wait" => return,
+                "forget" => self.forgotten = self.log.iter().map(|(_, bytes)| bytes.len()).sum(),
                 "out" => self.log.push((Channel::Stdout, Bytes::copy_from_slice(argument.as_bytes()))),
                 "err" => self.log.push((Channel::Stderr, Bytes::copy_from_slice(argument.as_bytes()))),
                 "bytes" => {

@@ -60,6 +60,9 @@ pub enum Error {
     /// It is a mount point, held by a lease, or kept changing: try again later.
     #[error("it is in use: try again later")]
     Busy,
+    /// A directory lies deeper than [`TREE_DEPTH`](crate::limits::TREE_DEPTH) levels beneath where a walk began.
+    #[error("it lies too deep (at most 128 directories in one another)")]
+    TooDeep,
     /// Any other error of the operating system, by its number.
     #[error("{}", io::Error::from_raw_os_error(*.0))]
     Io(i32),

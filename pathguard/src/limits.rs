@@ -26,3 +26,6 @@ pub const REMOVE_PASSES: usize = 65_536;
 
 /// How often a name that turns from directory to file and back between two calls is tried again.
 pub const REMOVE_SWAPS: usize = 64;
+
+/// How many directories in one another a walk, or an archive, may lead through; each holds one descriptor open.
+pub const TREE_DEPTH: usize = 128;

@@ -93,6 +93,8 @@ requests! {
     15 Remove -> Done, false, "Removes a file, a symlink or an empty directory.";
     16 RemoveAll -> Done, false, "Removes a tree; nothing there is fine.";
     17 Rename -> Done, false, "Renames within the workspace.";
+    18 Glob -> GlobDone, true, "Finds paths by a pattern.";
+    19 Grep -> GrepDone, true, "Finds lines by a regular expression.";
 }
 
 /// What to run.
@@ -354,4 +356,45 @@ pub struct Rename {
     pub from: WirePath,
     /// The new name.
     pub to: WirePath,
+}
+
+/// Finds paths by a pattern: DATA frames that each hold a whole [`message::GlobBatch`], END, [`message::GlobDone`].
+///
+/// The newest come first, by last modification; equally old ones in the order of their paths' bytes. Symbolic links are
+/// told themselves and not followed. `.git` is never looked into.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Glob {
+    /// Matched against the way down from `path`: `?` and `*` stay within a name, `**` is any number of directories,
+    /// `[a-z]`, `{a,b}`; names that begin with a dot are not special. Ends with a slash to find directories, which are
+    /// not found otherwise.
+    pub pattern: String,
+    /// The directory to look beneath.
+    pub path: WirePath,
+    /// Whether also what `.gitignore` files exclude is found.
+    pub ignored: bool,
+    /// At most this many results, the newest; the runner has a limit of its own.
+    pub max_results: u32,
+}
+
+/// Finds lines by a regular expression: DATA frames that each hold a whole [`message::GrepBatch`], END,
+/// [`message::GrepDone`].
+///
+/// Files come in no order, the lines of one file from its top. Symbolic links beneath `path` are not followed; binary
+/// files (those with a NUL byte) are left out, and so is `.git`.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Grep {
+    /// A regular expression in the syntax of the Rust crate `regex`, matched against one line at a time.
+    pub pattern: String,
+    /// The directory to look beneath, or one file.
+    pub path: WirePath,
+    /// A pattern as [`Glob::pattern`]; one without a slash is matched against the name alone.
+    pub include: Option<String>,
+    /// Whether upper and lower case are the same.
+    pub ignore_case: bool,
+    /// How many lines around each matching one are sent too; the runner has a limit of its own.
+    pub context_lines: u32,
+    /// Whether also what `.gitignore` files exclude is searched.
+    pub ignored: bool,
+    /// At most this many matching lines; the runner has a limit of its own.
+    pub max_results: u32,
 }

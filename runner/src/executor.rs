@@ -131,6 +131,12 @@ impl Executor {
             Request::Rename(request) => {
                 self.answer(stream, async move { files::rename(&executor, request).await })
             }
+            Request::Glob(request) => {
+                drop(self.tasks.spawn_local(files::glob(self.root.clone(), stream, request)));
+            }
+            Request::Grep(request) => {
+                drop(self.tasks.spawn_local(files::grep(self.root.clone(), stream, request)));
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! | `read` | `ReadFile` |
 //! | `write` | `WriteFile` |
 //! | `list` | `ReadDir` |
+//! | `search` | `Glob`, `Grep` |
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer stops nobody else.
@@ -12,6 +13,7 @@
 mod change;
 mod list;
 mod read;
+mod search;
 mod write;
 
 use std::ffi::OsStr;
@@ -25,6 +27,7 @@ use proto::{ErrorKind, WireError, WirePath};
 pub(crate) use change::{mkdir_all, remove, remove_all, rename, stat};
 pub(crate) use list::read_dir;
 pub(crate) use read::read;
+pub(crate) use search::{glob, grep};
 pub(crate) use write::write;
 
 use crate::confine::Profile;
@@ -49,6 +52,7 @@ pub(crate) fn path_error(error: pathguard::Error) -> WireError {
         Path::NoSpace => ErrorKind::NoSpace,
         Path::ReadOnly => ErrorKind::ReadOnly,
         Path::Busy => ErrorKind::Busy,
+        Path::TooDeep => ErrorKind::TooLarge,
         Path::CrossesDevices | Path::Io(_) => ErrorKind::Io,
     };
     WireError::new(kind, error)

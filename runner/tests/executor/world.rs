@@ -27,7 +27,7 @@ pub(crate) struct World {
     pub(crate) shutdown: CancellationToken,
     pub(crate) served: JoinHandle<Ended>,
     pub(crate) peer: Peer,
-    _directories: [tempfile::TempDir; 2],
+    _state: tempfile::TempDir,
 }
 
 impl World {
@@ -38,19 +38,25 @@ impl World {
 
     /// Runs a test, then stops the executor.
     pub(crate) fn run_under(profile: Profile, test: impl AsyncFnOnce(&mut World)) {
+        let workspace = tempfile::tempdir().unwrap();
+        Self::run_in(workspace.path(), profile, test);
+    }
+
+    /// Runs a test in a workspace that is there already.
+    pub(crate) fn run_in(workspace: &Path, profile: Profile, test: impl AsyncFnOnce(&mut World)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async {
-            let mut world = World::new(profile);
+            let mut world = World::new(workspace, profile);
             test(&mut world).await;
             world.shutdown.cancel();
             world.executor.shutdown().await;
         });
     }
 
-    fn new(profile: Profile) -> Self {
-        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        let workspace = directories[0].path().canonicalize().unwrap();
-        let state_dir = directories[1].path().to_owned();
+    fn new(workspace: &Path, profile: Profile) -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let workspace = workspace.canonicalize().unwrap();
+        let state_dir = state.path().to_owned();
         let executor =
             Executor::start(&ExecutorConfig { workspace: workspace.clone(), state_dir, profile }).unwrap();
         let shutdown = CancellationToken::new();
@@ -59,7 +65,7 @@ impl World {
             let (executor, shutdown) = (Rc::clone(&executor), shutdown.clone());
             async move { serve(theirs, &executor, &shutdown).await }
         });
-        Self { executor, workspace, shutdown, served, peer: Peer::new(ours), _directories: directories }
+        Self { executor, workspace, shutdown, served, peer: Peer::new(ours), _state: state }
     }
 
     /// Runs a shell line to its end.

@@ -26,6 +26,8 @@ pub struct WriteOptions {
     pub parents: bool,
     /// Bytes that will follow, if known; a different count fails.
     pub size_bytes: Option<u64>,
+    /// Fails with `precondition_failed` unless the present content has this SHA-256.
+    pub if_match: Option<[u8; 32]>,
 }
 
 /// A file's bytes as they arrive. Dropped before its end, it stops the runner.

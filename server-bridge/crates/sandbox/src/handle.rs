@@ -8,6 +8,7 @@ use crate::error::SandboxError;
 use crate::exec::{Exec, ExecRequest};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
+use crate::search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
 
 /// A place to run commands and keep files in, bound to one user.
 ///
@@ -48,9 +49,9 @@ impl Sandbox {
 
     /// Replaces or creates a regular file; what is wrong comes from the writer's methods.
     pub async fn write_file(&self, path: &[u8], options: WriteOptions) -> Result<FileWriter, SandboxError> {
-        let WriteOptions { mode, parents, size_bytes } = options;
+        let WriteOptions { mode, parents, size_bytes, if_match } = options;
         let request =
-            request::WriteFile { id: new_id(), path: path.into(), mode, parents, size_bytes, if_match: None };
+            request::WriteFile { id: new_id(), path: path.into(), mode, parents, size_bytes, if_match };
         FileWriter::open(&self.link, request)
     }
 
@@ -62,6 +63,27 @@ impl Sandbox {
     /// Lists a directory; what is wrong with it comes from the reader.
     pub async fn read_dir(&self, path: &[u8]) -> Result<DirReader, SandboxError> {
         DirReader::open(&self.link, request::ReadDir { path: path.into() })
+    }
+
+    /// Finds paths by a pattern, the newest first; what is wrong with it comes from the reader.
+    pub async fn glob(&self, query: GlobQuery) -> Result<GlobReader, SandboxError> {
+        let GlobQuery { pattern, path, ignored, max_results } = query;
+        let path = WirePath(path);
+        SearchReader::open(&self.link, request::Glob { pattern, path, ignored, max_results })
+    }
+
+    /// Finds lines by a regular expression; what is wrong with it comes from the reader.
+    pub async fn grep(&self, query: GrepQuery) -> Result<GrepReader, SandboxError> {
+        let request = request::Grep {
+            pattern: query.pattern,
+            path: WirePath(query.path),
+            include: query.include,
+            ignore_case: query.ignore_case,
+            context_lines: query.context_lines,
+            ignored: query.ignored,
+            max_results: query.max_results,
+        };
+        SearchReader::open(&self.link, request)
     }
 
     /// Makes a directory and whatever parents are missing, with these permission bits.

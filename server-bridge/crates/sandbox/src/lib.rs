@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
-//! | `handle`, `exec`, `files` | what is done in a sandbox |
+//! | `handle`, `exec`, `files`, `search` | what is done in a sandbox |
 //! | `driver` | one link's task: session, streams, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
@@ -33,6 +33,7 @@ mod on_demand;
 mod registry;
 mod router;
 pub mod routing;
+mod search;
 #[cfg(test)]
 mod testing;
 
@@ -44,9 +45,12 @@ pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 pub use handle::Sandbox;
 pub use links::memory::{MemoryLink, memory_link};
 pub use links::{Link, LinkMessage};
-pub use proto::message::{DirEntry, ExitStatus, FileKind, Metadata};
+pub use proto::message::{
+    DirEntry, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine, Metadata, Truncation,
+};
 pub use proto::request::{Command, Overflow, Profile};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};
+pub use search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};

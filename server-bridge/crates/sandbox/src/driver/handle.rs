@@ -85,7 +85,7 @@ impl LinkHandle {
                 ),
             });
         };
-        let gathers = !matches!(request, Request::ReadDir(_));
+        let gathers = !matches!(request, Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_));
         let state = Arc::new(StreamState::new(gathers));
         self.commands
             .send(Command::Open { request, stream: Arc::clone(&state), permit })

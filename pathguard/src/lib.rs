@@ -36,6 +36,7 @@
 //! | `read` | [`OpenFile`], [`ReadDir`], stat and lstat |
 //! | `write` | [`PendingFile`]: temporary file, fsync, rename |
 //! | `walk` | [`Walk`]: everything beneath a directory, links not followed |
+//! | [`tree`] | whole trees as tar archives, out and in |
 //! | `directories` | `mkdir_all` and `rename` |
 //! | `remove` | `remove` and `remove_all` |
 //! | `metadata`, `error`, [`limits`] | what is said about a file, what can go wrong, and the numbers |
@@ -52,6 +53,7 @@ mod path;
 mod read;
 mod remove;
 mod root;
+pub mod tree;
 mod walk;
 mod write;
 

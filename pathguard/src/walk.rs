@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::limits::TREE_DEPTH;
-use crate::root::list_at;
+use crate::root::{Place, list_at};
 use crate::{Entry, Error, HardLinks, Metadata, OpenFile, ReadDir, Result, Root};
 
 /// Everything beneath a directory in the file systems' order, a directory before what is in it.
@@ -147,14 +147,31 @@ impl Walk {
     }
 }
 
+impl Walk {
+    /// A walk through what an open directory holds.
+    pub(crate) fn through(directory: impl std::os::fd::AsFd, hard_links: HardLinks) -> Result<Self> {
+        let level = Level { entries: ReadDir { directory: list_at(directory, ".")? }, above_length: 0 };
+        Ok(Self { levels: vec![level], above: Vec::new(), last: OsString::new(), hard_links })
+    }
+
+    /// Facts about the directory that the walk is in.
+    pub(crate) fn metadata(&self) -> Result<Metadata> {
+        Ok(Metadata::from(&rustix::fs::fstat(self.top()?)?))
+    }
+
+    /// What was visited last, as a name in an open directory.
+    pub(crate) fn place(&self) -> Result<Place> {
+        let directory = self.top()?.try_clone_to_owned()?;
+        Ok(Place { directory, name: self.last.clone(), must_be_directory: false })
+    }
+}
+
 impl Root {
     /// Starts a walk through everything beneath a directory, following symbolic links to it beneath the root.
     ///
     /// # Errors
     /// As [`Root::read_dir`]; the iterator yields the errors of reading, and goes on behind them.
     pub fn walk(&self, path: impl AsRef<Path>) -> Result<Walk> {
-        let level = Level { entries: self.read_dir(path)?, above_length: 0 };
-        let hard_links = self.hard_links;
-        Ok(Walk { levels: vec![level], above: Vec::new(), last: OsString::new(), hard_links })
+        Walk::through(self.open_dir(path)?, self.hard_links)
     }
 }

@@ -84,6 +84,8 @@ messages! {
     14 DirRead, "The directory was listed.";
     15 GlobDone, "The paths were found.";
     16 GrepDone, "The lines were found.";
+    17 TreeRead, "The tree was streamed.";
+    18 TreeWritten, "The tree is on disk.";
 }
 
 /// It succeeded.
@@ -351,4 +353,36 @@ pub struct GrepDone {
     pub unreadable: u64,
     /// Why there may be more than was sent; the first reason of several.
     pub truncated: Option<Truncation>,
+}
+
+/// The tree was streamed.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct TreeRead {
+    /// Regular files sent.
+    pub files: u64,
+    /// Directories sent, the top one included.
+    pub directories: u64,
+    /// Symbolic links sent.
+    pub symlinks: u64,
+    /// The files' content, in bytes.
+    pub size_bytes: u64,
+    /// What was left out: special files, links that lead out, what may not be read.
+    pub skipped: u64,
+    /// For people: how much was left out, what came first and why.
+    pub note: Option<String>,
+}
+
+/// The tree is on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct TreeWritten {
+    /// Regular files written.
+    pub files: u64,
+    /// Directories made, or there already.
+    pub directories: u64,
+    /// Symbolic links made.
+    pub symlinks: u64,
+    /// The files' content, in bytes.
+    pub size_bytes: u64,
+    /// What a mirror removed; a directory with all that was in it is one.
+    pub removed: u64,
 }

@@ -95,6 +95,9 @@ requests! {
     17 Rename -> Done, false, "Renames within the workspace.";
     18 Glob -> GlobDone, true, "Finds paths by a pattern.";
     19 Grep -> GrepDone, true, "Finds lines by a regular expression.";
+    20 ReadTree -> TreeRead, true, "Reads a directory with all that is in it, as a tar archive.";
+    21 WriteTree -> TreeWritten, true, "Fills a directory from a tar archive.";
+    22 Download -> FileWritten, false, "Fetches a URL into a file.";
 }
 
 /// What to run.
@@ -397,4 +400,53 @@ pub struct Grep {
     pub ignored: bool,
     /// At most this many matching lines; the runner has a limit of its own.
     pub max_results: u32,
+}
+
+/// Streams a directory with all that is in it as a tar archive: DATA, END, [`message::TreeRead`].
+///
+/// The archive is ustar with pax records; the directory itself is its first entry. It holds regular files, directories
+/// and the symbolic links that stay in the tree; what else there is, and what cannot be read, is left out and counted, and
+/// told in a pax record `comment` at the archive's end.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ReadTree {
+    /// The directory.
+    pub path: WirePath,
+}
+
+/// Fills a directory from the tar archive in the DATA that follows, until END.
+///
+/// Each file is whole or not there. A stream that fails, is cancelled or loses its link leaves the entries that came
+/// before; what they were is told in the failure's description. Hard links, devices, FIFOs, sparse files, absolute paths,
+/// `..`, and links that lead out of the tree end it. Permission bits are set exactly, less set-user-id, set-group-id and
+/// sticky.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct WriteTree {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
+    /// The directory; it is made with what is missing on the way.
+    pub path: WirePath,
+    /// Makes the directory a mirror: once the archive is whole, what it has not is removed.
+    pub delete_extra: bool,
+}
+
+/// Fetches a URL into a file, which takes its name when it is whole.
+///
+/// The runner itself connects, from wherever it is and to whatever address that leads: private addresses are not
+/// refused. At most 10 redirects are followed, never from `https` to `http`. It goes on if the link is lost.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Download {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
+    /// `http` or `https`.
+    pub url: String,
+    /// The file.
+    pub path: WirePath,
+    /// Permission bits (0o777 at most); the old file's, or 0o644, when absent.
+    pub mode: Option<u32>,
+    /// Whether missing parent directories are made.
+    pub parents: bool,
+    /// Fails with `too_large` beyond this many bytes; the runner has a limit of its own.
+    pub max_bytes: u64,
+    /// Fails with `precondition_failed` unless the content has this SHA-256.
+    pub sha256: Option<[u8; 32]>,
 }

@@ -12,11 +12,12 @@ use proto::frame::Kind;
 use proto::message::{
     Attached, DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecReport, ExecStarted,
     ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, GlobBatch,
-    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, Metadata, Truncation,
+    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, Metadata, TreeRead, TreeWritten,
+    Truncation,
 };
 use proto::request::{
-    Attach, Command, Exec, Glob, Grep, List, MkdirAll, Overflow, Profile, Pty, ReadDir, ReadFile, Remove,
-    RemoveAll, Rename, Report, Resize, Signal, Stat, Stdin, WriteFile,
+    Attach, Command, Download, Exec, Glob, Grep, List, MkdirAll, Overflow, Profile, Pty, ReadDir, ReadFile,
+    ReadTree, Remove, RemoveAll, Rename, Report, Resize, Signal, Stat, Stdin, WriteFile, WriteTree,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -98,6 +99,18 @@ fn requests() -> Vec<Request> {
             max_results: 50,
         }
         .into(),
+        ReadTree { path: path() }.into(),
+        WriteTree { id: ID, path: path(), delete_extra: true }.into(),
+        Download {
+            id: ID,
+            url: "https://example.com/".into(),
+            path: path(),
+            mode: None,
+            parents: true,
+            max_bytes: 9,
+            sha256: Some([0xcd; 32]),
+        }
+        .into(),
     ]
 }
 
@@ -141,6 +154,9 @@ fn messages() -> Vec<Message> {
         DirRead { entries: 2 }.into(),
         GlobDone { entries: 2, matched: 3, truncated: Some(Truncation::Results) }.into(),
         GrepDone { matches: 1, files: 2, searched: 3, binary: 4, unreadable: 5, truncated: None }.into(),
+        TreeRead { files: 1, directories: 2, symlinks: 3, size_bytes: 4, skipped: 5, note: Some("n".into()) }
+            .into(),
+        TreeWritten { files: 1, directories: 2, symlinks: 3, size_bytes: 4, removed: 5 }.into(),
     ]
 }
 

@@ -87,6 +87,11 @@ impl Executor {
         self.spawner.profile()
     }
 
+    /// Ends when the runner is to stop.
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
     /// The workspace's canonical path.
     pub fn workspace(&self) -> &Path {
         self.root.path()
@@ -137,6 +142,17 @@ impl Executor {
             Request::Grep(request) => {
                 drop(self.tasks.spawn_local(files::grep(self.root.clone(), stream, request)));
             }
+            Request::ReadTree(request) => {
+                drop(self.tasks.spawn_local(files::read_tree(self.root.clone(), stream, request)));
+            }
+            Request::WriteTree(request) => drop(self.tasks.spawn_local(async move {
+                let answer = files::write_tree(&executor, &stream, request).await;
+                stream.finish(answer);
+            })),
+            Request::Download(request) => drop(self.tasks.spawn_local(async move {
+                let answer = files::download(&executor, &stream, request).await;
+                stream.finish(answer);
+            })),
         }
     }
 

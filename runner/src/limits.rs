@@ -158,6 +158,18 @@ pub const GREP_BUFFER_BYTES: usize = 64 * 1024;
 /// How much of a `.gitignore` file is read, in bytes.
 pub const IGNORE_FILE_BYTES: u64 = 64 * 1024;
 
+/// The largest file that is downloaded, in bytes.
+pub const DOWNLOAD_BYTES: u64 = 64 * 1024 * 1024 * 1024;
+
+/// The longest URL that is downloaded from, in bytes.
+pub const DOWNLOAD_URL_BYTES: usize = 8 * 1024;
+
+/// How many redirects a download follows.
+pub const DOWNLOAD_REDIRECTS: usize = 10;
+
+/// How long a download waits for more, in milliseconds.
+pub const DOWNLOAD_IDLE_MS: u64 = 60_000;
+
 /// Threads for file operations and killing, beside the one that runs everything else.
 pub const BLOCKING_THREADS: usize = 4;
 

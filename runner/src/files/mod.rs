@@ -6,14 +6,18 @@
 //! | `write` | `WriteFile` |
 //! | `list` | `ReadDir` |
 //! | `search` | `Glob`, `Grep` |
+//! | `tree` | `ReadTree`, `WriteTree` |
+//! | `download` | `Download` |
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer stops nobody else.
 
 mod change;
+mod download;
 mod list;
 mod read;
 mod search;
+mod tree;
 mod write;
 
 use std::ffi::OsStr;
@@ -25,9 +29,11 @@ use proto::message::FileKind;
 use proto::{ErrorKind, WireError, WirePath};
 
 pub(crate) use change::{mkdir_all, remove, remove_all, rename, stat};
+pub(crate) use download::download;
 pub(crate) use list::read_dir;
 pub(crate) use read::read;
 pub(crate) use search::{glob, grep};
+pub(crate) use tree::{read_tree, write_tree};
 pub(crate) use write::write;
 
 use crate::confine::Profile;
@@ -52,7 +58,8 @@ pub(crate) fn path_error(error: pathguard::Error) -> WireError {
         Path::NoSpace => ErrorKind::NoSpace,
         Path::ReadOnly => ErrorKind::ReadOnly,
         Path::Busy => ErrorKind::Busy,
-        Path::TooDeep => ErrorKind::TooLarge,
+        Path::Archive(_) => ErrorKind::InvalidBody,
+        Path::TooDeep | Path::TooLarge(_) => ErrorKind::TooLarge,
         Path::CrossesDevices | Path::Io(_) => ErrorKind::Io,
     };
     WireError::new(kind, error)

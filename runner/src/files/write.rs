@@ -51,7 +51,7 @@ async fn receive(root: Root, stream: &StreamHandle, request: WriteFile) -> Resul
 }
 
 /// What has arrived, within a limit; `None` at the end of the data.
-async fn next_batch(stream: &StreamHandle) -> Result<Option<Vec<Bytes>>, Stopped> {
+pub(super) async fn next_batch(stream: &StreamHandle) -> Result<Option<Vec<Bytes>>, Stopped> {
     loop {
         if stream.is_stopped() {
             return Err(Stopped);

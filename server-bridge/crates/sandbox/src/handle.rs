@@ -9,6 +9,7 @@ use crate::exec::{Exec, ExecRequest};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 use crate::search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
+use crate::trees::{TreeReader, TreeWriter};
 
 /// A place to run commands and keep files in, bound to one user.
 ///
@@ -86,6 +87,27 @@ impl Sandbox {
         SearchReader::open(&self.link, request)
     }
 
+    /// Reads a directory with all that is in it, as a tar archive; what is wrong with it comes from the reader.
+    pub async fn read_tree(&self, path: &[u8]) -> Result<TreeReader, SandboxError> {
+        TreeReader::open(&self.link, request::ReadTree { path: path.into() })
+    }
+
+    /// Fills a directory from a tar archive; with `delete_extra` it becomes a mirror, and what the archive has not is
+    /// removed. What is wrong comes from the writer's methods.
+    pub async fn write_tree(&self, path: &[u8], delete_extra: bool) -> Result<TreeWriter, SandboxError> {
+        TreeWriter::open(&self.link, request::WriteTree { id: new_id(), path: path.into(), delete_extra })
+    }
+
+    /// Lets the runner fetch a URL into a file; the file's size once it is on disk under its name.
+    ///
+    /// The runner connects from wherever it is, to private addresses too. Dropped, this stops it and leaves nothing.
+    pub async fn download(&self, download: DownloadRequest) -> Result<u64, SandboxError> {
+        let DownloadRequest { url, path, mode, parents, max_bytes, sha256 } = download;
+        let path = WirePath(path);
+        let request = request::Download { id: new_id(), url, path, mode, parents, max_bytes, sha256 };
+        self.link.call(request).await.map(|written| written.bytes)
+    }
+
     /// Makes a directory and whatever parents are missing, with these permission bits.
     pub async fn mkdir_all(&self, path: &[u8], mode: u32) -> Result<(), SandboxError> {
         self.link.call(request::MkdirAll { id: new_id(), path: path.into(), mode }).await.map(|_| ())
@@ -106,6 +128,23 @@ impl Sandbox {
         let request = request::Rename { id: new_id(), from: WirePath::from(from), to: WirePath::from(to) };
         self.link.call(request).await.map(|_| ())
     }
+}
+
+/// What a runner is to fetch, and where to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DownloadRequest {
+    /// `http` or `https`.
+    pub url: String,
+    /// The file.
+    pub path: Vec<u8>,
+    /// Permission bits; the old file's, or 0o644, when absent.
+    pub mode: Option<u32>,
+    /// Whether missing parent directories are made.
+    pub parents: bool,
+    /// At most this many bytes; the runner has a limit of its own.
+    pub max_bytes: u64,
+    /// Fails with `precondition_failed` unless the content has this SHA-256.
+    pub sha256: Option<[u8; 32]>,
 }
 
 /// Names a change, so that it is made once.

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
-//! | `handle`, `exec`, `files`, `search` | what is done in a sandbox |
+//! | `handle`, `exec`, `files`, `search`, `trees` | what is done in a sandbox; `upload` is what two of them share |
 //! | `driver` | one link's task: session, streams, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
@@ -36,17 +36,20 @@ pub mod routing;
 mod search;
 #[cfg(test)]
 mod testing;
+mod trees;
+mod upload;
 
 pub use config::{DockerConfig, LocalConfig, RouterConfig};
 pub use error::{LinkError, RouteError, SandboxError};
 pub use exec::{Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
 pub use facts::{Admission, Layer, Refusal, RefusalReason, Registration, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
-pub use handle::Sandbox;
+pub use handle::{DownloadRequest, Sandbox};
 pub use links::memory::{MemoryLink, memory_link};
 pub use links::{Link, LinkMessage};
 pub use proto::message::{
-    DirEntry, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine, Metadata, Truncation,
+    DirEntry, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine, Metadata, TreeRead,
+    TreeWritten, Truncation,
 };
 pub use proto::request::{Command, Overflow, Profile};
 pub use proto::{ErrorKind, ExecId};
@@ -54,3 +57,4 @@ pub use registry::{Disconnect, RunnerEvent, RunnerState};
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};
 pub use search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
+pub use trees::{TreeReader, TreeWriter};

@@ -4,6 +4,7 @@ mod body;
 mod change;
 mod query;
 mod range;
+pub mod trees;
 
 use axum::Json;
 use axum::body::Body;

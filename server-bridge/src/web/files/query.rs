@@ -64,11 +64,7 @@ impl PathQuery {
 
 impl WriteQuery {
     pub(super) fn mode(&self) -> Result<Option<u32>, ApiError> {
-        let Some(text) = self.mode.as_deref() else { return Ok(None) };
-        match u32::from_str_radix(text, 8) {
-            Ok(mode) if mode <= 0o777 => Ok(Some(mode)),
-            _ => Err(ApiError::invalid("mode must be octal permission bits between 0 and 0777")),
-        }
+        self.mode.as_deref().map(octal_mode).transpose()
     }
 
     /// The condition, from the query or the header.
@@ -91,8 +87,16 @@ impl WriteQuery {
     }
 }
 
+/// Permission bits from their octal digits.
+pub(super) fn octal_mode(text: &str) -> Result<u32, ApiError> {
+    match u32::from_str_radix(text, 8) {
+        Ok(mode) if mode <= 0o777 => Ok(mode),
+        _ => Err(ApiError::invalid("mode must be octal permission bits between 0 and 0777")),
+    }
+}
+
 /// A SHA-256 from its hexadecimal digits.
-fn sha256(text: &str) -> Option<[u8; 32]> {
+pub(super) fn sha256(text: &str) -> Option<[u8; 32]> {
     if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }

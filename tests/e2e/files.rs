@@ -2,10 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use super::tar::Tar;
 use tempfile::TempDir;
 use tests::http::{Client, encode};
 use tests::{Machine, Person, Server, docker};
@@ -229,6 +231,59 @@ fn every_file_operation_works_over_http() {
     assert_eq!(client.call("DELETE", &format!("/files?path={}", path("a"))).kind(), "directory_not_empty");
     assert_eq!(client.call("DELETE", &format!("/files?path={}&recursive=true", path("a"))).status, 204);
     assert_eq!(client.call("GET", &format!("/files/stat?path={}", path("a"))).kind(), "not_found");
+}
+
+/// Answers one request for a file that has `content`.
+fn serve_once(content: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/file", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let _ = std::io::Read::read(&mut socket, &mut [0; 4096]).unwrap();
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{content}", content.len());
+        socket.write_all(answer.as_bytes()).unwrap();
+    });
+    url
+}
+
+#[test]
+fn trees_and_downloads_work_over_http() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    fs::create_dir_all(machine.workspace().join("a/empty")).unwrap();
+    fs::write(machine.workspace().join("a/file"), "hello").unwrap();
+    let archive = client.call("GET", "/files/tree?path=a");
+    assert_eq!(archive.status, 200);
+    let written = client.send("PUT", "/files/tree?path=b/c", &archive.body).json();
+    assert_eq!((written["files"].as_u64(), written["directories"].as_u64()), (Some(1), Some(2)));
+    assert_eq!(fs::read_to_string(machine.workspace().join("b/c/file")).unwrap(), "hello");
+    fs::write(machine.workspace().join("b/c/extra"), "x").unwrap();
+    let mirrored = client.send("PUT", "/files/tree?path=b/c&delete_extra=true", &archive.body).json();
+    assert_eq!(mirrored["removed"], 1);
+    assert_eq!(listing(&machine.workspace().join("a")), listing(&machine.workspace().join("b/c")));
+
+    let hostile = Tar::new().file("kept", b"x").symlink("l", "/etc").end();
+    let refused = client.send("PUT", "/files/tree?path=d", &hostile);
+    let text = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(refused.status >= 400 && text.contains("a link leads out of the tree"), "{text}");
+    assert!(text.contains("1 files, 0 directories and 0 links were written before"), "{text}");
+    let early = client.send("PUT", "/files/tree?path=d", &archive.body[..1000]);
+    assert!(early.status >= 400, "{early:?}");
+    assert_eq!(client.call("GET", "/files/tree?path=a/file").kind(), "not_a_directory");
+    assert_eq!(client.call("GET", "/files/tree?path=none").kind(), "not_found");
+
+    let fetch = |url: &str, max_bytes: u64| {
+        let body =
+            serde_json::json!({"url": url, "path": "x/fetched", "parents": true, "max_bytes": max_bytes});
+        client.send("POST", "/files/download", body.to_string().as_bytes())
+    };
+    assert_eq!(fetch(&serve_once("too much"), 7).kind(), "too_large");
+    assert!(!machine.workspace().join("x/fetched").exists());
+    assert_eq!(fetch(&serve_once("content"), 7).json()["size"], 7);
+    assert_eq!(fs::read_to_string(machine.workspace().join("x/fetched")).unwrap(), "content");
+    assert_eq!(fetch("file:///etc/passwd", 7).kind(), "invalid_body");
 }
 
 #[test]

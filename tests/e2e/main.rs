@@ -12,4 +12,7 @@ mod panel;
 mod routing;
 mod scripts;
 mod survivors;
+#[path = "../../pathguard/tests/support/tar.rs"]
+#[allow(dead_code)]
+mod tar;
 mod tidy;

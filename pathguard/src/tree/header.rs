@@ -150,7 +150,7 @@ fn write_block(
     put(136, format!("{:011o}", modified_s.min(MAX_OCTAL_SIZE)).as_bytes());
     put(156, &[flag]);
     put(157, &link[..link.len().min(100)]);
-    put(257, b"ustar\000");
+    put(257, b"ustar\x0000");
     let sum = checksum(&block);
     block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
     to.extend_from_slice(&block);

@@ -38,7 +38,7 @@ impl Tar {
         }
         put(156, &[flag]);
         put(157, link.as_bytes());
-        put(257, b"ustar\000");
+        put(257, b"ustar\x0000");
         put(148, &[b' '; 8]);
         let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
         block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());

@@ -27,7 +27,7 @@ pub(super) enum RequestBody {
 
 /// A directory's archive, made while it is sent.
 pub(super) struct TreeBody {
-    packer: Packer,
+    packer: Box<Packer>,
     /// Told once it is over; whoever waits for the answer learns it there.
     packed: Arc<OnceLock<Result<TreeReport, TreeError>>>,
     moved_bytes: Arc<AtomicU64>,
@@ -41,7 +41,7 @@ impl TreeBody {
         packed: Arc<OnceLock<Result<TreeReport, TreeError>>>,
         moved_bytes: Arc<AtomicU64>,
     ) -> Self {
-        Self { packer, packed, moved_bytes, buffer: BytesMut::new() }
+        Self { packer: Box::new(packer), packed, moved_bytes, buffer: BytesMut::new() }
     }
 
     /// Reads on this thread, as a file is read.

@@ -1,5 +1,7 @@
 //! A driver against a scripted runner over an in-memory link.
 
+mod files;
+
 use std::sync::Arc;
 use std::time::Duration;
 

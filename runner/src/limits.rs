@@ -146,8 +146,8 @@ pub const GREP_LINE_BYTES: usize = 2_000;
 /// How much stands before a match where only a part of its line is sent, in bytes.
 pub const GREP_LEAD_BYTES: usize = 200;
 
-/// How much of a line is searched, in bytes.
-pub const GREP_LONGEST_LINE_BYTES: usize = 1024 * 1024;
+/// How much of a line is searched, in bytes: the largest pattern on the longest line is all that cannot be interrupted.
+pub const GREP_LONGEST_LINE_BYTES: usize = 256 * 1024;
 
 /// The most lines sent before, and the most sent behind, a matching one.
 pub const GREP_CONTEXT_LINES: u32 = 20;

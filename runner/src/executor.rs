@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pathguard::Root;
 use proto::message::{Attached, Done, ExecList, ExecTreeGone};
-use proto::request::{Attach, MkdirAll, Remove, RemoveAll, Rename, WriteFile};
+use proto::request::{Attach, Download, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteTree};
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
 use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{SignalKind, signal};
@@ -104,6 +104,11 @@ impl Executor {
         self.spawner.profile()
     }
 
+    /// Ends when the runner is to stop.
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
     /// The workspace's canonical path.
     pub fn workspace(&self) -> &Path {
         self.root.path()
@@ -138,11 +143,16 @@ impl Executor {
             Request::ReadFile(request) => self.begin(files::read(self.root.clone(), stream, request)),
             Request::ReadDir(request) => self.begin(files::read_dir(self.root.clone(), stream, request)),
             Request::Stat(request) => self.answer(stream, files::stat(self.root.clone(), request)),
+            Request::Glob(request) => self.begin(files::glob(self.root.clone(), stream, request)),
+            Request::Grep(request) => self.begin(files::grep(self.root.clone(), stream, request)),
+            Request::ReadTree(request) => self.begin(files::read_tree(self.root.clone(), stream, request)),
             Request::WriteFile(WriteFile { id, .. })
             | Request::MkdirAll(MkdirAll { id, .. })
             | Request::Remove(Remove { id, .. })
             | Request::RemoveAll(RemoveAll { id, .. })
-            | Request::Rename(Rename { id, .. }) => self.change(stream, id, request),
+            | Request::Rename(Rename { id, .. })
+            | Request::WriteTree(WriteTree { id, .. })
+            | Request::Download(Download { id, .. }) => self.change(stream, id, request),
         }
     }
 

@@ -12,5 +12,8 @@ mod panel;
 mod routing;
 mod scripts;
 mod survivors;
+#[path = "../../pathguard/tests/support/tar.rs"]
+#[allow(dead_code)]
+mod tar;
 mod tidy;
 mod xbot;

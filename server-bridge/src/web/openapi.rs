@@ -39,6 +39,9 @@ use crate::web::{chats, events, exec, files, runners, session, settings};
         files::list,
         files::mkdir,
         files::rename,
+        files::trees::read,
+        files::trees::write,
+        files::trees::download,
         exec::connect,
         exec::attach::list,
         exec::attach::show,
@@ -83,6 +86,8 @@ mod tests {
             ("/api/v1/files/list", 1),
             ("/api/v1/files/mkdir", 1),
             ("/api/v1/files/rename", 1),
+            ("/api/v1/files/tree", 2),
+            ("/api/v1/files/download", 1),
             ("/api/v1/exec", 1),
             ("/api/v1/execs", 1),
             ("/api/v1/execs/{id}", 1),
@@ -94,6 +99,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 22);
+        assert_eq!(description.paths.paths.len(), 24);
     }
 }

@@ -15,6 +15,7 @@ use proto::session::CloseCode;
 use proto::{
     BootId, Channel, DataBuf, ErrorKind, Event, Message, Request, Session, Side, StreamId, WireError, codec,
 };
+use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 use tokio_tungstenite::tungstenite;
@@ -231,8 +232,11 @@ impl Scripted {
             Request::ReadFile(read) => match self.files.get(&read.path.0) {
                 Some(content) => {
                     let size_bytes = content.len() as u64;
-                    let bytes = content.clone();
-                    self.queue.push_back(Queued { stream, channel: Channel::Main, total: size_bytes, bytes });
+                    let offset = usize::try_from(read.offset).unwrap().min(content.len());
+                    let left = u64::try_from(content.len() - offset).unwrap();
+                    let total = read.length.unwrap_or(left).min(left);
+                    let bytes = content[offset..offset + usize::try_from(total).unwrap()].to_vec();
+                    self.queue.push_back(Queued { stream, channel: Channel::Main, total, bytes });
                     let opened = FileOpened { size_bytes, mode: 0o644, modified_ms: 1 };
                     self.session.message(stream, &Message::FileOpened(opened), false).unwrap();
                 }
@@ -240,6 +244,14 @@ impl Scripted {
             },
             Request::WriteFile(write) if write.path.0.starts_with(b"..") => {
                 let error = WireError::new(ErrorKind::EscapesWorkspace, "path escapes the workspace");
+                self.session.fail(stream, &error);
+            }
+            Request::WriteFile(write)
+                if write.if_match.is_some_and(|hash| {
+                    self.files.get(&write.path.0).is_none_or(|old| hash[..] != Sha256::digest(old)[..])
+                }) =>
+            {
+                let error = WireError::new(ErrorKind::PreconditionFailed, "the file is another one");
                 self.session.fail(stream, &error);
             }
             Request::WriteFile(write) => drop(self.uploads.insert(stream, (write.path.0, Vec::new()))),

@@ -33,6 +33,7 @@ impl Bench {
             request_hash: String::new(),
             runner: runner.map(str::to_owned),
             command: "make".to_owned(),
+            detached: true,
         };
         self.store.start_exec(&start).await.unwrap();
         message.id

@@ -52,6 +52,8 @@ pub(crate) struct SpawnPlan<'a> {
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,
     pub(crate) directory: BorrowedFd<'a>,
+    /// The path of a terminal that is opened in the place of the three, and becomes the controlling one.
+    pub(crate) terminal: Option<&'a CStr>,
 }
 
 /// Owned `posix_spawn` attributes and file actions, destroyed whatever happens.
@@ -94,9 +96,16 @@ impl SpawnState {
             posix(libc::posix_spawnattr_setsigdefault(attributes, every.as_ptr()))?;
             posix(libc::posix_spawnattr_setsigmask(attributes, none.as_ptr()))?;
             posix(libc::posix_spawnattr_setflags(attributes, flags as libc::c_short))?;
-            posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stdin.as_raw_fd(), 0))?;
-            posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stdout.as_raw_fd(), 1))?;
-            posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stderr.as_raw_fd(), 2))?;
+            if let Some(path) = plan.terminal {
+                // By then the child leads its session: the first terminal it opens is the session's.
+                posix(libc::posix_spawn_file_actions_addopen(actions, 0, path.as_ptr(), libc::O_RDWR, 0))?;
+                posix(libc::posix_spawn_file_actions_adddup2(actions, 0, 1))?;
+                posix(libc::posix_spawn_file_actions_adddup2(actions, 0, 2))?;
+            } else {
+                posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stdin.as_raw_fd(), 0))?;
+                posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stdout.as_raw_fd(), 1))?;
+                posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stderr.as_raw_fd(), 2))?;
+            }
             posix(libc::posix_spawn_file_actions_addfchdir_np(actions, plan.directory.as_raw_fd()))?;
             posix(libc::posix_spawn_file_actions_addclosefrom_np(actions, 3))
         }

@@ -69,8 +69,9 @@ pub(super) const ETC_ENTRIES: &[&str] = &[
 /// The parts of `/sys` that build tools and language runtimes read to size themselves.
 pub(super) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm"];
 
-/// Device files commands may read and write.
-pub(super) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// Device files commands may read and write. `tty` is the terminal of whoever opens it, and nothing for those without one.
+pub(super) const DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Tools people keep in their home, read-only for commands. Never a directory that also holds credentials or caches.
 pub(super) const HOME_TOOLS: &[&str] = &[

@@ -12,11 +12,12 @@
 mod child;
 mod error;
 mod program;
+mod terminal;
 mod thread;
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use rustix::fs::{Mode, OFlags};
@@ -25,8 +26,11 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use child::{Child, Exit};
 pub use error::SpawnError;
+pub use terminal::Terminal;
+pub(crate) use terminal::start_on_terminal;
 
-use crate::confine::{ConfinePolicy, LayerReport, Profile};
+pub use crate::confine::TerminalSize;
+use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
 use crate::limits::{SPAWN_QUEUE_REQUESTS, SPAWNER_STACK_BYTES};
 use thread::{Order, Ready};
 
@@ -59,6 +63,8 @@ pub struct Spawned {
     pub stdout: OwnedFd,
     /// Reads the command's standard error, unless merged.
     pub stderr: Option<OwnedFd>,
+    /// The command's terminal, of which the descriptors here are this side.
+    pub terminal: Option<Terminal>,
 }
 
 /// Starts commands under one profile. Dropping it ends its thread; commands that run are not touched.
@@ -67,6 +73,7 @@ pub struct Spawner {
     profile: Profile,
     report: LayerReport,
     etc: Option<OwnedFd>,
+    ground: Arc<Ground>,
     orders: Option<mpsc::Sender<Order>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -86,8 +93,9 @@ impl Spawner {
             .stack_size(SPAWNER_STACK_BYTES)
             .spawn(move || thread::run(profile, &policy, &ready, queue))
             .map_err(SpawnError::system("start the spawner thread"))?;
-        let Ready { report, etc } = answer.recv().map_err(|_| SpawnError::Stopped)??;
-        Ok(Self { profile, report, etc, orders: Some(orders), thread: Mutex::new(Some(thread)) })
+        let Ready { report, etc, ground } = answer.recv().map_err(|_| SpawnError::Stopped)??;
+        let (ground, thread) = (Arc::new(ground), Mutex::new(Some(thread)));
+        Ok(Self { profile, report, etc, ground, orders: Some(orders), thread })
     }
 
     /// Which layers of confinement hold for this spawner's commands.
@@ -98,6 +106,27 @@ impl Spawner {
     /// The profile this spawner's commands run under.
     pub fn profile(&self) -> Profile {
         self.profile
+    }
+
+    /// What a command with a terminal needs of this spawner.
+    pub(crate) fn ground(&self) -> Arc<Ground> {
+        Arc::clone(&self.ground)
+    }
+
+    /// Starts a command whose standard streams are a terminal that no other command reaches; blocks for some milliseconds.
+    ///
+    /// `policy` is the one this spawner was started with; what `request` says of standard input and error means nothing. To be
+    /// called from a thread that is not confined.
+    ///
+    /// # Errors
+    /// See [`SpawnError`]; nothing runs after one.
+    pub fn spawn_on_terminal(
+        &self,
+        policy: &ConfinePolicy,
+        request: SpawnRequest,
+        size: TerminalSize,
+    ) -> Result<Spawned, SpawnError> {
+        start_on_terminal(&self.ground, policy, request, size)
     }
 
     /// Brings the commands' copy of `/etc/resolv.conf` up to date; call it when the network may have changed.
@@ -159,7 +188,7 @@ struct Pipes {
 
 impl Pipes {
     fn with(self, child: Child) -> Spawned {
-        Spawned { child, stdin: self.stdin, stdout: self.stdout, stderr: self.stderr }
+        Spawned { child, stdin: self.stdin, stdout: self.stdout, stderr: self.stderr, terminal: None }
     }
 }
 

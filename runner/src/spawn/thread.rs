@@ -1,6 +1,6 @@
 //! The spawner's thread: confines itself, then starts what it is told to.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::program::{Defaults, Program, refusal};
 use super::{Child, SpawnError, SpawnRequest};
-use crate::confine::{self, ConfinePolicy, LayerReport, Profile};
+use crate::confine::{self, ConfinePolicy, Ground, LayerReport, Profile};
 use crate::kill;
 use crate::sys::{self, SpawnPlan};
 
@@ -32,6 +32,7 @@ pub(super) struct Order {
 pub(super) struct Ready {
     pub(super) report: LayerReport,
     pub(super) etc: Option<OwnedFd>,
+    pub(super) ground: Ground,
 }
 
 /// The thread's body: reports once on `ready`, then serves `orders` until every sender is gone.
@@ -65,7 +66,7 @@ pub(super) fn run(
 }
 
 /// Where commands start: opened inside the thread's own view, so that nothing leads out of it.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     policy: &'a ConfinePolicy,
     workspace: Root,
     null: OwnedFd,
@@ -77,12 +78,25 @@ impl<'a> Place<'a> {
         // Before anything is built around it, which would only say the same in other words.
         Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::Confinement)?;
+        let place = Self::inside(policy, &confined.home, &confined.path)?;
+        Ok((place, Ready { report: confined.report, etc: confined.etc, ground: confined.ground }))
+    }
+
+    /// The place of a thread that is confined already.
+    pub(super) fn inside(
+        policy: &'a ConfinePolicy,
+        home: &Path,
+        path: &[PathBuf],
+    ) -> Result<Self, SpawnError> {
         let workspace = Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
-        let defaults = Defaults::new(policy, &confined.home, &confined.path);
-        let facts = Ready { report: confined.report, etc: confined.etc };
-        Ok((Self { policy, workspace, null, defaults }, facts))
+        Ok(Self { policy, workspace, null, defaults: Defaults::new(policy, home, path) })
+    }
+
+    /// Starts a command whose standard streams are the terminal at `path`.
+    pub(super) fn start_on(&self, request: &SpawnRequest, path: &CStr) -> Result<Child, SpawnError> {
+        self.launch(request, None, &self.null, None, Some(path))
     }
 
     fn start(
@@ -91,6 +105,17 @@ impl<'a> Place<'a> {
         stdin: Option<&OwnedFd>,
         stdout: &OwnedFd,
         stderr: Option<&OwnedFd>,
+    ) -> Result<Child, SpawnError> {
+        self.launch(request, stdin, stdout, stderr, None)
+    }
+
+    fn launch(
+        &self,
+        request: &SpawnRequest,
+        stdin: Option<&OwnedFd>,
+        stdout: &OwnedFd,
+        stderr: Option<&OwnedFd>,
+        terminal: Option<&CStr>,
     ) -> Result<Child, SpawnError> {
         let cwd = if request.cwd.is_empty() { b".".as_slice() } else { &request.cwd };
         let cwd = Path::new(OsStr::from_bytes(cwd));
@@ -105,6 +130,7 @@ impl<'a> Place<'a> {
             stdout: stdout.as_fd(),
             stderr: stderr.unwrap_or(stdout).as_fd(),
             directory: directory.as_fd(),
+            terminal,
         };
         let (pid, mark) =
             kill::spawn_marked(|| sys::spawn(&plan)).map_err(|error| spawn_error(request, error))?;

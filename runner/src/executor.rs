@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::blocking::blocking;
 use crate::confine::{ConfinePolicy, LayerReport, Profile};
 use crate::error::Error;
-use crate::exec::{self, Registry, Scratch, TreeWatch};
+use crate::exec::{self, Registry, Scratch, Terminals, TreeWatch};
 use crate::files;
 use crate::kill;
 use crate::limits::{REAP_PAUSE_MS, SHUTDOWN_MS};
@@ -39,6 +39,7 @@ pub struct Executor {
     pub(crate) policy: ConfinePolicy,
     pub(crate) root: Root,
     pub(crate) execs: Rc<Registry>,
+    pub(crate) terminals: Terminals,
     pub(crate) trees: TreeWatch,
     pub(crate) scratch: Scratch,
     spawner: Arc<Spawner>,
@@ -66,6 +67,7 @@ impl Executor {
             policy,
             root,
             execs: Rc::default(),
+            terminals: Terminals::default(),
             trees: TreeWatch::default(),
             scratch: Scratch::default(),
             narrower: [Profile::ReadOnly, Profile::Workspace].map(|profile| (profile, OnceCell::new())),
@@ -105,7 +107,10 @@ impl Executor {
             Request::Signal(request) => {
                 self.answer(stream, async move { exec::signal(&executor.execs, &request).await });
             }
-            Request::Attach(_) | Request::Report(_) | Request::List(_) | Request::Resize(_) => {
+            Request::Resize(request) => {
+                self.answer(stream, async move { executor.terminals.resize(&request) });
+            }
+            Request::Attach(_) | Request::Report(_) | Request::List(_) => {
                 let text = "this runner does not know this request yet";
                 stream.finish(Err::<proto::message::Done, _>(WireError::new(ErrorKind::Unsupported, text)));
             }

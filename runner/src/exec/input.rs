@@ -1,11 +1,17 @@
 //! From the peer to the command's standard input.
+//!
+//! A terminal has no end that could be closed while it is in use. There the end of the input is typed, as a person does: the
+//! character that means it (Ctrl-D, unless the command chose another), twice behind half a line.
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
+use rustix::termios::SpecialCodeIndex;
 use tokio::net::unix::pipe;
 
+use crate::limits::TERMINAL_RETRY_MS;
 use crate::stream::StreamHandle;
 
 /// Writes what arrives to the command; what it does not want is discarded, so that the sender is never stuck.
@@ -13,13 +19,22 @@ use crate::stream::StreamHandle;
 pub(super) struct Input {
     pipe: Option<pipe::Sender>,
     front: Bytes,
+    terminal: Option<Line>,
+}
+
+/// What was typed last into a terminal.
+#[derive(Debug, Default)]
+struct Line {
+    is_begun: bool,
+    /// The characters that end the input, once they are due.
+    end: Bytes,
 }
 
 impl Input {
-    /// Takes our end of the pipe, which must be non-blocking.
-    pub(super) fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
+    /// Takes our end of the pipe, or a terminal, which must be non-blocking.
+    pub(super) fn new(pipe: Option<OwnedFd>, is_terminal: bool) -> io::Result<Self> {
         let pipe = pipe.map(pipe::Sender::from_owned_fd_unchecked).transpose()?;
-        Ok(Self { pipe, front: Bytes::new() })
+        Ok(Self { pipe, front: Bytes::new(), terminal: is_terminal.then(Line::default) })
     }
 
     /// Writes what can be written now.
@@ -32,7 +47,7 @@ impl Input {
                 }
             }
             let length = self.front.len();
-            let written = match self.pipe.as_ref().map(|pipe| pipe.try_write(&self.front)) {
+            let written = match self.write(&self.front) {
                 None => length,
                 Some(Ok(written)) => written,
                 Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -43,20 +58,66 @@ impl Input {
                     length
                 }
             };
+            if let (Some(line), Some(last)) = (&mut self.terminal, self.front[..written].last()) {
+                line.is_begun = !b"\r\n".contains(last);
+            }
             self.front.advance(written);
             stream.consumed(written);
         }
-        if stream.data_ended() || stream.is_lost() {
+        if stream.is_lost() {
             self.pipe = None;
+        } else if stream.data_ended() {
+            self.end();
         }
     }
 
     /// Waits until more can be written; never, when nothing waits to be.
     pub(super) async fn writable(&self) {
+        let is_ending = self.terminal.as_ref().is_some_and(|line| !line.end.is_empty());
         match &self.pipe {
+            Some(pipe) if self.terminal.is_some() && (is_ending || !self.front.is_empty()) => {
+                let retry = tokio::time::sleep(Duration::from_millis(TERMINAL_RETRY_MS));
+                tokio::select! {
+                    _ = pipe.writable() => {}
+                    () = retry => {}
+                }
+            }
             // An error shows in the write that follows.
             Some(pipe) if !self.front.is_empty() => drop(pipe.writable().await),
             _ => std::future::pending().await,
         }
     }
+
+    fn write(&self, bytes: &[u8]) -> Option<io::Result<usize>> {
+        let pipe = self.pipe.as_ref()?;
+        Some(match pipe.try_write(bytes) {
+            // A terminal that took nothing may take more without an event that says so.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.terminal.is_some() => {
+                rustix::io::write(pipe, bytes).map_err(io::Error::from)
+            }
+            written => written,
+        })
+    }
+
+    /// The peer sends no more, and all of it was written.
+    fn end(&mut self) {
+        if let (Some(line), Some(pipe)) = (&mut self.terminal, &self.pipe) {
+            if line.end.is_empty() {
+                line.end = end_characters(pipe, line.is_begun);
+            }
+            let end = line.end.clone();
+            match self.write(&end) {
+                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
+                None | Some(_) => {}
+            }
+        }
+        self.pipe = None;
+    }
+}
+
+/// What is typed to end the input: one character ends a line that is begun, one more the input itself.
+fn end_characters(terminal: &pipe::Sender, line_is_begun: bool) -> Bytes {
+    let modes = rustix::termios::tcgetattr(terminal);
+    let end = modes.map_or(0x04, |modes| modes.special_codes[SpecialCodeIndex::VEOF]);
+    vec![end; 1 + usize::from(line_is_begun)].into()
 }

@@ -14,6 +14,7 @@
 //! | `output` | a pipe to the peer: credit, cap, dropping the oldest |
 //! | `input` | the peer to the command's standard input |
 //! | `stop` | TERM, grace, KILL |
+//! | `terminal` | execs with a terminal |
 //! | `registry` | who runs under which exec_id |
 //! | `tree` | which trees outlived their exec |
 //! | `denied` | telling a denial from a failure |
@@ -24,6 +25,7 @@ mod output;
 mod registry;
 mod running;
 mod stop;
+mod terminal;
 mod tree;
 
 use std::rc::Rc;
@@ -35,6 +37,7 @@ use proto::{ErrorKind, WireError};
 
 pub(crate) use output::Scratch;
 pub(crate) use registry::Registry;
+pub(crate) use terminal::Terminals;
 pub(crate) use tree::TreeWatch;
 
 use crate::blocking::blocking;
@@ -74,8 +77,12 @@ async fn start(executor: &Rc<Executor>, request: Rc<Exec>) -> Result<Running, Wi
     let profile = profile(executor, &request)?;
     let spawner: Arc<Spawner> =
         executor.spawner(profile).await.map_err(|error| spawn_error(&error, profile))?;
-    let order = spawn_request(executor, &request);
-    let spawned = spawner.spawn(order).await.map_err(|error| spawn_error(&error, profile))?;
+    let order = spawn_request(executor, &request)?;
+    let spawned = match &request.pty {
+        None => spawner.spawn(order).await,
+        Some(pty) => terminal::start(executor, &spawner, order, pty).await?,
+    };
+    let spawned = spawned.map_err(|error| spawn_error(&error, profile))?;
     let mark = spawned.child.mark();
     claim.started(mark);
     let confined = profile != Profile::FullControl;
@@ -113,18 +120,20 @@ fn profile(executor: &Executor, request: &Exec) -> Result<Profile, WireError> {
     }
 }
 
-fn spawn_request(executor: &Executor, request: &Exec) -> SpawnRequest {
+fn spawn_request(executor: &Executor, request: &Exec) -> Result<SpawnRequest, WireError> {
     let argv = match &request.command {
         Command::Argv(argv) => argv.clone(),
         Command::Shell(line) => vec![executor.shell().as_bytes().to_vec(), b"-c".to_vec(), line.clone()],
     };
-    SpawnRequest {
+    // First, so that a variable of the request replaces it.
+    let kind = request.pty.as_ref().map(terminal::variable).transpose()?.flatten();
+    Ok(SpawnRequest {
         argv,
         cwd: request.cwd.as_ref().map_or_else(Vec::new, |cwd| cwd.as_bytes().to_vec()),
-        env: request.env.clone(),
+        env: kind.into_iter().chain(request.env.iter().cloned()).collect(),
         stdin: request.stdin == Stdin::Stream,
         merge_stderr: request.merge_stderr,
-    }
+    })
 }
 
 fn spawn_error(error: &SpawnError, profile: Profile) -> WireError {

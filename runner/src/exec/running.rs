@@ -17,7 +17,7 @@ use super::stop::{Cause, Stop};
 use super::tree::Tree;
 use crate::executor::Executor;
 use crate::limits::{CANCELLED_OUTPUT_MS, DRAIN_IDLE_MS, DRAIN_LIMIT_MS, STARTED_DELAY_MS};
-use crate::spawn::{Child, Exit, Spawned};
+use crate::spawn::{Child, Exit, Spawned, Terminal};
 use crate::stream::StreamHandle;
 
 /// A command that was started.
@@ -28,6 +28,7 @@ pub(super) struct Running {
     /// A second handle of the process, watched by the reactor; readable once it has ended.
     end: pipe::Receiver,
     input: Input,
+    terminal: Option<Rc<Terminal>>,
     stdout: Output,
     stderr: Option<Output>,
     account: Account,
@@ -62,17 +63,22 @@ impl Running {
         let output =
             |pipe, channel, keep_tail| Output::new(pipe, channel, request.overflow, keep_tail && confined);
         let merged = spawned.stderr.is_none();
+        let terminal = spawned.terminal.map(Rc::new);
+        if let Some(terminal) = &terminal {
+            executor.terminals.add(request.exec_id, terminal);
+        }
         Ok(Self {
             executor: Rc::clone(executor),
             claim,
             // Nothing is ever read from it: the reactor treats every descriptor alike.
             end: pipe::Receiver::from_owned_fd_unchecked(spawned.child.pidfd().try_clone_to_owned()?)?,
             child: spawned.child,
-            input: Input::new(spawned.stdin)?,
+            input: Input::new(spawned.stdin, terminal.is_some())?,
             stdout: output(spawned.stdout, Channel::Stdout, merged)?,
             stderr: spawned.stderr.map(|pipe| output(pipe, Channel::Stderr, true)).transpose()?,
             account: Account { allowance: request.output_cap_bytes, dropped_bytes: 0, discards: false },
-            stop: Stop::default(),
+            stop: Stop::new(terminal.is_some()),
+            terminal,
             confined,
             started,
             announce_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
@@ -190,6 +196,9 @@ impl Running {
             Err(error) => return Err(error),
         };
         let ended = Instant::now();
+        if let Some(terminal) = &self.terminal {
+            terminal.release();
+        }
         let scratch = &self.executor.scratch;
         self.stdout.command_ended(stream, &mut self.account, scratch);
         if let Some(stderr) = &mut self.stderr {

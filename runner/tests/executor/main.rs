@@ -7,6 +7,7 @@
 //! | `flow` | credit, caps, dropping the oldest, large outputs |
 //! | `files` | file operations |
 //! | `start` | what it refuses to start on |
+//! | `terminal` | execs with a terminal |
 //! | `link` | unknown requests, lost links, shutdown |
 #![allow(clippy::unwrap_used)]
 
@@ -15,5 +16,6 @@ mod files;
 mod flow;
 mod link;
 mod start;
+mod terminal;
 mod trees;
 mod world;

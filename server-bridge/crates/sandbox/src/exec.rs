@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use proto::message::{ExecExited, ExecStreamsClosed, ExitStatus};
-use proto::request::{self, Command, Overflow, Profile, Stdin};
+use proto::request::{self, Command, Overflow, Profile, Pty, Stdin};
 use proto::{Channel, ExecId, Message, WirePath};
 
 use crate::driver::{LinkHandle, OpenStream, StreamEvent, StreamWriter};
 use crate::error::SandboxError;
+use crate::limits::REDRAW_PAUSE;
 
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,9 @@ pub struct ExecRequest {
     pub run_as: Option<String>,
     /// A profile narrower than the runner's.
     pub profile: Option<Profile>,
+    /// A terminal in the place of pipes: input is always written through [`ExecControl::write_stdin`], all output comes as
+    /// standard output, and the runner keeps it for whoever attaches later.
+    pub pty: Option<Pty>,
 }
 
 impl ExecRequest {
@@ -62,6 +66,7 @@ impl ExecRequest {
             overflow: Overflow::Block,
             run_as: None,
             profile: None,
+            pty: None,
         }
     }
 
@@ -76,6 +81,8 @@ impl ExecRequest {
             overflow: self.overflow,
             run_as: self.run_as,
             profile: self.profile,
+            retain: self.pty.is_some(),
+            pty: self.pty,
             ..request::Exec::new(self.exec_id, self.command)
         }
     }
@@ -281,6 +288,25 @@ impl ExecControl {
     pub async fn signal(&self, signal: i32) -> Result<(), SandboxError> {
         self.writer.link().call(request::Signal { exec_id: self.exec_id, signal }).await?;
         Ok(())
+    }
+
+    /// Changes the size of the exec's terminal, in character cells; what runs in it is told by SIGWINCH.
+    ///
+    /// Fails with `no_such_exec` where it has no terminal, or has ended.
+    pub async fn resize(&self, rows: u16, columns: u16) -> Result<(), SandboxError> {
+        self.writer.link().call(request::Resize { exec_id: self.exec_id, rows, columns }).await?;
+        Ok(())
+    }
+
+    /// Makes what fills the screen of the exec's terminal draw it again, for somebody who just attached: changes the size
+    /// for a moment, since many programs do nothing when they are told of the size they know.
+    ///
+    /// Ends with the size given here. Fails as [`ExecControl::resize`] does.
+    pub async fn redraw(&self, rows: u16, columns: u16) -> Result<(), SandboxError> {
+        let other = if rows > 1 { rows - 1 } else { rows.saturating_add(1) };
+        self.resize(other, columns).await?;
+        tokio::time::sleep(REDRAW_PAUSE).await;
+        self.resize(rows, columns).await
     }
 
     /// Writes to standard input; waits while the command does not read. Nothing is lost by dropping it before it waits.

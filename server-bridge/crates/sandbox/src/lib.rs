@@ -10,6 +10,7 @@
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
 //! | `handle`, `exec`, `files` | what is done in a sandbox |
+//! | `replay` | showing a terminal again to somebody who attaches |
 //! | `driver` | one link's task: session, streams, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
@@ -31,6 +32,7 @@ mod limits;
 pub mod links;
 mod on_demand;
 mod registry;
+mod replay;
 mod router;
 pub mod routing;
 #[cfg(test)]
@@ -45,8 +47,9 @@ pub use handle::Sandbox;
 pub use links::memory::{MemoryLink, memory_link};
 pub use links::{Link, LinkMessage};
 pub use proto::message::{DirEntry, ExitStatus, FileKind, Metadata};
-pub use proto::request::{Command, Overflow, Profile};
+pub use proto::request::{Command, Overflow, Profile, Pty};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
+pub use replay::Replay;
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};

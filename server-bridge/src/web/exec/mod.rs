@@ -44,7 +44,8 @@ type Receiver = SplitStream<WebSocket>;
 /// Run one command: a WebSocket.
 ///
 /// The client's first frame is text: what to run (`ExecAsk`). Behind it, its binary frames are standard input behind a
-/// byte 0 (that byte alone ends it), its text frames `{"type":"cancel"}` or `{"type":"signal","signal":15}`.
+/// byte 0 (that byte alone ends it), its text frames `{"type":"cancel"}`, `{"type":"signal","signal":15}` or,
+/// for a command with a terminal, `{"type":"resize","rows":24,"columns":80}`.
 ///
 /// The server's first frame is `{"type":"started","exec_id","runner"}`. Its binary frames are output behind a byte 1
 /// (standard output) or 2 (standard error). Its last text frame is `{"type":"exit","code","signal","timed_out",

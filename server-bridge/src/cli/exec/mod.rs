@@ -8,9 +8,9 @@
 //! Reading and writing block, so each has a thread of its own: whoever reads our output slowly must not keep Ctrl-C from
 //! being heard.
 
-mod stdin;
-mod wire;
-mod writer;
+pub(super) mod stdin;
+pub(super) mod wire;
+pub(super) mod writer;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

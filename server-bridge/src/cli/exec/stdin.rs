@@ -8,18 +8,18 @@ use crate::cli::failure::Failure;
 use crate::cli::limits::{STDIN_CHUNK_BYTES, STDIN_QUEUE};
 
 /// Standard input as frames; the last one is empty and ends the command's input.
-pub(super) struct Stdin {
+pub(in crate::cli) struct Stdin {
     frames: Option<mpsc::Receiver<Bytes>>,
 }
 
 impl Stdin {
     /// No standard input.
-    pub(super) fn none() -> Self {
+    pub(in crate::cli) fn none() -> Self {
         Self { frames: None }
     }
 
     /// Begins to read.
-    pub(super) fn start() -> Result<Self, Failure> {
+    pub(in crate::cli) fn start() -> Result<Self, Failure> {
         let (sender, frames) = mpsc::channel(STDIN_QUEUE);
         // The thread may be in a read for ever (a terminal); the end of the process ends it.
         std::thread::Builder::new()
@@ -30,17 +30,17 @@ impl Stdin {
     }
 
     /// True until the last frame was taken.
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::cli) fn is_open(&self) -> bool {
         self.frames.is_some()
     }
 
     /// Takes no more.
-    pub(super) fn close(&mut self) {
+    pub(in crate::cli) fn close(&mut self) {
         self.frames = None;
     }
 
     /// The next frame; the last one, once there is no more.
-    pub(super) async fn next(&mut self) -> Bytes {
+    pub(in crate::cli) async fn next(&mut self) -> Bytes {
         if let Some(frames) = &mut self.frames
             && let Some(frame) = frames.recv().await
         {

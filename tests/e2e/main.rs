@@ -11,5 +11,6 @@ mod files;
 mod panel;
 mod routing;
 mod scripts;
+mod shell;
 mod survivors;
 mod tidy;

@@ -9,6 +9,7 @@ use runner::kill;
 use runner::spawn::{Spawned, Terminal, TerminalSize};
 use rustix::fs::OFlags;
 
+use crate::guardian::{Guarded, Who, is_root};
 use crate::support::{Bench, PYTHON_CALL, argv, shell, until, wait};
 
 const SIZE: TerminalSize = TerminalSize { rows: 24, columns: 80 };
@@ -196,6 +197,30 @@ fn the_runner_cannot_be_signalled_from_a_terminal() {
     );
     if bench.spawner.report().holds(layer_name::LANDLOCK_SCOPE) {
         assert_eq!(text, "done\n");
+    }
+}
+
+#[test]
+fn in_every_kill_tier_a_command_has_its_own_terminal_and_no_other() {
+    if !is_root() {
+        return;
+    }
+    let script = "terminal:until test -s other; do sleep 0.01; done
+        look() { tty; stat -c %a $(tty); stty size; echo x >/dev/tty && echo x >$(tty) && echo x >/dev/stderr && echo own
+            if test $(tty) != $(cat other); then (echo typed >$(cat other)) 2>/dev/null && echo reached; fi
+            (for file in /proc/[0-9]*/fd/0; do test $(readlink $file) != $(tty) && echo typed >$file && echo reached; done) 2>/dev/null
+            echo done; }
+        look >seen";
+    for who in [Who::Us, Who::Nobody, Who::WithoutAdmin] {
+        let mut guarded = Guarded::start(script, who);
+        assert_eq!(guarded.line()[0], "ready", "{who:?}");
+        let path = guarded.directory.path().join("work/seen");
+        let seen = || std::fs::read_to_string(&path).unwrap_or_default();
+        until("the command has looked around", || seen().ends_with("done\n"));
+        let seen = seen();
+        let (terminal, rest) = seen.split_once('\n').unwrap();
+        assert!(terminal.starts_with("/dev/pts/"), "{who:?}: {seen}");
+        assert_eq!(rest, "600\n24 80\nown\ndone\n", "{who:?}: {seen}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use proto::message::{ExitStatus, Message};
-use proto::request::{Command, Exec, Pty, Resize};
+use proto::request::{Exec, Pty, Resize};
 use proto::{Channel, ErrorKind, Event, ExecId, StreamId};
 use runner::confine::Profile;
 
@@ -315,17 +315,11 @@ fn many_terminals_leave_no_thread_and_no_descriptor() {
         Typist::shell(world, "true").ends().await;
         let descriptors = count("fd");
         for _ in 0..20 {
-            let streams: Vec<_> = (0..5)
-                .map(|_| {
-                    world.peer.open(Exec {
-                        pty: pty(),
-                        command: Command::Shell(b"tty".to_vec()),
-                        ..argv(&[])
-                    })
-                })
-                .collect();
+            let streams: Vec<_> =
+                (0..5).map(|_| world.peer.open(Exec { pty: pty(), ..argv(&["tty"]) })).collect();
             for stream in streams {
-                assert!(world.peer.outcome(stream).await.text().starts_with("/dev/pts/"));
+                let outcome = world.peer.outcome(stream).await;
+                assert!(outcome.text().starts_with("/dev/pts/"), "{outcome:?}");
             }
         }
         let threads = || {

@@ -62,7 +62,7 @@ pub enum Kind {
     Fail = 6,
     /// More may be sent. `sequence`: additional bytes. Overtakes.
     Credit = 16,
-    /// The requester wants the stream's work stopped. Overtakes.
+    /// The requester wants the stream's work stopped (`type` 0), or only the stream ended (1). Overtakes.
     Cancel = 17,
     /// A result arrived and may be forgotten by its keeper. Body: the exec_id. Overtakes.
     Ack = 18,

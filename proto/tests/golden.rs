@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use bytes::Bytes;
-use proto::frame::Kind;
+use proto::frame::{Header, Kind};
 use proto::message::{
     Attached, DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecReport, ExecStarted,
     ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, Metadata,
@@ -196,12 +196,13 @@ fn flow(server: &mut Session, runner: &mut Session, now: Instant) -> Vec<(String
     let names = ["DATA", "GAP", "END", "FAIL", "CANCEL", "ACK", "CLOSE"];
     assert_eq!(sent.len(), names.len());
     let mut frames: Vec<_> = names.into_iter().map(str::to_owned).zip(sent).collect();
+    let leave = Header { type_number: 1, ..Header::new(Kind::Cancel, stream) };
+    frames.push(("LEAVE".into(), leave.frame(&[])));
     for (name, kind, sequence) in
         [("CREDIT", Kind::Credit, 65_536u64), ("PING", Kind::Ping, 7), ("PONG", Kind::Pong, 7)]
     {
         let stream = if kind == Kind::Credit { stream } else { StreamId::SESSION };
-        let frame = proto::frame::Header { sequence, ..proto::frame::Header::new(kind, stream) }.frame(&[]);
-        frames.push((name.into(), frame));
+        frames.push((name.into(), Header { sequence, ..Header::new(kind, stream) }.frame(&[])));
     }
     frames
 }

@@ -1,26 +1,31 @@
 //! The executor: what a runner can do, independent of the link that asks for it.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pathguard::Root;
-use proto::{ErrorKind, Request, WireError};
+use proto::message::{Attached, ExecList, ExecTreeGone};
+use proto::request::{Attach, MkdirAll, Remove, RemoveAll, Rename, WriteFile};
+use proto::{ErrorKind, ExecId, Message, Request, WireError};
+use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::blocking::blocking;
+use crate::changes::{Begin, Changes};
 use crate::confine::{ConfinePolicy, LayerReport, Profile};
 use crate::error::Error;
-use crate::exec::{self, Registry, Scratch, Terminals, TreeWatch};
+use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
 use crate::files;
 use crate::kill;
-use crate::limits::{REAP_PAUSE_MS, SHUTDOWN_MS};
+use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_RUNNER_BYTES};
 use crate::spawn::{SpawnError, Spawner};
-use crate::stream::StreamHandle;
+use crate::stream::{Connection, StreamHandle};
 
 /// What an executor works on; from the runner's configuration, never from a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +43,11 @@ pub struct ExecutorConfig {
 pub struct Executor {
     pub(crate) policy: ConfinePolicy,
     pub(crate) root: Root,
-    pub(crate) execs: Rc<Registry>,
+    pub(crate) execs: Registry,
     pub(crate) terminals: Terminals,
+    changes: Changes,
+    /// The link that is served now, for what belongs to no request.
+    connection: RefCell<Option<Rc<Connection>>>,
     pub(crate) trees: TreeWatch,
     pub(crate) scratch: Scratch,
     spawner: Arc<Spawner>,
@@ -47,6 +55,8 @@ pub struct Executor {
     narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
     tasks: TaskTracker,
     stopping: CancellationToken,
+    /// Every command is dead.
+    stopped: CancellationToken,
 }
 
 impl Executor {
@@ -66,13 +76,16 @@ impl Executor {
             spawner: Arc::new(Spawner::start(config.profile, &policy)?),
             policy,
             root,
-            execs: Rc::default(),
+            execs: Registry::new(spool_budget(&config.state_dir)),
             terminals: Terminals::default(),
+            changes: Changes::default(),
+            connection: RefCell::default(),
             trees: TreeWatch::default(),
             scratch: Scratch::default(),
             narrower: [Profile::ReadOnly, Profile::Workspace].map(|profile| (profile, OnceCell::new())),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
+            stopped: CancellationToken::new(),
         });
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         executor.tasks.spawn_local(Rc::clone(&executor).reap(signals));
@@ -103,40 +116,81 @@ impl Executor {
     pub(crate) fn dispatch(self: &Rc<Self>, stream: StreamHandle, request: Request) {
         let executor = Rc::clone(self);
         match request {
-            Request::Exec(request) => drop(self.tasks.spawn_local(exec::run(executor, stream, request))),
+            Request::Exec(request) => self.spawn(async move {
+                tokio::select! {
+                    () = exec::run(Rc::clone(&executor), stream, request) => {}
+                    // Nobody comes for results any more.
+                    () = executor.stopped.cancelled() => {}
+                }
+            }),
+            Request::Attach(request) => self.attach(stream, &request),
             Request::Signal(request) => {
                 self.answer(stream, async move { exec::signal(&executor.execs, &request).await });
             }
+            Request::Report(request) => stream.finish(self.execs.report(&request)),
+            Request::List(_) => stream.finish(Ok(ExecList { execs: self.execs.list() })),
             Request::Resize(request) => {
-                self.answer(stream, async move { executor.terminals.resize(&request) });
+                stream.finish(self.terminals.resize(&request));
             }
-            Request::Attach(_) | Request::Report(_) | Request::List(_) => {
-                let text = "this runner does not know this request yet";
-                stream.finish(Err::<proto::message::Done, _>(WireError::new(ErrorKind::Unsupported, text)));
-            }
-            Request::ReadFile(request) => {
-                drop(self.tasks.spawn_local(files::read(self.root.clone(), stream, request)));
-            }
-            Request::WriteFile(request) => {
-                drop(self.tasks.spawn_local(async move { files::write(&executor, stream, request).await }));
-            }
-            Request::ReadDir(request) => {
-                drop(self.tasks.spawn_local(files::read_dir(self.root.clone(), stream, request)));
-            }
+            Request::ReadFile(request) => self.spawn(files::read(self.root.clone(), stream, request)),
+            Request::ReadDir(request) => self.spawn(files::read_dir(self.root.clone(), stream, request)),
             Request::Stat(request) => self.answer(stream, files::stat(self.root.clone(), request)),
-            Request::MkdirAll(request) => {
-                self.answer(stream, async move { files::mkdir_all(&executor, request).await });
-            }
-            Request::Remove(request) => {
-                self.answer(stream, async move { files::remove(&executor, request).await })
-            }
-            Request::RemoveAll(request) => {
-                self.answer(stream, async move { files::remove_all(&executor, request).await });
-            }
-            Request::Rename(request) => {
-                self.answer(stream, async move { files::rename(&executor, request).await })
-            }
+            Request::WriteFile(WriteFile { id, .. })
+            | Request::MkdirAll(MkdirAll { id, .. })
+            | Request::Remove(Remove { id, .. })
+            | Request::RemoveAll(RemoveAll { id, .. })
+            | Request::Rename(Rename { id, .. }) => self.change(stream, id, request),
         }
+    }
+
+    /// Makes a change once, however often it is asked for.
+    fn change(self: &Rc<Self>, stream: StreamHandle, id: ExecId, request: Request) {
+        let executor = Rc::clone(self);
+        match self.changes.begin(id, &request) {
+            Ok(Begin::New(change)) => self.spawn(async move {
+                let answer = files::change(&executor, &stream, request).await;
+                if stream.is_lost() && answer.as_ref().is_err_and(|error| error.kind == ErrorKind::Cancelled)
+                {
+                    executor.changes.forget(id);
+                }
+                change.settle(answer.clone());
+                stream.finish(answer);
+            }),
+            Ok(Begin::Known(change)) => self.spawn(async move { stream.finish(change.answer().await) }),
+            Err(error) => stream.finish(Err::<Message, _>(error)),
+        }
+    }
+
+    /// Goes on with an exec, or a change, that an earlier stream started.
+    fn attach(&self, stream: StreamHandle, request: &Attach) {
+        let Some(stream) = self.execs.attach(request, stream) else { return };
+        let Some(change) = self.changes.get(request.id) else {
+            return stream.finish(Err::<Message, _>(exec::no_such_exec(request.id)));
+        };
+        stream.send(Attached { input_bytes: 0 });
+        self.spawn(async move { stream.finish(change.answer().await) });
+    }
+
+    /// A result arrived where it was wanted.
+    pub(crate) fn acknowledge(&self, exec_id: ExecId) {
+        self.execs.acknowledge(exec_id);
+    }
+
+    /// The last process of an exec ended.
+    pub(crate) fn tree_gone(&self, exec_id: ExecId) {
+        self.execs.tree_gone(exec_id);
+        if let Some(connection) = &*self.connection.borrow() {
+            connection.notice(ExecTreeGone { exec_id });
+        }
+    }
+
+    /// A link is served from now on; messages of the session go there.
+    pub(crate) fn connected(&self, connection: Rc<Connection>) {
+        self.connection.replace(Some(connection));
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + 'static) {
+        self.tasks.spawn_local(work);
     }
 
     /// Kills every command and waits until all work has ended, at most [`SHUTDOWN_MS`].
@@ -150,6 +204,7 @@ impl Executor {
             {
                 tracing::error!("{} processes could not be killed", outcome.survivors);
             }
+            self.stopped.cancel();
             self.tasks.wait().await;
         };
         if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS), everything).await.is_err() {
@@ -198,17 +253,34 @@ impl Executor {
 
     /// Reaps orphans and tells which trees are gone, some time after processes ended.
     async fn reap(self: Rc<Self>, mut signals: tokio::signal::unix::Signal) {
+        let mut forget = tokio::time::interval(Duration::from_millis(FORGET_LOOK_MS));
         loop {
             tokio::select! {
                 () = self.stopping.cancelled() => return,
                 _ = signals.recv() => {}
                 () = self.trees.due() => {}
+                _ = forget.tick() => {
+                    self.execs.forget_old();
+                    continue;
+                }
             }
             tokio::time::sleep(Duration::from_millis(REAP_PAUSE_MS)).await;
             kill::reap_orphans();
-            self.trees.look().await;
+            self.trees.look(&self).await;
         }
     }
+}
+
+/// Room for output, in files without a name beneath the state directory.
+fn spool_budget(state_dir: &Path) -> Rc<Budget> {
+    let directory = state_dir.to_owned();
+    Budget::new(
+        SPOOL_RUNNER_BYTES,
+        Box::new(move || {
+            let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+            Ok(rustix::fs::open(&directory, flags, Mode::RUSR | Mode::WUSR)?.into())
+        }),
+    )
 }
 
 /// Refuses a workspace that holds the runner's own state: file operations reach everything in a workspace.

@@ -8,7 +8,7 @@ use crate::executor::Executor;
 use crate::guardian::KillTier;
 
 /// What the server can count on beyond the requests themselves.
-const CAPABILITIES: &[&str] = &["exec", "files"];
+const CAPABILITIES: &[&str] = &["exec", "files", "resume"];
 
 /// Who this runner is, for as long as its process lives.
 #[derive(Debug, Clone)]

@@ -11,6 +11,7 @@
 //! | [`executor`] | what a runner can do; **a new request type** gets its arm there |
 //! | `exec` | commands: streams, input, timeout, cancel, what they leave behind |
 //! | `files` | file operations, guarded by [`pathguard`] |
+//! | `changes` | what each change to files came to, so that it is made once |
 //! | [`serve`] | the loop that owns a link; `stream` is what it shares with the tasks |
 //! | [`link`] | WebSocket, standard streams, memory; the registration |
 //! | [`run`] | one life of the process: runtime, signals, executor, link |
@@ -25,6 +26,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod blocking;
+mod changes;
 pub mod cli;
 mod clock;
 pub mod confine;

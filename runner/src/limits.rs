@@ -174,3 +174,51 @@ pub const STDIN_RETRY_MS: u64 = 250;
 
 /// The largest certificate or token file that is read, in bytes.
 pub const SECRET_FILE_BYTES: u64 = 64 * 1024;
+
+// What an exec wrote, and who remembers it.
+
+/// How much of an exec's output is kept in memory before it is put away, in bytes. More than one stream's credit, so
+/// that output that is read at once is never put away.
+pub const LOG_MEMORY_BYTES: usize = 512 * 1024;
+
+/// Most pieces of output in memory, whatever their size.
+pub const LOG_PIECES: usize = 4_096;
+
+/// Small writes of one channel are gathered into pieces of this size, in bytes.
+pub const LOG_GATHERED_BYTES: usize = 4 * 1024;
+
+/// What is put away at once, in bytes.
+pub const SPOOL_SLOT_BYTES: usize = 64 * 1024;
+
+/// How much output of one exec may be put away, in bytes; beyond it the oldest is dropped.
+pub const SPOOL_EXEC_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How much output of all execs together may be put away, in bytes.
+pub const SPOOL_RUNNER_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// How much of the beginning of a retained exec's output is kept for reports, in bytes.
+pub const REPORT_HEAD_BYTES: usize = 16 * 1024;
+
+/// The most a report gives of an output's beginning, and of its end, in bytes.
+pub const REPORT_BYTES: usize = 128 * 1024;
+
+/// The most execs a list names.
+pub const LISTED_EXECS: usize = 4_096;
+
+/// How long the result of an exec is kept that nobody acknowledges, in milliseconds.
+pub const RESULT_KEPT_MS: u64 = 10 * 60 * 1_000;
+
+/// How long a retained exec's result and output are kept, in milliseconds.
+pub const RETAINED_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// How long an id is remembered whose result was forgotten, in milliseconds.
+pub const TOMBSTONE_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// The most ids that are remembered like that.
+pub const TOMBSTONES: usize = 100_000;
+
+/// The most answers of changes that are kept for who asks again.
+pub const KEPT_ANSWERS: usize = 4_096;
+
+/// How often what is kept is looked through for what may go, in milliseconds.
+pub const FORGET_LOOK_MS: u64 = 60_000;

@@ -35,12 +35,13 @@ pub enum Ended {
     Shutdown,
 }
 
-/// Serves one registered link until it ends or `shutdown` is cancelled; then every exec on it is being killed.
+/// Serves one registered link until it ends or `shutdown` is cancelled. What was started on it goes on.
 ///
 /// Must run in a `tokio::task::LocalSet`.
 pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &CancellationToken) -> Ended {
     let now = Instant::now();
     let connection = Connection::new(now);
+    executor.connected(Rc::clone(&connection));
     let mut driver = Driver {
         link,
         executor,
@@ -116,6 +117,7 @@ impl<L: Link> Driver<'_, L> {
             match self.connection.receive(&frame, Instant::now()) {
                 Ok(Received::Handled) => {}
                 Ok(Received::Opened(stream, request)) => self.executor.dispatch(stream, request),
+                Ok(Received::Acknowledged(exec_id)) => self.executor.acknowledge(exec_id),
                 Ok(Received::Closed(close)) => return Poll::Ready(Ended::Closed(close)),
                 Err(close) => return Poll::Ready(Ended::Broken(close)),
             }

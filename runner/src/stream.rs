@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use proto::session::Close;
-use proto::{Channel, DataBuf, ErrorKind, Event, Message, Request, Session, Side, StreamId, WireError};
+use proto::{
+    Channel, DataBuf, ErrorKind, Event, ExecId, Message, Request, Session, Side, StreamId, WireError,
+};
 use tokio::sync::Notify;
 
 /// The session of one link and who waits for what on it.
@@ -28,11 +30,14 @@ pub(crate) struct Connection {
 #[derive(Debug, Default)]
 struct Inbox {
     data: RefCell<VecDeque<Bytes>>,
+    /// What the peer's consumer drained and nobody noted yet.
+    drained: Cell<u64>,
     ended: Cell<bool>,
     cancelled: Cell<bool>,
+    left: Cell<bool>,
     lost: Cell<bool>,
     stalled: Cell<bool>,
-    changed: Notify,
+    changed: RefCell<Rc<Notify>>,
 }
 
 /// What a received frame means for the loop.
@@ -42,6 +47,8 @@ pub(crate) enum Received {
     Handled,
     /// A request arrived.
     Opened(StreamHandle, Request),
+    /// A result arrived at the peer.
+    Acknowledged(ExecId),
     /// The peer closes the link.
     Closed(Close),
 }
@@ -60,7 +67,8 @@ impl Connection {
     pub(crate) fn receive(self: &Rc<Self>, frame: &Bytes, now: Instant) -> Result<Received, Close> {
         let event = self.session.borrow_mut().receive(frame, now)?;
         match event {
-            None | Some(Event::Acknowledged(_)) => {}
+            None => {}
+            Some(Event::Acknowledged(exec_id)) => return Ok(Received::Acknowledged(exec_id)),
             Some(Event::Opened(id, request)) => {
                 let inbox = Rc::<Inbox>::default();
                 self.inboxes.borrow_mut().insert(id, Rc::clone(&inbox));
@@ -74,7 +82,11 @@ impl Connection {
             },
             Some(Event::End(id, _)) => self.update(id, |inbox| inbox.ended.set(true)),
             Some(Event::Cancelled(id)) => self.update(id, |inbox| inbox.cancelled.set(true)),
-            Some(Event::Writable(id, _)) => self.update(id, |inbox| inbox.stalled.set(false)),
+            Some(Event::Left(id)) => self.update(id, |inbox| inbox.left.set(true)),
+            Some(Event::Writable(id, bytes)) => self.update(id, |inbox| {
+                inbox.drained.set(inbox.drained.get().saturating_add(bytes));
+                inbox.stalled.set(false);
+            }),
             Some(Event::Closed(close)) => return Ok(Received::Closed(close)),
             // Only an originator is told these.
             Some(Event::Message { .. } | Event::Failed(..) | Event::Gap(..)) => {}
@@ -158,7 +170,7 @@ impl Connection {
 impl Inbox {
     fn update(&self, change: impl FnOnce(&Self)) {
         change(self);
-        self.changed.notify_one();
+        self.changed.borrow().notify_one();
     }
 }
 
@@ -181,8 +193,19 @@ pub(crate) struct StreamHandle {
 }
 
 impl StreamHandle {
-    pub(crate) fn connection(&self) -> &Rc<Connection> {
-        &self.connection
+    /// Lets changes of this stream be told to `changed` instead of [`StreamHandle::changed`].
+    pub(crate) fn share_changes(&self, changed: &Rc<Notify>) {
+        self.inbox.changed.replace(Rc::clone(changed));
+    }
+
+    /// Lets the peer's data go on at this offset.
+    pub(crate) fn set_input_offset(&self, offset: u64) {
+        self.connection.session.borrow_mut().set_input_offset(self.id, offset);
+    }
+
+    /// How much of what was sent the peer drained since this was last asked.
+    pub(crate) fn take_drained(&self) -> u64 {
+        self.inbox.drained.take()
     }
 
     /// Sends a message.
@@ -269,7 +292,17 @@ impl StreamHandle {
 
     /// Whether nobody wants the answer any more.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.inbox.cancelled.get() || self.is_lost()
+        self.is_cancelled() || self.is_lost()
+    }
+
+    /// Whether the peer wants the work stopped.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.inbox.cancelled.get()
+    }
+
+    /// Whether the peer wants no more of this stream, and nothing stopped.
+    pub(crate) fn has_left(&self) -> bool {
+        self.inbox.left.get()
     }
 
     /// Whether the link is gone, so that nothing can be sent.
@@ -279,7 +312,8 @@ impl StreamHandle {
 
     /// Waits until something about the stream changed: data, end, cancel, credit, or a lost link.
     pub(crate) async fn changed(&self) {
-        self.inbox.changed.notified().await;
+        let changed = Rc::clone(&self.inbox.changed.borrow());
+        changed.notified().await;
     }
 }
 

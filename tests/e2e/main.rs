@@ -14,3 +14,4 @@ mod scripts;
 mod shell;
 mod survivors;
 mod tidy;
+mod xbot;

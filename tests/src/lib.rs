@@ -5,6 +5,7 @@
 //! | [`binaries`] | where the built programs are |
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
+//! | [`xbot`] | a stand-in for an xbot runner, built from recorded frames |
 //! | [`docker`] | the engine and the image the container tests use |
 //! | [`http`] | the HTTP API as another program would call it |
 //! | [`process`] | finding and ending processes |
@@ -23,6 +24,7 @@ pub mod server;
 pub mod terminal;
 
 pub mod wait;
+pub mod xbot;
 
 pub use machine::Machine;
 pub use server::{Output, Person, Server};

@@ -39,6 +39,11 @@ pub use close::{Close, CloseCode};
 use heartbeat::Heartbeat;
 use stream::{Outgoing, Stream};
 
+/// What a CANCEL wants: the work stopped.
+const CANCEL_STOP: u16 = 0;
+/// What a CANCEL wants: the stream ended, and nothing stopped.
+const CANCEL_LEAVE: u16 = 1;
+
 /// Which end of the link this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -72,6 +77,8 @@ pub enum Event {
     Gap(StreamId, Channel, u64),
     /// The originator wants the work stopped (executor only).
     Cancelled(StreamId),
+    /// The originator wants this stream ended, and nothing stopped (executor only).
+    Left(StreamId),
     /// The peer drained this many bytes: they need not be kept any more, and as many more may be written.
     Writable(StreamId, u64),
     /// A result was received and may be forgotten (executor only).
@@ -91,7 +98,7 @@ pub struct Session {
     granted_bytes: u64,
     heartbeat: Heartbeat,
     grants: VecDeque<StreamId>,
-    cancels: VecDeque<StreamId>,
+    cancels: VecDeque<(StreamId, u16)>,
     acks: VecDeque<ExecId>,
     notices: VecDeque<Bytes>,
     /// Streams that have something to send and the credit for it; each at most once.
@@ -141,6 +148,16 @@ impl Session {
 
     /// Asks the executor to stop the stream's work (originator only). The stream lives until its answer.
     pub fn cancel(&mut self, id: StreamId) {
+        self.give_up(id, CANCEL_STOP);
+    }
+
+    /// Asks the executor to end the stream while what it started goes on (originator only); for an exec that another
+    /// stream may attach to. The stream lives until it is failed with `detached`, or its answer crosses this.
+    pub fn leave(&mut self, id: StreamId) {
+        self.give_up(id, CANCEL_LEAVE);
+    }
+
+    fn give_up(&mut self, id: StreamId, how: u16) {
         if let Some(stream) = self.streams.get_mut(&id)
             && !stream.cancel_sent
         {
@@ -148,9 +165,9 @@ impl Session {
             stream.drop_unsent_data();
             if stream.has_outgoing() {
                 // The request itself still waits: a cancel that overtook it would be for a stream nobody knows.
-                stream.push(Outgoing::Control(Header::new(Kind::Cancel, id).frame(&[])));
+                stream.push(Outgoing::Control(cancel_frame(id, how)));
             } else {
-                self.cancels.push_back(id);
+                self.cancels.push_back((id, how));
             }
         }
     }
@@ -250,8 +267,10 @@ impl Session {
             Kind::Data | Kind::End | Kind::Gap => self.receive_data(header, body),
             Kind::Credit => self.receive_credit(header),
             Kind::Cancel => {
-                let open = self.streams.contains_key(&header.stream);
-                Ok(open.then_some(Event::Cancelled(header.stream)))
+                let id = header.stream;
+                let event =
+                    if header.type_number == CANCEL_LEAVE { Event::Left(id) } else { Event::Cancelled(id) };
+                Ok(self.streams.contains_key(&id).then_some(event))
             }
             Kind::Ack => {
                 let id = body[..].try_into().map_err(|_| broken("an ack holds 16 bytes"))?;
@@ -355,9 +374,9 @@ impl Session {
         if let Some((kind, sequence)) = self.heartbeat.next_frame() {
             return Some(Header { sequence, ..Header::new(kind, StreamId::SESSION) }.frame(&[]));
         }
-        while let Some(id) = self.cancels.pop_front() {
+        while let Some((id, how)) = self.cancels.pop_front() {
             if self.streams.contains_key(&id) {
-                return Some(Header::new(Kind::Cancel, id).frame(&[]));
+                return Some(cancel_frame(id, how));
             }
         }
         while let Some(id) = self.grants.pop_front() {
@@ -503,6 +522,10 @@ impl Session {
         }
         Ok(())
     }
+}
+
+fn cancel_frame(id: StreamId, how: u16) -> Bytes {
+    Header { type_number: how, ..Header::new(Kind::Cancel, id) }.frame(&[])
 }
 
 fn broken(reason: &str) -> Close {

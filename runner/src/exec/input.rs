@@ -11,14 +11,17 @@ use bytes::{Buf, Bytes};
 use rustix::termios::SpecialCodeIndex;
 use tokio::net::unix::pipe;
 
+use super::outlet::{self, Outlet};
 use crate::limits::TERMINAL_RETRY_MS;
-use crate::stream::StreamHandle;
+
+/// What means the end of the input where the terminal does not say.
+const CONTROL_D: u8 = 0x04;
 
 /// Writes what arrives to the command; what it does not want is discarded, so that the sender is never stuck.
 #[derive(Debug)]
 pub(super) struct Input {
     pipe: Option<pipe::Sender>,
-    front: Bytes,
+    front: Option<outlet::Input>,
     terminal: Option<Line>,
 }
 
@@ -34,39 +37,39 @@ impl Input {
     /// Takes our end of the pipe, or a terminal, which must be non-blocking.
     pub(super) fn new(pipe: Option<OwnedFd>, is_terminal: bool) -> io::Result<Self> {
         let pipe = pipe.map(pipe::Sender::from_owned_fd_unchecked).transpose()?;
-        Ok(Self { pipe, front: Bytes::new(), terminal: is_terminal.then(Line::default) })
+        Ok(Self { pipe, front: None, terminal: is_terminal.then(Line::default) })
     }
 
     /// Writes what can be written now.
-    pub(super) fn pump(&mut self, stream: &StreamHandle) {
-        loop {
-            if self.front.is_empty() {
-                match stream.take_data() {
-                    Some(bytes) => self.front = bytes,
-                    None => break,
-                }
-            }
-            let length = self.front.len();
-            let written = match self.write(&self.front) {
+    pub(super) fn pump(&mut self, outlet: &Outlet) {
+        // What came on a stream that is gone comes again on the next one, as far as it was not taken.
+        self.front.take_if(|front| !outlet.is_current(front.generation));
+        while let Some(mut front) = self.front.take().or_else(|| outlet.take_input()) {
+            let length = front.bytes.len();
+            let written = match self.write(&front.bytes) {
                 None => length,
                 Some(Ok(written)) => written,
-                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.front = Some(front);
+                    return;
+                }
+                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => 0,
                 // The command closed its input; the rest is for nobody.
                 Some(Err(_)) => {
                     self.pipe = None;
                     length
                 }
             };
-            if let (Some(line), Some(last)) = (&mut self.terminal, self.front[..written].last()) {
+            if let (Some(line), Some(last)) = (&mut self.terminal, front.bytes[..written].last()) {
                 line.is_begun = !b"\r\n".contains(last);
             }
-            self.front.advance(written);
-            stream.consumed(written);
+            front.bytes.advance(written);
+            outlet.input_taken(front.generation, written);
+            if !front.bytes.is_empty() {
+                self.front = Some(front);
+            }
         }
-        if stream.is_lost() {
-            self.pipe = None;
-        } else if stream.data_ended() {
+        if self.pipe.is_some() && outlet.input_ended() {
             self.end();
         }
     }
@@ -75,7 +78,7 @@ impl Input {
     pub(super) async fn writable(&self) {
         let is_ending = self.terminal.as_ref().is_some_and(|line| !line.end.is_empty());
         match &self.pipe {
-            Some(pipe) if self.terminal.is_some() && (is_ending || !self.front.is_empty()) => {
+            Some(pipe) if self.terminal.is_some() && (is_ending || self.front.is_some()) => {
                 let retry = tokio::time::sleep(Duration::from_millis(TERMINAL_RETRY_MS));
                 tokio::select! {
                     _ = pipe.writable() => {}
@@ -83,7 +86,7 @@ impl Input {
                 }
             }
             // An error shows in the write that follows.
-            Some(pipe) if !self.front.is_empty() => drop(pipe.writable().await),
+            Some(pipe) if self.front.is_some() => drop(pipe.writable().await),
             _ => std::future::pending().await,
         }
     }
@@ -118,6 +121,6 @@ impl Input {
 /// What is typed to end the input: one character ends a line that is begun, one more the input itself.
 fn end_characters(terminal: &pipe::Sender, line_is_begun: bool) -> Bytes {
     let modes = rustix::termios::tcgetattr(terminal);
-    let end = modes.map_or(0x04, |modes| modes.special_codes[SpecialCodeIndex::VEOF]);
+    let end = modes.map_or(CONTROL_D, |modes| modes.special_codes[SpecialCodeIndex::VEOF]);
     vec![end; 1 + usize::from(line_is_begun)].into()
 }

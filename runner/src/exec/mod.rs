@@ -2,28 +2,36 @@
 //!
 //! ```text
 //! request ─▶ spawn ─▶ running ──leader ends──▶ draining ──both pipes ended, or silence──▶ complete
-//!              │         │ timeout, cancel or lost link: TERM, grace, KILL on the tree       │
+//!              │         │ timeout or cancel: TERM, grace, KILL on the tree                  │
 //!              ▼         ▼                                                                  ▼
 //!            Fail     (goes on: the output so far is kept)              discards what descendants still print,
-//!                                                                       ExecTreeGone when the last one ended
+//!                                                                       ExecTreeGone when the last one ended,
+//!                                                                       the result is kept until it is acknowledged
 //! ```
+//! No part of this knows a link: output goes to the [`outlet`], where streams attach and leave.
 //!
 //! | module | what |
 //! |---|---|
 //! | `running` | the task of one exec: waits for everything at once |
-//! | `output` | a pipe to the peer: credit, cap, dropping the oldest |
+//! | [`outlet`], `reader` | from the output to whoever is attached: credit, replay, news |
+//! | `log`, `spool` | the output by offset: in memory, put away, dropped |
+//! | `output` | a pipe to the outlet: cap, the order of reads |
 //! | `input` | the peer to the command's standard input |
 //! | `stop` | TERM, grace, KILL |
 //! | `terminal` | execs with a terminal |
-//! | `registry` | who runs under which exec_id |
+//! | `registry` | who runs under which exec_id, whose result is kept, which ids were used |
 //! | `tree` | which trees outlived their exec |
 //! | `denied` | telling a denial from a failure |
 
 mod denied;
 mod input;
+mod log;
+mod outlet;
 mod output;
+mod reader;
 mod registry;
 mod running;
+mod spool;
 mod stop;
 mod terminal;
 mod tree;
@@ -36,7 +44,8 @@ use proto::request::{Command, Exec, Signal, Stdin};
 use proto::{ErrorKind, WireError};
 
 pub(crate) use output::Scratch;
-pub(crate) use registry::Registry;
+pub(crate) use registry::{Registry, no_such_exec};
+pub(crate) use spool::Budget;
 pub(crate) use terminal::Terminals;
 pub(crate) use tree::TreeWatch;
 
@@ -47,21 +56,27 @@ use crate::files::path_error;
 use crate::kill;
 use crate::spawn::{SpawnError, SpawnRequest, Spawner};
 use crate::stream::StreamHandle;
+use outlet::Outlet;
+use registry::Start;
 use running::Running;
 
-/// Runs a command and streams its output.
+/// Runs a command, and serves whoever attaches to it until its result is forgotten.
 pub(crate) async fn run(executor: Rc<Executor>, stream: StreamHandle, request: Exec) {
-    match start(&executor, Rc::new(request)).await {
-        Ok(running) => running.run(stream).await,
-        Err(error) => stream.finish(Err::<Done, _>(error)),
+    let request = Rc::new(request);
+    let Start::New(outlet) = executor.execs.start(&request, stream) else { return };
+    match start(&executor, &outlet, &request).await {
+        Ok(running) => running.run().await,
+        Err(error) => {
+            executor.execs.completed(request.exec_id);
+            outlet.end(Err(error));
+            outlet.serve().await;
+        }
     }
 }
 
 /// Sends a signal to the whole tree of an exec.
 pub(crate) async fn signal(execs: &Registry, request: &Signal) -> Result<Done, WireError> {
-    let mark = execs.mark(request.exec_id).ok_or_else(|| {
-        WireError::new(ErrorKind::NoSuchExec, format!("no exec {} runs here", request.exec_id))
-    })?;
+    let mark = execs.mark(request.exec_id).ok_or_else(|| no_such_exec(request.exec_id))?;
     let signal = request.signal;
     blocking(move || kill::signal_tree(mark, signal))
         .await?
@@ -69,24 +84,23 @@ pub(crate) async fn signal(execs: &Registry, request: &Signal) -> Result<Done, W
     Ok(Done {})
 }
 
-async fn start(executor: &Rc<Executor>, request: Rc<Exec>) -> Result<Running, WireError> {
+async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> Result<Running, WireError> {
     if request.run_as.is_some() {
         return Err(WireError::new(ErrorKind::Unsupported, "this runner runs commands as its own user only"));
     }
-    let claim = Registry::claim(&executor.execs, &request)?;
-    let profile = profile(executor, &request)?;
+    let profile = profile(executor, request)?;
     let spawner: Arc<Spawner> =
         executor.spawner(profile).await.map_err(|error| spawn_error(&error, profile))?;
-    let order = spawn_request(executor, &request)?;
+    let order = spawn_request(executor, request)?;
     let spawned = match &request.pty {
         None => spawner.spawn(order).await,
         Some(pty) => terminal::start(executor, &spawner, order, pty).await?,
     };
     let spawned = spawned.map_err(|error| spawn_error(&error, profile))?;
     let mark = spawned.child.mark();
-    claim.started(mark);
+    executor.execs.started(request.exec_id, mark);
     let confined = profile != Profile::FullControl;
-    match Running::new(executor, claim, &request, spawned, confined) {
+    match Running::new(executor, Rc::clone(outlet), request, spawned, confined) {
         Ok(running) => Ok(running),
         Err(error) => {
             blocking(move || kill::kill_tree(mark)).await?;

@@ -1,21 +1,18 @@
-//! From one of the command's output pipes to the peer.
+//! From one of the command's output pipes to the [`Outlet`].
 //!
-//! Where the request says `Block`, the pipe is read only as far as there is credit: it fills, and the command waits. Where
-//! it says `DropOldest`, the pipe is always read and what finds no credit waits in a bounded backlog.
+//! The pipe is read as far as the outlet has room; without room it fills, and the command waits.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 
 use proto::limits::MAX_DATA_BYTES;
-use proto::request::Overflow;
 use proto::{Channel, DataBuf};
 use tokio::net::unix::pipe;
 
 use super::denied::Tail;
-use crate::limits::{BACKLOG_BYTES, HAND_OVER_BYTES, READS_PER_TURN};
-use crate::stream::StreamHandle;
+use super::outlet::Outlet;
+use crate::limits::{HAND_OVER_BYTES, READS_PER_TURN};
 
 /// The buffer all pipes are read into; a full one is handed over and replaced.
 #[derive(Debug, Default)]
@@ -43,24 +40,22 @@ impl Scratch {
 pub(super) struct Account {
     /// How much more may be sent at all.
     pub(super) allowance: Option<u64>,
-    /// What was not sent.
+    /// What was not sent for that reason.
     pub(super) dropped_bytes: u64,
-    /// Nobody takes output any more: read it and forget it.
-    pub(super) discards: bool,
 }
 
 impl Account {
     fn is_closed(&self) -> bool {
-        self.discards || self.allowance == Some(0)
+        self.allowance == Some(0)
     }
 }
 
 /// What one turn came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Turn {
-    /// Bytes read from the pipe or sent to the peer.
+    /// Bytes were read from the pipe.
     pub(super) moved: bool,
-    /// There is something to read or send, and no credit.
+    /// There may be something to read, and no room for it.
     pub(super) blocked: bool,
 }
 
@@ -69,40 +64,19 @@ pub(super) struct Turn {
 pub(super) struct Output {
     channel: Channel,
     pipe: Option<pipe::Receiver>,
-    overflow: Overflow,
     written_bytes: u64,
-    /// What was in the pipe when the command ended and has not been read yet.
-    owed_bytes: u64,
-    backlog: VecDeque<DataBuf>,
-    backlog_bytes: usize,
-    /// Dropped from the backlog's front and not told yet.
-    gap_bytes: u64,
     tail: Option<Tail>,
 }
 
 impl Output {
     /// Takes our end of the pipe, which must be non-blocking.
-    pub(super) fn new(
-        pipe: OwnedFd,
-        channel: Channel,
-        overflow: Overflow,
-        keep_tail: bool,
-    ) -> io::Result<Self> {
+    pub(super) fn new(pipe: OwnedFd, channel: Channel, keep_tail: bool) -> io::Result<Self> {
         Ok(Self {
             channel,
             pipe: Some(pipe::Receiver::from_owned_fd_unchecked(pipe)?),
-            overflow,
             written_bytes: 0,
-            owed_bytes: 0,
-            backlog: VecDeque::new(),
-            backlog_bytes: 0,
-            gap_bytes: 0,
             tail: keep_tail.then(Tail::default),
         })
-    }
-
-    pub(super) fn channel(&self) -> Channel {
-        self.channel
     }
 
     /// What the command wrote, as far as it was read.
@@ -115,19 +89,14 @@ impl Output {
         self.pipe.is_some()
     }
 
-    /// Whether all that the command itself wrote has been read and sent.
-    pub(super) fn is_settled(&self) -> bool {
-        self.owed_bytes == 0 && self.backlog.is_empty()
-    }
-
     /// Whether the end of the output tells a denial.
     pub(super) fn tells_a_denial(&self) -> bool {
         self.tail.as_ref().is_some_and(Tail::tells_a_denial)
     }
 
     /// Whether reading makes sense: the pipe is open, and what comes out of it can go somewhere.
-    pub(super) fn may_read(&self, stream: &StreamHandle, account: &Account) -> bool {
-        self.is_open() && self.room(stream, account) > 0
+    pub(super) fn may_read(&self, outlet: &Outlet, account: &Account) -> bool {
+        self.is_open() && room(outlet, account) > 0
     }
 
     /// Waits until there is something to read; never, when the pipe has ended.
@@ -139,24 +108,42 @@ impl Output {
         }
     }
 
-    /// The command ended: reads what it left, and notes what is left for want of credit.
-    pub(super) fn command_ended(&mut self, stream: &StreamHandle, account: &mut Account, scratch: &Scratch) {
+    /// The command ended: reads all that it left, room or not. A pipe holds no more than its own size.
+    pub(super) fn command_ended(&mut self, outlet: &Outlet, account: &mut Account, scratch: &Scratch) {
         // The kernel knows about the pipe what its event may not have told yet.
-        self.turn(stream, account, scratch, true);
-        self.owed_bytes =
-            self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok()).unwrap_or(0);
+        let mut left = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok()).unwrap_or(0);
+        while left > 0 {
+            let mut buffer = scratch.take();
+            let Some(length) = self.read(&mut buffer, MAX_DATA_BYTES, true) else {
+                scratch.cut(buffer, 0);
+                return;
+            };
+            left = left.saturating_sub(length as u64);
+            self.deliver(scratch.cut(buffer, length), outlet, account);
+        }
     }
 
     /// Moves what can be moved now, in fairness to others not without end.
-    pub(super) fn pump(&mut self, stream: &StreamHandle, account: &mut Account, scratch: &Scratch) -> Turn {
-        self.turn(stream, account, scratch, false)
-    }
-
-    /// Forgets what waits to be sent.
-    pub(super) fn give_up(&mut self, account: &mut Account) {
-        account.dropped_bytes += std::mem::take(&mut self.backlog_bytes) as u64;
-        self.backlog.clear();
-        self.owed_bytes = 0;
+    pub(super) fn pump(&mut self, outlet: &Outlet, account: &mut Account, scratch: &Scratch) -> Turn {
+        let mut turn = Turn::default();
+        for _ in 0..READS_PER_TURN {
+            if self.pipe.is_none() {
+                break;
+            }
+            let room = room(outlet, account);
+            if room == 0 {
+                turn.blocked = true;
+                break;
+            }
+            let mut buffer = scratch.take();
+            let Some(length) = self.read(&mut buffer, room, false) else {
+                scratch.cut(buffer, 0);
+                break;
+            };
+            turn.moved = true;
+            self.deliver(scratch.cut(buffer, length), outlet, account);
+        }
+        turn
     }
 
     /// Reads and forgets until every writer is gone, so that none is hurt by a closed pipe.
@@ -168,47 +155,6 @@ impl Output {
                 tokio::task::consume_budget().await;
             }
             scratch.cut(buffer, 0);
-        }
-    }
-
-    fn turn(
-        &mut self,
-        stream: &StreamHandle,
-        account: &mut Account,
-        scratch: &Scratch,
-        untold: bool,
-    ) -> Turn {
-        let mut turn = Turn { moved: self.send_backlog(stream, account), blocked: false };
-        for _ in 0..READS_PER_TURN {
-            if self.pipe.is_none() {
-                break;
-            }
-            let room = self.room(stream, account);
-            if room == 0 {
-                turn.blocked = true;
-                return turn;
-            }
-            let mut buffer = scratch.take();
-            match self.read(&mut buffer, room, untold) {
-                Some(length) => {
-                    turn.moved = true;
-                    self.deliver(scratch.cut(buffer, length), stream, account);
-                }
-                None => {
-                    scratch.cut(buffer, 0);
-                    break;
-                }
-            }
-        }
-        turn.blocked = !self.backlog.is_empty();
-        turn
-    }
-
-    /// How much may be read now.
-    fn room(&self, stream: &StreamHandle, account: &Account) -> usize {
-        match self.overflow {
-            Overflow::Block if !account.is_closed() => stream.writable().min(MAX_DATA_BYTES),
-            Overflow::Block | Overflow::DropOldest => MAX_DATA_BYTES,
         }
     }
 
@@ -225,7 +171,6 @@ impl Output {
             match read {
                 Ok(length) if length > 0 => {
                     self.written_bytes += length as u64;
-                    self.owed_bytes = self.owed_bytes.saturating_sub(length as u64);
                     return Some(length);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
@@ -233,61 +178,28 @@ impl Output {
                 // The last writer is gone.
                 Ok(_) | Err(_) => {
                     self.pipe = None;
-                    self.owed_bytes = 0;
                     return None;
                 }
             }
         }
     }
 
-    fn deliver(&mut self, mut bytes: DataBuf, stream: &StreamHandle, account: &mut Account) {
+    fn deliver(&mut self, mut bytes: DataBuf, outlet: &Outlet, account: &mut Account) {
         if let Some(tail) = &mut self.tail {
             tail.push(bytes.as_slice());
         }
-        let allowed = if account.discards { 0 } else { account.allowance.unwrap_or(u64::MAX) };
-        let kept = bytes.len().min(usize::try_from(allowed).unwrap_or(usize::MAX));
+        let allowed = usize::try_from(account.allowance.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+        let kept = bytes.len().min(allowed);
         account.dropped_bytes += (bytes.len() - kept) as u64;
         bytes.truncate(kept);
         account.allowance = account.allowance.map(|allowance| allowance.saturating_sub(kept as u64));
-        if bytes.is_empty() {
-            return;
-        }
-        if self.backlog.is_empty() && stream.writable() >= bytes.len() {
-            stream.data(self.channel, bytes);
-            return;
-        }
-        self.backlog_bytes += bytes.len();
-        self.backlog.push_back(bytes);
-        while self.backlog_bytes > BACKLOG_BYTES {
-            let Some(oldest) = self.backlog.pop_front() else { break };
-            self.backlog_bytes -= oldest.len();
-            self.gap_bytes += oldest.len() as u64;
-            account.dropped_bytes += oldest.len() as u64;
+        if !bytes.is_empty() {
+            outlet.push(self.channel, bytes);
         }
     }
+}
 
-    /// Sends what waits as far as there is credit, the gap before it first.
-    fn send_backlog(&mut self, stream: &StreamHandle, account: &mut Account) -> bool {
-        if account.discards && !self.backlog.is_empty() {
-            self.give_up(account);
-        }
-        let mut sent = false;
-        while !self.backlog.is_empty() {
-            let room = stream.writable();
-            if room == 0 {
-                break;
-            }
-            if self.gap_bytes > 0 {
-                stream.gap(self.channel, std::mem::take(&mut self.gap_bytes));
-            }
-            let Some(mut bytes) = self.backlog.pop_front() else { break };
-            if bytes.len() > room {
-                self.backlog.push_front(bytes.split_off(room));
-            }
-            self.backlog_bytes -= bytes.len();
-            stream.data(self.channel, bytes);
-            sent = true;
-        }
-        sent
-    }
+/// How much may be read now.
+fn room(outlet: &Outlet, account: &Account) -> usize {
+    if account.is_closed() { MAX_DATA_BYTES } else { outlet.room() }
 }

@@ -1,74 +1,246 @@
-//! Who runs under which exec_id, from the request until the last process of its tree ended.
+//! Which execs there are, which results are kept, and which ids were used before.
+//!
+//! ```text
+//!  start ─▶ known: runs, then its result is kept ──ACK, or time──▶ tombstone ──100,000 others, or 24 h──▶ unknown
+//! ```
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
+use std::time::Duration;
 
-use proto::request::Exec;
+use proto::message::{ExecEntry, ExecReport};
+use proto::request::{Attach, Exec, Report};
 use proto::{ErrorKind, ExecId, WireError};
+use tokio::time::Instant;
 
+use super::outlet::Outlet;
+use super::spool::Budget;
 use crate::kill::Mark;
+use crate::limits::{LISTED_EXECS, RESULT_KEPT_MS, RETAINED_KEPT_MS, TOMBSTONE_KEPT_MS, TOMBSTONES};
+use crate::stream::StreamHandle;
 
-/// The execs of this runner whose tree is not gone.
-#[derive(Debug, Default)]
+/// The execs of this runner's life.
+#[derive(Debug)]
 pub(crate) struct Registry {
-    execs: RefCell<HashMap<ExecId, Entry>>,
+    known: RefCell<HashMap<ExecId, Known>>,
+    tombstones: RefCell<Tombstones>,
+    budget: Rc<Budget>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Known {
     request: Rc<Exec>,
+    outlet: Rc<Outlet>,
+    /// While some process of it lives.
     mark: Option<Mark>,
+    completed: Option<Instant>,
+}
+
+/// What became of a start.
+pub(super) enum Start {
+    /// It is new: run it.
+    New(Rc<Outlet>),
+    /// It was made before; the stream was attached, or told what is wrong.
+    Known,
 }
 
 impl Registry {
-    /// Takes an exec_id for a request, until the claim is dropped.
-    ///
-    /// # Errors
-    /// `conflict` when the id is taken.
-    pub(crate) fn claim(registry: &Rc<Self>, request: &Rc<Exec>) -> Result<Claim, WireError> {
+    /// Nothing is known yet.
+    pub(crate) fn new(budget: Rc<Budget>) -> Self {
+        Self { known: RefCell::default(), tombstones: RefCell::default(), budget }
+    }
+
+    /// Takes in a start. The same one again attaches.
+    pub(super) fn start(&self, request: &Rc<Exec>, stream: StreamHandle) -> Start {
         let exec_id = request.exec_id;
-        let mut execs = registry.execs.borrow_mut();
-        if let Some(known) = execs.get(&exec_id) {
-            let text = if *known.request == **request {
-                format!("exec {exec_id} is already running")
-            } else {
-                format!("exec {exec_id} is another command: choose a new id")
-            };
-            return Err(WireError::new(ErrorKind::Conflict, text));
+        let refuse = |kind, text| {
+            stream.finish(Err::<ExecReport, _>(WireError::new(kind, text)));
+            Start::Known
+        };
+        if let Some(known) = self.known.borrow().get(&exec_id) {
+            let repeats = Exec { age_ms: known.request.age_ms, ..Exec::clone(request) } == *known.request;
+            if !repeats {
+                let text = format!("exec {exec_id} is another command: choose a new id");
+                return refuse(ErrorKind::Conflict, text);
+            }
+            known.outlet.begin(stream);
+            return Start::Known;
         }
-        execs.insert(exec_id, Entry { request: Rc::clone(request), mark: None });
-        Ok(Claim { registry: Rc::clone(registry), exec_id })
+        if self.tombstones.borrow().may_hold(exec_id, request.age_ms) {
+            let text = format!("exec {exec_id} may have run before, and its result is not kept any more");
+            return refuse(ErrorKind::Expired, text);
+        }
+        let outlet = Outlet::new(request, Rc::clone(&self.budget));
+        outlet.begin(stream);
+        let known =
+            Known { request: Rc::clone(request), outlet: Rc::clone(&outlet), mark: None, completed: None };
+        self.known.borrow_mut().insert(exec_id, known);
+        Start::New(outlet)
+    }
+
+    /// Attaches a stream to an exec; gives the stream back where the id is none of an exec.
+    pub(crate) fn attach(&self, request: &Attach, stream: StreamHandle) -> Option<StreamHandle> {
+        match self.known.borrow().get(&request.id) {
+            Some(known) => {
+                known.outlet.attach(stream, request);
+                None
+            }
+            None if self.tombstones.borrow().ids.contains(&request.id) => {
+                let text = format!("the result of {} was acknowledged, or is not kept any more", request.id);
+                stream.finish(Err::<ExecReport, _>(WireError::new(ErrorKind::Expired, text)));
+                None
+            }
+            None => Some(stream),
+        }
+    }
+
+    /// The command's process exists.
+    pub(super) fn started(&self, exec_id: ExecId, mark: Mark) {
+        if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
+            known.mark = Some(mark);
+        }
+    }
+
+    /// The last process of an exec is gone.
+    pub(crate) fn tree_gone(&self, exec_id: ExecId) {
+        if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
+            known.mark = None;
+        }
+    }
+
+    /// No more output will come: the result is kept from now on.
+    pub(super) fn completed(&self, exec_id: ExecId) {
+        if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
+            known.completed = Some(Instant::now());
+        }
+    }
+
+    /// The result arrived: it is forgotten. An exec that is not complete has none to forget.
+    pub(crate) fn acknowledge(&self, exec_id: ExecId) {
+        let mut known = self.known.borrow_mut();
+        if known.get(&exec_id).is_some_and(|known| known.completed.is_some())
+            && let Some(gone) = known.remove(&exec_id)
+        {
+            gone.outlet.forget();
+            self.tombstones.borrow_mut().add(exec_id);
+        }
+    }
+
+    /// Forgets results that were kept long enough.
+    pub(crate) fn forget_old(&self) {
+        let kept = |known: &Known| if known.outlet.is_retained() { RETAINED_KEPT_MS } else { RESULT_KEPT_MS };
+        let is_old = |known: &Known| {
+            known.completed.is_some_and(|at| at.elapsed() >= Duration::from_millis(kept(known)))
+        };
+        let known = self.known.borrow();
+        let old: Vec<ExecId> = known.iter().filter(|(_, known)| is_old(known)).map(|(id, _)| *id).collect();
+        drop(known);
+        for exec_id in old {
+            self.acknowledge(exec_id);
+        }
+        self.tombstones.borrow_mut().forget_old();
     }
 
     /// The tree of an exec, if it has started and is not gone.
     pub(crate) fn mark(&self, exec_id: ExecId) -> Option<Mark> {
-        self.execs.borrow().get(&exec_id)?.mark
+        self.known.borrow().get(&exec_id)?.mark
+    }
+
+    /// How an exec stands.
+    ///
+    /// # Errors
+    /// `no_such_exec`.
+    pub(crate) fn report(&self, request: &Report) -> Result<ExecReport, WireError> {
+        let known = self.known.borrow();
+        let known = known.get(&request.exec_id).ok_or_else(|| no_such_exec(request.exec_id))?;
+        Ok(known.outlet.report(request.head_bytes, request.tail_bytes))
+    }
+
+    /// The execs that are not forgotten, the newest first.
+    pub(crate) fn list(&self) -> Vec<ExecEntry> {
+        let mut execs: Vec<_> = self
+            .known
+            .borrow()
+            .iter()
+            .map(|(id, known)| (known.outlet.born(), known.outlet.entry(*id)))
+            .collect();
+        execs.sort_by_key(|(born, _)| std::cmp::Reverse(*born));
+        execs.truncate(LISTED_EXECS);
+        execs.into_iter().map(|(_, entry)| entry).collect()
     }
 }
 
-/// One exec's place in the registry, given back when dropped.
-#[derive(Debug)]
-pub(crate) struct Claim {
-    registry: Rc<Registry>,
-    exec_id: ExecId,
+/// What is said of an id that nothing is known of.
+pub(crate) fn no_such_exec(exec_id: ExecId) -> WireError {
+    WireError::new(ErrorKind::NoSuchExec, format!("no exec {exec_id} is known here"))
 }
 
-impl Claim {
-    pub(crate) fn exec_id(&self) -> ExecId {
-        self.exec_id
-    }
+/// Ids whose results are forgotten.
+#[derive(Debug, Default)]
+struct Tombstones {
+    ids: HashSet<ExecId>,
+    order: VecDeque<(Instant, ExecId)>,
+    /// Ids that were made before this may have been forgotten.
+    forgotten_until: Cell<Option<Instant>>,
+}
 
-    /// The command's process exists.
-    pub(crate) fn started(&self, mark: Mark) {
-        if let Some(entry) = self.registry.execs.borrow_mut().get_mut(&self.exec_id) {
-            entry.mark = Some(mark);
+impl Tombstones {
+    fn add(&mut self, exec_id: ExecId) {
+        self.ids.insert(exec_id);
+        self.order.push_back((Instant::now(), exec_id));
+        if self.order.len() > TOMBSTONES {
+            self.forget_first();
         }
     }
+
+    fn forget_old(&mut self) {
+        let kept = Duration::from_millis(TOMBSTONE_KEPT_MS);
+        while self.order.front().is_some_and(|(since, _)| since.elapsed() >= kept) {
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some((since, exec_id)) = self.order.pop_front() {
+            self.ids.remove(&exec_id);
+            self.forgotten_until.set(Some(since));
+        }
+    }
+
+    /// Whether an id of this age is known to have run, or may have.
+    fn may_hold(&self, exec_id: ExecId, age_ms: u64) -> bool {
+        self.ids.contains(&exec_id)
+            || self.forgotten_until.get().is_some_and(|until| {
+                // Made before the runner's clock began counts as made at its beginning.
+                Instant::now().checked_sub(Duration::from_millis(age_ms)).is_none_or(|made| made <= until)
+            })
+    }
 }
 
-impl Drop for Claim {
-    fn drop(&mut self) {
-        self.registry.execs.borrow_mut().remove(&self.exec_id);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_id_older_than_what_is_remembered_may_have_run() {
+        let mut tombstones = Tombstones::default();
+        let id = |number: u32| {
+            let mut bytes = [0; 16];
+            bytes[..4].copy_from_slice(&number.to_le_bytes());
+            ExecId(bytes)
+        };
+        for number in 0..=TOMBSTONES as u32 {
+            tombstones.add(id(number));
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        assert_eq!(tombstones.ids.len(), TOMBSTONES);
+        assert!(tombstones.may_hold(id(1), 0), "remembered");
+        assert!(!tombstones.may_hold(id(u32::MAX), 5_000), "new, and younger than what was forgotten");
+        let age_ms = TOMBSTONES as u64 + 10;
+        assert!(tombstones.may_hold(id(0), age_ms), "forgotten, and old enough to be it");
+        tokio::time::advance(Duration::from_millis(TOMBSTONE_KEPT_MS)).await;
+        tombstones.forget_old();
+        assert!(tombstones.ids.is_empty());
     }
 }

@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use proto::message::{ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus};
 use proto::request::Exec;
-use proto::{Channel, WireError};
+use proto::{Channel, ExecId, WireError};
 use tokio::net::unix::pipe;
 use tokio::time::Instant;
 
 use super::input::Input;
+use super::outlet::Outlet;
 use super::output::{Account, Output, Turn};
-use super::registry::Claim;
 use super::stop::{Cause, Stop};
 use super::tree::Tree;
 use crate::executor::Executor;
-use crate::limits::{CANCELLED_OUTPUT_MS, DRAIN_IDLE_MS, DRAIN_LIMIT_MS, STARTED_DELAY_MS};
+use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, STARTED_DELAY_MS};
 use crate::spawn::{Child, Exit, Spawned, Terminal};
-use crate::stream::StreamHandle;
 
 /// A command that was started.
 pub(super) struct Running {
     executor: Rc<Executor>,
-    claim: Claim,
+    exec_id: ExecId,
+    outlet: Rc<Outlet>,
     child: Child,
     /// A second handle of the process, watched by the reactor; readable once it has ended.
     end: pipe::Receiver,
@@ -54,14 +54,13 @@ struct Drain {
 impl Running {
     pub(super) fn new(
         executor: &Rc<Executor>,
-        claim: Claim,
+        outlet: Rc<Outlet>,
         request: &Exec,
         spawned: Spawned,
         confined: bool,
     ) -> io::Result<Self> {
         let started = Instant::now();
-        let output =
-            |pipe, channel, keep_tail| Output::new(pipe, channel, request.overflow, keep_tail && confined);
+        let output = |pipe, channel, keep_tail| Output::new(pipe, channel, keep_tail && confined);
         let merged = spawned.stderr.is_none();
         let terminal = spawned.terminal.map(Rc::new);
         if let Some(terminal) = &terminal {
@@ -69,14 +68,15 @@ impl Running {
         }
         Ok(Self {
             executor: Rc::clone(executor),
-            claim,
+            exec_id: request.exec_id,
+            outlet,
             // Nothing is ever read from it: the reactor treats every descriptor alike.
             end: pipe::Receiver::from_owned_fd_unchecked(spawned.child.pidfd().try_clone_to_owned()?)?,
             child: spawned.child,
             input: Input::new(spawned.stdin, terminal.is_some())?,
             stdout: output(spawned.stdout, Channel::Stdout, merged)?,
             stderr: spawned.stderr.map(|pipe| output(pipe, Channel::Stderr, true)).transpose()?,
-            account: Account { allowance: request.output_cap_bytes, dropped_bytes: 0, discards: false },
+            account: Account { allowance: request.output_cap_bytes, dropped_bytes: 0 },
             stop: Stop::new(terminal.is_some()),
             terminal,
             confined,
@@ -88,62 +88,60 @@ impl Running {
     }
 
     /// Runs the exec to its end, and what it left behind too.
-    pub(super) async fn run(mut self, stream: StreamHandle) {
-        let mut has_ended = self.wait(&stream).await;
-        self.announce(&stream, has_ended);
+    pub(super) async fn run(mut self) {
+        let mut has_ended = self.wait().await;
+        self.announce(has_ended);
         loop {
-            if has_ended && let Err(error) = self.take_exit(&stream) {
+            if has_ended && let Err(error) = self.take_exit() {
                 tracing::error!("an exec's status cannot be read: {error}");
                 self.stop.begin(Cause::Cancelled, self.child.mark());
-                return stream
-                    .finish(Err::<ExecStreamsClosed, _>(WireError::new(proto::ErrorKind::Internal, error)));
+                self.stop.progress().await;
+                self.executor.execs.completed(self.exec_id);
+                self.outlet.end(Err(WireError::new(proto::ErrorKind::Internal, error)));
+                return self.outlet.serve().await;
             }
-            self.pump(&stream);
+            self.pump();
             if self.is_complete() {
                 break;
             }
-            has_ended = self.wait(&stream).await;
+            has_ended = self.wait().await;
         }
-        self.finish(stream).await;
+        self.finish().await;
     }
 
     /// Tells of the start. Most commands have something to say, or end, within a moment: the news then costs no frame
     /// and no wake-up of its own.
-    fn announce(&mut self, stream: &StreamHandle, has_ended: bool) {
+    fn announce(&mut self, has_ended: bool) {
         self.announce_at = None;
-        stream.send(ExecStarted { pid: self.child.pid() });
+        self.outlet.tell_started(ExecStarted { pid: self.child.pid() });
         if !has_ended {
             self.child.goes_first_out_of_memory();
         }
     }
 
     /// Moves what can be moved without waiting, and notes the causes to end the command.
-    fn pump(&mut self, stream: &StreamHandle) {
+    fn pump(&mut self) {
         let now = Instant::now();
-        if stream.is_stopped() {
+        self.outlet.pump();
+        if self.outlet.is_cancelled() {
             self.stop.begin(Cause::Cancelled, self.child.mark());
         } else if self.drain.is_none() && self.due.is_some_and(|due| now >= due) {
             self.stop.begin(Cause::TimedOut, self.child.mark());
         }
-        self.account.discards |= stream.is_lost();
-        self.input.pump(stream);
+        self.input.pump(&self.outlet);
         let scratch = &self.executor.scratch;
-        let stdout = self.stdout.pump(stream, &mut self.account, scratch);
-        let stderr = self.stderr.as_mut().map(|stderr| stderr.pump(stream, &mut self.account, scratch));
+        let stdout = self.stdout.pump(&self.outlet, &mut self.account, scratch);
+        let stderr = self.stderr.as_mut().map(|stderr| stderr.pump(&self.outlet, &mut self.account, scratch));
         let stderr = stderr.unwrap_or_default();
-        let turn = Turn { moved: stdout.moved || stderr.moved, blocked: stdout.blocked || stderr.blocked };
-        let Some(drain) = &mut self.drain else { return };
-        drain.note(turn, now);
-        let gave_up =
-            drain.blocked.is_some_and(|since| now >= since + Duration::from_millis(CANCELLED_OUTPUT_MS));
-        if gave_up && self.stop.cause() == Some(Cause::Cancelled) {
-            self.account.discards = true;
-            drain.blocked = None;
+        if let Some(drain) = &mut self.drain {
+            let turn =
+                Turn { moved: stdout.moved || stderr.moved, blocked: stdout.blocked || stderr.blocked };
+            drain.note(turn, now);
         }
     }
 
     /// Waits for the next thing to do; `true` when the command has ended.
-    async fn wait(&mut self, stream: &StreamHandle) -> bool {
+    async fn wait(&mut self) -> bool {
         let due = self.next_due();
         let timer = async {
             match due {
@@ -157,14 +155,15 @@ impl Running {
                 None => std::future::pending().await,
             }
         };
-        let reads_stdout = self.stdout.may_read(stream, &self.account);
-        let reads_stderr = self.stderr.as_ref().is_some_and(|stderr| stderr.may_read(stream, &self.account));
+        let reads_stdout = self.stdout.may_read(&self.outlet, &self.account);
+        let reads_stderr =
+            self.stderr.as_ref().is_some_and(|stderr| stderr.may_read(&self.outlet, &self.account));
         tokio::select! {
             biased;
             _ = self.end.readable(), if self.drain.is_none() => return true,
             () = self.stdout.readable(), if reads_stdout => {}
             () = stderr, if reads_stderr => {}
-            () = stream.changed() => {}
+            () = self.outlet.changed() => {}
             () = self.input.writable() => {}
             () = self.stop.progress(), if self.stop.is_under_way() => {}
             () = timer => {}
@@ -177,17 +176,14 @@ impl Running {
             return self.announce_at.into_iter().chain(self.due).min();
         }
         let Some(drain) = &self.drain else { return self.due.filter(|_| self.stop.cause().is_none()) };
-        let give_up_at = drain.blocked.filter(|_| self.stop.cause() == Some(Cause::Cancelled));
-        let give_up_at = give_up_at.map(|since| since + Duration::from_millis(CANCELLED_OUTPUT_MS));
         let silent_at = drain.blocked.is_none().then(|| drain.silent_at());
         // What is past has been acted on, or waits for something else.
         let now = Instant::now();
-        let dues = [give_up_at, silent_at, Some(drain.over_at())];
-        dues.into_iter().flatten().filter(|due| *due > now).min()
+        [silent_at, Some(drain.over_at())].into_iter().flatten().filter(|due| *due > now).min()
     }
 
     /// The command's process ended: tells how, after what it wrote last.
-    fn take_exit(&mut self, stream: &StreamHandle) -> io::Result<()> {
+    fn take_exit(&mut self) -> io::Result<()> {
         let child = &mut self.child;
         let waited = self.end.try_io(|| child.try_wait()?.ok_or_else(|| io::ErrorKind::WouldBlock.into()));
         let exit = match waited {
@@ -200,13 +196,13 @@ impl Running {
             terminal.release();
         }
         let scratch = &self.executor.scratch;
-        self.stdout.command_ended(stream, &mut self.account, scratch);
+        self.stdout.command_ended(&self.outlet, &mut self.account, scratch);
         if let Some(stderr) = &mut self.stderr {
-            stderr.command_ended(stream, &mut self.account, scratch);
+            stderr.command_ended(&self.outlet, &mut self.account, scratch);
         }
         let failed = exit != Exit::Code(0);
         let denied = self.stderr.as_ref().unwrap_or(&self.stdout).tells_a_denial();
-        stream.send(ExecExited {
+        self.outlet.tell_exited(ExecExited {
             status: match exit {
                 Exit::Code(code) => ExitStatus::Code(code),
                 Exit::Signal(signal) => ExitStatus::Signal(signal),
@@ -226,23 +222,17 @@ impl Running {
         if self.stop.is_under_way() {
             return false;
         }
-        let mut outputs = std::iter::once(&self.stdout).chain(&self.stderr);
-        if !outputs.clone().all(Output::is_settled) {
-            return false;
-        }
         let now = Instant::now();
         let over = drain.blocked.is_none() && now >= drain.silent_at() || now >= drain.over_at();
-        over || !outputs.any(Output::is_open)
+        over || !std::iter::once(&self.stdout).chain(&self.stderr).any(Output::is_open)
     }
 
-    /// Completes the exec, then looks after what it left behind.
-    async fn finish(mut self, stream: StreamHandle) {
-        for output in std::iter::once(&self.stdout).chain(&self.stderr) {
-            stream.end(output.channel());
-        }
+    /// Completes the exec, then looks after what it left behind and whoever attaches for its result.
+    async fn finish(mut self) {
         let written = |output: &Output| output.written_bytes();
         let stderr_open = self.stderr.as_ref().is_some_and(Output::is_open);
-        stream.finish(Ok(ExecStreamsClosed {
+        self.executor.execs.completed(self.exec_id);
+        self.outlet.end(Ok(ExecStreamsClosed {
             stdout_bytes: written(&self.stdout),
             stderr_bytes: self.stderr.as_ref().map_or(0, written),
             dropped_bytes: self.account.dropped_bytes,
@@ -250,10 +240,8 @@ impl Running {
         }));
         // The answer goes out before this side tidies up.
         tokio::task::yield_now().await;
-        let connection = Rc::clone(stream.connection());
-        drop(stream);
         drop(self.input);
-        self.executor.trees.add(Tree { claim: self.claim, mark: self.child.mark(), connection });
+        self.executor.trees.add(Tree { exec_id: self.exec_id, mark: self.child.mark() }, &self.executor);
         drop((self.child, self.end));
         let scratch = &self.executor.scratch;
         let stderr = async {
@@ -261,7 +249,12 @@ impl Running {
                 stderr.discard(scratch).await;
             }
         };
-        tokio::join!(self.stdout.discard(scratch), stderr);
+        let stdout = async {
+            self.stdout.discard(scratch).await;
+            // Nobody has it open any more.
+            self.terminal = None;
+        };
+        tokio::join!(stdout, stderr, self.outlet.serve());
     }
 }
 

@@ -4,20 +4,18 @@
 //! that calls [`TreeWatch::look`].
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::time::Duration;
 
-use proto::message::ExecTreeGone;
+use proto::ExecId;
 use rustix::io::Errno;
 use rustix::process::{WaitId, WaitIdOptions};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::registry::Claim;
 use crate::blocking::blocking;
+use crate::executor::Executor;
 use crate::kill::{self, Mark};
 use crate::limits::TREE_LOOK_MS;
-use crate::stream::Connection;
 
 /// The trees that are not known to be gone.
 #[derive(Debug, Default)]
@@ -32,23 +30,16 @@ pub(crate) struct TreeWatch {
 /// A tree whose exec is complete.
 #[derive(Debug)]
 pub(super) struct Tree {
-    pub(super) claim: Claim,
+    pub(super) exec_id: ExecId,
     pub(super) mark: Mark,
-    pub(super) connection: Rc<Connection>,
-}
-
-impl Tree {
-    fn tell_gone(&self) {
-        self.connection.notice(ExecTreeGone { exec_id: self.claim.exec_id() });
-    }
 }
 
 impl TreeWatch {
     /// Watches the tree of an exec that is complete; tells at once when it is gone already.
-    pub(super) fn add(&self, tree: Tree) {
+    pub(super) fn add(&self, tree: Tree, executor: &Executor) {
         // The usual case, at the cost of one system call: no exec runs and nothing was left behind.
         if has_no_children() {
-            tree.tell_gone();
+            executor.tree_gone(tree.exec_id);
         } else {
             self.trees.borrow_mut().push(tree);
             self.put_off();
@@ -66,7 +57,7 @@ impl TreeWatch {
     }
 
     /// Tells which trees are gone. To be called after processes ended.
-    pub(crate) async fn look(&self) {
+    pub(crate) async fn look(&self, executor: &Executor) {
         let pause = Duration::from_millis(TREE_LOOK_MS);
         if self.trees.borrow().is_empty() {
             return self.due.set(None);
@@ -83,7 +74,7 @@ impl TreeWatch {
         self.trees.borrow_mut().retain(|tree| {
             let is_gone = gone.contains(&tree.mark);
             if is_gone {
-                tree.tell_gone();
+                executor.tree_gone(tree.exec_id);
             }
             !is_gone
         });

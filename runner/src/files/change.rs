@@ -1,17 +1,19 @@
 //! Facts, and the changes that are one system call or few.
 
 use pathguard::Root;
-use proto::WireError;
 use proto::message::{Done, Metadata};
 use proto::request::{MkdirAll, Remove, RemoveAll, Rename, Stat};
+use proto::{ErrorKind, Message, Request, WireError};
 
-use super::{may_change, path, path_error, unix_ms, wire_kind};
+use super::write::write;
+use super::{may_change, path as as_path, path_error, unix_ms, wire_kind};
 use crate::blocking::blocking;
 use crate::executor::Executor;
+use crate::stream::StreamHandle;
 
 /// Facts about a path, symlinks followed.
 pub(crate) async fn stat(root: Root, request: Stat) -> Result<Metadata, WireError> {
-    let found = blocking(move || root.stat(path(&request.path))).await?.map_err(path_error)?;
+    let found = blocking(move || root.stat(as_path(&request.path))).await?.map_err(path_error)?;
     Ok(Metadata {
         kind: wire_kind(found.kind),
         size_bytes: found.size_bytes,
@@ -20,31 +22,38 @@ pub(crate) async fn stat(root: Root, request: Stat) -> Result<Metadata, WireErro
     })
 }
 
-/// Makes a directory and its parents.
-pub(crate) async fn mkdir_all(executor: &Executor, request: MkdirAll) -> Result<Done, WireError> {
-    change(executor, move |root| root.mkdir_all(path(&request.path), request.mode)).await
+/// Makes a change; a file's content comes on `stream`.
+pub(crate) async fn change(
+    executor: &Executor,
+    stream: &StreamHandle,
+    request: Request,
+) -> Result<Message, WireError> {
+    may_change(executor)?;
+    let done = match request {
+        Request::WriteFile(request) => {
+            return write(executor.root.clone(), stream, request).await.map(Message::from);
+        }
+        Request::MkdirAll(MkdirAll { path, mode, .. }) => {
+            at_once(executor, move |root| root.mkdir_all(as_path(&path), mode)).await
+        }
+        Request::Remove(Remove { path, .. }) => {
+            at_once(executor, move |root| root.remove(as_path(&path))).await
+        }
+        Request::RemoveAll(RemoveAll { path, .. }) => {
+            at_once(executor, move |root| root.remove_all(as_path(&path))).await
+        }
+        Request::Rename(Rename { from, to, .. }) => {
+            at_once(executor, move |root| root.rename(as_path(&from), as_path(&to))).await
+        }
+        other => Err(WireError::new(ErrorKind::Internal, format!("{other:?} changes nothing"))),
+    };
+    done.map(Message::from)
 }
 
-/// Removes one entry.
-pub(crate) async fn remove(executor: &Executor, request: Remove) -> Result<Done, WireError> {
-    change(executor, move |root| root.remove(path(&request.path))).await
-}
-
-/// Removes a tree.
-pub(crate) async fn remove_all(executor: &Executor, request: RemoveAll) -> Result<Done, WireError> {
-    change(executor, move |root| root.remove_all(path(&request.path))).await
-}
-
-/// Renames within the workspace.
-pub(crate) async fn rename(executor: &Executor, request: Rename) -> Result<Done, WireError> {
-    change(executor, move |root| root.rename(path(&request.from), path(&request.to))).await
-}
-
-async fn change(
+async fn at_once(
     executor: &Executor,
     work: impl FnOnce(&Root) -> pathguard::Result<()> + Send + 'static,
 ) -> Result<Done, WireError> {
-    may_change(executor)?;
     let root = executor.root.clone();
     blocking(move || work(&root)).await?.map_err(path_error)?;
     Ok(Done {})

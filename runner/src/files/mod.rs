@@ -3,9 +3,9 @@
 //! | module | requests |
 //! |---|---|
 //! | `read` | `ReadFile` |
-//! | `write` | `WriteFile` |
 //! | `list` | `ReadDir` |
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
+//! | `write` | `WriteFile`, a change too |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer stops nobody else.
 
@@ -22,10 +22,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proto::message::FileKind;
 use proto::{ErrorKind, WireError, WirePath};
 
-pub(crate) use change::{mkdir_all, remove, remove_all, rename, stat};
+pub(crate) use change::{change, stat};
 pub(crate) use list::read_dir;
 pub(crate) use read::read;
-pub(crate) use write::write;
 
 use crate::confine::Profile;
 use crate::executor::Executor;

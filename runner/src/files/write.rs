@@ -9,22 +9,17 @@ use proto::request::WriteFile;
 use proto::{ErrorKind, WireError};
 use sha2::{Digest, Sha256};
 
-use super::{io_error, may_change, path, path_error};
+use super::{io_error, path, path_error};
 use crate::blocking::blocking;
-use crate::executor::Executor;
 use crate::limits::WRITE_BATCH_BYTES;
 use crate::stream::{Stopped, StreamHandle};
 
-/// Answers a `WriteFile`.
-pub(crate) async fn write(executor: &Executor, stream: StreamHandle, request: WriteFile) {
-    let answer = match may_change(executor) {
-        Ok(()) => receive(executor.root.clone(), &stream, request).await,
-        Err(error) => Err(error),
-    };
-    stream.finish(answer);
-}
-
-async fn receive(root: Root, stream: &StreamHandle, request: WriteFile) -> Result<FileWritten, WireError> {
+/// Makes the file that a `WriteFile` asks for.
+pub(super) async fn write(
+    root: Root,
+    stream: &StreamHandle,
+    request: WriteFile,
+) -> Result<FileWritten, WireError> {
     let size_bytes = request.size_bytes;
     let mut pending = blocking(move || create(&root, &request)).await??;
     let mut bytes = 0;

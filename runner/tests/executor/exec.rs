@@ -171,18 +171,24 @@ fn another_user_is_not_supported() {
 }
 
 #[test]
-fn an_id_in_use_is_a_conflict() {
+fn an_id_names_one_command_for_ever() {
     World::run(async |world| {
         let request = shell("sleep 60");
         let stream = world.peer.open(request.clone());
         let started = world.peer.event(stream).await;
         assert!(matches!(started, Event::Message { message: Message::ExecStarted(_), .. }), "{started:?}");
-        let again = world.peer.exec(request.clone()).await.error.unwrap();
-        assert_eq!((again.kind, again.description.contains("already running")), (ErrorKind::Conflict, true));
         let other = Exec { exec_id: request.exec_id, ..shell("true") };
         assert_eq!(world.peer.exec(other).await.error.unwrap().kind, ErrorKind::Conflict);
-        world.peer.cancel(stream).await;
-        world.peer.outcome(stream).await;
+        let again = world.peer.open(Exec { age_ms: 7, ..request.clone() });
+        let first = world.peer.outcome(stream).await.error.unwrap();
+        assert_eq!(first.kind, ErrorKind::Detached, "the newest stream reads");
+        world.peer.cancel(again).await;
+        assert!(world.peer.outcome(again).await.exited().cancelled);
+        let known = world.peer.exec(request.clone()).await;
+        assert!(known.exited().cancelled, "the result is kept: {known:?}");
+        world.peer.session.acknowledge(request.exec_id);
+        let expired = world.peer.exec(request).await.error.unwrap();
+        assert_eq!(expired.kind, ErrorKind::Expired);
     });
 }
 

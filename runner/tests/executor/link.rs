@@ -52,17 +52,6 @@ fn broken_framing_closes_the_link_with_a_code() {
 }
 
 #[test]
-fn a_lost_link_kills_its_execs() {
-    World::run(async |world| {
-        let sleeper = sleeper(world).await;
-        assert!(is_alive(sleeper));
-        world.peer = Peer::new(pair().0);
-        assert!(matches!((&mut world.served).await.unwrap(), Ended::Lost(_)));
-        eventually("the exec of the lost link is dead", || !is_alive(sleeper)).await;
-    });
-}
-
-#[test]
 fn a_lost_link_leaves_no_half_written_file() {
     World::run(async |world| {
         let request = proto::request::WriteFile {

@@ -15,6 +15,7 @@ mod exec;
 mod files;
 mod flow;
 mod link;
+mod resume;
 mod start;
 mod terminal;
 mod trees;

@@ -67,6 +67,16 @@ impl World {
         self.peer.exec(shell(line)).await
     }
 
+    /// Cuts the link, and serves another one. The peer's events and streams of the old one are gone.
+    pub(crate) async fn cut(&mut self) {
+        let (ours, theirs) = pair();
+        self.peer = Peer::new(ours);
+        let ended = (&mut self.served).await.unwrap();
+        assert!(matches!(ended, Ended::Lost(_)), "{ended:?}");
+        let (executor, shutdown) = (Rc::clone(&self.executor), self.shutdown.clone());
+        self.served = tokio::task::spawn_local(async move { serve(theirs, &executor, &shutdown).await });
+    }
+
     /// A file's path in the workspace.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.workspace.join(name)
@@ -294,6 +304,7 @@ fn stream_of(event: &Event) -> StreamId {
         | Event::End(stream, _)
         | Event::Gap(stream, ..)
         | Event::Cancelled(stream)
+        | Event::Left(stream)
         | Event::Writable(stream, _) => *stream,
         Event::Acknowledged(_) | Event::Closed(_) => StreamId::SESSION,
     }

@@ -6,8 +6,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use axum::Router;
@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use sandbox::{MessageAccount, MessageBudget};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -39,15 +40,23 @@ pub struct Connection {
 
 /// How many bytes a connection may still send; beyond it, it ends.
 #[derive(Debug)]
-pub struct ReadBudget(AtomicU64);
+pub struct ReadBudget {
+    left_bytes: AtomicU64,
+    /// What is counted instead, once messages may be large: those of all connections share one budget.
+    shared: OnceLock<MessageAccount>,
+}
 
 impl ReadBudget {
     /// No limit.
     const UNLIMITED: u64 = u64::MAX;
 
+    fn unlimited() -> Self {
+        Self { left_bytes: AtomicU64::new(Self::UNLIMITED), shared: OnceLock::new() }
+    }
+
     /// Limits what is read from now on.
     pub fn limit(&self, bytes: u64) {
-        self.0.store(bytes, Ordering::Relaxed);
+        self.left_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Takes the limit away.
@@ -55,12 +64,29 @@ impl ReadBudget {
         self.limit(Self::UNLIMITED);
     }
 
+    /// Counts from now on what arrives of a message against a budget that is shared, in place of any limit.
+    pub fn share(&self, budget: &MessageBudget) {
+        self.shared.get_or_init(|| budget.account());
+        self.lift();
+    }
+
+    /// A message was handed over whole; what it holds is no longer this connection's affair.
+    pub fn arrived(&self) {
+        if let Some(account) = self.shared.get() {
+            account.release();
+        }
+    }
+
     fn spend(&self, bytes: u64) -> bool {
-        match self.0.load(Ordering::Relaxed) {
+        if let Some(account) = self.shared.get() {
+            return account.take(bytes);
+        }
+        match self.left_bytes.load(Ordering::Relaxed) {
             Self::UNLIMITED => true,
             left if bytes <= left => {
                 // A limit set or lifted in between stands: it was meant for what comes after these bytes.
-                let _ = self.0.compare_exchange(left, left - bytes, Ordering::Relaxed, Ordering::Relaxed);
+                let (old, new) = (left, left - bytes);
+                let _ = self.left_bytes.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed);
                 true
             }
             _ => false,
@@ -113,7 +139,7 @@ async fn connection(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let budget = Arc::new(ReadBudget(AtomicU64::new(ReadBudget::UNLIMITED)));
+    let budget = Arc::new(ReadBudget::unlimited());
     let connection = Connection { peer, budget: Arc::clone(&budget) };
     let stream = Budgeted { stream, budget, _permit: permit };
     match tls {
@@ -178,7 +204,8 @@ impl AsyncRead for Budgeted {
         if self.budget.spend(read) {
             return Poll::Ready(Ok(()));
         }
-        let reason = "more was sent than is allowed before a runner has registered";
+        let reason =
+            "more was sent than is allowed before a runner has registered, or than there is room for";
         Poll::Ready(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason)))
     }
 }
@@ -219,12 +246,27 @@ mod tests {
 
     #[test]
     fn a_budget_ends_when_it_is_spent_and_can_be_lifted() {
-        let budget = ReadBudget(AtomicU64::new(ReadBudget::UNLIMITED));
+        let budget = ReadBudget::unlimited();
         assert!(budget.spend(u64::MAX - 1));
         budget.limit(10);
         assert!(budget.spend(4) && budget.spend(6));
         assert!(!budget.spend(1));
         budget.lift();
         assert!(budget.spend(1 << 40));
+    }
+
+    #[tokio::test]
+    async fn connections_that_share_a_budget_give_back_what_arrived_whole_or_never_will() {
+        let router = sandbox::SandboxRouter::new(sandbox::RouterConfig::default());
+        let [one, other] = [(); 2].map(|()| ReadBudget::unlimited());
+        one.limit(10);
+        one.share(router.message_budget());
+        other.share(router.message_budget());
+        let rest = 1024 * 1024 * 1024 - 20;
+        assert!(one.spend(20) && other.spend(rest) && !one.spend(1));
+        one.arrived();
+        assert!(other.spend(20) && !one.spend(1));
+        drop(other);
+        assert!(one.spend(rest));
     }
 }

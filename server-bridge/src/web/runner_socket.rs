@@ -1,22 +1,27 @@
 //! Where runners dial in: `/runner`, and `/ws/{user}` for those who know no other path.
 //!
-//! The token decides who a runner is; a user in the path is not looked at. Until it is registered a socket may send
-//! 64 KiB and live 10 s, which is counted beneath HTTP ([`crate::web::accept`]) and in `sandbox`.
+//! The token decides who a runner is. One that speaks xbot's dialect also names its user, in the path and in its
+//! registration, and must name the token's; for others a user in the path means nothing. Until it is registered a socket
+//! may send 64 KiB and live 10 s, which is counted beneath HTTP ([`crate::web::accept`]) and in `sandbox`. Beneath
+//! `/ws/` messages may then be as large as that dialect's, and what arrives of them is counted as well.
 
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use agent::sandbox_user;
 use axum::Extension;
-use axum::extract::State;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use futures_util::{Sink, Stream};
-use sandbox::{Admission, Disconnect, LinkMessage, Refusal, RefusalReason, Registration};
+use sandbox::{
+    Admission, Dialect, Disconnect, LinkMessage, Refusal, RefusalReason, Registration, XBOT_MESSAGE_BYTES,
+};
 use store::{RunnerAuth, RunnerId};
 use tokio::time::{MissedTickBehavior, interval_at};
 
@@ -25,7 +30,7 @@ use crate::limits::{
     RUNNER_MESSAGE_BYTES,
 };
 use crate::state::AppState;
-use crate::web::accept::Connection;
+use crate::web::accept::{Connection, ReadBudget};
 use crate::web::error::ApiError;
 use crate::web::extract::Upgrade;
 use crate::web::metrics::ConnectedRunner;
@@ -36,6 +41,7 @@ use crate::web::rate::address_key;
 pub async fn connect(
     State(state): State<AppState>,
     Extension(connection): Extension<Connection>,
+    user: Option<Path<String>>,
     upgrade: Upgrade,
 ) -> Response {
     let Some(room) = state.pending_handshakes.enter(address_key(connection.peer.ip())) else {
@@ -43,9 +49,11 @@ pub async fn connect(
             .into_response();
     };
     let tracked = state.tasks.token();
-    upgrade.with_max_message_bytes(RUNNER_MESSAGE_BYTES).on_upgrade(move |socket| async move {
+    let path_user = user.map(|Path(user)| user);
+    let max_bytes = if path_user.is_some() { XBOT_MESSAGE_BYTES } else { RUNNER_MESSAGE_BYTES };
+    upgrade.with_max_message_bytes(max_bytes).on_upgrade(move |socket| async move {
         let _tracked = tracked;
-        serve(state, connection, socket, room).await;
+        serve(state, connection, path_user, socket, room).await;
     })
 }
 
@@ -57,20 +65,30 @@ struct Admitted {
     _counted: ConnectedRunner,
 }
 
-async fn serve(state: AppState, connection: Connection, socket: WebSocket, room: PendingHandshake) {
+async fn serve(
+    state: AppState,
+    connection: Connection,
+    path_user: Option<String>,
+    socket: WebSocket,
+    room: PendingHandshake,
+) {
     let Connection { peer, budget } = connection;
+    let link = SocketLink { socket, budget: Arc::clone(&budget), is_pinging: false };
     budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
     let admitted = OnceLock::new();
     let served = {
-        let (state, admitted) = (&state, &admitted);
+        let (state, admitted, path_user) = (&state, &admitted, path_user.as_deref());
         let admit = move |registration| async move {
-            let accepted = admit(state, address_key(peer.ip()), registration).await?;
+            let accepted = admit(state, address_key(peer.ip()), path_user, registration).await?;
             let admission = Admission {
                 user_key: accepted.user_key.clone(),
                 runner: accepted.name.clone(),
                 epoch: accepted.epoch,
             };
-            budget.lift();
+            match path_user {
+                Some(_) => budget.share(state.router.message_budget()),
+                None => budget.lift(),
+            }
             drop(room);
             let _ = admitted.set(Admitted {
                 runner: accepted.runner,
@@ -81,7 +99,7 @@ async fn serve(state: AppState, connection: Connection, socket: WebSocket, room:
             Ok(admission)
         };
         tokio::select! {
-            served = state.router.serve_remote(SocketLink(socket), admit) => served,
+            served = state.router.serve_remote(link, admit) => served,
             never = watch(state, admitted) => match never {},
         }
     };
@@ -126,13 +144,18 @@ struct Accepted {
     epoch: u64,
 }
 
-async fn admit(state: &AppState, address: IpAddr, registration: Registration) -> Result<Accepted, Refusal> {
+async fn admit(
+    state: &AppState,
+    address: IpAddr,
+    path_user: Option<&str>,
+    registration: Registration,
+) -> Result<Accepted, Refusal> {
     if let Err(seconds) = state.registrations.take(&address, Instant::now()) {
         let message = format!("too many refused registrations from this address; try again in {seconds} s");
         return Err(Refusal { reason: RefusalReason::RateLimited, message });
     }
     let hostname = registration.facts.hostname.clone();
-    let decided = decide(state, registration).await;
+    let decided = decide(state, path_user, registration).await;
     let (user, name, outcome) = match &decided {
         Ok((user, accepted)) => (Some(user.as_str()), Some(accepted.name.as_str()), "ok"),
         Err(refusal) => (None, None, reason_word(refusal.reason)),
@@ -144,7 +167,11 @@ async fn admit(state: &AppState, address: IpAddr, registration: Registration) ->
     decided.map(|(_, accepted)| accepted)
 }
 
-async fn decide(state: &AppState, registration: Registration) -> Result<(String, Accepted), Refusal> {
+async fn decide(
+    state: &AppState,
+    path_user: Option<&str>,
+    registration: Registration,
+) -> Result<(String, Accepted), Refusal> {
     let refused = |reason, message: &str| Refusal { reason, message: message.to_owned() };
     let unavailable = |error: &dyn std::fmt::Display| {
         tracing::error!(%error, "a registration could not be decided");
@@ -167,6 +194,11 @@ async fn decide(state: &AppState, registration: Registration) -> Result<(String,
             return Err(refused(RefusalReason::TokenRevoked, message));
         }
     };
+    let claims = [path_user.unwrap_or_default(), &registration.claimed_user];
+    if registration.dialect == Dialect::Xbot && claims.iter().any(|claim| *claim != user.name) {
+        let message = "name the token's own user in the address (/ws/USER) and as the user id";
+        return Err(refused(RefusalReason::TokenUnknown, message));
+    }
     let facts = serde_json::to_string(&registration.facts).map_err(|error| unavailable(&error))?;
     match state.store.record_registration(runner.id, &facts).await {
         Ok(epoch) => {
@@ -195,17 +227,32 @@ fn reason_word(reason: RefusalReason) -> &'static str {
 }
 
 /// axum's socket as the link that `sandbox` knows.
-struct SocketLink(WebSocket);
+struct SocketLink {
+    socket: WebSocket,
+    budget: Arc<ReadBudget>,
+    /// Whether signs of life are asked for, and told.
+    is_pinging: bool,
+}
 
 impl Stream for SocketLink {
     type Item = io::Result<LinkMessage>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            return Poll::Ready(match ready!(Pin::new(&mut self.0).poll_next(context)) {
-                Some(Ok(Message::Binary(bytes))) => Some(Ok(LinkMessage::Binary(bytes))),
-                Some(Ok(Message::Text(text))) => Some(Ok(LinkMessage::Text(text.as_str().to_owned()))),
-                // Answered beneath.
+            let message = ready!(Pin::new(&mut self.socket).poll_next(context));
+            return Poll::Ready(match message {
+                Some(Ok(Message::Binary(bytes))) => {
+                    self.budget.arrived();
+                    Some(Ok(LinkMessage::Binary(bytes)))
+                }
+                Some(Ok(Message::Text(text))) => {
+                    self.budget.arrived();
+                    Some(text_of(text).map(LinkMessage::Text))
+                }
+                // Pings are answered beneath.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) if self.is_pinging => {
+                    Some(Ok(LinkMessage::Pong))
+                }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 Some(Ok(Message::Close(_))) | None => None,
                 Some(Err(error)) => Some(Err(io::Error::other(error))),
@@ -214,26 +261,37 @@ impl Stream for SocketLink {
     }
 }
 
+/// The text, which may be large, without a copy.
+fn text_of(text: Utf8Bytes) -> io::Result<String> {
+    String::from_utf8(Bytes::from(text).into())
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
 impl Sink<LinkMessage> for SocketLink {
     type Error = io::Error;
 
     fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_ready(context).map_err(io::Error::other)
+        Pin::new(&mut self.socket).poll_ready(context).map_err(io::Error::other)
     }
 
     fn start_send(mut self: Pin<&mut Self>, message: LinkMessage) -> io::Result<()> {
         let message = match message {
             LinkMessage::Text(text) => Message::Text(Utf8Bytes::from(text)),
             LinkMessage::Binary(bytes) => Message::Binary(bytes),
+            LinkMessage::Ping => {
+                self.is_pinging = true;
+                Message::Ping(Bytes::new())
+            }
+            LinkMessage::Pong => return Ok(()),
         };
-        Pin::new(&mut self.0).start_send(message).map_err(io::Error::other)
+        Pin::new(&mut self.socket).start_send(message).map_err(io::Error::other)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context).map_err(io::Error::other)
+        Pin::new(&mut self.socket).poll_flush(context).map_err(io::Error::other)
     }
 
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_close(context).map_err(io::Error::other)
+        Pin::new(&mut self.socket).poll_close(context).map_err(io::Error::other)
     }
 }

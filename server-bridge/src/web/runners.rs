@@ -148,7 +148,9 @@ impl RunnerView {
         let live = connected.iter().find(|state| state.name == runner.name);
         let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
         let facts = live.map(|state| RunnerFacts::clone(&state.facts)).or_else(stored);
-        let fact = |of: fn(&RunnerFacts) -> &String| facts.as_ref().map(|facts| of(facts).clone());
+        let fact = |of: fn(&RunnerFacts) -> &String| {
+            facts.as_ref().map(|facts| of(facts).clone()).filter(|fact| !fact.is_empty())
+        };
         Self {
             online: live.is_some(),
             last_seen: runner.last_seen_ms,

@@ -14,3 +14,4 @@ mod session;
 mod settings;
 mod start;
 mod support;
+mod xbot;

@@ -49,9 +49,12 @@ impl Ending {
         Self::refused(error.kind(), error)
     }
 
-    /// It never ran, for an error of this kind; or nobody knows what became of it, if that kind is `lost`.
+    /// It never ran, for an error of this kind; or nobody knows what became of it, if that kind is `lost`, or waits for
+    /// it any more, if it is `cancelled`.
     pub fn refused(kind: &'static str, why: impl ToString) -> Self {
-        let status = if kind == ExecStatus::Lost.as_str() { ExecStatus::Lost } else { ExecStatus::Failed };
+        let told =
+            [ExecStatus::Lost, ExecStatus::Cancelled].into_iter().find(|status| status.as_str() == kind);
+        let status = told.unwrap_or(ExecStatus::Failed);
         let outcome = ExecOutcome { error: Some(why.to_string()), ..empty(status) };
         Self { outcome, error_kind: Some(kind) }
     }
@@ -134,6 +137,7 @@ mod tests {
             (Ending::failed(&lost), ExecStatus::Lost, "lost"),
             (Ending::failed(&offline), ExecStatus::Failed, "offline"),
             (Ending::refused("no_route", "which one?"), ExecStatus::Failed, "no_route"),
+            (Ending::refused("cancelled", "it may go on there"), ExecStatus::Cancelled, "cancelled"),
             (Ending::cancelled_before_it_began(), ExecStatus::Cancelled, "cancelled"),
         ] {
             assert_eq!((ending.outcome.status, ending.audit_word().as_str()), (status, word), "{ending:?}");

@@ -17,11 +17,34 @@ pub enum SandboxError {
         /// Its name.
         runner: String,
     },
-    /// The connection ended after the request was sent; what became of it is unknown.
+    /// The connection ended after the request was sent and did not come back in time, or the runner was started anew;
+    /// what became of it is unknown.
     #[error("the connection to runner {runner} was lost; what the request did there is unknown")]
     Lost {
         /// Its name.
         runner: String,
+    },
+    /// The connection ended while a file was sent: the old content, or none, is still there.
+    #[error(
+        "the connection to runner {runner} was lost before the file was complete; nothing was written: send it again"
+    )]
+    NotWritten {
+        /// Its name.
+        runner: String,
+    },
+    /// The connection ended while a file was read, and the file is another one now.
+    #[error("the connection to runner {runner} was lost, and the file changed meanwhile; read it again")]
+    FileChanged {
+        /// Its name.
+        runner: String,
+    },
+    /// The connection ended after a change was sent and before its answer came.
+    #[error("the connection to runner {runner} was lost; whether {what} took effect is not known")]
+    Ambiguous {
+        /// Its name.
+        runner: String,
+        /// What was asked for.
+        what: &'static str,
     },
     /// The runner, or the limits of its link, refused.
     #[error("{message}")]
@@ -45,11 +68,13 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
-    /// The name for JSON: `offline`, `lost`, `protocol`, `input_closed` or a wire error's name such as `escapes_workspace`.
+    /// The name for JSON: `offline`, `lost`, `ambiguous`, `protocol`, `input_closed` or a wire error's name such as
+    /// `escapes_workspace`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Offline { .. } => "offline",
-            Self::Lost { .. } => "lost",
+            Self::Lost { .. } | Self::NotWritten { .. } | Self::FileChanged { .. } => "lost",
+            Self::Ambiguous { .. } => ErrorKind::Ambiguous.name(),
             Self::Remote { kind, .. } => kind.name(),
             Self::Protocol { .. } => "protocol",
             Self::InputClosed => "input_closed",

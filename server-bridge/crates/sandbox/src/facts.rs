@@ -5,6 +5,7 @@ pub use proto::handshake::{Layer, Refusal, RefusalReason};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{FACT_BYTES, FACT_ITEMS};
+use crate::links::xbot::{self, register::Dialect};
 
 /// What a runner said of itself when it registered: untrusted, informative, fit to be stored as JSON and to be shown:
 /// no text is longer than 4 KiB or has control characters, no list has more than 64 items.
@@ -22,7 +23,7 @@ pub struct RunnerFacts {
     pub hostname: String,
     /// The runner's version.
     pub version: String,
-    /// `workspace`, `read-only` or `full-control`.
+    /// `workspace`, `read-only` or `full-control`; `legacy: unconfined, no resume` where it speaks xbot's dialect.
     pub profile: String,
     /// Optional abilities, by name.
     pub capabilities: Vec<String>,
@@ -59,7 +60,7 @@ fn layer(layer: &Layer) -> Layer {
     Layer { name: fact(&layer.name), holds: layer.holds, detail: fact(&layer.detail) }
 }
 
-fn fact(text: &str) -> String {
+pub(crate) fn fact(text: &str) -> String {
     harmless(text, FACT_BYTES)
 }
 
@@ -92,12 +93,23 @@ pub struct Registration {
     pub workspace: String,
     /// The shell that shell commands run in.
     pub shell: String,
+    /// What it speaks.
+    pub dialect: Dialect,
+    /// The user it believes to serve; the token decides. A runner of xbot's dialect always says one.
+    pub claimed_user: String,
 }
 
 impl Registration {
-    pub(crate) fn new(register: Register, facts: &Facts) -> Self {
+    /// `facts` are those of the extension, which a runner of xbot's dialect has not.
+    pub(crate) fn new(register: Register, facts: Option<&Facts>) -> Self {
+        let (dialect, facts) = match facts {
+            Some(facts) => (Dialect::Sandbridge, RunnerFacts::new(facts, &register.workspace)),
+            None => (Dialect::Xbot, xbot::register::facts(&register)),
+        };
         Self {
-            facts: RunnerFacts::new(facts, &register.workspace),
+            facts,
+            dialect,
+            claimed_user: fact(&register.user_id),
             token: register.auth_token,
             workspace: fact(&register.workspace),
             shell: fact(&register.shell),

@@ -74,6 +74,7 @@ impl FileReader {
                 StreamEvent::Answer(message) => return self.end(message).err().map(Err),
                 StreamEvent::Failed(error) => return Some(Err(error)),
                 StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+                StreamEvent::Interrupted | StreamEvent::Resumed => {}
             }
         }
     }
@@ -147,6 +148,7 @@ impl FileWriter {
                 StreamEvent::Answer(message) => return self.stream.link().expect(message),
                 StreamEvent::Failed(error) => return Err(error),
                 StreamEvent::Data(..) | StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+                StreamEvent::Interrupted | StreamEvent::Resumed => {}
             }
         }
         Err(SandboxError::InputClosed)
@@ -179,6 +181,7 @@ impl DirReader {
                 StreamEvent::Answer(message) => return self.end(message).err().map(Err),
                 StreamEvent::Failed(error) => return Some(Err(error)),
                 StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+                StreamEvent::Interrupted | StreamEvent::Resumed => {}
             }
         }
     }

@@ -1,18 +1,20 @@
 //! The handle: one user's place to work in.
 
-use proto::message::Metadata;
+use proto::message::{ExecEntry, ExecReport, Metadata};
 use proto::{ExecId, WirePath, request};
 
-use crate::driver::LinkHandle;
+use crate::driver::{Command, LinkHandle};
 use crate::error::SandboxError;
-use crate::exec::{Exec, ExecRequest};
+use crate::exec::{AttachOptions, Exec, ExecRequest};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
+use crate::routing::{DOCKER, NONE};
 
 /// A place to run commands and keep files in, bound to one user.
 ///
-/// Get a fresh one from [`crate::SandboxRouter::for_user`] for each piece of work: this one stays with its connection,
-/// and everything on it is `offline` once that has ended. Paths are relative to the workspace or absolute beneath it.
+/// Get a fresh one from [`crate::SandboxRouter::for_user`] for each piece of work: this one stays with one life of its
+/// runner. What is under way survives a lost connection; what is begun while there is none is `offline` at once, and so
+/// is everything once the runner was started anew. Paths are relative to the workspace or absolute beneath it.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     link: LinkHandle,
@@ -28,6 +30,11 @@ impl Sandbox {
         self.link.place()
     }
 
+    /// Whether what runs there goes on when this server stops: on machines that dialled in it does.
+    pub fn outlives_server(&self) -> bool {
+        !matches!(self.place(), DOCKER | NONE)
+    }
+
     /// What the runner said of itself, its optional abilities included.
     pub fn facts(&self) -> &RunnerFacts {
         self.link.facts()
@@ -38,6 +45,40 @@ impl Sandbox {
     /// Fails with `offline` where the connection has ended, and with `busy` where too much is under way.
     pub async fn exec(&self, request: ExecRequest) -> Result<Exec, SandboxError> {
         Exec::start(&self.link, request)
+    }
+
+    /// Goes on with an exec that an earlier process of the server, or someone else, started: its events from this
+    /// offset of its output on, its end included.
+    ///
+    /// Its last event is a failure with `no_such_exec` where the runner never had it in its present life, `expired` where
+    /// its result was acknowledged or forgotten, and `detached` once someone else attaches and the output is not retained.
+    pub async fn attach(
+        &self,
+        exec_id: ExecId,
+        offset: u64,
+        options: AttachOptions,
+    ) -> Result<Exec, SandboxError> {
+        Exec::attach(&self.link, exec_id, offset, options)
+    }
+
+    /// Says that an exec's result arrived where it belongs, so that the runner may forget it.
+    pub fn acknowledge(&self, exec_id: ExecId) {
+        self.link.send(Command::Acknowledge(exec_id));
+    }
+
+    /// How an exec stands, with at most so many bytes of the head and of the tail of its output; at most 128 KiB each.
+    pub async fn exec_report(
+        &self,
+        exec_id: ExecId,
+        head_bytes: u32,
+        tail_bytes: u32,
+    ) -> Result<ExecReport, SandboxError> {
+        self.link.call(request::Report { exec_id, head_bytes, tail_bytes }).await
+    }
+
+    /// The execs that the runner has not forgotten, the newest first.
+    pub async fn exec_list(&self) -> Result<Vec<ExecEntry>, SandboxError> {
+        Ok(self.link.call(request::List {}).await?.execs)
     }
 
     /// Reads a regular file; fails with what the runner found wrong with it.

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use crate::error::LinkError;
 use crate::facts::{Admission, Refusal, RefusalReason, Registration, RunnerFacts};
 use crate::limits::{CLOSE_TIMEOUT, MAX_LEFTOVER_BYTES};
+use crate::links::xbot::register::{Dialect, boot_id, refusal_text};
 use crate::links::{Link, LinkMessage};
 
 /// A runner whose registration took effect.
@@ -22,6 +23,9 @@ pub(crate) struct Admitted {
     pub(crate) admission: Admission,
     pub(crate) facts: Arc<RunnerFacts>,
     pub(crate) boot_id: BootId,
+    pub(crate) dialect: Dialect,
+    /// The user it believes to serve.
+    pub(crate) claimed_user: String,
 }
 
 /// Who begins: a runner that dialled, or the server that attached to a byte stream.
@@ -44,17 +48,23 @@ where
     F: FnOnce(Registration) -> Fut,
     Fut: Future<Output = Result<Admission, Refusal>>,
 {
-    let result = match timeout(HANDSHAKE_TIMEOUT, converse(link, opening, admit)).await {
+    let mut dialect = Dialect::Sandbridge;
+    let result = match timeout(HANDSHAKE_TIMEOUT, converse(link, opening, admit, &mut dialect)).await {
         Ok(result) => result,
         Err(_) => Err(LinkError::HandshakeTimeout),
     };
     if let Err(error) = &result {
-        tell_and_close(link, error).await;
+        tell_and_close(link, error, dialect).await;
     }
     result
 }
 
-async fn converse<L, F, Fut>(link: &mut L, opening: Opening, admit: F) -> Result<Admitted, LinkError>
+async fn converse<L, F, Fut>(
+    link: &mut L,
+    opening: Opening,
+    admit: F,
+    dialect: &mut Dialect,
+) -> Result<Admitted, LinkError>
 where
     L: Link,
     F: FnOnce(Registration) -> Fut,
@@ -65,14 +75,16 @@ where
     }
     let register = next_register(link, opening).await?;
     let Some(facts) = register.sandbridge.clone() else {
-        return Err(refused(
-            RefusalReason::ProtocolVersion,
-            "this server serves only runners of Sandbridge's own protocol; install sandbridge-runner"
-                .to_owned(),
-        ));
+        if opening == Opening::ServerAttaches {
+            let message = "the server starts no runners of another dialect; it must be sandbridge-runner";
+            return Err(refused(RefusalReason::ProtocolVersion, message.to_owned()));
+        }
+        *dialect = Dialect::Xbot;
+        return admit_xbot(link, register, admit).await;
     };
     let protocol = common_version(&facts)?;
-    let registration = Registration::new(register, &facts);
+    let registration = Registration::new(register, Some(&facts));
+    let claimed_user = registration.claimed_user.clone();
     let runner_facts = Arc::new(registration.facts.clone());
     let admission = admit(registration).await.map_err(|refusal| refused(refusal.reason, refusal.message))?;
     let expected = Ready { epoch: Epoch(admission.epoch), nonce: Nonce(rand::random()) };
@@ -85,9 +97,26 @@ where
             Handshake::Ready { body } if body == expected => {}
             _ => return Err(LinkError::Malformed("the answer was not the echo asked for".to_owned())),
         },
-        LinkMessage::Binary(_) => return Err(binary()),
+        LinkMessage::Binary(_) | LinkMessage::Ping | LinkMessage::Pong => return Err(binary()),
     }
-    Ok(Admitted { admission, facts: runner_facts, boot_id: facts.boot_id })
+    let (dialect, boot_id) = (Dialect::Sandbridge, facts.boot_id);
+    Ok(Admitted { admission, facts: runner_facts, boot_id, dialect, claimed_user })
+}
+
+/// Registers a runner that does not know the extension: nothing more is agreed with it.
+async fn admit_xbot<L, F, Fut>(link: &mut L, register: Register, admit: F) -> Result<Admitted, LinkError>
+where
+    L: Link,
+    F: FnOnce(Registration) -> Fut,
+    Fut: Future<Output = Result<Admission, Refusal>>,
+{
+    let boot_id = boot_id(&register);
+    let registration = Registration::new(register, None);
+    let (facts, claimed_user) = (Arc::new(registration.facts.clone()), registration.claimed_user.clone());
+    let admission = admit(registration).await.map_err(|refusal| refused(refusal.reason, refusal.message))?;
+    let body = RegisterOk { status: "ok".to_owned(), sandbridge: None };
+    send(link, &Handshake::RegisterOk { body }).await?;
+    Ok(Admitted { admission, facts, boot_id, dialect: Dialect::Xbot, claimed_user })
 }
 
 async fn next_register<L: Link>(link: &mut L, opening: Opening) -> Result<Register, LinkError> {
@@ -104,7 +133,7 @@ async fn next_register<L: Link>(link: &mut L, opening: Opening) -> Result<Regist
                 LinkMessage::Text(_) => {
                     LinkError::Malformed("the first message was no registration".to_owned())
                 }
-                LinkMessage::Binary(_) => binary(),
+                LinkMessage::Binary(_) | LinkMessage::Ping | LinkMessage::Pong => binary(),
             });
         }
         leftover_bytes += message.len();
@@ -141,7 +170,7 @@ async fn send<L: Link>(link: &mut L, handshake: &Handshake) -> io::Result<()> {
 }
 
 /// Tells the runner why it is not registered, as far as it can be told, and closes.
-async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError) {
+async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError, dialect: Dialect) {
     let refusal = match error {
         LinkError::Refused { reason, message } => Some((*reason, message.clone())),
         LinkError::Malformed(_) | LinkError::HandshakeTimeout => {
@@ -151,7 +180,12 @@ async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError) {
     };
     let goodbye = async {
         if let Some((reason, message)) = refusal {
-            send(link, &Handshake::Error { body: Refusal { reason, message } }).await?;
+            let body = Refusal { reason, message };
+            let text = match dialect {
+                Dialect::Sandbridge => Handshake::Error { body }.to_text(),
+                Dialect::Xbot => refusal_text(&body),
+            };
+            link.send(LinkMessage::Text(text)).await?;
         }
         link.close().await
     };

@@ -11,15 +11,17 @@
 //! | `router` | the [`SandboxRouter`] |
 //! | `handle`, `exec`, `files` | what is done in a sandbox |
 //! | `replay` | showing a terminal again to somebody who attaches |
-//! | `driver` | one link's task: session, streams, credit, batching |
+//! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
-//! | [`links`] | the links: memory, stdio envelopes, remote, local child, Docker container |
+//! | [`links`] | the links: memory, stdio envelopes, remote, xbot's dialect, local child, Docker container |
+//! | `budget` | the memory that messages of xbot's dialect may take |
 //! | [`error`], [`facts`], [`config`] | what goes wrong, what is known of a runner, how it is set up |
 //!
 //! A new backend makes a [`Link`] to a runner in `links/`, gets a [`Target`] in `routing` and a line in `router`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod budget;
 pub mod config;
 mod driver;
 pub mod error;
@@ -38,15 +40,18 @@ pub mod routing;
 #[cfg(test)]
 mod testing;
 
+pub use budget::{MessageAccount, MessageBudget};
 pub use config::{DockerConfig, LocalConfig, RouterConfig};
 pub use error::{LinkError, RouteError, SandboxError};
-pub use exec::{Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
+pub use exec::{AckMode, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
 pub use facts::{Admission, Layer, Refusal, RefusalReason, Registration, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 pub use handle::Sandbox;
+pub use limits::XBOT_MESSAGE_BYTES;
 pub use links::memory::{MemoryLink, memory_link};
+pub use links::xbot::register::Dialect;
 pub use links::{Link, LinkMessage};
-pub use proto::message::{DirEntry, ExitStatus, FileKind, Metadata};
+pub use proto::message::{DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, Metadata};
 pub use proto::request::{Command, Overflow, Profile, Pty};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};

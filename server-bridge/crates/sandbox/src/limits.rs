@@ -22,6 +22,28 @@ pub(crate) const MAX_WAITING_PIECES: usize = 4096;
 /// Channels of one stream whose last pieces are gathered when too many wait.
 pub(crate) const GATHERED_CHANNELS: usize = 3;
 
+/// How long an exec waits for its runner's next link. What it wrote meanwhile is kept there; after this the exec is lost
+/// here, though it may be attached to later.
+pub(crate) const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How long every other request, and an exec that was not sent yet, waits for its runner's next link.
+pub(crate) const AWAY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a runner's link may be away before the reader of an exec is told.
+pub(crate) const AWAY_NOTE: Duration = Duration::from_secs(3);
+
+/// How long the acknowledgement of a result waits for a frame that leaves anyway.
+pub(crate) const ACKNOWLEDGE_DELAY: Duration = Duration::from_secs(1);
+
+/// How long a stream that found no room on its runner's new link waits before it tries again, unless another one ends.
+pub(crate) const REOPEN_DELAY: Duration = Duration::from_secs(1);
+
+/// How often the server tries to attach again to a container that runs and whose streams broke.
+pub(crate) const CONTAINER_REATTACH_ATTEMPTS: u32 = 5;
+
+/// The pause behind the first of these attempts; each further one is twice as long.
+pub(crate) const CONTAINER_REATTACH_PAUSE: Duration = Duration::from_millis(200);
+
 /// Longest text that is kept of what a runner says of itself, in bytes; a path may be this long.
 pub(crate) const FACT_BYTES: usize = 4096;
 
@@ -72,3 +94,31 @@ pub(crate) const REPLAY_SEARCH_BYTES: usize = 16 * 1024;
 
 /// How long a terminal has another size so that what runs in it notices.
 pub(crate) const REDRAW_PAUSE: Duration = Duration::from_millis(80);
+
+/// Largest message of a runner that speaks xbot's dialect, in bytes: it sends whole files and whole outputs in one.
+pub const XBOT_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
+
+/// What the messages of all such runners may hold together while they arrive, wait and leave, in bytes.
+pub(crate) const XBOT_BUDGET_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Largest file, and largest standard input, that fits a message of xbot's dialect as base64 with room for the rest.
+pub(crate) const XBOT_CONTENT_BYTES: u64 = (XBOT_MESSAGE_BYTES as u64 - 64 * 1024) / 4 * 3;
+
+/// How often a runner of xbot's dialect is pinged.
+pub(crate) const XBOT_PING_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Such a runner is dead when no ping and no pong came from it for this long, whatever else it sent.
+pub(crate) const XBOT_DEAD_AFTER: Duration = Duration::from_secs(60);
+
+/// The longest time limit of a command that xbot's runners honour, in seconds; any other means 60 s to them.
+pub(crate) const XBOT_EXEC_MAX_S: u64 = 3600;
+
+/// How long after a command's time limit its answer is waited for: such a runner may wait for a descendant of the
+/// command, without end, and a large output takes its time on the way.
+pub(crate) const XBOT_EXEC_GRACE: Duration = Duration::from_secs(30);
+
+/// Time such a runner has for anything but a command: a FIFO may hold it for ever.
+pub(crate) const XBOT_REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Most entries of a listing that are handed on in one piece.
+pub(crate) const XBOT_LISTING_PIECE: usize = 128;

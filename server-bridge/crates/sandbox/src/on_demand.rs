@@ -1,4 +1,4 @@
-//! Links that the server makes itself: started at a user's first use, kept, started again when they have ended.
+//! Links that the server makes itself: started at a user's first use, kept, started again when their runner's life is over.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -37,18 +37,30 @@ impl OnDemand {
         start: F,
     ) -> Result<LinkHandle, RouteError>
     where
-        F: FnOnce() -> Fut,
+        F: Fn() -> Fut,
         Fut: Future<Output = Result<LinkHandle, RouteError>> + Send + 'static,
     {
-        let mut outcome = self.outcome(user_key, tracker, start);
-        let outcome = outcome.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
-        // The start was dropped with its runtime, or panicked; the next use starts anew.
-        outcome.ok().flatten().unwrap_or(Err(RouteError::Offline { runner: self.place.to_owned() }))
+        let offline = || RouteError::Offline { runner: self.place.to_owned() };
+        // The one that is there may be over; one that is over right after its start is not tried again.
+        for _ in 0..2 {
+            let mut outcome = self.outcome(user_key, tracker, &start);
+            let outcome = outcome.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
+            // The start was dropped with its runtime, or panicked; the next use starts anew.
+            let link = outcome.ok().flatten().unwrap_or_else(|| Err(offline()))?;
+            // A link that broke is being made again; where that fails, another life begins.
+            if link.comes_back().await {
+                return Ok(link);
+            }
+            if tracker.is_closed() {
+                break;
+            }
+        }
+        Err(offline())
     }
 
-    fn outcome<F, Fut>(&self, user_key: &str, tracker: &TaskTracker, start: F) -> watch::Receiver<Outcome>
+    fn outcome<F, Fut>(&self, user_key: &str, tracker: &TaskTracker, start: &F) -> watch::Receiver<Outcome>
     where
-        F: FnOnce() -> Fut,
+        F: Fn() -> Fut,
         Fut: Future<Output = Result<LinkHandle, RouteError>> + Send + 'static,
     {
         // Every change is one insert, so a panic elsewhere leaves the map whole.
@@ -69,11 +81,11 @@ impl OnDemand {
     }
 }
 
-/// Whether it starts or is up.
+/// Whether it starts, is up or may come back.
 fn is_usable(outcome: &watch::Receiver<Outcome>) -> bool {
     match &*outcome.borrow() {
         None => outcome.has_changed().is_ok(),
-        Some(Ok(link)) => link.is_open(),
+        Some(Ok(link)) => !link.is_over(),
         Some(Err(_)) => false,
     }
 }

@@ -1,4 +1,4 @@
-//! The runners that are connected now.
+//! The runners that are connected now, and those that may come back to what they were doing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -77,26 +77,35 @@ impl Disconnect {
     }
 }
 
-type Key = (String, String);
+/// User and name.
+pub(crate) type Key = (String, String);
 
+/// One process of a runner, and its newest link.
 #[derive(Debug)]
-struct Connected {
+struct Life {
     epoch: u64,
     boot_id: BootId,
     since: SystemTime,
     link: LinkHandle,
+    is_online: bool,
 }
 
-/// Connected runners by user and name; of two connections of one runner the higher epoch wins.
+impl Life {
+    fn is_online(&self) -> bool {
+        self.is_online && self.link.is_open()
+    }
+}
+
+/// The runners' lives by user and name; of two connections of one runner the higher epoch wins.
 #[derive(Debug)]
 pub(crate) struct Registry {
-    connected: Mutex<HashMap<Key, Connected>>,
+    lives: Mutex<HashMap<Key, Life>>,
     events: broadcast::Sender<RunnerEvent>,
 }
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        Self { connected: Mutex::default(), events: broadcast::channel(WAITING_EVENTS).0 }
+        Self { lives: Mutex::default(), events: broadcast::channel(WAITING_EVENTS).0 }
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<RunnerEvent> {
@@ -104,84 +113,112 @@ impl Registry {
     }
 
     pub(crate) fn link(&self, user_key: &str, runner: &str) -> Option<LinkHandle> {
-        let connected = self.connected();
-        let entry = connected.get(&(user_key.to_owned(), runner.to_owned()))?;
-        entry.link.is_open().then(|| entry.link.clone())
+        let lives = self.lives();
+        let life = lives.get(&(user_key.to_owned(), runner.to_owned()))?;
+        life.is_online().then(|| life.link.clone())
     }
 
     pub(crate) fn runners(&self, user_key: &str) -> Vec<RunnerState> {
-        let connected = self.connected();
-        let mut runners: Vec<_> = connected
+        let lives = self.lives();
+        let mut runners: Vec<_> = lives
             .iter()
-            .filter(|((owner, _), entry)| owner == user_key && entry.link.is_open())
-            .map(|((_, name), entry)| RunnerState {
+            .filter(|((owner, _), life)| owner == user_key && life.is_online())
+            .map(|((_, name), life)| RunnerState {
                 name: name.clone(),
-                since: entry.since,
-                facts: Arc::clone(entry.link.facts()),
+                since: life.since,
+                facts: Arc::clone(life.link.facts()),
             })
             .collect();
         runners.sort_by(|left, right| left.name.cmp(&right.name));
         runners
     }
 
-    /// Enters a connection whose registration took effect, and ends the one it replaces.
-    pub(crate) fn enter(&self, admitted: &Admitted, link: &LinkHandle) -> Result<(), LinkError> {
-        let entry = Connected {
-            epoch: admitted.admission.epoch,
-            boot_id: admitted.boot_id,
-            since: SystemTime::now(),
-            link: link.clone(),
-        };
-        let old = {
-            let mut connected = self.connected();
+    /// Enters a connection whose registration took effect.
+    ///
+    /// `connect` gets the handle of the same process's earlier connections, where it is known, and says which one the
+    /// runner has now. What another process was doing is over, and its connection is ended.
+    pub(crate) fn enter<T>(
+        &self,
+        admitted: &Admitted,
+        connect: impl FnOnce(Option<&LinkHandle>) -> (LinkHandle, T),
+    ) -> Result<T, LinkError> {
+        let epoch = admitted.admission.epoch;
+        let (connected, replaced) = {
+            let mut lives = self.lives();
             let key = key_of(admitted);
-            if connected.get(&key).is_some_and(|old| old.epoch >= entry.epoch) {
+            if lives.get(&key).is_some_and(|life| life.epoch >= epoch) {
                 return Err(LinkError::Stale);
             }
-            connected.insert(key, entry)
+            let (same, replaced) = match lives.remove(&key) {
+                Some(life) if life.boot_id == admitted.boot_id && !life.link.is_over() => (Some(life), None),
+                other => (None, other),
+            };
+            let (link, connected) = connect(same.as_ref().map(|life| &life.link));
+            let since = SystemTime::now();
+            lives.insert(key, Life { epoch, boot_id: admitted.boot_id, since, link, is_online: true });
+            (connected, replaced)
         };
-        let (user_key, name) = key_of(admitted);
-        match old {
-            // The same process lost its connection and has a new one; the old socket is as good as dead.
-            Some(old) if old.boot_id == admitted.boot_id => old.link.close(None),
-            Some(old) => {
-                let new_hostname = admitted.facts.hostname.clone();
-                let reason = format!("another runner with this token connected from {new_hostname}");
-                old.link.close(Some(Close::new(CloseCode::Replaced, reason)));
-                self.tell(RunnerEvent::TakenOver {
-                    user_key: user_key.clone(),
-                    name: name.clone(),
-                    old_hostname: old.link.facts().hostname.clone(),
-                    new_hostname,
-                });
-            }
-            None => {}
+        if let Some(replaced) = replaced {
+            self.replace(&replaced, admitted);
         }
+        let (user_key, name) = key_of(admitted);
         self.tell(RunnerEvent::Online { user_key, name, facts: Arc::clone(&admitted.facts) });
-        Ok(())
+        Ok(connected)
     }
 
-    /// Takes out a connection that ended, unless a newer one stands in its place.
+    fn replace(&self, old: &Life, admitted: &Admitted) {
+        let new_hostname = admitted.facts.hostname.clone();
+        let reason = format!("another runner with this token connected from {new_hostname}");
+        let was_online = old.is_online();
+        old.link.close(Some(Close::new(CloseCode::Replaced, reason)));
+        // One that was away was started anew, as far as anyone can tell.
+        if was_online {
+            let (user_key, name) = key_of(admitted);
+            let old_hostname = old.link.facts().hostname.clone();
+            self.tell(RunnerEvent::TakenOver { user_key, name, old_hostname, new_hostname });
+        }
+    }
+
+    /// Notes that a connection ended, unless a newer one stands in its place. The runner may come back.
     pub(crate) fn leave(&self, admitted: &Admitted) {
-        let key = key_of(admitted);
-        let is_current = {
-            let mut connected = self.connected();
-            let is_current = connected.get(&key).is_some_and(|entry| entry.epoch == admitted.admission.epoch);
-            if is_current {
-                connected.remove(&key);
-            }
-            is_current
+        let (user_key, name) = key_of(admitted);
+        let is_news = {
+            let mut lives = self.lives();
+            let life = lives.get_mut(&(user_key.clone(), name.clone()));
+            life.filter(|life| life.epoch == admitted.admission.epoch)
+                .is_some_and(|life| std::mem::take(&mut life.is_online))
         };
-        if is_current {
-            self.tell(RunnerEvent::Offline { user_key: key.0, name: key.1 });
+        if is_news {
+            self.tell(RunnerEvent::Offline { user_key, name });
+        }
+    }
+
+    /// Forgets a life that is over, unless another one stands in its place.
+    pub(crate) fn forget(&self, key: &Key) {
+        let mut lives = self.lives();
+        if lives.get(key).is_some_and(|life| life.link.is_over()) {
+            lives.remove(key);
         }
     }
 
     pub(crate) fn disconnect(&self, user_key: &str, runner: &str, why: Disconnect) {
         let key = (user_key.to_owned(), runner.to_owned());
-        let Some(entry) = self.connected().remove(&key) else { return };
-        entry.link.close(Some(why.last_word()));
-        self.tell(RunnerEvent::Offline { user_key: key.0, name: key.1 });
+        let was_online = {
+            let mut lives = self.lives();
+            let Some(life) = lives.get_mut(&key) else { return };
+            let was_online = std::mem::take(&mut life.is_online);
+            match why {
+                Disconnect::Stopping => life.link.unplug(Some(why.last_word())),
+                Disconnect::Revoked => {
+                    life.link.close(Some(why.last_word()));
+                    lives.remove(&key);
+                }
+            }
+            was_online
+        };
+        if was_online {
+            self.tell(RunnerEvent::Offline { user_key: key.0, name: key.1 });
+        }
     }
 
     fn tell(&self, event: RunnerEvent) {
@@ -189,12 +226,12 @@ impl Registry {
         let _ = self.events.send(event);
     }
 
-    fn connected(&self) -> MutexGuard<'_, HashMap<Key, Connected>> {
-        // Every change is one insert or remove, so a panic elsewhere leaves the map whole.
-        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lives(&self) -> MutexGuard<'_, HashMap<Key, Life>> {
+        // A panic between a change's steps leaves a map that is whole, if with one life less.
+        self.lives.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn key_of(admitted: &Admitted) -> Key {
+pub(crate) fn key_of(admitted: &Admitted) -> Key {
     (admitted.admission.user_key.clone(), admitted.admission.runner.clone())
 }

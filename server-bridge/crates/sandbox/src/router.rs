@@ -7,6 +7,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::MessageBudget;
 use crate::config::RouterConfig;
 use crate::error::{LinkError, RouteError};
 use crate::facts::{Admission, Refusal, Registration};
@@ -29,10 +30,11 @@ pub struct SandboxRouter {
 #[derive(Debug)]
 struct Inner {
     config: RouterConfig,
-    registry: Registry,
+    registry: Arc<Registry>,
     docker: Option<DockerPlaces>,
     local: LocalPlaces,
     tasks: Tasks,
+    budget: MessageBudget,
 }
 
 impl SandboxRouter {
@@ -41,7 +43,8 @@ impl SandboxRouter {
         let tasks = Tasks { tracker: TaskTracker::new(), stop: CancellationToken::new() };
         let docker = config.docker.clone().map(|docker| DockerPlaces::new(docker, tasks.clone()));
         let local = LocalPlaces::new(config.local.clone(), tasks.clone());
-        Self { inner: Arc::new(Inner { config, registry: Registry::new(), docker, local, tasks }) }
+        let (registry, budget) = (Arc::new(Registry::new()), MessageBudget::new());
+        Self { inner: Arc::new(Inner { config, registry, docker, local, tasks, budget }) }
     }
 
     /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
@@ -79,15 +82,23 @@ impl SandboxRouter {
     /// Serves a runner that dialled in: registers it within 10 s and 64 KiB, asks `admit` whose token it showed, and
     /// drives the link until it is over. Returns an error where the link ended other than in an orderly way.
     ///
-    /// Two connections of one runner: the one with the higher epoch stays.
+    /// Two connections of one runner: the one with the higher epoch stays. What was under way goes on over it where it
+    /// is the same process, for up to 10 min without any connection; with another process it is lost.
     pub async fn serve_remote<L, F, Fut>(&self, link: L, admit: F) -> Result<(), LinkError>
     where
         L: Link,
         F: FnOnce(Registration) -> Fut,
         Fut: Future<Output = Result<Admission, Refusal>>,
     {
-        let Inner { registry, tasks, .. } = &*self.inner;
-        tasks.tracker.track_future(remote::serve(registry, tasks.stop.clone(), link, admit)).await
+        let Inner { registry, tasks, budget, .. } = &*self.inner;
+        let served = remote::serve(registry, tasks, budget.clone(), link, admit);
+        tasks.tracker.track_future(served).await
+    }
+
+    /// The memory that messages of xbot's dialect may take; whoever reads them from a socket counts what has arrived of
+    /// one until it is handed over whole.
+    pub fn message_budget(&self) -> &MessageBudget {
+        &self.inner.budget
     }
 
     /// The user's connected runners, by name.

@@ -69,7 +69,7 @@ pub(crate) async fn send<L: Link>(link: &mut L, handshake: &Handshake) {
 pub(crate) async fn receive<L: Link>(link: &mut L) -> Option<Handshake> {
     match link.next().await?.unwrap() {
         LinkMessage::Text(text) => Some(Handshake::from_text(&text).unwrap()),
-        LinkMessage::Binary(_) => panic!("a frame during the handshake"),
+        other => panic!("no text during the handshake but {other:?}"),
     }
 }
 

@@ -158,6 +158,7 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
         Some(ExecEvent::Stderr(bytes)) => gathered.add(STDERR, &bytes),
         // A gap is told as `truncated` at the end; the rest is told by the end as well.
         Some(ExecEvent::Started { .. } | ExecEvent::Gap { .. } | ExecEvent::Exited(_)) => None,
+        Some(ExecEvent::Interrupted | ExecEvent::Resumed) => None,
         Some(ExecEvent::Finished(outcome)) => return Taken::Last(Ended::Finished(outcome)),
         Some(ExecEvent::Failed(error)) => return Taken::Last(Ended::Failed(error)),
         None => {

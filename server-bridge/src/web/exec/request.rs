@@ -112,6 +112,8 @@ impl ExecAsk {
         request.env =
             self.env.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect();
         request.stdin = self.stdin || self.pty.is_some();
+        // For whoever attaches to it later.
+        request.retain = self.pty.is_some();
         request.pty = self.pty.map(|pty| Pty { rows: pty.rows, columns: pty.columns, term: pty.term });
         request.merge_stderr = self.merge_stderr;
         request.timeout = self.timeout_s.map(checked_timeout).transpose()?;
@@ -212,7 +214,7 @@ mod tests {
         let asked = check(r#"{"pty":{"rows":24,"columns":80}}"#).unwrap();
         let term = "xterm-256color".to_owned();
         assert_eq!(asked.request.pty, Some(Pty { rows: 24, columns: 80, term }));
-        assert!(asked.request.stdin);
+        assert!(asked.request.stdin && asked.request.retain);
         assert_eq!(asked.request.command, Command::Shell(INTERACTIVE_SHELL.into()));
         let asked = check(r#"{"argv":["vim"],"pty":{"rows":0,"columns":0,"term":"vt100"}}"#).unwrap();
         assert_eq!((asked.shown.as_str(), asked.request.pty.unwrap().term.as_str()), ("vim", "vt100"));

@@ -30,7 +30,12 @@ pub struct FakeRunner(JoinHandle<Option<CloseCode>>);
 impl FakeRunner {
     /// Registers at the server whose API is at `base`.
     pub async fn connect(base: &str, token: &str, hostname: &str) -> Result<Self, Refusal> {
-        let url = base.replacen("http", "ws", 1).replace("/api/v1", "/runner");
+        Self::connect_to(&base.replace("/api/v1", "/runner"), token, hostname).await
+    }
+
+    /// Registers at this address.
+    pub async fn connect_to(address: &str, token: &str, hostname: &str) -> Result<Self, Refusal> {
+        let url = address.replacen("http", "ws", 1);
         let mut socket = Socket::connect(&url, &[]).await.unwrap();
         socket.text(&handshake_text(token, hostname)).await;
         let accepted = match handshake(&mut socket).await {

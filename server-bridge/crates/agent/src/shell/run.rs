@@ -124,6 +124,7 @@ impl Run {
                     self.tell(output.push_gap(channel, bytes).await);
                 }
                 Some(ExecEvent::Started { .. } | ExecEvent::Exited(..)) => {}
+                Some(ExecEvent::Interrupted | ExecEvent::Resumed) => {}
                 Some(ExecEvent::Finished(outcome)) => {
                     break (self.explained(Ending::of(&outcome)), outcome.duration);
                 }

@@ -1,4 +1,4 @@
-//! The handles' side of a link: opening streams, reading their events, writing to them.
+//! The handles' side of a runner's life: opening streams, reading their events, writing to them.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -7,12 +7,15 @@ use proto::limits::{MAX_DATA_BYTES, MAX_REQUESTS};
 use proto::message::MessageType;
 use proto::request::RequestType;
 use proto::session::Close;
-use proto::{Channel, DataBuf, ErrorKind, Request};
+use proto::{Channel, DataBuf, ErrorKind, ExecId, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::driver::stream::{StreamEvent, StreamState};
+use crate::driver::plug::{Plug, Plugged, Presence};
+use crate::driver::stream::{Reading, StreamEvent, StreamState};
 use crate::error::SandboxError;
+use crate::exec::AckMode;
 use crate::facts::RunnerFacts;
+use crate::links::Link;
 
 /// What handles ask of the driver.
 ///
@@ -34,59 +37,121 @@ pub(crate) enum Command {
     Cancel(Arc<StreamState>),
     /// Stop the work; nobody waits for an answer.
     Abandon(Arc<StreamState>),
-    /// End the link, with this last word or without one.
+    /// Let the work go on; nobody here waits for an answer.
+    Leave(Arc<StreamState>),
+    /// The exec's result arrived at its destination.
+    Acknowledge(ExecId),
+    /// Go on over this link, instead of the one that is there.
+    Plug(Box<Plug>),
+    /// End the link of this epoch, if it is the present one, with a last word or without one.
+    Unplug(Option<u64>, Option<Close>),
+    /// End the link and all streams, with this last word or without one.
     Close(Option<Close>),
 }
 
-/// Opens streams on one link. Lives on when the link has ended; everything is `offline` then.
+/// Opens streams on a runner. Lives on when the runner's life is over; everything is `offline` then, as it is while
+/// there is no link.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkHandle {
-    place: Arc<str>,
     facts: Arc<RunnerFacts>,
     commands: mpsc::UnboundedSender<Command>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    place: Arc<str>,
     requests: Arc<Semaphore>,
+    presence: Arc<Presence>,
 }
 
 impl LinkHandle {
-    pub(super) fn new(
+    pub(crate) fn new(
         place: Arc<str>,
         facts: Arc<RunnerFacts>,
         commands: mpsc::UnboundedSender<Command>,
+        presence: Arc<Presence>,
     ) -> Self {
-        Self { place, facts, commands, requests: Arc::new(Semaphore::new(MAX_REQUESTS)) }
+        let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
+        Self { facts, commands, shared: Arc::new(Shared { place, requests, presence }) }
     }
 
     pub(crate) fn place(&self) -> &str {
-        &self.place
+        &self.shared.place
     }
 
     pub(crate) fn facts(&self) -> &Arc<RunnerFacts> {
         &self.facts
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        !self.commands.is_closed()
+    /// The same runner, which said of itself something else when it registered again.
+    pub(crate) fn with_facts(&self, facts: Arc<RunnerFacts>) -> Self {
+        Self { facts, ..self.clone() }
     }
 
-    /// Ends the link; without a last word its peer takes it for a broken connection.
+    /// Whether there is a link now.
+    pub(crate) fn is_open(&self) -> bool {
+        self.shared.presence.is_online() && !self.commands.is_closed()
+    }
+
+    /// Whether there will never be a link again.
+    pub(crate) fn is_over(&self) -> bool {
+        self.shared.presence.is_over() || self.commands.is_closed()
+    }
+
+    /// Waits until there is a link; `false` when there will never be one.
+    pub(crate) async fn comes_back(&self) -> bool {
+        self.shared.presence.decided().await && !self.commands.is_closed()
+    }
+
+    /// Lets all streams go on over `link`, and ends the one that is there.
+    pub(crate) fn plug(&self, link: impl Link, epoch: u64) -> Plugged {
+        let (plug, ended) = Plug::new(Box::new(link), epoch);
+        // Before the driver has it, so that its end cannot come first.
+        self.shared.presence.arrive(epoch);
+        self.send(Command::Plug(Box::new(plug)));
+        Plugged::new(self.clone(), epoch, ended)
+    }
+
+    /// Ends the link; streams wait for the next one.
+    pub(crate) fn unplug(&self, last_word: Option<Close>) {
+        self.send(Command::Unplug(None, last_word));
+    }
+
+    /// Ends the link and fails all streams; without a last word its peer takes it for a broken connection.
     pub(crate) fn close(&self, last_word: Option<Close>) {
         self.send(Command::Close(last_word));
     }
 
     /// Sends a request. What it fails with later comes as an event.
     pub(crate) fn open(&self, request: impl Into<Request>) -> Result<OpenStream, SandboxError> {
+        self.open_with(request, AckMode::Auto)
+    }
+
+    /// Sends a request whose reader says itself, or not, what it drained.
+    pub(crate) fn open_with(
+        &self,
+        request: impl Into<Request>,
+        acks: AckMode,
+    ) -> Result<OpenStream, SandboxError> {
         let request = request.into();
-        let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
+        if !self.is_open() {
+            return Err(self.offline());
+        }
+        let Ok(permit) = Arc::clone(&self.shared.requests).try_acquire_owned() else {
             return Err(SandboxError::Remote {
                 kind: ErrorKind::Busy,
                 message: format!(
                     "{MAX_REQUESTS} requests are under way on {}; try again when one has ended",
-                    self.place
+                    self.place()
                 ),
             });
         };
-        let gathers = !matches!(request, Request::ReadDir(_));
-        let state = Arc::new(StreamState::new(gathers));
+        let state = Arc::new(StreamState::new(Reading {
+            gathers: !matches!(request, Request::ReadDir(_)),
+            is_manual: acks == AckMode::Manual,
+            offset: request.first_offset(),
+        }));
         self.commands
             .send(Command::Open { request, stream: Arc::clone(&state), permit })
             .map_err(|_| self.offline())?;
@@ -101,6 +166,7 @@ impl LinkHandle {
                 StreamEvent::Answer(message) => return self.expect(message),
                 StreamEvent::Failed(error) => return Err(error),
                 StreamEvent::Data(..) | StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+                StreamEvent::Interrupted | StreamEvent::Resumed => {}
             }
         }
         Err(self.broken("an answer that was no answer"))
@@ -111,11 +177,11 @@ impl LinkHandle {
     }
 
     pub(crate) fn offline(&self) -> SandboxError {
-        SandboxError::Offline { runner: self.place.to_string() }
+        SandboxError::Offline { runner: self.place().to_owned() }
     }
 
     pub(crate) fn broken(&self, what: &'static str) -> SandboxError {
-        SandboxError::Protocol { runner: self.place.to_string(), what }
+        SandboxError::Protocol { runner: self.place().to_owned(), what }
     }
 
     pub(crate) fn send(&self, command: Command) {
@@ -148,6 +214,20 @@ impl OpenStream {
         }
         self.is_over = matches!(event, StreamEvent::Answer(_) | StreamEvent::Failed(_));
         Some(event)
+    }
+
+    /// Says that the reader drained that much; only where it says so itself.
+    pub(crate) fn drained(&self, bytes: usize) {
+        if let Some(bytes) = self.state.drained(bytes) {
+            self.link.send(Command::Consumed(Arc::clone(&self.state), bytes));
+        }
+    }
+
+    /// Lets the work go on without a reader.
+    pub(crate) fn leave(mut self) {
+        if !std::mem::replace(&mut self.is_over, true) {
+            self.link.send(Command::Leave(Arc::clone(&self.state)));
+        }
     }
 
     /// The side that writes; it may outlive this one and is then closed.

@@ -1,10 +1,22 @@
-//! One link's driver: owns the socket and the session; handles talk to it through commands and mailboxes.
+//! The driver of one runner's life: owns the streams, the session and the link that there is now; handles talk to it
+//! through commands and mailboxes.
 //!
 //! It is polled as one future instead of a loop of `select!`: every wake-up drains all commands and all frames that
 //! are there, hands everything that may leave to the socket, and flushes once. Nothing in it waits for a handle,
-//! so a reader that stalls stalls its own stream only.
+//! so a reader that stalls stalls its own stream only. A life is one process of a runner; links come and go in it:
+//!
+//! ```text
+//!         Plug                     link ends, Unplug
+//! away ----------> online (Plug again: the newest wins) ----------> away (streams wait) ---10 min---> over
+//!                    |                                                |
+//!                    +-----Close: revoked, another life, stopping-----+-----------------------------> over
+//! ```
 
+mod entry;
 mod handle;
+mod input;
+mod plug;
+mod resume;
 mod stream;
 mod table;
 #[cfg(test)]
@@ -16,126 +28,145 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures_util::SinkExt;
+use futures_util::{Sink, Stream};
 use proto::session::{Close, CloseCode};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use handle::{LinkHandle, OpenStream, StreamWriter};
-pub(crate) use stream::StreamEvent;
+pub(crate) use handle::{Command, LinkHandle, OpenStream, StreamWriter};
+pub(crate) use plug::{LinkEnd, Plugged, Presence};
+pub(crate) use stream::{Seat, StreamEvent, StreamState};
+pub(crate) use table::end_state;
 
-use crate::error::{LinkError, SandboxError};
+use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
-use crate::limits::{CLOSE_TIMEOUT, FRAMES_PER_TURN};
+use crate::limits::FRAMES_PER_TURN;
 use crate::links::{Link, LinkMessage};
-use handle::Command;
-use table::{Table, end_state};
+use plug::{Plug, Unplugged};
+use table::Table;
 
-/// Why a link is over.
+/// Drives a runner's life. See the module's header.
 #[derive(Debug)]
-pub(crate) enum LinkEnd {
-    /// The peer said goodbye with a reason, or hung up between frames.
-    Peer(Option<Close>),
-    /// The socket failed.
-    Failed(io::Error),
-    /// The peer broke the protocol or fell silent.
-    Broken(Close),
-    /// This side wanted it.
-    Wanted(Option<Close>),
-}
-
-impl LinkEnd {
-    pub(crate) fn into_result(self) -> Result<(), LinkError> {
-        match self {
-            LinkEnd::Peer(None) | LinkEnd::Wanted(_) => Ok(()),
-            LinkEnd::Peer(Some(close)) => match close.code {
-                CloseCode::GoingAway => Ok(()),
-                _ => Err(LinkError::Broken(close)),
-            },
-            LinkEnd::Failed(error) => Err(error.into()),
-            LinkEnd::Broken(close) => Err(LinkError::Broken(close)),
-        }
-    }
-}
-
-/// Drives one registered link. See the module's header.
-#[derive(Debug)]
-pub(crate) struct Driver<L> {
-    link: L,
+pub(crate) struct Driver {
+    transport: Option<Transport>,
     table: Table,
     commands: mpsc::UnboundedReceiver<Command>,
     timer: Pin<Box<Sleep>>,
-    needs_flush: bool,
-    place: Arc<str>,
+    presence: Arc<Presence>,
 }
 
-/// A driver for a registered link and the handle that opens streams on it.
-pub(crate) fn driver<L: Link>(link: L, place: &str, facts: Arc<RunnerFacts>) -> (LinkHandle, Driver<L>) {
+/// The link that there is now.
+struct Transport {
+    link: Box<dyn Link>,
+    epoch: u64,
+    needs_flush: bool,
+    ended: oneshot::Sender<Unplugged>,
+}
+
+/// Why a life is over: the last word to its link.
+struct Over(Option<Close>);
+
+/// A driver for a runner without a link yet, and the handle that gives it one and opens streams.
+pub(crate) fn driver(place: &str, facts: Arc<RunnerFacts>) -> (LinkHandle, Driver) {
     let (sender, commands) = mpsc::unbounded_channel();
     let place: Arc<str> = place.into();
-    let table = Table::new(Instant::now().into_std());
-    let timer = Box::pin(sleep_until(table.session.next_timeout().into()));
-    let handle = LinkHandle::new(Arc::clone(&place), facts, sender);
-    (handle, Driver { link, table, commands, timer, needs_flush: false, place })
+    let table = Table::new(Arc::clone(&place), Instant::now().into_std());
+    let timer = Box::pin(sleep_until(table.next_timeout().into()));
+    let presence = Arc::new(Presence::new());
+    let handle = LinkHandle::new(place, facts, sender, Arc::clone(&presence));
+    (handle, Driver { transport: None, table, commands, timer, presence })
 }
 
-impl<L: Link> Driver<L> {
-    /// Drives the link until it ends or `stop` is cancelled; then every open stream has got its error.
-    pub(crate) async fn run(mut self, stop: CancellationToken) -> LinkEnd {
-        let end = tokio::select! {
+impl Driver {
+    /// Drives the streams until the life is over or `stop` is cancelled; then every open one has got its error.
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        let Over(last_word) = tokio::select! {
             biased;
-            end = poll_fn(|cx| self.poll_turn(cx)) => end,
+            over = poll_fn(|cx| self.poll_turn(cx)) => over,
             () = stop.cancelled() => {
-                LinkEnd::Wanted(Some(Close::new(CloseCode::GoingAway, "the server is stopping")))
+                Over(Some(Close::new(CloseCode::GoingAway, "the server is stopping")))
             }
         };
-        tracing::debug!(place = %self.place, ?end, "the link is over");
-        self.fail_streams();
-        let last_word = match &end {
-            LinkEnd::Broken(close) | LinkEnd::Wanted(Some(close)) => Some(close.to_frame()),
-            LinkEnd::Peer(_) | LinkEnd::Failed(_) | LinkEnd::Wanted(None) => None,
-        };
-        let goodbye = async {
-            if let Some(frame) = last_word {
-                self.link.send(LinkMessage::Binary(frame)).await?;
-            }
-            self.link.close().await
-        };
-        // Best effort: the link is over either way, and a dead peer must not hold this task.
-        if let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, goodbye).await {
-            tracing::debug!(place = %self.place, %error, "the link's last word did not leave");
-        }
-        end
+        tracing::debug!(place = %self.table.runner, ?last_word, "the runner's life is over here");
+        self.unplug(LinkEnd::Wanted(last_word));
     }
 
     /// Does everything that can be done now.
-    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<LinkEnd> {
-        if let Err(end) = self.turn(cx) { Poll::Ready(end) } else { Poll::Pending }
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Over> {
+        if let Err(over) = self.turn(cx) { Poll::Ready(over) } else { Poll::Pending }
     }
 
-    fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), LinkEnd> {
+    fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
         self.take_commands(cx)?;
-        self.read(cx)?;
+        if let Err(end) = self.read(cx) {
+            self.unplug(end);
+        }
         self.watch_time(cx)?;
-        self.write(cx).map_err(LinkEnd::Failed)
-    }
-
-    fn take_commands(&mut self, cx: &mut Context<'_>) -> Result<(), LinkEnd> {
-        while let Poll::Ready(command) = self.commands.poll_recv(cx) {
-            // Without any handle left nobody can want anything of this link any more.
-            let Some(command) = command else { return Err(LinkEnd::Wanted(None)) };
-            if let Some(last_word) = self.table.act(command) {
-                return Err(LinkEnd::Wanted(last_word));
-            }
+        if let Err(error) = self.write(cx) {
+            self.unplug(LinkEnd::Failed(error));
+            // For the timer, which means something else now.
+            cx.waker().wake_by_ref();
         }
         Ok(())
     }
 
+    fn take_commands(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
+        let mut now = None;
+        while let Poll::Ready(command) = self.commands.poll_recv(cx) {
+            // Without any handle left nobody can want anything of this runner any more.
+            let command = command.ok_or(Over(None))?;
+            let now = *now.get_or_insert_with(|| Instant::now().into_std());
+            self.act(command, now)?;
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, command: Command, now: std::time::Instant) -> Result<(), Over> {
+        let table = &mut self.table;
+        match command {
+            Command::Open { request, stream, permit } => table.open(request, stream, permit, now),
+            Command::Data(stream, bytes) => table.write(&stream, Some(bytes)),
+            Command::End(stream) => table.write(&stream, None),
+            Command::Consumed(stream, bytes) => table.drained(&stream, bytes),
+            Command::Cancel(stream) => table.cancel(&stream, false),
+            Command::Abandon(stream) => table.cancel(&stream, true),
+            Command::Leave(stream) => table.leave(&stream),
+            Command::Acknowledge(exec_id) => table.acknowledge(exec_id),
+            Command::Plug(plug) => self.plug(*plug),
+            Command::Unplug(epoch, last_word) => {
+                let present = self.transport.as_ref().map(|transport| transport.epoch);
+                if epoch.is_none() || epoch == present {
+                    self.unplug(LinkEnd::Wanted(last_word));
+                }
+            }
+            Command::Close(last_word) => return Err(Over(last_word)),
+        }
+        Ok(())
+    }
+
+    fn plug(&mut self, plug: Plug) {
+        self.unplug(LinkEnd::Wanted(None));
+        self.table.take_link(Instant::now().into_std());
+        let Plug { link, epoch, ended } = plug;
+        self.transport = Some(Transport { link, epoch, needs_flush: false, ended });
+    }
+
+    /// Gives the link back to who serves it; streams wait for the next one.
+    fn unplug(&mut self, end: LinkEnd) {
+        let Some(Transport { link, epoch, ended, .. }) = self.transport.take() else { return };
+        tracing::debug!(place = %self.table.runner, epoch, ?end, "the link is over");
+        self.presence.leave(epoch);
+        self.table.lose_link(Instant::now().into_std());
+        // Whoever served it may be gone: then the link ends here, without a last word.
+        let _ = ended.send(Unplugged { link, end });
+    }
+
     fn read(&mut self, cx: &mut Context<'_>) -> Result<(), LinkEnd> {
+        let Some(transport) = &mut self.transport else { return Ok(()) };
         let now = Instant::now().into_std();
         for _ in 0..FRAMES_PER_TURN {
-            let message = match Pin::new(&mut self.link).poll_next(cx) {
+            let message = match Pin::new(&mut transport.link).poll_next(cx) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(None) => return Err(LinkEnd::Peer(None)),
                 Poll::Ready(Some(message)) => message.map_err(LinkEnd::Failed)?,
@@ -153,43 +184,64 @@ impl<L: Link> Driver<L> {
         Ok(())
     }
 
-    fn watch_time(&mut self, cx: &mut Context<'_>) -> Result<(), LinkEnd> {
-        // Deadlines only move away, so the timer is set anew when it rings, not with every frame.
-        while self.timer.as_mut().poll(cx).is_ready() {
-            let session = &mut self.table.session;
-            session.handle_timeout(Instant::now().into_std()).map_err(LinkEnd::Broken)?;
-            self.timer.as_mut().reset(session.next_timeout().into());
+    fn watch_time(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
+        loop {
+            // Most deadlines only move away, so that the timer is set anew when it rings, not with every frame.
+            let due = self.table.next_timeout().into();
+            if due < self.timer.deadline() {
+                self.timer.as_mut().reset(due);
+            }
+            if self.timer.as_mut().poll(cx).is_pending() {
+                return Ok(());
+            }
+            let now = Instant::now().into_std();
+            if self.transport.is_none() {
+                if self.table.wait_for_link(now) {
+                    return Err(Over(None));
+                }
+            } else if let Err(close) = self.table.handle_timeout(now) {
+                self.unplug(LinkEnd::Broken(close));
+            }
+            self.timer.as_mut().reset(self.table.next_timeout().into());
         }
-        Ok(())
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        let Some(transport) = &mut self.transport else { return Ok(()) };
         let now = Instant::now().into_std();
-        let mut link = Pin::new(&mut self.link);
+        let mut link = Pin::new(&mut transport.link);
         loop {
             if link.as_mut().poll_ready(cx)?.is_pending() {
                 return Ok(());
             }
             let Some(frame) = self.table.next_frame(now) else { break };
             link.as_mut().start_send(LinkMessage::Binary(frame))?;
-            self.needs_flush = true;
+            transport.needs_flush = true;
         }
-        if self.needs_flush && link.poll_flush(cx)?.is_ready() {
-            self.needs_flush = false;
+        if transport.needs_flush && link.poll_flush(cx)?.is_ready() {
+            transport.needs_flush = false;
         }
         Ok(())
     }
+}
 
-    /// Tells every stream that the link is over: lost where the request was sent, offline where it was not.
-    fn fail_streams(&mut self) {
-        let offline = SandboxError::Offline { runner: self.place.to_string() };
-        let lost = SandboxError::Lost { runner: self.place.to_string() };
+impl Drop for Driver {
+    /// Tells every stream that it is over, also where the task that drives it is dropped.
+    fn drop(&mut self) {
+        self.presence.end();
         self.commands.close();
-        self.table.fail_all(&offline, &lost);
+        self.table.fail_all(Instant::now().into_std());
+        let offline = SandboxError::Offline { runner: self.table.runner.to_string() };
         while let Ok(command) = self.commands.try_recv() {
             if let Command::Open { stream, .. } = command {
                 end_state(&stream, StreamEvent::Failed(offline.clone()));
             }
         }
+    }
+}
+
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transport").field("epoch", &self.epoch).finish_non_exhaustive()
     }
 }

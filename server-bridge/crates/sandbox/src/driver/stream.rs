@@ -2,10 +2,11 @@
 //!
 //! The mailbox is bounded though it refuses nothing: data in it is bounded by the stream's credit, small pieces are
 //! gathered, and the driver closes a link on which [`MAX_WAITING_MESSAGES`] other events wait, or
-//! [`MAX_WAITING_PIECES`] where each piece is a record of its own.
+//! [`MAX_WAITING_PIECES`] where each piece is a record of its own. What nobody took is forgotten when a stream goes on
+//! over another link, which brings it again: so lost links do not add up to more than one stream's credit.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -30,26 +31,73 @@ pub(crate) enum StreamEvent {
     Answer(Message),
     /// The request failed; nothing follows.
     Failed(SandboxError),
+    /// The link has been away for a while; the stream waits for the next one.
+    Interrupted,
+    /// The stream goes on, after [`StreamEvent::Interrupted`].
+    Resumed,
+}
+
+/// Where the driver keeps a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// Among the session's open streams.
+    Open(StreamId),
+    /// Among those that wait for a link, or for room on it.
+    Parked(u64),
+}
+
+/// What a handle took of a stream so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Where the next byte stands: all channels and gaps together, from the beginning of what the stream carries.
+    pub(super) offset: u64,
+    /// Bytes of data.
+    pub(super) data_bytes: u64,
+    /// Whether [`Message::FileOpened`] is among it.
+    pub(super) opened: bool,
+    /// Whether [`Message::ExecStarted`] is among it.
+    pub(super) started: bool,
+    /// Whether [`Message::ExecExited`] is among it.
+    pub(super) exited: bool,
+    /// Whether the last that was told of the link is that it is away.
+    pub(super) interrupted: bool,
+    /// Whether the last event is among it.
+    pub(super) answer: bool,
+}
+
+/// How a stream is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    /// Whether adjacent small pieces of data may become one: not where each frame holds a whole record.
+    pub(super) gathers: bool,
+    /// Whether data counts as drained when the reader says so, and its result as arrived likewise.
+    pub(super) is_manual: bool,
+    /// Where the data begins.
+    pub(super) offset: u64,
 }
 
 /// One stream as driver and handle see it.
 #[derive(Debug)]
 pub(crate) struct StreamState {
-    /// 0 until the driver opened it; also when the session had no room.
-    id: AtomicU32,
+    /// A [`Seat`]: 0 until the driver opened it, then a stream's number, or [`PARKED`] and a number of the driver's.
+    seat: AtomicU64,
     /// Bytes that may still be handed to the driver; closed when the stream takes no more.
     pub(crate) room: Semaphore,
-    /// Whether adjacent small pieces of data may become one: not where each frame holds a whole record.
     gathers: bool,
+    is_manual: bool,
     mailbox: Mutex<Mailbox>,
 }
+
+/// Marks the seat of a stream that has no number in the session; those have 32 bits.
+const PARKED: u64 = 1 << 63;
 
 #[derive(Debug, Default)]
 struct Mailbox {
     waiting: VecDeque<Waiting>,
     waiting_messages: usize,
-    /// Bytes taken by the handle and not reported to the driver yet.
+    /// Bytes drained by the handle and not reported to the driver yet.
     unreported_bytes: usize,
+    taken: Taken,
     waker: Option<Waker>,
 }
 
@@ -60,22 +108,37 @@ enum Waiting {
 }
 
 impl StreamState {
-    pub(crate) fn new(gathers: bool) -> Self {
+    pub(super) fn new(reading: Reading) -> Self {
+        let taken = Taken { offset: reading.offset, ..Taken::default() };
         Self {
-            id: AtomicU32::new(0),
+            seat: AtomicU64::new(0),
             room: Semaphore::new(WRITE_BUFFER_BYTES),
-            gathers,
-            mailbox: Mutex::default(),
+            gathers: reading.gathers,
+            is_manual: reading.is_manual,
+            mailbox: Mutex::new(Mailbox { taken, ..Mailbox::default() }),
         }
     }
 
-    /// The session's number, once the driver opened it.
-    pub(crate) fn id(&self) -> Option<StreamId> {
-        Some(StreamId(self.id.load(Ordering::Relaxed))).filter(|id| *id != StreamId::SESSION)
+    /// Where the driver keeps it; `None` before it was opened, and where the session had no room for it.
+    pub(crate) fn seat(&self) -> Option<Seat> {
+        match self.seat.load(Ordering::Relaxed) {
+            0 => None,
+            parked if parked & PARKED != 0 => Some(Seat::Parked(parked & !PARKED)),
+            number => u32::try_from(number).ok().map(|number| Seat::Open(StreamId(number))),
+        }
     }
 
-    pub(crate) fn opened_as(&self, id: StreamId) {
-        self.id.store(id.0, Ordering::Relaxed);
+    pub(crate) fn take_seat(&self, seat: Seat) {
+        let number = match seat {
+            Seat::Open(id) => u64::from(id.0),
+            Seat::Parked(number) => number | PARKED,
+        };
+        self.seat.store(number, Ordering::Relaxed);
+    }
+
+    /// Whether the reader says itself what it drained.
+    pub(super) fn is_manual(&self) -> bool {
+        self.is_manual
     }
 
     /// Puts an event in; `false` when the runner sends messages, or pieces, without end.
@@ -105,27 +168,66 @@ impl StreamState {
             Waiting::Gathered(channel, bytes) => StreamEvent::Data(channel, bytes.freeze()),
             Waiting::Event(event) => event,
         };
-        if let StreamEvent::Data(_, bytes) = &event {
-            mailbox.unreported_bytes += bytes.len();
-        } else {
-            mailbox.waiting_messages -= 1;
-        }
-        let is_due = mailbox.unreported_bytes >= CONSUMED_REPORT_BYTES;
-        let report = is_due.then(|| std::mem::take(&mut mailbox.unreported_bytes));
+        mailbox.taken.note(&event);
+        let report = match &event {
+            StreamEvent::Data(_, bytes) if !self.is_manual => mailbox.drained(bytes.len()),
+            StreamEvent::Data(..) => None,
+            _ => {
+                mailbox.waiting_messages -= 1;
+                None
+            }
+        };
         Poll::Ready((event, report))
     }
 
-    /// Forgets what waits; how many bytes that frees, with those taken and not reported.
-    pub(crate) fn clear(&self) -> usize {
+    /// The reader drained that much of what it took; how many drained bytes to report to the driver now.
+    pub(super) fn drained(&self, bytes: usize) -> Option<usize> {
+        self.mailbox().drained(bytes)
+    }
+
+    /// What the handle took so far.
+    pub(super) fn taken(&self) -> Taken {
+        self.mailbox().taken
+    }
+
+    /// Forgets what waits, which another link will bring again; what was taken so far.
+    pub(super) fn rewind(&self) -> Taken {
         let mut mailbox = self.mailbox();
-        let waiting: usize = std::mem::take(&mut mailbox.waiting).iter().map(Waiting::data_bytes).sum();
-        mailbox.waiting_messages = 0;
-        waiting + std::mem::take(&mut mailbox.unreported_bytes)
+        mailbox.forget();
+        mailbox.taken
+    }
+
+    /// Forgets what waits; how many bytes arrived in all, the forgotten ones included.
+    pub(super) fn clear(&self) -> u64 {
+        let mut mailbox = self.mailbox();
+        let arrived_bytes = mailbox.taken.data_bytes + mailbox.forget();
+        // Nobody will take it, so that it counts as taken.
+        mailbox.taken.answer = true;
+        arrived_bytes
     }
 
     fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
         // Nothing between lock and unlock can panic and leave it half changed.
         self.mailbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taken {
+    fn note(&mut self, event: &StreamEvent) {
+        match event {
+            StreamEvent::Data(_, bytes) => {
+                self.offset += bytes.len() as u64;
+                self.data_bytes += bytes.len() as u64;
+            }
+            StreamEvent::Gap(_, bytes) => self.offset = self.offset.saturating_add(*bytes),
+            StreamEvent::Message(Message::FileOpened(_)) => self.opened = true,
+            StreamEvent::Message(Message::ExecStarted(_)) => self.started = true,
+            StreamEvent::Message(Message::ExecExited(_)) => self.exited = true,
+            StreamEvent::Message(_) => {}
+            StreamEvent::Interrupted => self.interrupted = true,
+            StreamEvent::Resumed => self.interrupted = false,
+            StreamEvent::Answer(_) | StreamEvent::Failed(_) => self.answer = true,
+        }
     }
 }
 
@@ -140,6 +242,18 @@ impl Waiting {
 }
 
 impl Mailbox {
+    fn drained(&mut self, bytes: usize) -> Option<usize> {
+        self.unreported_bytes += bytes;
+        let is_due = self.unreported_bytes >= CONSUMED_REPORT_BYTES;
+        is_due.then(|| std::mem::take(&mut self.unreported_bytes))
+    }
+
+    /// Forgets what waits; how many bytes of data that is.
+    fn forget(&mut self) -> u64 {
+        self.waiting_messages = 0;
+        std::mem::take(&mut self.waiting).iter().map(|waiting| waiting.data_bytes() as u64).sum()
+    }
+
     fn push(&mut self, event: StreamEvent, gathers: bool) {
         match event {
             StreamEvent::Data(_, bytes) if bytes.is_empty() => {}
@@ -161,9 +275,11 @@ impl Mailbox {
                     self.push_message(StreamEvent::Gap(channel, more));
                 }
             }
-            StreamEvent::Message(_) | StreamEvent::Answer(_) | StreamEvent::Failed(_) => {
-                self.push_message(event)
-            }
+            StreamEvent::Message(_)
+            | StreamEvent::Answer(_)
+            | StreamEvent::Failed(_)
+            | StreamEvent::Interrupted
+            | StreamEvent::Resumed => self.push_message(event),
         }
     }
 
@@ -201,7 +317,7 @@ mod tests {
 
     #[test]
     fn unread_output_in_bytes_of_changing_channels_stays_small_and_whole() {
-        let state = StreamState::new(true);
+        let state = StreamState::new(Reading { gathers: true, is_manual: false, offset: 0 });
         let total = STREAM_CREDIT_BYTES as usize;
         for number in 0..total {
             let channel = if number % 2 == 0 { Channel::Stdout } else { Channel::Stderr };

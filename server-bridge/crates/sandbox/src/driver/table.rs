@@ -1,11 +1,13 @@
-//! The streams of one link: commands in, session events out to mailboxes. No I/O.
+//! The streams of one runner's life: commands in, session events out to mailboxes. No I/O.
 //!
 //! ```text
 //! Open --> entry --Abandon--> deaf entry (its data is drained here) --answer, FAIL--> gone
-//!            \----Cancel----> entry that takes no more writes --------answer, FAIL--> gone
+//!   |        |\----Cancel----> entry that takes no more writes ------answer, FAIL--> gone
+//!   |        +--link lost--> parked --next link--> entry again       (see `resume`)
+//!   +-- no link: offline        +--another life, too long away: lost, ambiguous
 //! ```
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,29 +17,12 @@ use proto::session::{Close, CloseCode};
 use proto::{DataBuf, Event, ExecId, Message, Request, Session, Side, StreamId};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::driver::handle::{Command, INPUT};
-use crate::driver::stream::{StreamEvent, StreamState};
+use crate::driver::entry::{Entry, Stage};
+use crate::driver::input::Input;
+use crate::driver::resume::Away;
+use crate::driver::stream::{Seat, StreamEvent, StreamState};
 use crate::error::SandboxError;
-
-#[derive(Debug)]
-struct Entry {
-    state: Arc<StreamState>,
-    /// Nobody reads the events any more.
-    is_deaf: bool,
-    /// Whether the request left this process: decides between `lost` and `offline`.
-    is_sent: bool,
-    /// Set for execs, whose results are acknowledged.
-    exec_id: Option<ExecId>,
-    /// What the session had no credit for; bounded by [`StreamState::room`].
-    unsent: VecDeque<Unsent>,
-    _permit: OwnedSemaphorePermit,
-}
-
-#[derive(Debug)]
-enum Unsent {
-    Data(DataBuf),
-    End,
-}
+use crate::limits::ACKNOWLEDGE_DELAY;
 
 /// A frame that ends the link.
 #[derive(Debug)]
@@ -48,89 +33,162 @@ pub(super) enum Received {
     Broken(Close),
 }
 
-/// The session of one link and what belongs to its streams.
+/// The streams of a runner's life, and the session of the link that it has now.
 #[derive(Debug)]
 pub(super) struct Table {
+    pub(super) runner: Arc<str>,
+    /// Without meaning while there is no link.
     pub(super) session: Session,
-    entries: HashMap<StreamId, Entry>,
+    /// Set while there is no link.
+    pub(super) away: Option<Away>,
+    /// Boxed, so that a request costs little where the map grows.
+    pub(super) entries: HashMap<StreamId, Box<Entry>>,
+    /// Streams that wait for a link, or for room on it, in the order they were opened.
+    pub(super) parked: BTreeMap<u64, Box<Entry>>,
+    /// When streams that wait for room try again.
+    pub(super) reopen_at: Option<Instant>,
     /// Streams with unsent data; each at most once.
-    writing: VecDeque<StreamId>,
-    /// Results to acknowledge with the next frame that leaves anyway; a wake-up of their own they are not worth.
+    pub(super) writing: VecDeque<StreamId>,
+    next_number: u64,
+    /// Results to acknowledge once their readers took them, with the next frame that leaves anyway or when their time
+    /// has come: a wake-up of their own they are not worth.
+    answered: Vec<(ExecId, Arc<StreamState>)>,
+    /// Acknowledgements that wait for a link.
     acknowledgements: Vec<ExecId>,
+    acknowledge_at: Option<Instant>,
 }
 
 impl Table {
-    pub(super) fn new(now: Instant) -> Self {
+    /// No streams, and no link yet.
+    pub(super) fn new(runner: Arc<str>, now: Instant) -> Self {
         Self {
+            runner,
             session: Session::new(Side::Originator, now),
+            away: Some(Away::since(now)),
             entries: HashMap::new(),
+            parked: BTreeMap::new(),
+            reopen_at: None,
             writing: VecDeque::new(),
+            next_number: 0,
+            answered: Vec::new(),
             acknowledgements: Vec::new(),
+            acknowledge_at: None,
         }
     }
 
-    /// Acts on what a handle wants; the link's last word, where that is what it wants.
-    pub(super) fn act(&mut self, command: Command) -> Option<Option<Close>> {
-        match command {
-            Command::Open { request, stream, permit } => self.open(&request, stream, permit),
-            Command::Data(stream, bytes) => self.write(&stream, bytes),
-            Command::End(stream) => self.end_input(&stream),
-            Command::Consumed(stream, bytes) => self.consumed(&stream, bytes),
-            Command::Cancel(stream) => self.cancel(&stream, false),
-            Command::Abandon(stream) => self.cancel(&stream, true),
-            Command::Close(last_word) => return Some(last_word),
+    pub(super) fn open(
+        &mut self,
+        request: Request,
+        state: Arc<StreamState>,
+        permit: OwnedSemaphorePermit,
+        now: Instant,
+    ) {
+        if self.away.is_some() {
+            let runner = self.runner.to_string();
+            return end_state(&state, StreamEvent::Failed(SandboxError::Offline { runner }));
         }
-        None
-    }
-
-    fn open(&mut self, request: &Request, state: Arc<StreamState>, permit: OwnedSemaphorePermit) {
-        for exec_id in self.acknowledgements.drain(..) {
-            self.session.acknowledge(exec_id);
-        }
-        match self.session.open(request) {
+        self.acknowledge_taken(now);
+        match self.session.open(&request) {
             Ok(id) => {
-                state.opened_as(id);
-                let exec_id = if let Request::Exec(exec) = request { Some(exec.exec_id) } else { None };
-                self.entries.insert(
-                    id,
-                    Entry {
-                        state,
-                        is_deaf: false,
-                        is_sent: false,
-                        exec_id,
-                        unsent: VecDeque::new(),
-                        _permit: permit,
-                    },
-                );
+                state.take_seat(Seat::Open(id));
+                let entry = self.entry(request, state, permit, now);
+                self.entries.insert(id, entry);
             }
             Err(error) => end_state(&state, StreamEvent::Failed(error.into())),
         }
     }
 
-    fn write(&mut self, state: &StreamState, bytes: DataBuf) {
-        self.queue(state, Unsent::Data(bytes));
+    fn entry(
+        &mut self,
+        request: Request,
+        state: Arc<StreamState>,
+        permit: OwnedSemaphorePermit,
+        now: Instant,
+    ) -> Box<Entry> {
+        self.next_number += 1;
+        let is_attach = matches!(request, Request::Attach(_));
+        Box::new(Entry {
+            state,
+            request,
+            number: self.next_number,
+            opened_at: now,
+            stage: Stage::Original,
+            is_deaf: false,
+            is_left: false,
+            is_cancelled: false,
+            is_sent: false,
+            is_input_sent: false,
+            has_arrived: false,
+            is_interrupted: false,
+            knows_start: false,
+            knows_exit: false,
+            opened: None,
+            drained_bytes: 0,
+            uncredited_bytes: 0,
+            input: if is_attach { Input::of_attached() } else { Input::new() },
+            _permit: permit,
+        })
     }
 
-    fn end_input(&mut self, state: &StreamState) {
-        self.queue(state, Unsent::End);
-    }
-
-    fn consumed(&mut self, state: &StreamState, bytes: usize) {
-        if let Some(id) = state.id() {
-            self.session.consumed(id, bytes);
+    /// Takes more input for a stream: data, or its end.
+    pub(super) fn write(&mut self, state: &StreamState, bytes: Option<DataBuf>) {
+        let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else { return };
+        if state.room.is_closed() {
+            return;
+        }
+        let is_due = match bytes {
+            Some(bytes) => entry.input.push(bytes),
+            None => entry.input.push_end(),
+        };
+        if let Some(id) = id.filter(|_| is_due) {
+            self.writing.push_back(id);
         }
     }
 
-    fn cancel(&mut self, state: &StreamState, is_abandoned: bool) {
-        let Some(id) = state.id() else { return };
-        let Some(entry) = self.entries.get_mut(&id) else { return };
-        entry.unsent.clear();
+    pub(super) fn drained(&mut self, state: &StreamState, bytes: usize) {
+        let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else { return };
+        let credit = entry.drained(bytes as u64);
+        if let Some(id) = id {
+            self.session.consumed(id, credit as usize);
+        }
+    }
+
+    pub(super) fn cancel(&mut self, state: &StreamState, is_abandoned: bool) {
+        let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else {
+            if is_abandoned {
+                // Its answer is there, and nobody wants it.
+                state.clear();
+            }
+            return;
+        };
+        entry.is_cancelled = true;
+        entry.input.clear();
         state.room.close();
-        self.session.cancel(id);
         if is_abandoned {
             entry.is_deaf = true;
-            // The runner may wait for this credit to say its last words.
-            self.session.consumed(id, state.clear());
+            let undrained = state.clear().saturating_sub(entry.drained_bytes);
+            let credit = entry.drained(undrained);
+            if let Some(id) = id {
+                // The runner may wait for this credit to say its last words.
+                self.session.consumed(id, credit as usize);
+            }
+        }
+        match id {
+            Some(id) => self.session.cancel(id),
+            None => self.cancel_parked(state),
+        }
+    }
+
+    /// Leaves a stream's work alone, and what it still brings to whoever attaches next.
+    pub(super) fn leave(&mut self, state: &StreamState) {
+        state.room.close();
+        let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else { return };
+        entry.is_deaf = true;
+        entry.is_left = true;
+        entry.input.clear();
+        state.clear();
+        if let Some(id) = id {
+            self.session.leave(id);
         }
     }
 
@@ -138,9 +196,10 @@ impl Table {
     fn pump(&mut self) {
         for _ in 0..self.writing.len() {
             let Some(id) = self.writing.pop_front() else { return };
-            if let Some(entry) = self.entries.get_mut(&id)
-                && !entry.pump(id, &mut self.session)
-            {
+            let Some(entry) = self.entries.get_mut(&id) else { continue };
+            let is_kept = entry.keeps_input();
+            // Data of a request that has not left yet would be lost with the link, and the request sent anew.
+            if !entry.is_sent || !entry.input.pump(id, &mut self.session, &entry.state, is_kept) {
                 self.writing.push_back(id);
             }
         }
@@ -150,11 +209,13 @@ impl Table {
     pub(super) fn next_frame(&mut self, now: Instant) -> Option<Bytes> {
         self.pump();
         let frame = self.session.poll_transmit(now)?;
-        if frame[0] == Kind::Open as u8
+        let (is_open, is_end) = (frame[0] == Kind::Open as u8, frame[0] == Kind::End as u8);
+        if (is_open || is_end)
             && let Ok((header, _)) = proto::frame::decode(&frame)
             && let Some(entry) = self.entries.get_mut(&header.stream)
         {
             entry.is_sent = true;
+            entry.is_input_sent |= is_end;
         }
         Some(frame)
     }
@@ -167,14 +228,12 @@ impl Table {
                 Ok(())
             }
             Some(Event::Message { stream, message, fin: true }) => {
-                self.end(stream, StreamEvent::Answer(message));
+                self.end(stream, StreamEvent::Answer(message), now);
                 Ok(())
             }
-            Some(Event::Message { stream, message, fin: false }) => {
-                self.deliver(stream, StreamEvent::Message(message))
-            }
+            Some(Event::Message { stream, message, fin: false }) => self.message(stream, message),
             Some(Event::Failed(stream, error)) => {
-                self.end(stream, StreamEvent::Failed(error.into()));
+                self.end(stream, StreamEvent::Failed(error.into()), now);
                 Ok(())
             }
             Some(Event::Data(stream, channel, bytes)) => {
@@ -183,38 +242,27 @@ impl Table {
             Some(Event::Gap(stream, channel, bytes)) => {
                 self.deliver(stream, StreamEvent::Gap(channel, bytes))
             }
+            Some(Event::Writable(stream, bytes)) => {
+                if let Some(entry) = self.entries.get_mut(&stream) {
+                    entry.has_arrived = true;
+                    entry.input.taken(bytes);
+                }
+                Ok(())
+            }
             Some(Event::Closed(close)) => Err(Received::Goodbye(close)),
             // The stream's last message says that its channels ended; what only a server may send means nothing.
-            Some(Event::End(..) | Event::Writable(..)) | None => Ok(()),
-            Some(Event::Opened(..) | Event::Cancelled(_) | Event::Acknowledged(_)) => Ok(()),
+            Some(Event::End(..)) | None => Ok(()),
+            Some(Event::Opened(..) | Event::Cancelled(_) | Event::Left(_) | Event::Acknowledged(_)) => Ok(()),
         }
     }
 
-    /// Fails every stream: the link is over.
-    pub(super) fn fail_all(&mut self, offline: &SandboxError, lost: &SandboxError) {
-        self.session.drain();
-        for (_, entry) in self.entries.drain() {
-            let error = if entry.is_sent { lost } else { offline };
-            end_state(&entry.state, StreamEvent::Failed(error.clone()));
-        }
-    }
-
-    fn queue(&mut self, state: &StreamState, unsent: Unsent) {
-        let Some(id) = state.id() else { return };
-        let Some(entry) = self.entries.get_mut(&id) else { return };
-        if state.room.is_closed() {
-            return;
-        }
-        if entry.unsent.is_empty() {
-            self.writing.push_back(id);
-        }
-        entry.unsent.push_back(unsent);
-    }
-
-    fn deliver(&mut self, id: StreamId, event: StreamEvent) -> Result<(), Received> {
-        let Some(entry) = self.entries.get(&id) else { return Ok(()) };
+    pub(super) fn deliver(&mut self, id: StreamId, event: StreamEvent) -> Result<(), Received> {
+        let Some(entry) = self.entries.get_mut(&id) else { return Ok(()) };
+        entry.has_arrived = true;
         if entry.is_deaf {
-            if let StreamEvent::Data(_, bytes) = &event {
+            if let StreamEvent::Data(_, bytes) = &event
+                && !entry.is_left
+            {
                 self.session.consumed(id, bytes.len());
             }
             return Ok(());
@@ -225,42 +273,88 @@ impl Table {
         Err(Received::Broken(Close::new(CloseCode::Flooded, "messages or pieces without end on one stream")))
     }
 
-    fn end(&mut self, id: StreamId, event: StreamEvent) {
+    fn end(&mut self, id: StreamId, event: StreamEvent, now: Instant) {
         let Some(entry) = self.entries.remove(&id) else { return };
-        if let (StreamEvent::Answer(Message::ExecStreamsClosed(_)), Some(exec_id)) = (&event, entry.exec_id) {
-            self.acknowledgements.push(exec_id);
+        let Some((entry, event)) = self.last_event(entry, event, now) else { return };
+        if let (StreamEvent::Answer(Message::ExecStreamsClosed(_)), Some(exec_id)) = (&event, entry.exec_id())
+            && !entry.state.is_manual()
+            && !entry.is_left
+        {
+            self.answered.push((exec_id, Arc::clone(&entry.state)));
+            self.acknowledge_at.get_or_insert(now + ACKNOWLEDGE_DELAY);
         }
         end_state(&entry.state, event);
+        if !self.parked.is_empty() {
+            // There is room for one that found none.
+            self.reopen_at = Some(now);
+        }
+    }
+
+    /// Tells the runner that a result arrived, now or over the next link.
+    pub(super) fn acknowledge(&mut self, exec_id: ExecId) {
+        if self.away.is_some() {
+            self.acknowledgements.push(exec_id);
+        } else {
+            self.session.acknowledge(exec_id);
+        }
+    }
+
+    /// Acknowledges the results that their readers took.
+    pub(super) fn acknowledge_taken(&mut self, now: Instant) {
+        if self.away.is_some() || (self.answered.is_empty() && self.acknowledgements.is_empty()) {
+            return;
+        }
+        for exec_id in self.acknowledgements.drain(..) {
+            self.session.acknowledge(exec_id);
+        }
+        let session = &mut self.session;
+        self.answered.retain(|(exec_id, state)| {
+            let is_taken = state.taken().answer;
+            if is_taken {
+                session.acknowledge(*exec_id);
+            }
+            !is_taken
+        });
+        self.acknowledge_at = (!self.answered.is_empty()).then_some(now + ACKNOWLEDGE_DELAY);
+    }
+
+    /// When something is to be done at the latest though nothing happens on the link.
+    pub(super) fn next_timeout(&self) -> Instant {
+        if let Some(away) = &self.away {
+            return away.next_timeout();
+        }
+        [self.acknowledge_at, self.reopen_at]
+            .into_iter()
+            .flatten()
+            .fold(self.session.next_timeout(), Instant::min)
+    }
+
+    /// Acts on time that passed while there is a link; an error ends it.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<(), Close> {
+        if self.acknowledge_at.is_some_and(|at| at <= now) {
+            self.acknowledge_taken(now);
+        }
+        if self.reopen_at.is_some_and(|at| at <= now) {
+            self.reopen(now);
+        }
+        self.session.handle_timeout(now)
     }
 }
 
-impl Entry {
-    /// Whether all of it went to the session.
-    fn pump(&mut self, id: StreamId, session: &mut Session) -> bool {
-        while let Some(unsent) = self.unsent.pop_front() {
-            match unsent {
-                Unsent::End => session.end(id, INPUT),
-                Unsent::Data(mut bytes) => {
-                    let writable = session.writable(id);
-                    if writable == 0 {
-                        self.unsent.push_front(Unsent::Data(bytes));
-                        return false;
-                    }
-                    if writable < bytes.len() {
-                        let rest = bytes.split_off(writable);
-                        self.unsent.push_front(Unsent::Data(rest));
-                    }
-                    self.state.room.add_permits(bytes.len());
-                    session.data(id, INPUT, bytes);
-                }
-            }
-        }
-        true
+/// A stream's entry, and its number where it is open.
+pub(super) fn find<'a>(
+    entries: &'a mut HashMap<StreamId, Box<Entry>>,
+    parked: &'a mut BTreeMap<u64, Box<Entry>>,
+    state: &StreamState,
+) -> Option<(&'a mut Entry, Option<StreamId>)> {
+    match state.seat()? {
+        Seat::Open(id) => entries.get_mut(&id).map(|entry| (&mut **entry, Some(id))),
+        Seat::Parked(number) => parked.get_mut(&number).map(|entry| (&mut **entry, None)),
     }
 }
 
 /// Gives a stream its last event.
-pub(super) fn end_state(state: &StreamState, event: StreamEvent) {
+pub(crate) fn end_state(state: &StreamState, event: StreamEvent) {
     state.room.close();
     state.push(event);
 }

@@ -1,5 +1,9 @@
 //! A driver against a scripted runner over an in-memory link.
 
+mod resume;
+mod resume_changes;
+mod simulation;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,15 +35,25 @@ fn wish() -> Wish {
     Wish { choice: Choice::Auto, registered: vec!["laptop".to_owned()] }
 }
 
-async fn world() -> World {
-    let router = SandboxRouter::new(RouterConfig::default());
+/// Connects the runner, in its life `boot`.
+async fn connect(
+    router: &SandboxRouter,
+    epoch: u64,
+    boot: u8,
+) -> (ScriptedRunner, JoinHandle<Result<(), LinkError>>) {
     let (server_end, runner_end) = memory_link();
     let serving = router.clone();
     let served = tokio::spawn(async move { serving.serve_remote(server_end, admit).await });
     let mut events = router.subscribe();
-    let mut runner = ScriptedRunner::connect(runner_end, "u1:laptop:1", 1).await;
+    let mut runner = ScriptedRunner::connect(runner_end, &format!("u1:laptop:{epoch}"), boot).await;
     runner.flush().await;
-    assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }));
+    while !matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }) {}
+    (runner, served)
+}
+
+async fn world() -> World {
+    let router = SandboxRouter::new(RouterConfig::default());
+    let (runner, served) = connect(&router, 1, 1).await;
     let sandbox = router.for_user(&user(), &wish()).await.unwrap();
     World { router, served, sandbox, runner }
 }
@@ -207,21 +221,6 @@ async fn cancel_keeps_the_output_and_the_result() {
     world.runner.flush().await;
     let collected = exec.collect(100).await.unwrap();
     assert_eq!((&collected.stdout[..], collected.outcome.cancelled), (&b"so far"[..], true));
-}
-
-#[tokio::test(start_paused = true)]
-async fn lost_link_fails_a_sent_exec_once_and_an_unsent_one_as_offline() {
-    let mut world = world().await;
-    let mut exec = world.sandbox.exec(ExecRequest::argv(["sleep"])).await.unwrap();
-    world.runner.opened().await;
-    drop(world.runner);
-    assert!(world.served.await.unwrap().is_ok());
-    let lost = SandboxError::Lost { runner: "laptop".to_owned() };
-    assert_eq!(exec.next().await, Some(ExecEvent::Failed(lost)));
-    assert_eq!(exec.next().await, None);
-    let offline = SandboxError::Offline { runner: "laptop".to_owned() };
-    assert_eq!(world.sandbox.exec(ExecRequest::argv(["true"])).await.unwrap_err(), offline);
-    assert!(matches!(world.router.check(&user(), &wish()), Err(RouteError::Offline { .. })));
 }
 
 #[tokio::test(start_paused = true)]

@@ -88,11 +88,15 @@ async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Resu
     };
     match admitted {
         Ok(admitted) => {
-            let (handle, driver) = driver(link, NONE, admitted.facts);
-            let stop = tasks.stop.clone();
+            let (handle, driver) = driver(NONE, admitted.facts);
+            tasks.tracker.spawn(driver.run(tasks.stop.clone()));
+            let plugged = handle.plug(link, admitted.admission.epoch);
+            let life = handle.clone();
             tasks.tracker.spawn(async move {
-                let end = driver.run(stop).await;
+                let end = plugged.ended().await;
                 tracing::info!(?end, "the local runner's link ended");
+                // Its standard streams are all that leads to it: nothing can come back.
+                life.close(None);
                 end_child(child).await;
             });
             Ok(handle)

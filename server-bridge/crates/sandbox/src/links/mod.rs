@@ -5,6 +5,7 @@ pub(crate) mod local;
 pub(crate) mod memory;
 pub(crate) mod remote;
 pub(crate) mod stdio;
+pub(crate) mod xbot;
 
 use std::io;
 
@@ -14,10 +15,14 @@ use futures_util::{Sink, Stream};
 /// One message of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkMessage {
-    /// A handshake's JSON.
+    /// A handshake's JSON, or a message of xbot's dialect.
     Text(String),
     /// A binary frame.
     Binary(Bytes),
+    /// Asks a WebSocket peer for a sign of life; only xbot's dialect needs it.
+    Ping,
+    /// A WebSocket peer gave a sign of life, asked or not. Told only once a ping was sent on the link.
+    Pong,
 }
 
 impl LinkMessage {
@@ -26,13 +31,15 @@ impl LinkMessage {
         match self {
             Self::Text(text) => text.len(),
             Self::Binary(bytes) => bytes.len(),
+            Self::Ping | Self::Pong => 0,
         }
     }
 }
 
 /// A pair of message streams to and from one runner.
 ///
-/// Whoever makes one bounds a message at [`proto::limits::MAX_FRAME_BYTES`] before it is buffered.
+/// Whoever makes one bounds a message before it is buffered: at [`proto::limits::MAX_FRAME_BYTES`], or at
+/// [`crate::XBOT_MESSAGE_BYTES`] where runners of xbot's dialect may register.
 pub trait Link:
     Stream<Item = Result<LinkMessage, io::Error>> + Sink<LinkMessage, Error = io::Error> + Send + Unpin + 'static
 {

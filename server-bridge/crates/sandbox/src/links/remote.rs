@@ -1,20 +1,24 @@
 //! The link of a runner that dialled in.
 
 use std::future::Future;
+use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-
-use crate::driver::driver;
+use crate::budget::MessageBudget;
+use crate::driver::{Plugged, driver};
 use crate::error::LinkError;
 use crate::facts::{Admission, Refusal, Registration};
-use crate::handshake::{Opening, register};
+use crate::handshake::{Admitted, Opening, register};
 use crate::links::Link;
-use crate::registry::Registry;
+use crate::links::xbot::{self, register::Dialect};
+use crate::on_demand::Tasks;
+use crate::registry::{Registry, key_of};
 
-/// Registers the runner behind `link` and drives it until the link is over.
+/// Registers the runner behind `link`, and serves the link until it is over. The streams on it belong to the runner's
+/// life, whose driver goes on without it.
 pub(crate) async fn serve<L, F, Fut>(
-    registry: &Registry,
-    stop: CancellationToken,
+    registry: &Arc<Registry>,
+    tasks: &Tasks,
+    budget: MessageBudget,
     mut link: L,
     admit: F,
 ) -> Result<(), LinkError>
@@ -25,21 +29,58 @@ where
 {
     let admitted = tokio::select! {
         biased;
-        () = stop.cancelled() => return Ok(()),
+        () = tasks.stop.cancelled() => return Ok(()),
         admitted = register(&mut link, Opening::RunnerRegisters, admit) => admitted?,
     };
-    let (handle, driver) = driver(link, &admitted.admission.runner, admitted.facts.clone());
-    registry.enter(&admitted, &handle)?;
-    // Only the registry and the sandboxes hold handles from here on.
-    drop(handle);
     let _leave = LeaveOnDrop { registry, admitted: &admitted };
-    driver.run(stop).await.into_result()
+    match admitted.dialect {
+        Dialect::Sandbridge => plug(registry, tasks, &admitted, link)?.ended().await.into_result(),
+        Dialect::Xbot => {
+            let (place, facts) = (admitted.admission.runner.clone(), Arc::clone(&admitted.facts));
+            let peer = xbot::Peer { place, user: admitted.claimed_user.clone(), facts };
+            // Its life is the link's: nothing in the dialect goes on over another one.
+            let driver = registry.enter(&admitted, |earlier| {
+                if let Some(earlier) = earlier {
+                    earlier.close(None);
+                }
+                xbot::driver(link, peer, budget)
+            })?;
+            let ended = Box::pin(driver.run(tasks.stop.clone())).await;
+            registry.forget(&key_of(&admitted));
+            ended.into_result()
+        }
+    }
 }
 
-/// Takes the connection out even where the task that serves it is dropped.
+/// Gives the link to the driver of the runner's life, which is started where the life is new.
+fn plug(
+    registry: &Arc<Registry>,
+    tasks: &Tasks,
+    admitted: &Admitted,
+    link: impl Link,
+) -> Result<Plugged, LinkError> {
+    registry.enter(admitted, |same| {
+        let handle = match same {
+            Some(handle) => handle.with_facts(Arc::clone(&admitted.facts)),
+            None => {
+                let (handle, driver) = driver(&admitted.admission.runner, Arc::clone(&admitted.facts));
+                let (registry, key, stop) = (Arc::clone(registry), key_of(admitted), tasks.stop.clone());
+                tasks.tracker.spawn(async move {
+                    driver.run(stop).await;
+                    registry.forget(&key);
+                });
+                handle
+            }
+        };
+        let plugged = handle.plug(link, admitted.admission.epoch);
+        (handle, plugged)
+    })
+}
+
+/// Notes the end of the connection even where the task that serves it is dropped.
 struct LeaveOnDrop<'a> {
     registry: &'a Registry,
-    admitted: &'a crate::handshake::Admitted,
+    admitted: &'a Admitted,
 }
 
 impl Drop for LeaveOnDrop<'_> {

@@ -89,6 +89,15 @@ impl Engine {
         Ok(StdioLink::new(StreamReader::new(Box::pin(output)), attached.input))
     }
 
+    /// Whether the container is there and runs.
+    pub(super) async fn is_running(&self, name: &str) -> Result<bool, RouteError> {
+        match self.docker.inspect_container(name, None).await {
+            Ok(found) => Ok(found.state.and_then(|state| state.running).unwrap_or(false)),
+            Err(error) if status(&error) == Some(404) => Ok(false),
+            Err(error) => Err(failed("cannot look at the container", &error)),
+        }
+    }
+
     pub(super) async fn start(&self, name: &str) -> Result<(), RouteError> {
         self.docker
             .start_container(name, None)

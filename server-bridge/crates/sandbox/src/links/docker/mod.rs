@@ -5,21 +5,24 @@
 //!    ^                                            |  ^
 //!    +--- runner or settings changed: removed ----+  +--- left running by a server that died: attach
 //! ```
-//! A container is stopped and not removed when the server ends; its workspace is a volume and outlives both.
+//! A container is stopped and not removed when the server ends; its workspace is a volume and outlives both. When only the
+//! streams to it break, the server attaches again and what is under way goes on.
 
 mod engine;
 mod spec;
 
 use std::sync::Arc;
 
+use proto::BootId;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::DockerConfig;
-use crate::driver::{LinkHandle, driver};
+use crate::driver::{LinkHandle, Plugged, driver};
 use crate::error::{LinkError, RouteError};
 use crate::facts::Admission;
 use crate::handshake::{Admitted, Opening, register};
-use crate::limits::CONTAINER_STOP_TIMEOUT_S;
+use crate::limits::{CONTAINER_REATTACH_ATTEMPTS, CONTAINER_REATTACH_PAUSE, CONTAINER_STOP_TIMEOUT_S};
 use crate::on_demand::{OnDemand, Tasks, next_epoch};
 use crate::routing::{DOCKER, User};
 use engine::{ContainerLink, Engine};
@@ -55,17 +58,76 @@ async fn start(config: Arc<DockerConfig>, user_key: String, tasks: Tasks) -> Res
     let engine = Engine::connect(config.socket.as_deref()).await?;
     let is_running = engine.prepare(&spec).await?;
     let (link, admitted) = connect(&engine, &spec, &user_key, is_running, &tasks.stop).await?;
-    let (handle, driver) = driver(link, DOCKER, admitted.facts);
-    tasks.tracker.spawn(async move {
-        let end = driver.run(tasks.stop.clone()).await;
-        tracing::info!(container = spec.name, ?end, "the container's link ended");
-        if tasks.stop.is_cancelled()
-            && let Err(error) = engine.stop(&spec.name, CONTAINER_STOP_TIMEOUT_S).await
-        {
-            tracing::warn!(container = spec.name, %error, "the container cannot be stopped");
-        }
-    });
+    let (handle, driver) = driver(DOCKER, admitted.facts);
+    tasks.tracker.spawn(driver.run(tasks.stop.clone()));
+    let plugged = handle.plug(link, admitted.admission.epoch);
+    let container = Container { engine, name: spec.name, user_key, boot_id: admitted.boot_id };
+    tasks.tracker.spawn(container.keep(handle.clone(), plugged, tasks.stop.clone()));
     Ok(handle)
+}
+
+/// A container whose runner registered.
+struct Container {
+    engine: Engine,
+    name: String,
+    user_key: String,
+    boot_id: BootId,
+}
+
+impl Container {
+    /// Keeps the runner linked as long as it lives, and stops the container with the server.
+    async fn keep(self, handle: LinkHandle, mut plugged: Plugged, stop: CancellationToken) {
+        loop {
+            let end = plugged.ended().await;
+            tracing::info!(container = self.name, ?end, "the container's link ended");
+            let again = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                again = self.attach_again() => again,
+            };
+            let Some((link, epoch)) = again else {
+                // The next use starts another life.
+                return handle.close(None);
+            };
+            plugged = handle.plug(link, epoch);
+        }
+        if let Err(error) = self.engine.stop(&self.name, CONTAINER_STOP_TIMEOUT_S).await {
+            tracing::warn!(container = self.name, %error, "the container cannot be stopped");
+        }
+    }
+
+    /// A new link to the same runner, while its container runs.
+    async fn attach_again(&self) -> Option<(ContainerLink, u64)> {
+        let mut pause = CONTAINER_REATTACH_PAUSE;
+        for _ in 0..CONTAINER_REATTACH_ATTEMPTS {
+            match self.engine.is_running(&self.name).await {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => tracing::debug!(container = self.name, %error, "the engine does not answer"),
+            }
+            match self.attach_once().await {
+                Ok((link, admitted)) if admitted.boot_id == self.boot_id => {
+                    return Some((link, admitted.admission.epoch));
+                }
+                Ok(_) => return None,
+                Err(error) => tracing::info!(container = self.name, %error, "cannot attach again"),
+            }
+            sleep(pause).await;
+            pause *= 2;
+        }
+        None
+    }
+
+    async fn attach_once(&self) -> Result<(ContainerLink, Admitted), RouteError> {
+        let mut link = self.engine.attach(&self.name).await?;
+        let admission = admission(&self.user_key);
+        let admitted = register(&mut link, Opening::ServerAttaches, |_| async { Ok(admission) }).await;
+        admitted.map(|admitted| (link, admitted)).map_err(|error| unavailable(error.to_string()))
+    }
+}
+
+fn admission(user_key: &str) -> Admission {
+    Admission { user_key: user_key.to_owned(), runner: DOCKER.to_owned(), epoch: next_epoch() }
 }
 
 /// Attaches and registers; a container that runs already and does not answer is started again once.
@@ -82,8 +144,7 @@ async fn connect(
         if !is_running {
             engine.start(&spec.name).await?;
         }
-        let admission =
-            Admission { user_key: user_key.to_owned(), runner: DOCKER.to_owned(), epoch: next_epoch() };
+        let admission = admission(user_key);
         let admitted = tokio::select! {
             biased;
             () = stop.cancelled() => Err(LinkError::Ended),

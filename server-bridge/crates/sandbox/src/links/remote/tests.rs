@@ -9,6 +9,7 @@ use proto::session::CloseCode;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::handshake::{Opening, register};
 use crate::testing::{ScriptedRunner, admit, facts, receive, register_with, send};
 use crate::{
     Choice, Disconnect, LinkError, LinkMessage, MemoryLink, RouterConfig, RunnerEvent, SandboxRouter, User,
@@ -65,12 +66,21 @@ async fn wrong_token_is_refused_with_its_reason() {
 #[tokio::test(start_paused = true)]
 async fn peers_without_a_common_protocol_are_refused_politely() {
     let later = proto::handshake::Facts { protocol: VersionRange { min: 2, max: 3 }, ..facts(1) };
-    for facts in [None, Some(later)] {
-        let (mut link, served) = serve(&router());
-        send(&mut link, &register_with("u1:laptop:1", facts)).await;
-        assert_eq!(refusal(&mut link).await.reason, RefusalReason::ProtocolVersion);
-        assert!(served.await.unwrap().is_err());
-    }
+    let (mut link, served) = serve(&router());
+    send(&mut link, &register_with("u1:laptop:1", Some(later))).await;
+    assert_eq!(refusal(&mut link).await.reason, RefusalReason::ProtocolVersion);
+    assert!(served.await.unwrap().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn runners_that_the_server_starts_speak_its_own_protocol() {
+    let (mut server_end, mut link) = memory_link();
+    let registered =
+        tokio::spawn(async move { register(&mut server_end, Opening::ServerAttaches, admit).await });
+    assert!(matches!(receive(&mut link).await, Some(Handshake::Attach {})));
+    send(&mut link, &register_with("u1:laptop:1", None)).await;
+    assert_eq!(refusal(&mut link).await.reason, RefusalReason::ProtocolVersion);
+    assert!(registered.await.unwrap().is_err());
 }
 
 #[tokio::test(start_paused = true)]

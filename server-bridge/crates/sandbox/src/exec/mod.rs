@@ -1,92 +1,19 @@
 //! Running a command: what to ask for, what comes back while it runs, how to reach it meanwhile.
 
+mod control;
+mod request;
+
 use std::time::Duration;
 
 use bytes::Bytes;
 use proto::message::{ExecExited, ExecStreamsClosed, ExitStatus};
-use proto::request::{self, Command, Overflow, Profile, Pty, Stdin};
-use proto::{Channel, ExecId, Message, WirePath};
+use proto::{Channel, ExecId, Message};
 
-use crate::driver::{LinkHandle, OpenStream, StreamEvent, StreamWriter};
+pub use control::ExecControl;
+pub use request::{AckMode, AttachOptions, ExecRequest};
+
+use crate::driver::{Command, LinkHandle, OpenStream, StreamEvent};
 use crate::error::SandboxError;
-use crate::limits::REDRAW_PAUSE;
-
-/// A command to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExecRequest {
-    /// Names this exec for ever; the same id with the same request never runs twice.
-    pub exec_id: ExecId,
-    /// What to run.
-    pub command: Command,
-    /// Working directory; the workspace when absent.
-    pub cwd: Option<Vec<u8>>,
-    /// Variables added to the clean environment.
-    pub env: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether standard input is written through [`ExecControl::write_stdin`]; it is empty otherwise.
-    pub stdin: bool,
-    /// Whether standard error goes into standard output, in the order it was written.
-    pub merge_stderr: bool,
-    /// The whole tree is ended after this long; no limit when absent.
-    pub timeout: Option<Duration>,
-    /// Output beyond this many bytes is counted and not sent; no cap when absent.
-    pub output_cap_bytes: Option<u64>,
-    /// What happens to output that nobody reads; the command waits by default.
-    pub overflow: Overflow,
-    /// Operating-system user to run as; the runner's when absent.
-    pub run_as: Option<String>,
-    /// A profile narrower than the runner's.
-    pub profile: Option<Profile>,
-    /// A terminal in the place of pipes: input is always written through [`ExecControl::write_stdin`], all output comes as
-    /// standard output, and the runner keeps it for whoever attaches later.
-    pub pty: Option<Pty>,
-}
-
-impl ExecRequest {
-    /// A line for the runner's shell, with a random id.
-    pub fn shell(line: impl Into<Vec<u8>>) -> Self {
-        Self::new(Command::Shell(line.into()))
-    }
-
-    /// A program and its arguments, with a random id.
-    pub fn argv<A: Into<Vec<u8>>>(arguments: impl IntoIterator<Item = A>) -> Self {
-        Self::new(Command::Argv(arguments.into_iter().map(Into::into).collect()))
-    }
-
-    /// A command with a random id.
-    pub fn new(command: Command) -> Self {
-        Self {
-            exec_id: ExecId(rand::random()),
-            command,
-            cwd: None,
-            env: Vec::new(),
-            stdin: false,
-            merge_stderr: false,
-            timeout: None,
-            output_cap_bytes: None,
-            overflow: Overflow::Block,
-            run_as: None,
-            profile: None,
-            pty: None,
-        }
-    }
-
-    fn into_wire(self) -> request::Exec {
-        request::Exec {
-            cwd: self.cwd.map(WirePath),
-            env: self.env,
-            stdin: if self.stdin { Stdin::Stream } else { Stdin::Empty },
-            merge_stderr: self.merge_stderr,
-            timeout_ms: self.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
-            output_cap_bytes: self.output_cap_bytes,
-            overflow: self.overflow,
-            run_as: self.run_as,
-            profile: self.profile,
-            retain: self.pty.is_some(),
-            pty: self.pty,
-            ..request::Exec::new(self.exec_id, self.command)
-        }
-    }
-}
 
 /// What happens while a command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +29,7 @@ pub enum ExecEvent {
     Stderr(Bytes),
     /// Output was dropped here.
     Gap {
-        /// Whether it is standard error's.
+        /// Whether it is standard error's; never known of output that was not kept for who attached.
         stderr: bool,
         /// How much.
         bytes: u64,
@@ -111,6 +38,10 @@ pub enum ExecEvent {
     Exited(ExitStatus),
     /// All output was delivered. The last event.
     Finished(ExecOutcome),
+    /// The runner has been without a connection for a while; the command goes on there.
+    Interrupted,
+    /// The connection is back, after [`ExecEvent::Interrupted`]; nothing is missing.
+    Resumed,
     /// It did not start, or what became of it is not known. The last event.
     Failed(SandboxError),
 }
@@ -151,20 +82,40 @@ pub struct Collected {
     pub outcome: ExecOutcome,
 }
 
-/// A running command. Dropped before its last event, it is cancelled.
+/// A running command. Dropped before its last event, it is cancelled; see [`Exec::leave`].
+///
+/// A connection that is lost ends nothing: the command goes on, and so does this when the runner is back within 10 min.
 #[derive(Debug)]
 pub struct Exec {
     exec_id: ExecId,
     stream: OpenStream,
     exited: Option<ExecExited>,
-    delivered_bytes: u64,
+    offset: u64,
+    has_gap: bool,
+    has_output: bool,
+    input_bytes: Option<u64>,
 }
 
 impl Exec {
     pub(crate) fn start(link: &LinkHandle, request: ExecRequest) -> Result<Self, SandboxError> {
-        let exec_id = request.exec_id;
-        let stream = link.open(request.into_wire())?;
-        Ok(Self { exec_id, stream, exited: None, delivered_bytes: 0 })
+        let (exec_id, acks) = (request.exec_id, request.acks);
+        let stream = link.open_with(request.into_wire(), acks)?;
+        Ok(Self::new(exec_id, stream, 0, true))
+    }
+
+    pub(crate) fn attach(
+        link: &LinkHandle,
+        exec_id: ExecId,
+        offset: u64,
+        options: AttachOptions,
+    ) -> Result<Self, SandboxError> {
+        let AttachOptions { output, acks } = options;
+        let stream = link.open_with(proto::request::Attach { id: exec_id, offset, output }, acks)?;
+        Ok(Self::new(exec_id, stream, offset, output))
+    }
+
+    fn new(exec_id: ExecId, stream: OpenStream, offset: u64, has_output: bool) -> Self {
+        Self { exec_id, stream, exited: None, offset, has_gap: false, has_output, input_bytes: None }
     }
 
     /// The exec's name.
@@ -175,6 +126,33 @@ impl Exec {
     /// The side that signals, cancels and writes input; it may be used from other tasks.
     pub fn control(&self) -> ExecControl {
         ExecControl { exec_id: self.exec_id, writer: self.stream.writer() }
+    }
+
+    /// How much of its output was delivered: all channels and gaps together, in bytes from the exec's start.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Where standard input went on when this attached to the exec, in bytes; `None` before that was told, and where
+    /// it did not attach.
+    pub fn input_bytes(&self) -> Option<u64> {
+        self.input_bytes
+    }
+
+    /// With [`AckMode::Manual`]: that much more of the output arrived where it belongs, so that as much may follow.
+    pub fn consumed(&self, bytes: usize) {
+        self.stream.drained(bytes);
+    }
+
+    /// With [`AckMode::Manual`]: the result arrived where it belongs, so that the runner may forget it.
+    pub fn acknowledge(&self) {
+        self.stream.link().send(Command::Acknowledge(self.exec_id));
+    }
+
+    /// Lets the command go on without a reader, until someone attaches: once 256 KiB of its output are under way it
+    /// waits, unless the runner retains them.
+    pub fn leave(self) {
+        self.stream.leave();
     }
 
     /// The next event; `None` behind the last one. Safe to be dropped while it waits.
@@ -204,6 +182,7 @@ impl Exec {
                 }
                 ExecEvent::Failed(error) => return Err(error),
                 ExecEvent::Started { .. } | ExecEvent::Gap { .. } | ExecEvent::Exited(_) => {}
+                ExecEvent::Interrupted | ExecEvent::Resumed => {}
             }
         }
         Err(self.stream.link().broken("no result"))
@@ -212,7 +191,7 @@ impl Exec {
     fn translate(&mut self, event: StreamEvent) -> Option<ExecEvent> {
         match event {
             StreamEvent::Data(channel, bytes) => {
-                self.delivered_bytes += bytes.len() as u64;
+                self.offset += bytes.len() as u64;
                 match channel {
                     Channel::Stdout => Some(ExecEvent::Stdout(bytes)),
                     Channel::Stderr => Some(ExecEvent::Stderr(bytes)),
@@ -220,6 +199,8 @@ impl Exec {
                 }
             }
             StreamEvent::Gap(channel, bytes) => {
+                self.offset = self.offset.saturating_add(bytes);
+                self.has_gap = true;
                 Some(ExecEvent::Gap { stderr: channel == Channel::Stderr, bytes })
             }
             StreamEvent::Message(Message::ExecStarted(started)) => {
@@ -230,7 +211,13 @@ impl Exec {
                 self.exited = Some(exited);
                 Some(ExecEvent::Exited(status))
             }
+            StreamEvent::Message(Message::Attached(attached)) => {
+                self.input_bytes = Some(attached.input_bytes);
+                None
+            }
             StreamEvent::Message(_) => None,
+            StreamEvent::Interrupted => Some(ExecEvent::Interrupted),
+            StreamEvent::Resumed => Some(ExecEvent::Resumed),
             StreamEvent::Answer(Message::ExecStreamsClosed(closed)) => Some(self.finish(&closed)),
             StreamEvent::Answer(_) => {
                 Some(ExecEvent::Failed(self.stream.link().broken("a message of another request")))
@@ -255,7 +242,8 @@ impl Exec {
             timed_out: exited.timed_out,
             cancelled: exited.cancelled,
             sandbox_denied: exited.sandbox_denied,
-            truncated: closed.dropped_bytes > 0 || self.delivered_bytes < written_bytes,
+            truncated: closed.dropped_bytes > 0
+                || self.has_output && (self.has_gap || self.offset < written_bytes),
             still_open: closed.still_open,
             stdout_bytes: closed.stdout_bytes,
             stderr_bytes: closed.stderr_bytes,
@@ -269,55 +257,4 @@ fn keep(kept: &mut Vec<u8>, bytes: &[u8], cap: usize) -> bool {
     let fits = bytes.len().min(cap.saturating_sub(kept.len()));
     kept.extend_from_slice(&bytes[..fits]);
     fits < bytes.len()
-}
-
-/// Reaches a running command. Outlives its [`Exec`]; what it does then has no effect.
-#[derive(Debug, Clone)]
-pub struct ExecControl {
-    exec_id: ExecId,
-    writer: StreamWriter,
-}
-
-impl ExecControl {
-    /// Ends the whole tree: TERM, grace, KILL. The result comes as an event, with the output so far.
-    pub fn cancel(&self) {
-        self.writer.cancel();
-    }
-
-    /// Sends a signal, 1 to 64, to the whole tree.
-    pub async fn signal(&self, signal: i32) -> Result<(), SandboxError> {
-        self.writer.link().call(request::Signal { exec_id: self.exec_id, signal }).await?;
-        Ok(())
-    }
-
-    /// Changes the size of the exec's terminal, in character cells; what runs in it is told by SIGWINCH.
-    ///
-    /// Fails with `no_such_exec` where it has no terminal, or has ended.
-    pub async fn resize(&self, rows: u16, columns: u16) -> Result<(), SandboxError> {
-        self.writer.link().call(request::Resize { exec_id: self.exec_id, rows, columns }).await?;
-        Ok(())
-    }
-
-    /// Makes what fills the screen of the exec's terminal draw it again, for somebody who just attached: changes the size
-    /// for a moment, since many programs do nothing when they are told of the size they know.
-    ///
-    /// Ends with the size given here. Fails as [`ExecControl::resize`] does.
-    pub async fn redraw(&self, rows: u16, columns: u16) -> Result<(), SandboxError> {
-        let other = if rows > 1 { rows - 1 } else { rows.saturating_add(1) };
-        self.resize(other, columns).await?;
-        tokio::time::sleep(REDRAW_PAUSE).await;
-        self.resize(rows, columns).await
-    }
-
-    /// Writes to standard input; waits while the command does not read. Nothing is lost by dropping it before it waits.
-    ///
-    /// Fails with [`SandboxError::InputClosed`] once the exec or its input has ended.
-    pub async fn write_stdin(&self, bytes: &[u8]) -> Result<(), SandboxError> {
-        self.writer.write_all(bytes).await.map_err(|_| SandboxError::InputClosed)
-    }
-
-    /// Ends standard input.
-    pub fn close_stdin(&self) {
-        self.writer.end();
-    }
 }

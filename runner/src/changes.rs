@@ -1,0 +1,94 @@
+//! Changes to files, each made once however often it is asked for.
+//!
+//! A request whose link was lost comes again with the same id: what it came to is remembered and told again.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+use proto::{ErrorKind, ExecId, Message, Request, WireError};
+use tokio::sync::Notify;
+
+use crate::limits::KEPT_ANSWERS;
+
+/// What a change came to.
+pub(crate) type Answer = Result<Message, WireError>;
+
+/// The changes that are under way, and the answers of the last [`KEPT_ANSWERS`].
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    known: RefCell<HashMap<ExecId, Rc<Change>>>,
+    order: RefCell<VecDeque<ExecId>>,
+}
+
+/// One change.
+#[derive(Debug)]
+pub(crate) struct Change {
+    request: Request,
+    answer: RefCell<Option<Answer>>,
+    settled: Notify,
+}
+
+/// Whether a change is to be made.
+pub(crate) enum Begin {
+    /// Make it, and settle it.
+    New(Rc<Change>),
+    /// It was asked for before; wait for its answer.
+    Known(Rc<Change>),
+}
+
+impl Changes {
+    /// Takes in a request to change something.
+    ///
+    /// # Errors
+    /// `conflict` when the id was used for another request.
+    pub(crate) fn begin(&self, id: ExecId, request: &Request) -> Result<Begin, WireError> {
+        if let Some(known) = self.get(id) {
+            if known.request == *request {
+                return Ok(Begin::Known(known));
+            }
+            let text = format!("{id} is another request: choose a new id");
+            return Err(WireError::new(ErrorKind::Conflict, text));
+        }
+        let answer = RefCell::default();
+        let change = Rc::new(Change { request: request.clone(), answer, settled: Notify::new() });
+        self.known.borrow_mut().insert(id, Rc::clone(&change));
+        let mut order = self.order.borrow_mut();
+        order.push_back(id);
+        if order.len() > KEPT_ANSWERS
+            && let Some(oldest) = order.pop_front()
+        {
+            self.known.borrow_mut().remove(&oldest);
+        }
+        Ok(Begin::New(change))
+    }
+
+    /// A change that was asked for.
+    pub(crate) fn get(&self, id: ExecId) -> Option<Rc<Change>> {
+        self.known.borrow().get(&id).cloned()
+    }
+
+    /// Forgets a change that was not made, for want of its data.
+    pub(crate) fn forget(&self, id: ExecId) {
+        self.known.borrow_mut().remove(&id);
+    }
+}
+
+impl Change {
+    /// Tells everyone who waits.
+    pub(crate) fn settle(&self, answer: Answer) {
+        self.answer.replace(Some(answer));
+        self.settled.notify_waiters();
+    }
+
+    /// The answer, once there is one.
+    pub(crate) async fn answer(&self) -> Answer {
+        loop {
+            let settled = self.settled.notified();
+            if let Some(answer) = &*self.answer.borrow() {
+                return answer.clone();
+            }
+            settled.await;
+        }
+    }
+}

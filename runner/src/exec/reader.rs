@@ -1,0 +1,104 @@
+//! One attached stream: how far it was sent, how far its peer drained.
+
+use std::collections::VecDeque;
+
+use proto::limits::MAX_DATA_BYTES;
+use proto::message::ExecStreamsClosed;
+use proto::{Channel, DataBuf, ErrorKind, WireError};
+
+use super::log::Log;
+use crate::stream::StreamHandle;
+
+/// An attached stream.
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) stream: StreamHandle,
+    pub(super) wants_output: bool,
+    pub(super) cursor: u64,
+    /// Up to where the peer's consumer drained the output.
+    pub(super) drained: u64,
+    /// Gaps that were sent and are not behind `drained` yet: offset and length.
+    gaps: VecDeque<(u64, u64)>,
+    pub(super) gap_bytes: u64,
+    /// Where the output ended when it attached: up to there it may be behind.
+    pub(super) replay_end: u64,
+    pub(super) told_started: bool,
+    pub(super) told_exited: bool,
+    /// Input that was taken before and comes again.
+    pub(super) repeated_input: u64,
+}
+
+impl Reader {
+    /// A stream that has everything before `offset`; `replay_end` is where the output ends now.
+    pub(super) fn new(stream: StreamHandle, offset: u64, wants_output: bool, replay_end: u64) -> Self {
+        Self {
+            stream,
+            wants_output,
+            cursor: offset,
+            drained: offset,
+            gaps: VecDeque::new(),
+            gap_bytes: 0,
+            replay_end,
+            told_started: false,
+            told_exited: false,
+            repeated_input: 0,
+        }
+    }
+
+    pub(super) fn detach(&self, why: &str) {
+        let detached = WireError::new(ErrorKind::Detached, why);
+        self.stream.finish(Err::<ExecStreamsClosed, _>(detached));
+    }
+
+    /// Whether the peer wanted no more, and was told that it gets none.
+    pub(super) fn leaves(&self) -> bool {
+        if self.stream.has_left() {
+            self.detach("left, as asked for");
+        }
+        self.stream.has_left()
+    }
+
+    /// Sends output from the cursor on as far as there is credit.
+    pub(super) fn catch_up(&mut self, log: &mut Log) {
+        while self.cursor < log.end() {
+            if self.cursor < log.start() {
+                self.skip_to(log.start());
+                continue;
+            }
+            let room = self.stream.writable().min(MAX_DATA_BYTES);
+            if room == 0 {
+                return;
+            }
+            let Some((channel, bytes)) = log.read(self.cursor, room) else { continue };
+            self.cursor += bytes.len() as u64;
+            self.stream.data(channel, DataBuf::copy_from(&bytes));
+        }
+    }
+
+    /// Tells that what lies between here and `offset` will not come.
+    pub(super) fn skip_to(&mut self, offset: u64) {
+        let dropped = offset - self.cursor;
+        self.stream.gap(Channel::Main, dropped);
+        self.gaps.push_back((self.cursor, dropped));
+        self.gap_bytes += dropped;
+        self.cursor = offset;
+    }
+
+    /// Moves the mark of what the peer has for good; credit counts data, offsets count gaps too.
+    pub(super) fn note_drained(&mut self) {
+        let mut drained = self.stream.take_drained();
+        loop {
+            let data_end = self.gaps.front().map_or(self.cursor, |(offset, _)| *offset);
+            let step = drained.min(data_end.saturating_sub(self.drained));
+            self.drained += step;
+            drained -= step;
+            match self.gaps.front() {
+                Some((offset, length)) if self.drained == *offset && (drained > 0 || step > 0) => {
+                    self.drained += length;
+                    self.gaps.pop_front();
+                }
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Where output waits that memory is too dear for: one unlinked file per exec, in slots of one size.
+//!
+//! A freed slot is used again, so a file never outgrows what its exec may keep; all files together share a [`Budget`].
+//! Reading and writing go through the page cache and are done where they are asked for.
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+
+use crate::limits::{SPOOL_EXEC_BYTES, SPOOL_SLOT_BYTES};
+
+/// Makes an empty file that has no name.
+pub(crate) type MakeFile = dyn Fn() -> io::Result<File>;
+
+/// What all execs of a runner share.
+pub(crate) struct Budget {
+    pub(super) used_slots: Cell<u64>,
+    limit_bytes: u64,
+    make_file: Box<MakeFile>,
+    /// A file that was made before it was needed.
+    spare: RefCell<Option<File>>,
+}
+
+impl std::fmt::Debug for Budget {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Budget").field("used_slots", &self.used_slots).finish_non_exhaustive()
+    }
+}
+
+impl Budget {
+    /// Nothing is used yet, of `limit_bytes`; `make_file` is called when an exec has something to put away.
+    pub(crate) fn new(limit_bytes: u64, make_file: Box<MakeFile>) -> Rc<Self> {
+        Rc::new(Self { used_slots: Cell::new(0), limit_bytes, make_file, spare: RefCell::default() })
+    }
+
+    fn take_slot(&self) -> bool {
+        let has_room = (self.used_slots.get() + 1) * SPOOL_SLOT_BYTES as u64 <= self.limit_bytes;
+        if has_room {
+            self.used_slots.set(self.used_slots.get() + 1);
+        }
+        has_room
+    }
+
+    fn give_back(&self, slots: u64) {
+        self.used_slots.set(self.used_slots.get() - slots);
+    }
+}
+
+/// One exec's file.
+#[derive(Debug)]
+pub(super) struct Spool {
+    file: Option<File>,
+    free: Vec<u32>,
+    /// Slots the file has, free ones included.
+    slots: u32,
+    budget: Rc<Budget>,
+}
+
+/// Where a block lies.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    number: u32,
+    length: usize,
+}
+
+impl Spool {
+    /// No file yet.
+    pub(super) fn new(budget: Rc<Budget>) -> Self {
+        Self { file: None, free: Vec::new(), slots: 0, budget }
+    }
+
+    /// Puts away at most one slot's bytes; `None` where there is no room, or no file can be had.
+    pub(super) fn write(&mut self, block: &[u8]) -> Option<Slot> {
+        debug_assert!(block.len() <= SPOOL_SLOT_BYTES);
+        let used = u64::from(self.slots) - self.free.len() as u64;
+        if (used + 1) * SPOOL_SLOT_BYTES as u64 > SPOOL_EXEC_BYTES || !self.budget.take_slot() {
+            return None;
+        }
+        let number = self.free.pop().unwrap_or(self.slots);
+        match self.file().and_then(|file| file.write_all_at(block, position(number))) {
+            Ok(()) => {
+                self.slots = self.slots.max(number + 1);
+                Some(Slot { number, length: block.len() })
+            }
+            Err(error) => {
+                tracing::warn!("output cannot be put away, so the oldest of it is dropped: {error}");
+                self.budget.give_back(1);
+                if number < self.slots {
+                    self.free.push(number);
+                }
+                None
+            }
+        }
+    }
+
+    /// What was put away.
+    pub(super) fn read(&self, slot: &Slot) -> io::Result<Vec<u8>> {
+        let mut block = vec![0; slot.length];
+        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        file.read_exact_at(&mut block, position(slot.number))?;
+        Ok(block)
+    }
+
+    /// Gives a slot free for others.
+    pub(super) fn free(&mut self, slot: &Slot) {
+        self.free.push(slot.number);
+        self.budget.give_back(1);
+    }
+
+    fn file(&mut self) -> io::Result<&File> {
+        if self.file.is_none() {
+            let spare = self.budget.spare.borrow_mut().take();
+            self.file = Some(spare.map_or_else(|| (self.budget.make_file)(), Ok)?);
+        }
+        self.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        self.budget.give_back(u64::from(self.slots) - self.free.len() as u64);
+        if let Some(file) = self.file.take()
+            && file.set_len(0).is_ok()
+        {
+            self.budget.spare.replace(Some(file));
+        }
+    }
+}
+
+fn position(slot: u32) -> u64 {
+    u64::from(slot) * SPOOL_SLOT_BYTES as u64
+}

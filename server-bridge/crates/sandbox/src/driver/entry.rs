@@ -1,0 +1,273 @@
+//! What the driver remembers of one stream, so that it can go on over another link.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use proto::message::FileOpened;
+use proto::request::{Attach, ReadFile};
+use proto::{ErrorKind, ExecId, Request};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::driver::input::Input;
+use crate::driver::stream::StreamState;
+use crate::error::SandboxError;
+
+/// How a stream relates to what was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It carries the request itself.
+    Original,
+    /// It asks to go on with what an earlier stream started; no answer yet.
+    Attaching,
+    /// It goes on with that.
+    Attached,
+    /// It reads the rest of a file from this many bytes behind the request's first one; the file is not checked yet.
+    Rereading(u64),
+    /// The file is the same one.
+    Reread(u64),
+}
+
+/// What becomes of a stream whose link is lost.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It goes on over the next link.
+    Waits,
+    /// Nobody waits for it.
+    Gone,
+    /// No later link can answer it.
+    Fails(SandboxError),
+}
+
+/// What a request is, as far as a lost link is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nature {
+    Exec(ExecId),
+    /// Goes on with an exec that somebody else started.
+    Attach(ExecId),
+    /// Is made once, however often it is sent; what it is, in words.
+    Change(ExecId, &'static str),
+    /// Likewise, when all of its content was sent.
+    Write(ExecId),
+    /// Takes effect each time it is sent.
+    Control(&'static str),
+    /// Changes nothing and is answered by one message.
+    Question,
+    File,
+    Listing,
+}
+
+/// One stream that has no answer yet.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) state: Arc<StreamState>,
+    pub(super) request: Request,
+    /// Rises from stream to stream.
+    pub(super) number: u64,
+    pub(super) opened_at: Instant,
+    pub(super) stage: Stage,
+    /// Nobody reads the events any more.
+    pub(super) is_deaf: bool,
+    /// Nobody reads them, and the work goes on: what arrives is not drained, so that others may have it.
+    pub(super) is_left: bool,
+    pub(super) is_cancelled: bool,
+    /// Whether the request left this process, on any link.
+    pub(super) is_sent: bool,
+    /// Whether the END of its input did.
+    pub(super) is_input_sent: bool,
+    /// Whether the runner ever said anything on it.
+    pub(super) has_arrived: bool,
+    /// Whether its reader was told that the link is away.
+    pub(super) is_interrupted: bool,
+    /// What its reader knows already; it is told again over each link.
+    pub(super) knows_start: bool,
+    pub(super) knows_exit: bool,
+    /// The file whose bytes the reader gets.
+    pub(super) opened: Option<FileOpened>,
+    /// Bytes that the reader drained in all.
+    pub(super) drained_bytes: u64,
+    /// So many of those it will drain next came over earlier links: they give no credit on this one.
+    pub(super) uncredited_bytes: u64,
+    pub(super) input: Input,
+    pub(super) _permit: OwnedSemaphorePermit,
+}
+
+impl Entry {
+    pub(super) fn nature(&self) -> Nature {
+        match &self.request {
+            Request::Exec(exec) => Nature::Exec(exec.exec_id),
+            Request::Attach(attach) => Nature::Attach(attach.id),
+            Request::MkdirAll(change) => Nature::Change(change.id, "making the directory"),
+            Request::Remove(change) => Nature::Change(change.id, "the removal"),
+            Request::RemoveAll(change) => Nature::Change(change.id, "the removal"),
+            Request::Rename(change) => Nature::Change(change.id, "the rename"),
+            Request::WriteFile(change) => Nature::Write(change.id),
+            Request::Signal(_) => Nature::Control("the signal"),
+            Request::Resize(_) => Nature::Control("the new size of the terminal"),
+            Request::Report(_) | Request::List(_) | Request::Stat(_) => Nature::Question,
+            Request::ReadFile(_) => Nature::File,
+            Request::ReadDir(_) => Nature::Listing,
+        }
+    }
+
+    /// Whether it is an exec that the runner may be running.
+    pub(super) fn outlives_links(&self) -> bool {
+        self.is_sent && matches!(self.nature(), Nature::Exec(_) | Nature::Attach(_))
+    }
+
+    /// Whether it is about an exec, whose reader is told when the link is away.
+    pub(super) fn is_exec(&self) -> bool {
+        matches!(self.nature(), Nature::Exec(_) | Nature::Attach(_))
+    }
+
+    /// Whether standard input is kept until the command took it.
+    pub(super) fn keeps_input(&self) -> bool {
+        matches!(self.request, Request::Exec(_) | Request::Attach(_))
+    }
+
+    /// The exec whose result arrived with an answer on this stream.
+    pub(super) fn exec_id(&self) -> Option<ExecId> {
+        match &self.request {
+            Request::Exec(exec) => Some(exec.exec_id),
+            Request::Attach(attach) => Some(attach.id),
+            _ => None,
+        }
+    }
+
+    /// The reader drained this much; how much of it is credit for the present link.
+    pub(super) fn drained(&mut self, bytes: u64) -> u64 {
+        self.drained_bytes += bytes;
+        let uncredited = bytes.min(self.uncredited_bytes);
+        self.uncredited_bytes -= uncredited;
+        bytes - uncredited
+    }
+
+    /// What becomes of it now that its link is lost.
+    pub(super) fn fate(&mut self, runner: &str) -> Fate {
+        if self.is_left {
+            return Fate::Gone;
+        }
+        if !self.is_sent {
+            return match (self.is_deaf, self.is_cancelled) {
+                (true, _) => Fate::Gone,
+                (false, true) => Fate::Fails(cancelled()),
+                (false, false) => Fate::Waits,
+            };
+        }
+        let nature = self.nature();
+        if self.is_deaf && !matches!(nature, Nature::Exec(_) | Nature::Attach(_)) {
+            return Fate::Gone;
+        }
+        match nature {
+            Nature::Control(_) => Fate::Fails(self.final_error(runner)),
+            Nature::Write(_) if !self.is_input_sent => Fate::Fails(self.final_error(runner)),
+            // A directory may have changed, so that a listing cannot be put together from two.
+            Nature::Listing if self.state.taken().data_bytes > 0 => Fate::Fails(self.final_error(runner)),
+            Nature::Listing => {
+                self.state.rewind();
+                Fate::Waits
+            }
+            Nature::Exec(_) | Nature::Attach(_) | Nature::Change(..) | Nature::Write(_) => Fate::Waits,
+            Nature::Question | Nature::File => Fate::Waits,
+        }
+    }
+
+    /// Why there is no answer, where there will be none.
+    pub(super) fn final_error(&self, runner: &str) -> SandboxError {
+        let runner = runner.to_owned();
+        if !self.is_sent {
+            return SandboxError::Offline { runner };
+        }
+        match self.nature() {
+            Nature::Change(_, what) | Nature::Control(what) => SandboxError::Ambiguous { runner, what },
+            Nature::Write(_) if self.is_input_sent => {
+                SandboxError::Ambiguous { runner, what: "the file's new content" }
+            }
+            Nature::Write(_) => SandboxError::NotWritten { runner },
+            Nature::Exec(_) | Nature::Attach(_) | Nature::Question | Nature::File | Nature::Listing => {
+                SandboxError::Lost { runner }
+            }
+        }
+    }
+
+    /// The request that makes it go on over a new link, which brings again what nobody took.
+    pub(super) fn next_request(&mut self, now: Instant) -> Request {
+        if !self.is_sent {
+            self.stage = Stage::Original;
+            return self.original(now);
+        }
+        match self.nature() {
+            Nature::Exec(id) | Nature::Attach(id) => {
+                let output =
+                    !self.is_deaf && !matches!(self.request, Request::Attach(Attach { output: false, .. }));
+                let taken = self.state.rewind();
+                self.is_interrupted = taken.interrupted;
+                (self.knows_start, self.knows_exit) = (taken.started, taken.exited);
+                self.uncredited_bytes = taken.data_bytes.saturating_sub(self.drained_bytes);
+                self.stage = Stage::Attaching;
+                self.input.hold();
+                Request::Attach(Attach { id, offset: taken.offset, output })
+            }
+            Nature::Change(id, _) | Nature::Write(id) => {
+                self.stage = Stage::Attaching;
+                Request::Attach(Attach { id, offset: 0, output: false })
+            }
+            Nature::File => self.rest_of_the_file(now),
+            Nature::Control(_) | Nature::Question | Nature::Listing => self.original(now),
+        }
+    }
+
+    fn rest_of_the_file(&mut self, now: Instant) -> Request {
+        let taken = self.state.rewind();
+        self.uncredited_bytes = taken.data_bytes.saturating_sub(self.drained_bytes);
+        let Request::ReadFile(read) = &self.request else { return self.original(now) };
+        if !taken.opened {
+            self.stage = Stage::Original;
+            return self.original(now);
+        }
+        self.stage = Stage::Rereading(taken.data_bytes);
+        Request::ReadFile(ReadFile {
+            path: read.path.clone(),
+            offset: read.offset.saturating_add(taken.data_bytes),
+            length: read.length.map(|length| length.saturating_sub(taken.data_bytes)),
+        })
+    }
+
+    /// The request itself, as old as it is by now.
+    pub(super) fn original(&self, now: Instant) -> Request {
+        let mut request = self.request.clone();
+        if let Request::Exec(exec) = &mut request {
+            let waited = now.saturating_duration_since(self.opened_at).as_millis();
+            exec.age_ms = exec.age_ms.saturating_add(u64::try_from(waited).unwrap_or(u64::MAX));
+        }
+        request
+    }
+
+    /// What a refused [`Attach`] says of the request; `None` where it never arrived and is to be sent again.
+    pub(super) fn refused(&self, error: SandboxError, runner: &str) -> Option<SandboxError> {
+        let SandboxError::Remote { kind, .. } = &error else { return Some(error) };
+        let runner_name = || runner.to_owned();
+        match (self.nature(), kind) {
+            (Nature::Exec(_), ErrorKind::NoSuchExec) if !self.has_arrived => {
+                self.is_cancelled.then(cancelled)
+            }
+            (Nature::Attach(_), ErrorKind::NoSuchExec) if !self.has_arrived => Some(error),
+            (Nature::Change(..), ErrorKind::NoSuchExec) => None,
+            (Nature::Write(_), ErrorKind::NoSuchExec) => {
+                Some(SandboxError::NotWritten { runner: runner_name() })
+            }
+            // The runner does not know any more, or never learnt to.
+            (_, ErrorKind::NoSuchExec | ErrorKind::Expired | ErrorKind::UnknownRequest) => {
+                Some(self.final_error(runner))
+            }
+            _ => Some(error),
+        }
+    }
+}
+
+/// The answer of a request that never left.
+pub(super) fn cancelled() -> SandboxError {
+    SandboxError::Remote {
+        kind: ErrorKind::Cancelled,
+        message: "it was cancelled before it reached the runner".to_owned(),
+    }
+}

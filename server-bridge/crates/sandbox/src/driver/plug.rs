@@ -1,0 +1,179 @@
+//! Where links come into a runner's life and leave it again.
+
+use std::io;
+
+use futures_util::SinkExt;
+use proto::session::{Close, CloseCode};
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+use crate::driver::handle::{Command, LinkHandle};
+use crate::error::LinkError;
+use crate::limits::CLOSE_TIMEOUT;
+use crate::links::{Link, LinkMessage};
+
+/// Why a link is over.
+#[derive(Debug)]
+pub(crate) enum LinkEnd {
+    /// The peer said goodbye with a reason, or hung up between frames.
+    Peer(Option<Close>),
+    /// The socket failed.
+    Failed(io::Error),
+    /// The peer broke the protocol or fell silent.
+    Broken(Close),
+    /// This side wanted it.
+    Wanted(Option<Close>),
+}
+
+impl LinkEnd {
+    pub(crate) fn into_result(self) -> Result<(), LinkError> {
+        match self {
+            LinkEnd::Peer(None) | LinkEnd::Wanted(_) => Ok(()),
+            LinkEnd::Peer(Some(close)) => match close.code {
+                CloseCode::GoingAway => Ok(()),
+                _ => Err(LinkError::Broken(close)),
+            },
+            LinkEnd::Failed(error) => Err(error.into()),
+            LinkEnd::Broken(close) => Err(LinkError::Broken(close)),
+        }
+    }
+
+    fn last_word(&self) -> Option<&Close> {
+        match self {
+            LinkEnd::Broken(close) | LinkEnd::Wanted(Some(close)) => Some(close),
+            LinkEnd::Peer(_) | LinkEnd::Failed(_) | LinkEnd::Wanted(None) => None,
+        }
+    }
+}
+
+/// A link on its way into the driver.
+pub(crate) struct Plug {
+    pub(super) link: Box<dyn Link>,
+    pub(super) epoch: u64,
+    pub(super) ended: oneshot::Sender<Unplugged>,
+}
+
+impl Plug {
+    pub(super) fn new(link: Box<dyn Link>, epoch: u64) -> (Self, oneshot::Receiver<Unplugged>) {
+        let (ended, receiver) = oneshot::channel();
+        (Self { link, epoch, ended }, receiver)
+    }
+}
+
+impl std::fmt::Debug for Plug {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plug").field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+/// A link that the driver is done with.
+pub(super) struct Unplugged {
+    pub(super) link: Box<dyn Link>,
+    pub(super) end: LinkEnd,
+}
+
+impl std::fmt::Debug for Unplugged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Unplugged").field("end", &self.end).finish_non_exhaustive()
+    }
+}
+
+/// A link that the driver uses. Dropped, it is taken away from the driver.
+#[derive(Debug)]
+pub(crate) struct Plugged {
+    handle: LinkHandle,
+    epoch: u64,
+    ended: oneshot::Receiver<Unplugged>,
+}
+
+impl Plugged {
+    pub(super) fn new(handle: LinkHandle, epoch: u64, ended: oneshot::Receiver<Unplugged>) -> Self {
+        Self { handle, epoch, ended }
+    }
+
+    /// Waits until the link is over, says goodbye on it and closes it.
+    pub(crate) async fn ended(mut self) -> LinkEnd {
+        let Ok(Unplugged { mut link, end }) = (&mut self.ended).await else {
+            // The life was over before it took the link.
+            return LinkEnd::Wanted(None);
+        };
+        let goodbye = async {
+            if let Some(close) = end.last_word() {
+                link.send(LinkMessage::Binary(close.to_frame())).await?;
+            }
+            link.close().await
+        };
+        // Best effort: the link is over either way, and a dead peer must not hold this task.
+        if let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, goodbye).await {
+            tracing::debug!(place = self.handle.place(), %error, "the link's last word did not leave");
+        }
+        end
+    }
+}
+
+impl Drop for Plugged {
+    fn drop(&mut self) {
+        self.handle.send(Command::Unplug(Some(self.epoch), None));
+    }
+}
+
+/// Whether a runner has a link, for everyone who has a handle.
+#[derive(Debug)]
+pub(crate) struct Presence(watch::Sender<Standing>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Away,
+    /// With the link of this epoch.
+    Online(u64),
+    Over,
+}
+
+impl Presence {
+    pub(crate) fn new() -> Self {
+        Self(watch::Sender::new(Standing::Away))
+    }
+
+    /// Of a life that begins and ends with its one link.
+    pub(crate) fn online() -> Self {
+        Self(watch::Sender::new(Standing::Online(0)))
+    }
+
+    pub(crate) fn is_online(&self) -> bool {
+        matches!(*self.0.borrow(), Standing::Online(_))
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        *self.0.borrow() == Standing::Over
+    }
+
+    pub(crate) fn arrive(&self, epoch: u64) {
+        self.change(|standing| *standing != Standing::Over, Standing::Online(epoch));
+    }
+
+    /// The link of that epoch is over; a newer one may be there already.
+    pub(crate) fn leave(&self, epoch: u64) {
+        self.change(|standing| *standing == Standing::Online(epoch), Standing::Away);
+    }
+
+    pub(crate) fn end(&self) {
+        self.change(|_| true, Standing::Over);
+    }
+
+    /// Waits until there is a link or will never be one; whether there is.
+    pub(crate) async fn decided(&self) -> bool {
+        let mut receiver = self.0.subscribe();
+        let standing = receiver.wait_for(|standing| *standing != Standing::Away).await;
+        standing.is_ok_and(|standing| matches!(*standing, Standing::Online(_)))
+    }
+
+    fn change(&self, is_due: impl FnOnce(&Standing) -> bool, to: Standing) {
+        self.0.send_if_modified(|standing| {
+            let is_due = is_due(standing);
+            if is_due {
+                *standing = to;
+            }
+            is_due
+        });
+    }
+}

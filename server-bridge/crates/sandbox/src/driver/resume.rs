@@ -1,0 +1,278 @@
+//! Streams outlive links: what becomes of them when their runner's link is lost, and when it has a new one.
+//!
+//! ```text
+//!          link lost                       next link of the same life
+//! open ---------------> parked --------------------------------------------------------> open
+//!   |                     |         never sent      its request
+//!   | what can only be    |         exec            Attach from what its reader took
+//!   | asked once          |         change          Attach, for the answer alone
+//!   v                     v         read            its request, or the rest of it
+//! fails at once        no link in time, or another life: fails with what is known
+//! ```
+//! A refused Attach of something that never arrived is followed by its request. What a reader knows already is not told
+//! twice: a runner tells it again over each link.
+
+use std::time::Instant;
+
+use proto::message::FileRead;
+use proto::{ErrorKind, Message, Session, Side, StreamId};
+
+use crate::driver::entry::{Entry, Fate, Nature, Stage, cancelled};
+use crate::driver::stream::{Seat, StreamEvent, StreamState};
+use crate::driver::table::{Received, Table, end_state};
+use crate::error::SandboxError;
+use crate::limits::{AWAY_NOTE, AWAY_TIMEOUT, EXEC_AWAY_TIMEOUT, REOPEN_DELAY};
+
+/// The time without a link.
+#[derive(Debug)]
+pub(super) struct Away {
+    since: Instant,
+    /// What was done already: the readers of execs were told, requests other than execs failed.
+    is_told: bool,
+    is_short_over: bool,
+}
+
+impl Away {
+    pub(super) fn since(now: Instant) -> Self {
+        Self { since: now, is_told: false, is_short_over: false }
+    }
+
+    pub(super) fn next_timeout(&self) -> Instant {
+        self.since
+            + match (self.is_told, self.is_short_over) {
+                (false, _) => AWAY_NOTE,
+                (true, false) => AWAY_TIMEOUT,
+                (true, true) => EXEC_AWAY_TIMEOUT,
+            }
+    }
+}
+
+impl Table {
+    /// The link is lost: what can wait for the next one does.
+    pub(super) fn lose_link(&mut self, now: Instant) {
+        self.away = Some(Away::since(now));
+        self.reopen_at = None;
+        self.writing.clear();
+        self.session.drain();
+        let mut entries: Vec<_> = self.entries.drain().map(|(_, entry)| entry).collect();
+        entries.sort_unstable_by_key(|entry| entry.number);
+        for mut entry in entries {
+            match entry.fate(&self.runner) {
+                Fate::Waits => self.park(entry),
+                Fate::Gone => {}
+                Fate::Fails(error) => end_state(&entry.state, StreamEvent::Failed(error)),
+            }
+        }
+    }
+
+    /// There is a link again: streams go on.
+    pub(super) fn take_link(&mut self, now: Instant) {
+        self.session = Session::new(Side::Originator, now);
+        self.away = None;
+        self.acknowledge_taken(now);
+        self.reopen(now);
+    }
+
+    /// Acts on time that passed without a link; `true` when nothing can wait any longer.
+    pub(super) fn wait_for_link(&mut self, now: Instant) -> bool {
+        let Some(away) = &mut self.away else { return false };
+        let elapsed = now.saturating_duration_since(away.since);
+        if elapsed >= AWAY_NOTE && !away.is_told {
+            away.is_told = true;
+            for entry in self.parked.values_mut().filter(|entry| entry.is_exec() && !entry.is_deaf) {
+                if !std::mem::replace(&mut entry.is_interrupted, true) {
+                    entry.state.push(StreamEvent::Interrupted);
+                }
+            }
+        }
+        if elapsed >= AWAY_TIMEOUT && !away.is_short_over {
+            away.is_short_over = true;
+            self.fail_parked(|entry| !entry.outlives_links());
+        }
+        elapsed >= EXEC_AWAY_TIMEOUT
+    }
+
+    /// Fails every stream: the runner's life is over.
+    pub(super) fn fail_all(&mut self, now: Instant) {
+        self.lose_link(now);
+        self.fail_parked(|_| true);
+    }
+
+    fn fail_parked(&mut self, is_over: impl Fn(&Entry) -> bool) {
+        let runner = &self.runner;
+        self.parked.retain(|_, entry| {
+            let is_over = is_over(entry);
+            if is_over {
+                end_state(&entry.state, StreamEvent::Failed(entry.final_error(runner)));
+            }
+            !is_over
+        });
+    }
+
+    fn park(&mut self, entry: Box<Entry>) {
+        entry.state.take_seat(Seat::Parked(entry.number));
+        self.parked.insert(entry.number, entry);
+    }
+
+    /// A parked stream was cancelled. One that was never sent is over; another is cancelled when it goes on.
+    pub(super) fn cancel_parked(&mut self, state: &StreamState) {
+        let Some(Seat::Parked(number)) = state.seat() else { return };
+        if self.parked.get(&number).is_some_and(|entry| !entry.is_sent) {
+            self.parked.remove(&number);
+            end_state(state, StreamEvent::Failed(cancelled()));
+        }
+    }
+
+    /// Opens what is parked, as far as there is room. Execs come last: all else is answered soon and makes room.
+    pub(super) fn reopen(&mut self, now: Instant) {
+        self.reopen_at = None;
+        let parked = std::mem::take(&mut self.parked);
+        let (execs, others): (Vec<_>, Vec<_>) = parked.into_values().partition(|entry| entry.is_exec());
+        for mut entry in others.into_iter().chain(execs) {
+            let request = entry.next_request(now);
+            self.open_again(entry, &request, now);
+        }
+    }
+
+    fn open_again(&mut self, mut entry: Box<Entry>, request: &proto::Request, now: Instant) {
+        match self.session.open(request) {
+            Ok(id) => {
+                entry.state.take_seat(Seat::Open(id));
+                if entry.is_cancelled {
+                    self.session.cancel(id);
+                }
+                if entry.stage == Stage::Original {
+                    tell_resumed(&mut entry);
+                }
+                if entry.input.is_ready() {
+                    self.writing.push_back(id);
+                }
+                self.entries.insert(id, entry);
+            }
+            Err(error) if error.kind == ErrorKind::Busy => self.park_for_room(entry, now),
+            Err(error) => end_state(&entry.state, StreamEvent::Failed(error.into())),
+        }
+    }
+
+    fn park_for_room(&mut self, entry: Box<Entry>, now: Instant) {
+        self.reopen_at.get_or_insert(now + REOPEN_DELAY);
+        self.park(entry);
+    }
+
+    /// A message that does not end its stream.
+    pub(super) fn message(&mut self, id: StreamId, message: Message) -> Result<(), Received> {
+        let Some(entry) = self.entries.get_mut(&id) else { return Ok(()) };
+        entry.has_arrived = true;
+        match (entry.stage, &message) {
+            (Stage::Rereading(taken_bytes), Message::FileOpened(opened)) => {
+                let is_same = entry.opened.as_ref().is_some_and(|old| {
+                    (old.size_bytes, old.modified_ms) == (opened.size_bytes, opened.modified_ms)
+                });
+                entry.stage = Stage::Reread(taken_bytes);
+                if !is_same {
+                    let runner = self.runner.to_string();
+                    self.give_up(id, SandboxError::FileChanged { runner });
+                }
+                Ok(())
+            }
+            (_, Message::FileOpened(opened)) => {
+                entry.opened = Some(opened.clone());
+                self.deliver(id, StreamEvent::Message(message))
+            }
+            (stage, Message::Attached(attached)) => {
+                let input_bytes = attached.input_bytes;
+                if stage == Stage::Attaching {
+                    entry.stage = Stage::Attached;
+                    tell_resumed(entry);
+                } else {
+                    self.deliver(id, StreamEvent::Message(message))?;
+                }
+                self.resume_input(id, input_bytes);
+                Ok(())
+            }
+            (_, Message::ExecStarted(_)) if entry.knows_start => Ok(()),
+            (_, Message::ExecExited(_)) if entry.knows_exit => Ok(()),
+            _ => self.deliver(id, StreamEvent::Message(message)),
+        }
+    }
+
+    fn resume_input(&mut self, id: StreamId, input_bytes: u64) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        if entry.is_cancelled || entry.is_left || !entry.is_exec() {
+            return;
+        }
+        if entry.input.resume(input_bytes).is_err() {
+            let what = "a place in the standard input that was never sent";
+            let runner = self.runner.to_string();
+            return self.give_up(id, SandboxError::Protocol { runner, what });
+        }
+        self.session.set_input_offset(id, input_bytes);
+        if entry.input.is_ready() {
+            self.writing.push_back(id);
+        }
+    }
+
+    /// Ends a stream whose answer cannot be used.
+    fn give_up(&mut self, id: StreamId, error: SandboxError) {
+        self.session.cancel(id);
+        if let Some(entry) = self.entries.remove(&id) {
+            end_state(&entry.state, StreamEvent::Failed(error));
+        }
+    }
+
+    /// What a stream's last frame means to its reader; `None` where it goes on after all.
+    pub(super) fn last_event(
+        &mut self,
+        entry: Box<Entry>,
+        event: StreamEvent,
+        now: Instant,
+    ) -> Option<(Box<Entry>, StreamEvent)> {
+        let event = match (entry.stage, event) {
+            (Stage::Attaching, StreamEvent::Failed(SandboxError::Remote { kind: ErrorKind::Busy, .. })) => {
+                self.park_for_room(entry, now);
+                return None;
+            }
+            (Stage::Attaching | Stage::Attached, StreamEvent::Failed(error)) => {
+                match entry.refused(error, &self.runner) {
+                    Some(error) => StreamEvent::Failed(error),
+                    None => {
+                        self.send_again(entry, now);
+                        return None;
+                    }
+                }
+            }
+            (Stage::Reread(taken), StreamEvent::Answer(Message::FileRead(read))) => {
+                let bytes = read.bytes.saturating_add(taken);
+                StreamEvent::Answer(Message::FileRead(FileRead { bytes }))
+            }
+            (Stage::Rereading(_), StreamEvent::Failed(error)) if error.kind() == "not_found" => {
+                StreamEvent::Failed(SandboxError::FileChanged { runner: self.runner.to_string() })
+            }
+            (_, event) => event,
+        };
+        Some((entry, event))
+    }
+
+    /// The runner never got it.
+    fn send_again(&mut self, mut entry: Box<Entry>, now: Instant) {
+        if entry.is_deaf {
+            return;
+        }
+        entry.stage = Stage::Original;
+        // Nothing arrived there, so that all input is still here.
+        let is_whole = !matches!(entry.nature(), Nature::Exec(_)) || entry.input.resume(0).is_ok();
+        if is_whole {
+            let request = entry.original(now);
+            self.open_again(entry, &request, now);
+        } else {
+            end_state(&entry.state, StreamEvent::Failed(entry.final_error(&self.runner)));
+        }
+    }
+}
+
+/// Tells a reader that was told of the interruption that it is over.
+fn tell_resumed(entry: &mut Entry) {
+    if std::mem::take(&mut entry.is_interrupted) && !entry.is_deaf {
+        entry.state.push(StreamEvent::Resumed);
+    }
+}

@@ -1,0 +1,123 @@
+//! What a command is asked to be.
+
+use std::time::Duration;
+
+use proto::request::{self, Command, Overflow, Profile, Pty, Stdin};
+use proto::{ExecId, WirePath};
+
+/// A command to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecRequest {
+    /// Names this exec for ever; the same id with the same request never runs twice.
+    pub exec_id: ExecId,
+    /// What to run.
+    pub command: Command,
+    /// Working directory; the workspace when absent.
+    pub cwd: Option<Vec<u8>>,
+    /// Variables added to the clean environment.
+    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Whether standard input is written through [`ExecControl::write_stdin`]; it is empty otherwise.
+    pub stdin: bool,
+    /// Whether standard error goes into standard output, in the order it was written.
+    pub merge_stderr: bool,
+    /// The whole tree is ended after this long; no limit when absent.
+    pub timeout: Option<Duration>,
+    /// Output beyond this many bytes is counted and not sent; no cap when absent.
+    pub output_cap_bytes: Option<u64>,
+    /// What happens to output that nobody reads; the command waits by default.
+    pub overflow: Overflow,
+    /// Operating-system user to run as; the runner's when absent.
+    pub run_as: Option<String>,
+    /// A profile narrower than the runner's.
+    pub profile: Option<Profile>,
+    /// A terminal instead of pipes; `stdin` and `merge_stderr` mean nothing then, and input may be written.
+    pub pty: Option<Pty>,
+    /// Whether the runner keeps all of the output for who attaches later, as far as it has room, instead of what its
+    /// reader did not drain.
+    pub retain: bool,
+    /// How long ago the id was chosen. A runner refuses one that is older than what it remembers.
+    pub age: Duration,
+    /// Who says what was drained, and that the result arrived.
+    pub acks: AckMode,
+}
+
+/// Who says what of an exec's output was drained, and that its result arrived: until then the runner keeps it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AckMode {
+    /// Taking an event says so.
+    #[default]
+    Auto,
+    /// [`crate::Exec::consumed`] and [`crate::Exec::acknowledge`] say so: for a reader that passes the output on to someone
+    /// who may yet lose it.
+    Manual,
+}
+
+/// How an exec that runs already is attached to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttachOptions {
+    /// Whether its output is wanted; without it only its start and its end are told, and its reader goes on reading.
+    pub output: bool,
+    /// Who says what was drained, and that the result arrived.
+    pub acks: AckMode,
+}
+
+impl Default for AttachOptions {
+    fn default() -> Self {
+        Self { output: true, acks: AckMode::Auto }
+    }
+}
+
+impl ExecRequest {
+    /// A line for the runner's shell, with a random id.
+    pub fn shell(line: impl Into<Vec<u8>>) -> Self {
+        Self::new(Command::Shell(line.into()))
+    }
+
+    /// A program and its arguments, with a random id.
+    pub fn argv<A: Into<Vec<u8>>>(arguments: impl IntoIterator<Item = A>) -> Self {
+        Self::new(Command::Argv(arguments.into_iter().map(Into::into).collect()))
+    }
+
+    /// A command with a random id.
+    pub fn new(command: Command) -> Self {
+        Self {
+            exec_id: ExecId(rand::random()),
+            command,
+            cwd: None,
+            env: Vec::new(),
+            stdin: false,
+            merge_stderr: false,
+            timeout: None,
+            output_cap_bytes: None,
+            overflow: Overflow::Block,
+            run_as: None,
+            profile: None,
+            pty: None,
+            retain: false,
+            age: Duration::ZERO,
+            acks: AckMode::Auto,
+        }
+    }
+
+    pub(super) fn into_wire(self) -> request::Exec {
+        request::Exec {
+            cwd: self.cwd.map(WirePath),
+            env: self.env,
+            stdin: if self.stdin { Stdin::Stream } else { Stdin::Empty },
+            merge_stderr: self.merge_stderr,
+            timeout_ms: self.timeout.map(milliseconds),
+            output_cap_bytes: self.output_cap_bytes,
+            overflow: self.overflow,
+            run_as: self.run_as,
+            profile: self.profile,
+            pty: self.pty,
+            retain: self.retain,
+            age_ms: milliseconds(self.age),
+            ..request::Exec::new(self.exec_id, self.command)
+        }
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,42 @@
+//! xbot's runners: the JSON text dialect of an older system, behind the same handle as every other link.
+//!
+//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension. From then on each request of ours is one
+//! text message with an id and so is each answer, in any order. Whatever a [`crate::Sandbox`] asks becomes one or a few
+//! such requests here; what the dialect cannot say is refused with a typed error, never left out silently.
+//!
+//! ```text
+//!  handle ─ Command ─► Driver ─ spawns ─► Job ── Calls ──┐        one job a request of ours
+//!                        │  ◄─── text to send, its id ───┘
+//!                        │  ─── the answer of that id ───►  Job ── events ─► handle
+//!                        └─ text, ping ─► socket ─ text, pong ─► Driver
+//! ```
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `register` | the registration, the answer to it, and what is known of such a runner |
+//! | `driver` | the task that owns the socket, the keepalive and the pending calls |
+//! | `calls` | requests on their way, by id |
+//! | `wire` | the bodies of requests and answers, error codes |
+//! | `convert` | file modes and times as Go writes them |
+//! | `path` | paths that stay lexically in the workspace |
+//! | `job` | serves one request of a handle |
+//! | `exec`, `files` | what such a request becomes |
+//!
+//! What it costs to use such a runner: nothing there is confined, its guard against escapes from the workspace is a
+//! comparison of strings, nothing resumes, output comes when a command has ended and not before, a running command
+//! cannot be ended from here, and text that is not UTF-8 arrives with replacement characters.
+
+mod calls;
+mod convert;
+mod driver;
+mod exec;
+mod files;
+mod job;
+mod path;
+pub(crate) mod register;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use driver::{Peer, driver};

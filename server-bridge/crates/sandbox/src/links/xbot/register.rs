@@ -1,0 +1,87 @@
+//! A registration in xbot's dialect: what is made of it, and how it is answered.
+
+use proto::BootId;
+use proto::handshake::{Layer, Register};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::facts::{Refusal, RefusalReason, RunnerFacts, fact};
+
+/// What such a runner is shown as: its profile, in the list of runners and in the panel.
+pub(crate) const PROFILE: &str = "legacy: unconfined, no resume";
+
+/// What a runner speaks once it is registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Binary frames.
+    Sandbridge,
+    /// xbot's JSON text dialect: no confinement, no resume, whole messages.
+    Xbot,
+}
+
+/// What is known of a runner that says nothing of itself but its workspace.
+pub(crate) fn facts(register: &Register) -> RunnerFacts {
+    let lacks =
+        |name: &str, detail: &str| Layer { name: name.to_owned(), holds: false, detail: detail.to_owned() };
+    RunnerFacts {
+        runner_id: String::new(),
+        boot_id: boot_id(register).to_string(),
+        os: String::new(),
+        arch: String::new(),
+        hostname: String::new(),
+        version: "xbot".to_owned(),
+        profile: PROFILE.to_owned(),
+        capabilities: Vec::new(),
+        landlock_abi: 0,
+        kill_tier: "none: a started command cannot be ended from here".to_owned(),
+        layers: vec![
+            lacks(
+                "confinement",
+                "commands may do whatever the runner's user may; symlinks lead out of the workspace",
+            ),
+            lacks("resume", "a result that is under way when the connection ends is lost"),
+            lacks("streaming", "output comes when the command has ended, after 3600 s at the latest"),
+            lacks("exact output", "bytes of an output that are not UTF-8 arrive as replacement characters"),
+        ],
+        workspace: fact(&register.workspace),
+    }
+}
+
+/// Stands for the life of its process, which the dialect does not tell.
+///
+/// A runner that comes back before its old socket is found dead must not look like a stranger who takes over, so this
+/// is the same for the same workspace and shell.
+pub(crate) fn boot_id(register: &Register) -> BootId {
+    let mut hash = Sha256::new();
+    for part in ["xbot", &register.workspace, &register.shell] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    let digest: [u8; 32] = hash.finalize().into();
+    let mut id = [0; 16];
+    id.copy_from_slice(&digest[..16]);
+    BootId(id)
+}
+
+/// The refusal in words that such a runner understands: it prints the message.
+pub(crate) fn refusal_text(refusal: &Refusal) -> String {
+    #[derive(Serialize)]
+    struct Message<'a> {
+        r#type: &'static str,
+        body: Body<'a>,
+    }
+    #[derive(Serialize)]
+    struct Body<'a> {
+        code: &'static str,
+        message: &'a str,
+    }
+    let code = match refusal.reason {
+        RefusalReason::TokenUnknown | RefusalReason::TokenExpired | RefusalReason::TokenRevoked => {
+            "AUTH_FAILED"
+        }
+        RefusalReason::Malformed | RefusalReason::ProtocolVersion => "EINVAL",
+        RefusalReason::RateLimited | RefusalReason::Unavailable | RefusalReason::Other => "EIO",
+    };
+    let message = Message { r#type: "error", body: Body { code, message: &refusal.message } };
+    serde_json::to_string(&message).expect("two strings always serialize")
+}

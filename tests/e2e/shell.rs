@@ -177,7 +177,9 @@ fn a_large_paste_arrives_whole() {
     let (_server, person, machine) = setup();
     let mut terminal = at_prompt(&person);
     let paste: String = (0..20_000).map(|line| format!("{line:06}\r")).collect();
-    terminal.types("cat >pasted; echo pasted\r");
+    // By then the terminal is as programs have it, no more as the shell does while it reads a line.
+    terminal.types("echo g''o; cat >pasted; echo past''ed\r");
+    terminal.sees("go\r\n");
     terminal.types(&paste);
     terminal.types("\x04");
     terminal.sees("pasted\r\n");

@@ -6,7 +6,6 @@
 //!                └─refused: a person must act─▶ pause 60 s ─▶ connect
 //! ```
 
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ use crate::link::LinkError;
 use crate::link::register::{RegisterError, register};
 use crate::link::stdio::StdioLink;
 use crate::link::websocket::Endpoint;
-use crate::secret::read_secret;
+pub use crate::secret::Token;
 use crate::serve::{Ended, serve};
 
 /// Exit code after an orderly stop.
@@ -32,33 +31,6 @@ pub const EXIT_STOPPED: i32 = 0;
 pub const EXIT_REPLACED: i32 = 3;
 /// Exit code when the runner was revoked.
 pub const EXIT_REVOKED: i32 = 4;
-
-/// Where the token comes from.
-#[derive(Clone)]
-pub enum Token {
-    /// It was given once and is kept in memory.
-    Given(String),
-    /// It is read at each attempt, so that a rotated one is taken up.
-    File(PathBuf),
-}
-
-impl std::fmt::Debug for Token {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Given(_) => formatter.write_str("Given"),
-            Self::File(path) => formatter.debug_tuple("File").field(path).finish(),
-        }
-    }
-}
-
-impl Token {
-    fn read(&self) -> Result<String, Error> {
-        match self {
-            Self::Given(token) => Ok(token.clone()),
-            Self::File(path) => read_secret(path),
-        }
-    }
-}
 
 /// What one attempt came to when it did not lead to a served link.
 enum Failure {
@@ -108,7 +80,7 @@ pub async fn run(
     };
     loop {
         let attempt = async {
-            let token = token.read().map_err(Failure::Token)?;
+            let token = token.read().await.map_err(Failure::Token)?;
             let mut link = endpoint.connect().await.map_err(Failure::Link)?;
             let accepted =
                 register(&mut link, &identity.register(&token)).await.map_err(Failure::Register)?;

@@ -16,15 +16,15 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::blocking::blocking;
+use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
-use crate::confine::{ConfinePolicy, LayerReport, Profile};
+use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
 use crate::error::Error;
 use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
 use crate::files;
 use crate::kill;
-use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_RUNNER_BYTES};
-use crate::spawn::{SpawnError, Spawner};
+use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
+use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner};
 use crate::stream::{Connection, StreamHandle};
 
 /// What an executor works on; from the runner's configuration, never from a request.
@@ -38,7 +38,8 @@ pub struct ExecutorConfig {
     pub profile: Profile,
 }
 
-/// Runs commands and file operations in one workspace. Lives on one thread, in a `tokio::task::LocalSet`.
+/// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, and spawns
+/// its tasks with `tokio::task::spawn_local`.
 #[derive(Debug)]
 pub struct Executor {
     pub(crate) policy: ConfinePolicy,
@@ -50,7 +51,7 @@ pub struct Executor {
     connection: RefCell<Option<Rc<Connection>>>,
     pub(crate) trees: TreeWatch,
     pub(crate) scratch: Scratch,
-    spawner: Arc<Spawner>,
+    spawner: Here,
     /// For requests that ask for less than the runner's profile; started when the first one does.
     narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
     tasks: TaskTracker,
@@ -60,10 +61,13 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// Opens the workspace and starts the confined thread that commands come from; blocks for some milliseconds.
+    /// Opens the workspace and confines the calling thread for good, as commands come from it; blocks for some milliseconds.
+    ///
+    /// From then on the thread sees what commands see, and so does every thread it starts. To be called where one may start
+    /// threads that are not confined.
     ///
     /// # Errors
-    /// The workspace cannot be opened or holds the state directory, or the thread cannot be started and confined. A layer of
+    /// The workspace cannot be opened or holds the state directory, or the thread cannot be confined. A layer of
     /// confinement that the machine lacks is no error: see [`Executor::report`].
     pub fn start(config: &ExecutorConfig) -> Result<Rc<Self>, Error> {
         let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
@@ -72,8 +76,9 @@ impl Executor {
             .map_err(Error::file(&config.state_dir))?;
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
+        let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         let executor = Rc::new(Self {
-            spawner: Arc::new(Spawner::start(config.profile, &policy)?),
+            spawner: Here::confine(config.profile, &policy)?,
             policy,
             root,
             execs: Registry::new(spool_budget(&config.state_dir)),
@@ -87,7 +92,6 @@ impl Executor {
             stopping: CancellationToken::new(),
             stopped: CancellationToken::new(),
         });
-        let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         executor.tasks.spawn_local(Rc::clone(&executor).reap(signals));
         Ok(executor)
     }
@@ -116,7 +120,7 @@ impl Executor {
     pub(crate) fn dispatch(self: &Rc<Self>, stream: StreamHandle, request: Request) {
         let executor = Rc::clone(self);
         match request {
-            Request::Exec(request) => self.spawn(async move {
+            Request::Exec(request) => self.begin(async move {
                 tokio::select! {
                     () = exec::run(Rc::clone(&executor), stream, request) => {}
                     // Nobody comes for results any more.
@@ -132,8 +136,8 @@ impl Executor {
             Request::Resize(request) => {
                 stream.finish(self.terminals.resize(&request));
             }
-            Request::ReadFile(request) => self.spawn(files::read(self.root.clone(), stream, request)),
-            Request::ReadDir(request) => self.spawn(files::read_dir(self.root.clone(), stream, request)),
+            Request::ReadFile(request) => self.begin(files::read(self.root.clone(), stream, request)),
+            Request::ReadDir(request) => self.begin(files::read_dir(self.root.clone(), stream, request)),
             Request::Stat(request) => self.answer(stream, files::stat(self.root.clone(), request)),
             Request::WriteFile(WriteFile { id, .. })
             | Request::MkdirAll(MkdirAll { id, .. })
@@ -147,7 +151,7 @@ impl Executor {
     fn change(self: &Rc<Self>, stream: StreamHandle, id: ExecId, request: Request) {
         let executor = Rc::clone(self);
         match self.changes.begin(id, &request) {
-            Ok(Begin::New(change)) => self.spawn(async move {
+            Ok(Begin::New(change)) => self.begin(async move {
                 let answer = files::change(&executor, &stream, request).await;
                 if stream.is_lost() && answer.as_ref().is_err_and(|error| error.kind == ErrorKind::Cancelled)
                 {
@@ -156,7 +160,7 @@ impl Executor {
                 change.settle(answer.clone());
                 stream.finish(answer);
             }),
-            Ok(Begin::Known(change)) => self.spawn(async move { stream.finish(change.answer().await) }),
+            Ok(Begin::Known(change)) => self.begin(async move { stream.finish(change.answer().await) }),
             Err(error) => stream.finish(Err::<Message, _>(error)),
         }
     }
@@ -168,7 +172,7 @@ impl Executor {
             return stream.finish(Err::<Message, _>(exec::no_such_exec(request.id)));
         };
         stream.send(Attached { input_bytes: 0 });
-        self.spawn(async move { stream.finish(change.answer().await) });
+        self.begin(async move { stream.finish(change.answer().await) });
     }
 
     /// A result arrived where it was wanted.
@@ -189,7 +193,7 @@ impl Executor {
         self.connection.replace(Some(connection));
     }
 
-    fn spawn(&self, work: impl Future<Output = ()> + 'static) {
+    fn begin(&self, work: impl Future<Output = ()> + 'static) {
         self.tasks.spawn_local(work);
     }
 
@@ -198,7 +202,7 @@ impl Executor {
         self.stopping.cancel();
         self.tasks.close();
         let everything = async {
-            let killed = tokio::task::spawn_blocking(kill::kill_everything).await;
+            let killed = blocking(kill::kill_everything).await;
             if let Ok(outcome) = killed
                 && outcome.survivors > 0
             {
@@ -212,17 +216,28 @@ impl Executor {
         }
     }
 
-    /// The spawner of a profile that is no wider than the runner's.
-    pub(crate) async fn spawner(&self, profile: Profile) -> Result<Arc<Spawner>, SpawnError> {
-        let Some((_, cell)) =
-            self.narrower.iter().find(|(narrower, _)| *narrower == profile && profile != self.profile())
-        else {
-            return Ok(Arc::clone(&self.spawner));
-        };
+    /// Starts a command under a profile that is no wider than the runner's.
+    pub(crate) async fn spawn(&self, profile: Profile, request: SpawnRequest) -> Result<Spawned, SpawnError> {
+        match self.narrower(profile).await? {
+            None => self.spawner.spawn(&request),
+            Some(spawner) => spawner.spawn(request).await,
+        }
+    }
+
+    /// What a command with a terminal is built on under a profile that is no wider than the runner's.
+    pub(crate) async fn ground(&self, profile: Profile) -> Result<Arc<Ground>, SpawnError> {
+        let narrower = self.narrower(profile).await?;
+        Ok(Arc::clone(narrower.as_ref().map_or_else(|| self.spawner.ground(), |spawner| spawner.ground())))
+    }
+
+    /// The spawner of a narrower profile; none for the runner's own.
+    async fn narrower(&self, profile: Profile) -> Result<Option<Arc<Spawner>>, SpawnError> {
+        let narrower = self.narrower.iter().find(|(narrower, _)| *narrower == profile);
+        let Some((_, cell)) = narrower.filter(|_| profile != self.profile()) else { return Ok(None) };
         let start = || async {
             let policy = self.policy.clone();
-            let started = tokio::task::spawn_blocking(move || Spawner::start(profile, &policy));
-            let started = started.await.map_err(|_| SpawnError::Stopped)??;
+            let started = blocking(move || Spawner::start(profile, &policy)).await;
+            let started = started.map_err(|_| SpawnError::Stopped)??;
             let lacking = started.report().lacking(self.report());
             if lacking.is_empty() {
                 return Ok(Arc::new(started));
@@ -230,14 +245,15 @@ impl Executor {
             let reason = format!("the profile {profile} lacks what others have: {}", lacking.join(", "));
             Err(SpawnError::Confinement(std::io::Error::other(reason)))
         };
-        cell.get_or_try_init(start).await.cloned()
+        cell.get_or_try_init(start).await.cloned().map(Some)
     }
 
     /// Brings what commands know about name servers up to date; to be called when the network may have changed.
     pub(crate) async fn refresh_resolver(&self) {
         let narrower = self.narrower.iter().filter_map(|(_, cell)| cell.get());
-        let spawners: Vec<_> = std::iter::once(&self.spawner).chain(narrower).map(Arc::clone).collect();
-        let refresh = move || spawners.iter().try_for_each(|spawner| spawner.refresh_resolver());
+        let narrower = narrower.map(|spawner| spawner.resolver());
+        let resolvers: Vec<_> = std::iter::once(self.spawner.resolver()).chain(narrower).cloned().collect();
+        let refresh = move || resolvers.iter().try_for_each(Resolver::refresh);
         if let Ok(Err(error)) = blocking(refresh).await {
             tracing::warn!("commands keep their old /etc/resolv.conf: {error}");
         }
@@ -265,22 +281,31 @@ impl Executor {
                 }
             }
             tokio::time::sleep(Duration::from_millis(REAP_PAUSE_MS)).await;
-            kill::reap_orphans();
+            if kill::has_remains() {
+                // Its outcome is the same whoever waits for it, and no answer depends on it.
+                let _ = blocking(kill::reap_orphans).await;
+            }
             self.trees.look(&self).await;
         }
     }
 }
 
-/// Room for output, in files without a name beneath the state directory.
+/// Room for output, in files without a name beneath the state directory, which the runner's own thread cannot see.
 fn spool_budget(state_dir: &Path) -> Rc<Budget> {
     let directory = state_dir.to_owned();
-    Budget::new(
-        SPOOL_RUNNER_BYTES,
-        Box::new(move || {
-            let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-            Ok(rustix::fs::open(&directory, flags, Mode::RUSR | Mode::WUSR)?.into())
-        }),
-    )
+    let make_file = move || {
+        let directory = directory.clone();
+        let (reply, made) = std::sync::mpsc::channel();
+        post(move || drop(reply.send(nameless_file(&directory))));
+        let made = made.recv_timeout(Duration::from_millis(SPOOL_OPEN_MS));
+        made.map_err(|_| std::io::Error::from(std::io::ErrorKind::TimedOut))?
+    };
+    Budget::new(SPOOL_RUNNER_BYTES, Box::new(make_file))
+}
+
+fn nameless_file(directory: &Path) -> std::io::Result<std::fs::File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
 /// Refuses a workspace that holds the runner's own state: file operations reach everything in a workspace.

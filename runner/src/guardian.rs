@@ -4,7 +4,7 @@
 //!   guardian (one thread, no runtime; waits for signals)
 //!      │ fork, in the best tier this machine allows
 //!      ▼
-//!   runner ── spawner threads ── commands
+//!   runner ── confined threads ── commands
 //!
 //!   tier                  who kills what is left when the runner or the guardian is killed
 //!   pid-namespace         the kernel, at once: the runner is the namespace's init, and PDEATHSIG ties it to the guardian

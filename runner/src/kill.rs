@@ -102,17 +102,19 @@ pub fn describe() -> String {
 }
 
 /// Runs `spawn` while the process carries a fresh mark, and records the child before anyone can reap it.
-pub(crate) fn spawn_marked(spawn: impl FnOnce() -> io::Result<u32>) -> io::Result<(u32, Mark)> {
+pub(crate) fn spawn_marked(
+    spawn: impl FnOnce() -> io::Result<(u32, OwnedFd)>,
+) -> io::Result<(u32, OwnedFd, Mark)> {
     let mut marks = marks();
     marks.enforced = marks.enforced && marks.next > MARKS_FROM && {
         marks.next -= 1;
         sys::set_own_mark(marks.next, marks.key).is_ok()
     };
     let mut awaited = lock(&AWAITED);
-    let pid = spawn()?;
+    let (pid, handle) = spawn()?;
     awaited.insert(pid);
     let number = marks.enforced.then_some(marks.next);
-    Ok((pid, Mark { number, session: pid }))
+    Ok((pid, handle, Mark { number, session: pid }))
 }
 
 /// Somebody will wait for this child.
@@ -199,6 +201,17 @@ fn hit(pid: u32, signal: Signal, belongs: &dyn Fn(u32) -> bool) -> Option<OwnedF
     let key = MARKS.get().map_or([0, 0], |marks| lock(marks).key);
     sys::signal_process(handle.as_fd(), signal.as_raw(), key).ok()?;
     Some(handle)
+}
+
+/// Whether a process is not reaped yet; to be called from a thread that is not confined.
+pub(crate) fn exists(handle: &OwnedFd) -> bool {
+    sys::signal_process(handle.as_fd(), 0, mark_key()).is_ok()
+}
+
+/// Whether a child of this process is dead and not reaped.
+pub(crate) fn has_remains() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    matches!(rustix::process::waitid(WaitId::All, options), Ok(Some(_)))
 }
 
 fn wait_dead(handle: &OwnedFd, until: Instant) {

@@ -4,7 +4,8 @@
 //! binary `sandbridge-runner` adds a command line; tests drive the same executor through [`link::memory`].
 //!
 //! All of it lives on one thread: [`serve`] owns the link, one task answers each request, and they share the session without
-//! locks. Other threads only spawn commands ([`spawn`]) and block in file operations and killing.
+//! locks. That thread is confined like the commands it starts ([`spawn`]). What it cannot do itself, and what blocks, such as
+//! file operations and killing, is done by threads that are not (`blocking`).
 //!
 //! | module | what it does |
 //! |---|---|
@@ -12,13 +13,14 @@
 //! | `exec` | commands: streams, input, timeout, cancel, what they leave behind |
 //! | `files` | file operations, guarded by [`pathguard`] |
 //! | `changes` | what each change to files came to, so that it is made once |
+//! | `blocking` | work that blocks, on threads that are not confined |
 //! | [`serve`] | the loop that owns a link; `stream` is what it shares with the tasks |
 //! | [`link`] | WebSocket, standard streams, memory; the registration |
 //! | [`run`] | one life of the process: runtime, signals, executor, link |
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
 //! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
-//! | [`confine`] | what a spawner thread does to itself, so that its commands are confined |
+//! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
 //! | [`spawn`] | starts commands |
 //! | [`kill`] | finds and kills everything a command started |
 //! | [`doctor`] | what confinement holds on this machine |

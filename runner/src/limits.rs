@@ -6,6 +6,21 @@ pub const SPAWN_QUEUE_REQUESTS: usize = 64;
 /// Stack of a spawner thread, in bytes: it only prepares system calls.
 pub const SPAWNER_STACK_BYTES: usize = 256 * 1024;
 
+/// Stack of a child between its birth and its program, in bytes: it only makes system calls.
+pub const CHILD_STACK_BYTES: usize = 64 * 1024;
+
+/// Stack of the thread that looks after starts, in bytes.
+pub const WATCHER_STACK_BYTES: usize = 128 * 1024;
+
+/// How often a start is looked after, and how long it may take until then, in milliseconds.
+pub const START_LOOK_MS: u64 = 250;
+
+/// How long a command may take from its birth until its program runs before it is killed, in milliseconds.
+pub const START_LIMIT_MS: u64 = 5_000;
+
+/// Stack of the thread that starts the threads for blocking work, in bytes.
+pub const STARTER_STACK_BYTES: usize = 128 * 1024;
+
 /// The most arguments one command may have.
 pub const COMMAND_ARGUMENTS: usize = 16_384;
 
@@ -192,6 +207,9 @@ pub const SPOOL_SLOT_BYTES: usize = 64 * 1024;
 
 /// How much output of one exec may be put away, in bytes; beyond it the oldest is dropped.
 pub const SPOOL_EXEC_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How long making the file for it may take before the output is dropped instead, in milliseconds.
+pub const SPOOL_OPEN_MS: u64 = 1_000;
 
 /// How much output of all execs together may be put away, in bytes.
 pub const SPOOL_RUNNER_BYTES: u64 = 1024 * 1024 * 1024;

@@ -1,9 +1,10 @@
 //! One life of the runner process: its runtime, its signals, its executor and its link.
 
-use std::time::Duration;
+use std::panic::resume_unwind;
+use std::thread::Builder;
 
+use tokio::runtime::LocalOptions;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::LocalSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::Source;
@@ -12,7 +13,6 @@ use crate::error::Error;
 use crate::executor::{Executor, ExecutorConfig};
 use crate::guardian::KillTier;
 use crate::identity::{Identity, warnings};
-use crate::limits::{BLOCKING_THREAD_IDLE_MS, BLOCKING_THREADS};
 use crate::link::stdio::StdioLink;
 
 /// Runs until SIGTERM, SIGINT, or the server's last word; returns the exit code.
@@ -20,20 +20,28 @@ use crate::link::stdio::StdioLink;
 /// `name` is only for messages. To be called in the guarded process, without a runtime around it.
 ///
 /// # Errors
-/// The workspace, the spawner or the standard streams cannot be used.
+/// The workspace or the standard streams cannot be used, or the runner's thread cannot be confined.
 pub fn run(
     source: &Source,
     config: &ExecutorConfig,
     name: Option<&str>,
     tier: KillTier,
 ) -> Result<i32, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(BLOCKING_THREADS)
-        .thread_keep_alive(Duration::from_millis(BLOCKING_THREAD_IDLE_MS))
-        .build()
-        .map_err(Error::system("start the runtime"))?;
-    LocalSet::new().block_on(&runtime, live(source, config, name, tier))
+    let (source, config, name) = (source.clone(), config.clone(), name.map(str::to_owned));
+    let life = move || -> Result<i32, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build_local(LocalOptions::default())
+            .map_err(Error::system("start the runtime"))?;
+        // A task of its own: unlike what is blocked on, it is woken without a system call.
+        let life = runtime.spawn_local(async move { live(&source, &config, name.as_deref(), tier).await });
+        runtime.block_on(life).unwrap_or_else(|failed| resume_unwind(failed.into_panic()))
+    };
+    // Confined for good before it talks to anybody. The process's first thread is not: signals for the process as a whole
+    // are judged by it.
+    let thread = Builder::new().name("runner".to_owned()).spawn(life);
+    let thread = thread.map_err(Error::system("start the runner's thread"))?;
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 async fn live(

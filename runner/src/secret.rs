@@ -2,10 +2,44 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::blocking::blocking;
 use crate::error::Error;
 use crate::limits::{SECRET_FILE_BYTES, TOKEN_BYTES};
+
+/// Where the token comes from.
+#[derive(Clone)]
+pub enum Token {
+    /// It was given once and is kept in memory.
+    Given(String),
+    /// It is read at each attempt, so that a rotated one is taken up.
+    File(PathBuf),
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Given(_) => formatter.write_str("Given"),
+            Self::File(path) => formatter.debug_tuple("File").field(path).finish(),
+        }
+    }
+}
+
+impl Token {
+    /// The token as it is now.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds no token.
+    pub(crate) async fn read(&self) -> Result<String, Error> {
+        let token = self.clone();
+        let read = move || match token {
+            Self::Given(token) => Ok(token),
+            Self::File(path) => read_secret(&path),
+        };
+        blocking(read).await.map_err(io::Error::other).map_err(Error::system("read a file")).flatten()
+    }
+}
 
 /// Reads a token from a file.
 ///

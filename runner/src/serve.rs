@@ -37,7 +37,7 @@ pub enum Ended {
 
 /// Serves one registered link until it ends or `shutdown` is cancelled. What was started on it goes on.
 ///
-/// Must run in a `tokio::task::LocalSet`.
+/// Must run where tasks may be spawned with `tokio::task::spawn_local`.
 pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &CancellationToken) -> Ended {
     let now = Instant::now();
     let connection = Connection::new(now);

@@ -1,13 +1,16 @@
 //! The system calls that have no safe wrapper: the only unsafe code of this crate.
 //!
-//! Each function does one call, checks its result and hands back an `io::Result`.
+//! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
 
-use std::ffi::{CStr, CString};
+mod spawn;
+
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
+
+pub(crate) use spawn::{SpawnPlan, Stack, spawn};
 
 /// Two random words that unlock a change of the mark, and signals, under the seccomp filter; see `kill`.
 pub(crate) type MarkKey = [u64; 2];
@@ -43,109 +46,8 @@ pub(crate) fn mark_of(pid: u32) -> io::Result<u64> {
     Ok(unsafe { old.assume_init() }.rlim_max)
 }
 
-/// What [`spawn`] needs to start one program.
-pub(crate) struct SpawnPlan<'a> {
-    pub(crate) program: &'a CStr,
-    pub(crate) arguments: &'a [CString],
-    pub(crate) environment: &'a [CString],
-    pub(crate) stdin: BorrowedFd<'a>,
-    pub(crate) stdout: BorrowedFd<'a>,
-    pub(crate) stderr: BorrowedFd<'a>,
-    pub(crate) directory: BorrowedFd<'a>,
-    /// The path of a terminal that is opened in the place of the three, and becomes the controlling one.
-    pub(crate) terminal: Option<&'a CStr>,
-}
-
-/// Owned `posix_spawn` attributes and file actions, destroyed whatever happens.
-struct SpawnState {
-    actions: libc::posix_spawn_file_actions_t,
-    attributes: libc::posix_spawnattr_t,
-}
-
 fn posix(code: libc::c_int) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
-}
-
-impl SpawnState {
-    fn new() -> io::Result<Self> {
-        let mut actions = MaybeUninit::uninit();
-        // SAFETY: init writes a whole structure into the storage it is given.
-        posix(unsafe { libc::posix_spawn_file_actions_init(actions.as_mut_ptr()) })?;
-        let mut attributes = MaybeUninit::uninit();
-        // SAFETY: as above. With glibc neither init allocates, so nothing leaks when the second fails.
-        posix(unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) })?;
-        // SAFETY: initialised by the successful call above.
-        let actions = unsafe { actions.assume_init() };
-        // SAFETY: initialised by the successful call above.
-        let attributes = unsafe { attributes.assume_init() };
-        Ok(Self { actions, attributes })
-    }
-
-    fn prepare(&mut self, plan: &SpawnPlan<'_>) -> io::Result<()> {
-        let (actions, attributes) = (&raw mut self.actions, &raw mut self.attributes);
-        let mut every = MaybeUninit::<libc::sigset_t>::uninit();
-        let mut none = MaybeUninit::<libc::sigset_t>::uninit();
-        let flags = libc::POSIX_SPAWN_SETSIGDEF
-            | libc::POSIX_SPAWN_SETSIGMASK
-            | libc::POSIX_SPAWN_SETSID as libc::c_int;
-        // SAFETY: `actions` and `attributes` are initialised and live; the signal sets are filled before they are read;
-        // every descriptor is borrowed, thus open, for the lifetime of `plan`.
-        unsafe {
-            libc::sigfillset(every.as_mut_ptr());
-            libc::sigemptyset(none.as_mut_ptr());
-            posix(libc::posix_spawnattr_setsigdefault(attributes, every.as_ptr()))?;
-            posix(libc::posix_spawnattr_setsigmask(attributes, none.as_ptr()))?;
-            posix(libc::posix_spawnattr_setflags(attributes, flags as libc::c_short))?;
-            if let Some(path) = plan.terminal {
-                // By then the child leads its session: the first terminal it opens is the session's.
-                posix(libc::posix_spawn_file_actions_addopen(actions, 0, path.as_ptr(), libc::O_RDWR, 0))?;
-                posix(libc::posix_spawn_file_actions_adddup2(actions, 0, 1))?;
-                posix(libc::posix_spawn_file_actions_adddup2(actions, 0, 2))?;
-            } else {
-                posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stdin.as_raw_fd(), 0))?;
-                posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stdout.as_raw_fd(), 1))?;
-                posix(libc::posix_spawn_file_actions_adddup2(actions, plan.stderr.as_raw_fd(), 2))?;
-            }
-            posix(libc::posix_spawn_file_actions_addfchdir_np(actions, plan.directory.as_raw_fd()))?;
-            posix(libc::posix_spawn_file_actions_addclosefrom_np(actions, 3))
-        }
-    }
-}
-
-impl Drop for SpawnState {
-    fn drop(&mut self) {
-        // SAFETY: both were initialised in `new` and are destroyed exactly once.
-        unsafe {
-            libc::posix_spawn_file_actions_destroy(&raw mut self.actions);
-            libc::posix_spawnattr_destroy(&raw mut self.attributes);
-        }
-    }
-}
-
-fn pointers(strings: &[CString]) -> Vec<*mut libc::c_char> {
-    strings.iter().map(|string| string.as_ptr().cast_mut()).chain([ptr::null_mut()]).collect()
-}
-
-/// Starts a program in a new session with default signals and descriptors 0, 1 and 2 only; returns its pid.
-pub(crate) fn spawn(plan: &SpawnPlan<'_>) -> io::Result<u32> {
-    let mut state = SpawnState::new()?;
-    state.prepare(plan)?;
-    let (arguments, environment) = (pointers(plan.arguments), pointers(plan.environment));
-    let mut pid: libc::pid_t = 0;
-    // SAFETY: program, arguments and environment are NUL-terminated strings and NULL-terminated arrays that outlive the
-    // call; `posix_spawn` does not write through them.
-    let code = unsafe {
-        libc::posix_spawn(
-            &raw mut pid,
-            plan.program.as_ptr(),
-            &raw const state.actions,
-            &raw const state.attributes,
-            arguments.as_ptr(),
-            environment.as_ptr(),
-        )
-    };
-    posix(code)?;
-    u32::try_from(pid).map_err(io::Error::other)
 }
 
 /// Gives the calling thread its own mount namespace, root and working directory.
@@ -162,9 +64,9 @@ pub(crate) fn unshare_ipc() -> io::Result<()> {
 }
 
 /// Signals a process through its handle, showing `key` to the filter.
-pub(crate) fn signal_process(process: BorrowedFd<'_>, signal: i32, key: MarkKey) -> io::Result<()> {
+pub(crate) fn signal_process(process: impl AsRawFd, signal: i32, key: MarkKey) -> io::Result<()> {
     let none = ptr::null::<libc::siginfo_t>();
-    // SAFETY: the descriptor is open for the whole call and no memory is passed. The two extra words are ignored by the kernel.
+    // SAFETY: a number and no memory is passed. The two extra words are ignored by the kernel.
     let result = unsafe {
         libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, none, 0, key[0], key[1])
     };

@@ -19,30 +19,41 @@ use tokio_util::sync::CancellationToken;
 
 type Socket = WebSocketStream<TcpStream>;
 
-/// Runs a runner against `server` and returns its exit code.
+/// Runs a runner on its own thread, which is confined, against `server` and returns its exit code.
 fn exit_code(server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    LocalSet::new().block_on(&runtime, async {
-        let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let config = ExecutorConfig {
-            workspace: workspace.path().to_owned(),
-            state_dir: state.path().to_owned(),
-            profile: Profile::Workspace,
-        };
-        let executor = Executor::start(&config).unwrap();
-        let identity = Identity::of(&executor, Some("laptop"), KillTier::Unguarded);
+    let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let config = ExecutorConfig {
+        workspace: workspace.path().to_owned(),
+        state_dir: state.path().to_owned(),
+        profile: Profile::Workspace,
+    };
+    let shutdown = CancellationToken::new();
+    let (send_url, url) = std::sync::mpsc::channel::<String>();
+    let runner = std::thread::spawn({
+        let shutdown = shutdown.clone();
+        move || local(runner(&config, &url.recv().unwrap(), &shutdown))
+    });
+    local(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("ws://{}", listener.local_addr().unwrap());
-        let endpoint = Endpoint::new(&url, false, None).unwrap();
-        let token = Token::Given("the-token".to_owned());
-        let shutdown = CancellationToken::new();
-        let (code, ()) = tokio::join!(
-            run(&endpoint, &token, &identity, &executor, &shutdown),
-            server(&listener, &shutdown)
-        );
-        executor.shutdown().await;
-        code
-    })
+        send_url.send(format!("ws://{}", listener.local_addr().unwrap())).unwrap();
+        server(&listener, &shutdown).await;
+    });
+    runner.join().unwrap()
+}
+
+fn local<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    LocalSet::new().block_on(&runtime, work)
+}
+
+async fn runner(config: &ExecutorConfig, url: &str, shutdown: &CancellationToken) -> i32 {
+    let executor = Executor::start(config).unwrap();
+    let identity = Identity::of(&executor, Some("laptop"), KillTier::Unguarded);
+    let endpoint = Endpoint::new(url, false, None).unwrap();
+    let token = Token::Given("the-token".to_owned());
+    let code = run(&endpoint, &token, &identity, &executor, shutdown).await;
+    executor.shutdown().await;
+    code
 }
 
 /// Accepts a connection and reads its registration.

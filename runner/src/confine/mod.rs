@@ -1,4 +1,4 @@
-//! Confinement of commands: what a spawner thread does to itself before it starts the first one.
+//! Confinement of commands: what a thread does to itself before it starts the first one.
 //!
 //! Everything here acts on the *calling thread* only and is inherited by every process that thread starts, so an exec
 //! costs nothing extra. The order matters and is kept in `apply`:

@@ -3,9 +3,9 @@
 //! Refused calls fail with EPERM, as they do for an ordinary user, so programs take their usual fallbacks; `clone3` fails
 //! with ENOSYS, since its flags are in memory where a filter cannot look, and every C library then uses `clone`.
 //!
-//! **The runner is out of reach.** Landlock's scope refuses signals to its main thread. The spawner's thread, however, is in
-//! the commands' own domain, and a signal to any thread is one to the whole process; so every call that can name a process
-//! refuses the numbers of the runner, of that thread, and of their groups ([`Untouchable`]).
+//! **The runner is out of reach.** Landlock's scope refuses signals to its first thread. The one that starts commands, however,
+//! is in their own domain, and a signal to any thread is one to the whole process; so every call that can name a process
+//! refuses the numbers of the runner, of its threads, and of their groups ([`Untouchable`]).
 //!
 //! **Root leaves no set-user-id file** in a workspace that others can enter. The mode that `openat2` takes is in memory; but
 //! without CAP_FSETID the kernel takes the bit from such a file as soon as something is written to it.

@@ -1,6 +1,6 @@
 //! Opening a pseudo-terminal for one command.
 
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -67,10 +67,6 @@ impl OpenTerminal {
     }
 
     /// Its path where the thread looks that opened it.
-    pub(crate) fn path_bytes(&self) -> &CStr {
-        &self.path
-    }
-
     pub(super) fn path(&self) -> PathBuf {
         OsStr::from_bytes(self.path.to_bytes()).into()
     }

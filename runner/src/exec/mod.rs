@@ -37,7 +37,6 @@ mod terminal;
 mod tree;
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use proto::message::Done;
 use proto::request::{Command, Exec, Signal, Stdin};
@@ -54,7 +53,7 @@ use crate::confine::Profile;
 use crate::executor::Executor;
 use crate::files::path_error;
 use crate::kill;
-use crate::spawn::{SpawnError, SpawnRequest, Spawner};
+use crate::spawn::{SpawnError, SpawnRequest};
 use crate::stream::StreamHandle;
 use outlet::Outlet;
 use registry::Start;
@@ -89,12 +88,10 @@ async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> 
         return Err(WireError::new(ErrorKind::Unsupported, "this runner runs commands as its own user only"));
     }
     let profile = profile(executor, request)?;
-    let spawner: Arc<Spawner> =
-        executor.spawner(profile).await.map_err(|error| spawn_error(&error, profile))?;
     let order = spawn_request(executor, request)?;
     let spawned = match &request.pty {
-        None => spawner.spawn(order).await,
-        Some(pty) => terminal::start(executor, &spawner, order, pty).await?,
+        None => executor.spawn(profile, order).await,
+        Some(pty) => terminal::start(executor, profile, order, pty).await,
     };
     let spawned = spawned.map_err(|error| spawn_error(&error, profile))?;
     let mark = spawned.child.mark();

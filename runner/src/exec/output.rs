@@ -89,6 +89,12 @@ impl Output {
         self.pipe.is_some()
     }
 
+    /// Whether the pipe holds something that was not read yet.
+    pub(super) fn holds_something(&self) -> bool {
+        let waiting = self.pipe.as_ref().map(rustix::io::ioctl_fionread);
+        waiting.is_some_and(|bytes| bytes.is_ok_and(|bytes| bytes > 0))
+    }
+
     /// Whether the end of the output tells a denial.
     pub(super) fn tells_a_denial(&self) -> bool {
         self.tail.as_ref().is_some_and(Tail::tells_a_denial)

@@ -35,8 +35,10 @@ pub(super) struct Running {
     stop: Stop,
     confined: bool,
     started: Instant,
-    /// Until when the news of the start may wait to travel with the first output or the exit; `None` once it was told.
-    announce_at: Option<Instant>,
+    /// When a command that runs is no short one any more; `None` once that was acted on, or it ended.
+    settled_at: Option<Instant>,
+    /// Whether the news of the start was told.
+    is_announced: bool,
     /// When the time limit is over.
     due: Option<Instant>,
     drain: Option<Drain>,
@@ -81,7 +83,8 @@ impl Running {
             terminal,
             confined,
             started,
-            announce_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
+            settled_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
+            is_announced: false,
             due: request.timeout_ms.and_then(|timeout| started.checked_add(Duration::from_millis(timeout))),
             drain: None,
         })
@@ -90,8 +93,8 @@ impl Running {
     /// Runs the exec to its end, and what it left behind too.
     pub(super) async fn run(mut self) {
         let mut has_ended = self.wait().await;
-        self.announce(has_ended);
         loop {
+            self.announce(has_ended);
             if has_ended && let Err(error) = self.take_exit() {
                 tracing::error!("an exec's status cannot be read: {error}");
                 self.stop.begin(Cause::Cancelled, self.child.mark());
@@ -112,10 +115,19 @@ impl Running {
     /// Tells of the start. Most commands have something to say, or end, within a moment: the news then costs no frame
     /// and no wake-up of its own.
     fn announce(&mut self, has_ended: bool) {
-        self.announce_at = None;
-        self.outlet.tell_started(ExecStarted { pid: self.child.pid() });
-        if !has_ended {
+        let is_settled = self.settled_at.is_some_and(|at| Instant::now() >= at);
+        if is_settled && !has_ended {
             self.child.goes_first_out_of_memory();
+        }
+        if is_settled || has_ended {
+            self.settled_at = None;
+        }
+        let mut outputs = std::iter::once(&self.stdout).chain(&self.stderr);
+        // A pipe that only ended tells nothing: most often its command is about to. What is in one later is not read before
+        // the reactor, which runs on this thread, has told of it.
+        if !self.is_announced && (is_settled || has_ended || outputs.any(Output::holds_something)) {
+            self.is_announced = true;
+            self.outlet.tell_started(ExecStarted { pid: self.child.pid() });
         }
     }
 
@@ -172,8 +184,8 @@ impl Running {
     }
 
     fn next_due(&self) -> Option<Instant> {
-        if self.announce_at.is_some() {
-            return self.announce_at.into_iter().chain(self.due).min();
+        if self.settled_at.is_some() {
+            return self.settled_at.into_iter().chain(self.due).min();
         }
         let Some(drain) = &self.drain else { return self.due.filter(|_| self.stop.cause().is_none()) };
         let silent_at = drain.blocked.is_none().then(|| drain.silent_at());
@@ -241,7 +253,7 @@ impl Running {
         // The answer goes out before this side tidies up.
         tokio::task::yield_now().await;
         drop(self.input);
-        self.executor.trees.add(Tree { exec_id: self.exec_id, mark: self.child.mark() }, &self.executor);
+        self.executor.trees.add(Tree { exec_id: self.exec_id, mark: self.child.mark() });
         drop((self.child, self.end));
         let scratch = &self.executor.scratch;
         let stderr = async {

@@ -9,9 +9,10 @@ use proto::request::{Pty, Resize};
 use proto::{ErrorKind, ExecId, WireError};
 
 use crate::blocking::blocking;
+use crate::confine::Profile;
 use crate::executor::Executor;
 use crate::limits::TERMINAL_NAME_BYTES;
-use crate::spawn::{SpawnError, SpawnRequest, Spawned, Spawner, Terminal, TerminalSize, start_on_terminal};
+use crate::spawn::{SpawnError, SpawnRequest, Spawned, Terminal, TerminalSize, start_on_terminal};
 
 /// The terminals of execs whose output has not ended.
 #[derive(Debug, Default)]
@@ -60,11 +61,12 @@ pub(super) fn variable(pty: &Pty) -> Result<Option<Variable>, WireError> {
 /// Starts a command on a terminal of its own.
 pub(super) async fn start(
     executor: &Executor,
-    spawner: &Spawner,
+    profile: Profile,
     order: SpawnRequest,
     pty: &Pty,
-) -> Result<Result<Spawned, SpawnError>, WireError> {
-    let (ground, policy) = (spawner.ground(), executor.policy.clone());
+) -> Result<Spawned, SpawnError> {
+    let (ground, policy) = (executor.ground(profile).await?, executor.policy.clone());
     let size = TerminalSize { rows: pty.rows, columns: pty.columns };
-    blocking(move || start_on_terminal(&ground, &policy, order, size)).await
+    let started = blocking(move || start_on_terminal(&ground, &policy, order, size)).await;
+    started.map_err(|_| SpawnError::Stopped)?
 }

@@ -35,15 +35,11 @@ pub(super) struct Tree {
 }
 
 impl TreeWatch {
-    /// Watches the tree of an exec that is complete; tells at once when it is gone already.
-    pub(super) fn add(&self, tree: Tree, executor: &Executor) {
-        // The usual case, at the cost of one system call: no exec runs and nothing was left behind.
-        if has_no_children() {
-            executor.tree_gone(tree.exec_id);
-        } else {
-            self.trees.borrow_mut().push(tree);
-            self.put_off();
-        }
+    /// Watches the tree of an exec that is complete. That it is gone, as most are by then, is told a moment later:
+    /// together with others, and out of the way of what the peer asks for next.
+    pub(super) fn add(&self, tree: Tree) {
+        self.trees.borrow_mut().push(tree);
+        self.put_off(Duration::ZERO);
     }
 
     /// Waits until a look is due that no SIGCHLD will ask for.
@@ -62,8 +58,13 @@ impl TreeWatch {
         if self.trees.borrow().is_empty() {
             return self.due.set(None);
         }
+        // The usual case, at the cost of one system call: no exec runs and nothing was left behind.
+        if has_no_children() {
+            self.due.set(None);
+            return self.trees.take().iter().for_each(|tree| executor.tree_gone(tree.exec_id));
+        }
         if self.last_look.get().is_some_and(|last| last.elapsed() < pause) {
-            return self.put_off();
+            return self.put_off(pause);
         }
         self.due.set(None);
         let watched: Vec<Mark> = self.trees.borrow().iter().map(|tree| tree.mark).collect();
@@ -80,9 +81,9 @@ impl TreeWatch {
         });
     }
 
-    fn put_off(&self) {
+    fn put_off(&self, pause: Duration) {
         if self.due.get().is_none() {
-            self.due.set(Some(Instant::now() + Duration::from_millis(TREE_LOOK_MS)));
+            self.due.set(Some(Instant::now() + pause));
             self.changed.notify_one();
         }
     }

@@ -1,5 +1,7 @@
 //! The link a runner opens itself: a WebSocket to the server's `/runner`.
 
+use std::io;
+use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,12 +14,15 @@ use proto::limits::MAX_FRAME_BYTES;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 
 use super::LinkError;
 use super::register::TextLink;
+use crate::blocking::blocking;
 use crate::error::Error;
 use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_BUFFER_BYTES};
 
@@ -64,13 +69,12 @@ impl Endpoint {
         config.write_buffer_size = SOCKET_BUFFER_BYTES;
         config.max_message_size = Some(MAX_FRAME_BYTES);
         config.max_frame_size = Some(MAX_FRAME_BYTES);
-        let without_delay = true;
-        let connecting = tokio_tungstenite::connect_async_tls_with_config(
-            self.url.as_str(),
-            Some(config),
-            without_delay,
-            Some(self.connector.clone()),
-        );
+        let connecting = async {
+            let request = self.url.as_str().into_client_request()?;
+            let stream = dial(request.uri()).await?;
+            let connector = Some(self.connector.clone());
+            tokio_tungstenite::client_async_tls_with_config(request, stream, Some(config), connector).await
+        };
         let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
         // Boxed: connecting needs room once, and every later step would carry it along.
         match tokio::time::timeout(timeout, Box::pin(connecting)).await {
@@ -79,6 +83,18 @@ impl Endpoint {
             Err(_) => Err(LinkError::WebSocket(format!("no connection within {} s", timeout.as_secs()))),
         }
     }
+}
+
+/// Connects to the host of an address that [`runner_url`] made.
+async fn dial(address: &Uri) -> io::Result<TcpStream> {
+    let host = address.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let port = address.port_u16().unwrap_or(if address.scheme_str() == Some("wss") { 443 } else { 80 });
+    // Looked up by a thread that sees the machine's name service, not the commands' copy of its files.
+    let found = blocking(move || (host, port).to_socket_addrs().map(Vec::from_iter)).await;
+    let addresses = found.map_err(io::Error::other)??;
+    let stream = TcpStream::connect(addresses.as_slice()).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// The runner's address of a server.

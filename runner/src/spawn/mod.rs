@@ -1,41 +1,48 @@
-//! Starting commands: one dedicated, confined thread per profile that only spawns.
+//! Starting commands: from a confined thread, which they inherit their confinement from.
 //!
 //! ```text
-//! caller ── SpawnRequest ──▶ Spawner ──▶ its thread: confine::apply once, then per request
-//!                                        find the program ▶ mark ▶ posix_spawn ▶ pidfd
-//! caller ◀── Spawned (pidfd, pipe ends) ◀────────────────┘
+//! Here::spawn ──────────────────────────┐
+//!                                       ▼
+//! Spawner::spawn ── order ──▶ thread ─▶ find the program ▶ mark ▶ posix_spawn ▶ pidfd ──▶ Spawned (pidfd, pipe ends)
 //! ```
 //!
 //! `posix_spawn` does not copy the runner's memory maps, and the child inherits the thread's confinement, so an exec costs
-//! what a bare spawn costs. The thread never touches what commands print: pipes are made by the caller, which keeps its ends.
+//! what a bare spawn costs. The runner's own thread starts most commands itself (`Here`): handing them to another thread and
+//! back would wake two idle cores. A [`Spawner`] is a thread of its own, for a profile that only some commands ask for.
+//!
+//! Pipes are made by the caller, which keeps its ends; a spawner's thread never touches what commands print.
 
 mod child;
 mod error;
+mod here;
+mod place;
 mod program;
+mod resolver;
 mod terminal;
 mod thread;
+mod watch;
 
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::pipe::PipeFlags;
 use tokio::sync::{mpsc, oneshot};
 
 pub use child::{Child, Exit};
 pub use error::SpawnError;
+pub(crate) use here::Here;
+pub(crate) use resolver::Resolver;
 pub use terminal::Terminal;
 pub(crate) use terminal::start_on_terminal;
 
+use crate::blocking;
 pub use crate::confine::TerminalSize;
 use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
 use crate::limits::{SPAWN_QUEUE_REQUESTS, SPAWNER_STACK_BYTES};
-use thread::{Order, Ready};
-
-/// The name under which a new `resolv.conf` is written before it takes the old one's place.
-const NEW_RESOLVER: &str = ".resolv.conf.new";
+use thread::Order;
 
 /// One command to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,24 +74,32 @@ pub struct Spawned {
     pub terminal: Option<Terminal>,
 }
 
-/// Starts commands under one profile. Dropping it ends its thread; commands that run are not touched.
+/// What is known of a thread that was confined.
 #[derive(Debug)]
-pub struct Spawner {
+struct Facts {
     profile: Profile,
     report: LayerReport,
-    etc: Option<OwnedFd>,
+    resolver: Resolver,
+    /// What commands with a terminal are built on.
     ground: Arc<Ground>,
+}
+
+/// Starts commands under one profile, on a thread of its own. Dropping it ends the thread; commands that run are not touched.
+#[derive(Debug)]
+pub struct Spawner {
+    facts: Facts,
     orders: Option<mpsc::Sender<Order>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Spawner {
-    /// Starts the thread and confines it; blocks for some milliseconds.
+    /// Starts the thread and confines it; blocks for some milliseconds. To be called from a thread that is not confined.
     ///
     /// # Errors
     /// The thread could not be started, the workspace cannot be opened, or a layer of confinement that this machine has could
     /// not be set up. A layer the machine lacks is no error: see [`Self::report`].
     pub fn start(profile: Profile, policy: &ConfinePolicy) -> Result<Self, SpawnError> {
+        start_helpers()?;
         let (orders, queue) = mpsc::channel(SPAWN_QUEUE_REQUESTS);
         let (ready, answer) = std::sync::mpsc::sync_channel(1);
         let policy = policy.clone();
@@ -93,24 +108,23 @@ impl Spawner {
             .stack_size(SPAWNER_STACK_BYTES)
             .spawn(move || thread::run(profile, &policy, &ready, queue))
             .map_err(SpawnError::system("start the spawner thread"))?;
-        let Ready { report, etc, ground } = answer.recv().map_err(|_| SpawnError::Stopped)??;
-        let (ground, thread) = (Arc::new(ground), Mutex::new(Some(thread)));
-        Ok(Self { profile, report, etc, ground, orders: Some(orders), thread })
+        let facts = answer.recv().map_err(|_| SpawnError::Stopped)??;
+        Ok(Self { facts, orders: Some(orders), thread: Mutex::new(Some(thread)) })
     }
 
     /// Which layers of confinement hold for this spawner's commands.
     pub fn report(&self) -> &LayerReport {
-        &self.report
+        &self.facts.report
     }
 
     /// The profile this spawner's commands run under.
     pub fn profile(&self) -> Profile {
-        self.profile
+        self.facts.profile
     }
 
     /// What a command with a terminal needs of this spawner.
-    pub(crate) fn ground(&self) -> Arc<Ground> {
-        Arc::clone(&self.ground)
+    pub(crate) fn ground(&self) -> &Arc<Ground> {
+        &self.facts.ground
     }
 
     /// Starts a command whose standard streams are a terminal that no other command reaches; blocks for some milliseconds.
@@ -126,7 +140,7 @@ impl Spawner {
         request: SpawnRequest,
         size: TerminalSize,
     ) -> Result<Spawned, SpawnError> {
-        start_on_terminal(&self.ground, policy, request, size)
+        start_on_terminal(&self.facts.ground, policy, request, size)
     }
 
     /// Brings the commands' copy of `/etc/resolv.conf` up to date; call it when the network may have changed.
@@ -134,12 +148,11 @@ impl Spawner {
     /// # Errors
     /// The machine's file cannot be read, or the copy not be written; the old copy stays.
     pub fn refresh_resolver(&self) -> io::Result<()> {
-        let Some(etc) = &self.etc else { return Ok(()) };
-        let content = std::fs::read("/etc/resolv.conf")?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(etc, NEW_RESOLVER, flags, Mode::from_raw_mode(0o644))?;
-        std::fs::File::from(file).write_all(&content)?;
-        Ok(rustix::fs::renameat(etc, NEW_RESOLVER, etc, "resolv.conf")?)
+        self.facts.resolver.refresh()
+    }
+
+    pub(crate) fn resolver(&self) -> &Resolver {
+        &self.facts.resolver
     }
 
     /// Starts a command; waits its turn when many are being started.
@@ -147,7 +160,7 @@ impl Spawner {
     /// # Errors
     /// See [`SpawnError`]; nothing runs after one.
     pub async fn spawn(&self, request: SpawnRequest) -> Result<Spawned, SpawnError> {
-        let (order, pipes, answer) = prepare(request)?;
+        let (order, pipes, answer) = order(request)?;
         self.orders().ok_or(SpawnError::Stopped)?.send(order).await.map_err(|_| SpawnError::Stopped)?;
         Ok(pipes.with(answer.await.map_err(|_| SpawnError::Stopped)??))
     }
@@ -157,7 +170,7 @@ impl Spawner {
     /// # Errors
     /// See [`SpawnError`].
     pub fn spawn_blocking(&self, request: SpawnRequest) -> Result<Spawned, SpawnError> {
-        let (order, pipes, answer) = prepare(request)?;
+        let (order, pipes, answer) = order(request)?;
         self.orders().ok_or(SpawnError::Stopped)?.blocking_send(order).map_err(|_| SpawnError::Stopped)?;
         Ok(pipes.with(answer.blocking_recv().map_err(|_| SpawnError::Stopped)??))
     }
@@ -192,9 +205,24 @@ impl Pipes {
     }
 }
 
-type Prepared = (Order, Pipes, oneshot::Receiver<Result<Child, SpawnError>>);
+/// The command's ends of its pipes.
+struct Ends {
+    stdin: Option<OwnedFd>,
+    stdout: OwnedFd,
+    stderr: Option<OwnedFd>,
+    /// Whether they are a terminal.
+    is_terminal: bool,
+}
 
-fn prepare(request: SpawnRequest) -> Result<Prepared, SpawnError> {
+type Ordered = (Order, Pipes, oneshot::Receiver<Result<Child, SpawnError>>);
+
+fn order(request: SpawnRequest) -> Result<Ordered, SpawnError> {
+    let (pipes, ends) = prepare(&request)?;
+    let (reply, answer) = oneshot::channel();
+    Ok((Order { request, ends, reply }, pipes, answer))
+}
+
+fn prepare(request: &SpawnRequest) -> Result<(Pipes, Ends), SpawnError> {
     let pipe = || rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| pipe_error(error.into()));
     let (stdout, child_stdout) = pipe()?;
     let (stderr, child_stderr) = if request.merge_stderr { (None, None) } else { both(pipe()?) };
@@ -202,9 +230,13 @@ fn prepare(request: SpawnRequest) -> Result<Prepared, SpawnError> {
     for end in [Some(&stdout), stderr.as_ref(), stdin.as_ref()].into_iter().flatten() {
         rustix::fs::fcntl_setfl(end, OFlags::NONBLOCK).map_err(|error| pipe_error(error.into()))?;
     }
-    let (reply, answer) = oneshot::channel();
-    let order = Order { request, stdin: child_stdin, stdout: child_stdout, stderr: child_stderr, reply };
-    Ok((order, Pipes { stdin, stdout, stderr }, answer))
+    let ends = Ends { stdin: child_stdin, stdout: child_stdout, stderr: child_stderr, is_terminal: false };
+    Ok((Pipes { stdin, stdout, stderr }, ends))
+}
+
+/// Starts what a confined thread needs and could not start itself.
+fn start_helpers() -> Result<(), SpawnError> {
+    blocking::start().and_then(|()| watch::start()).map_err(SpawnError::system("start a thread"))
 }
 
 fn both<A, B>((first, second): (A, B)) -> (Option<A>, Option<B>) {

@@ -13,6 +13,7 @@ use crate::confine::ConfinePolicy;
 use crate::limits::{COMMAND_ARGUMENTS, COMMAND_BYTES};
 
 /// What every command of a spawner starts with.
+#[derive(Debug)]
 pub(super) struct Defaults {
     variables: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -90,15 +91,19 @@ impl Program {
         let environment = strings(variables.into_iter().map(|(name, value)| [name, value].join(&b'=')))?;
         Ok(Self { path, arguments, environment })
     }
+
+    /// Why the program itself cannot be run, after that failed; `None` when it is not to blame.
+    pub(super) fn refusal(&self, request: &SpawnRequest, cwd: BorrowedFd<'_>) -> Option<SpawnError> {
+        let name = request.argv.first().map_or(&b""[..], Vec::as_slice);
+        executable(cwd, self.path.as_bytes()).err().map(|error| refusal(name, error))
+    }
 }
 
-/// Finds the program the way a shell does, in the calling thread's own view of the file system.
+/// Finds the program the way a shell does, in the calling thread's own view of the file system. One that is named by its path
+/// is not looked at: starting it tells what there is to tell.
 fn find(name: &[u8], variables: &[(Vec<u8>, Vec<u8>)], cwd: BorrowedFd<'_>) -> Result<Vec<u8>, SpawnError> {
     if name.contains(&b'/') {
-        return match executable(cwd, name) {
-            Ok(()) => Ok(name.to_vec()),
-            Err(error) => Err(refusal(name, error)),
-        };
+        return Ok(name.to_vec());
     }
     let path = variables.iter().find(|(known, _)| known == b"PATH").map_or(&b""[..], |(_, value)| value);
     let mut worst = Errno::NOENT;

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use super::thread::Place;
-use super::{Child, SpawnError, SpawnRequest, Spawned};
+use super::place::Place;
+use super::{Child, Ends, SpawnError, SpawnRequest, Spawned};
 use crate::confine::{self, ConfinePolicy, Ground, OpenTerminal, TerminalSize};
 use crate::kill;
 use crate::limits::SPAWNER_STACK_BYTES;
@@ -119,6 +119,8 @@ fn start(ground: &Ground, policy: &ConfinePolicy, request: &SpawnRequest, size: 
     let terminal = confine::apply_on_terminal(policy, kill::mark_key(), ground, size)
         .map_err(SpawnError::system("set up a terminal"))?;
     let place = Place::inside(policy, ground.home(), ground.path())?;
-    let child = place.start_on(request, terminal.path_bytes())?;
+    let side = || terminal.slave.try_clone().map_err(SpawnError::system("use the terminal three times"));
+    let ends = Ends { stdin: Some(side()?), stdout: side()?, stderr: Some(side()?), is_terminal: true };
+    let child = place.start(request, ends)?;
     Ok((child, terminal))
 }

@@ -86,7 +86,7 @@ fn shutdown_says_goodbye_and_leaves_nothing() {
             "{events:?}"
         );
         assert!(matches!((&mut world.served).await.unwrap(), Ended::Shutdown));
-        world.executor.shutdown().await;
+        world.stop_executor();
         assert!(!is_alive(sleeper));
         assert!(begun.elapsed().as_secs() < 5);
     });

@@ -78,20 +78,23 @@ fn what_was_sent_and_not_drained_is_sent_again() {
         let exec_id = request.exec_id;
         let mut stream = world.peer.open(request);
         let mut received = Vec::new();
-        // Every second piece arrives and is not drained; at each cut what came last is forgotten, as if it never arrived.
-        let mut cuts = 0;
+        // A piece is drained when the next one is there; at each cut the last one is forgotten, as if it never arrived.
+        let (mut cuts, mut undrained) = (0, 0);
+        world.peer.consumes = false;
         loop {
             match world.peer.event(stream).await {
                 Event::Data(_, _, bytes) => {
                     received.extend_from_slice(&bytes);
                     if received.len() > (cuts + 1) * 1_000_000 {
                         cuts += 1;
-                        let kept = received.len() - bytes.len().min(1000);
-                        world.peer.consumes = false;
+                        received.truncate(received.len() - bytes.len());
                         world.cut().await;
-                        received.truncate(kept);
-                        stream = reattach_keeping(world, exec_id, kept as u64).await;
+                        world.peer.consumes = false;
+                        undrained = 0;
+                        stream = reattach(world, exec_id, received.len() as u64).await.0;
+                        continue;
                     }
+                    world.peer.session.consumed(stream, std::mem::replace(&mut undrained, bytes.len()));
                 }
                 Event::Message { message: Message::ExecStreamsClosed(closed), .. } => {
                     assert_eq!(closed.dropped_bytes, 0);
@@ -104,11 +107,6 @@ fn what_was_sent_and_not_drained_is_sent_again() {
         }
         assert!(cuts > 5 && received == expected, "{cuts} cuts, {} bytes", received.len());
     });
-}
-
-/// What the peer has and never drained must still be there, within the credit.
-async fn reattach_keeping(world: &mut World, exec_id: ExecId, offset: u64) -> StreamId {
-    reattach(world, exec_id, offset).await.0
 }
 
 #[test]

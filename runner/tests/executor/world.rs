@@ -20,13 +20,27 @@ use tokio_util::sync::CancellationToken;
 /// Longer than anything here may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An executor and the peer that asks it.
+/// Takes links to the executor's thread, which says when it is done with each.
+type ServeLink = tokio::sync::mpsc::UnboundedSender<ToServe>;
+type ToServe = (MemoryLink, std::sync::mpsc::Sender<JoinHandle<Ended>>);
+
+fn connect(serve_link: &ServeLink) -> (Peer, JoinHandle<Ended>) {
+    let (ours, theirs) = pair();
+    let (reply, served) = std::sync::mpsc::channel();
+    serve_link.send((theirs, reply)).unwrap();
+    (Peer::new(ours), served.recv().unwrap())
+}
+
+/// An executor on its own thread, which is confined, and the peer that asks it.
 pub(crate) struct World {
-    pub(crate) executor: Rc<Executor>,
     pub(crate) workspace: PathBuf,
     pub(crate) shutdown: CancellationToken,
     pub(crate) served: JoinHandle<Ended>,
     pub(crate) peer: Peer,
+    serve_link: ServeLink,
+    /// Cancelled when the executor is to shut down as well.
+    stop: CancellationToken,
+    runner: Option<std::thread::JoinHandle<()>>,
     _directories: [tempfile::TempDir; 2],
 }
 
@@ -43,7 +57,7 @@ impl World {
             let mut world = World::new(profile);
             test(&mut world).await;
             world.shutdown.cancel();
-            world.executor.shutdown().await;
+            world.stop_executor();
         });
     }
 
@@ -51,15 +65,40 @@ impl World {
         let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let workspace = directories[0].path().canonicalize().unwrap();
         let state_dir = directories[1].path().to_owned();
-        let executor =
-            Executor::start(&ExecutorConfig { workspace: workspace.clone(), state_dir, profile }).unwrap();
-        let shutdown = CancellationToken::new();
-        let (ours, theirs) = pair();
-        let served = tokio::task::spawn_local({
-            let (executor, shutdown) = (Rc::clone(&executor), shutdown.clone());
-            async move { serve(theirs, &executor, &shutdown).await }
+        let config = ExecutorConfig { workspace: workspace.clone(), state_dir, profile };
+        let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
+        let (serve_link, mut to_serve) = tokio::sync::mpsc::unbounded_channel::<ToServe>();
+        let tokens = (shutdown.clone(), stop.clone());
+        let runner = std::thread::spawn(move || {
+            let (shutdown, stop) = tokens;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            LocalSet::new().block_on(&runtime, async {
+                let executor = Executor::start(&config).unwrap();
+                let links = async {
+                    while let Some((link, reply)) = to_serve.recv().await {
+                        let (serving, shutdown) = (Rc::clone(&executor), shutdown.clone());
+                        let served = async move { serve(link, &serving, &shutdown).await };
+                        reply.send(tokio::task::spawn_local(served)).unwrap();
+                    }
+                };
+                tokio::select! {
+                    () = links => {}
+                    () = stop.cancelled() => {}
+                }
+                executor.shutdown().await;
+            });
         });
-        Self { executor, workspace, shutdown, served, peer: Peer::new(ours), _directories: directories }
+        let (peer, served) = connect(&serve_link);
+        let runner = Some(runner);
+        Self { workspace, shutdown, served, peer, serve_link, stop, runner, _directories: directories }
+    }
+
+    /// Shuts the executor down, and waits until it has.
+    pub(crate) fn stop_executor(&mut self) {
+        self.stop.cancel();
+        if let Some(runner) = self.runner.take() {
+            runner.join().unwrap();
+        }
     }
 
     /// Runs a shell line to its end.
@@ -69,12 +108,10 @@ impl World {
 
     /// Cuts the link, and serves another one. The peer's events and streams of the old one are gone.
     pub(crate) async fn cut(&mut self) {
-        let (ours, theirs) = pair();
-        self.peer = Peer::new(ours);
-        let ended = (&mut self.served).await.unwrap();
+        let (peer, served) = connect(&self.serve_link);
+        self.peer = peer;
+        let ended = std::mem::replace(&mut self.served, served).await.unwrap();
         assert!(matches!(ended, Ended::Lost(_)), "{ended:?}");
-        let (executor, shutdown) = (Rc::clone(&self.executor), self.shutdown.clone());
-        self.served = tokio::task::spawn_local(async move { serve(theirs, &executor, &shutdown).await });
     }
 
     /// A file's path in the workspace.

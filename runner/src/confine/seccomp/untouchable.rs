@@ -1,8 +1,12 @@
 //! The numbers of processes, threads and groups that commands must not signal.
 
+use std::fs;
+
 use rustix::process::{getpgid, getpid, getppid};
 use rustix::thread::gettid;
 use seccompiler::BackendError;
+
+use crate::blocking::BLOCKING_THREAD;
 
 use super::{Rules, all, calls, equal};
 
@@ -18,11 +22,12 @@ pub(in crate::confine) struct Untouchable {
 }
 
 impl Untouchable {
-    /// The runner, the calling (spawner's) thread, the guardian where it can be seen, and their groups.
+    /// The runner with its threads, the guardian where it can be seen, and their groups.
     pub(in crate::confine) fn seen_from_here() -> Self {
         let own = getpid();
         let guardian = getppid();
         let mut numbers = vec![own.as_raw_nonzero().get(), gettid().as_raw_nonzero().get()];
+        numbers.extend(lasting_threads());
         numbers.extend(guardian.map(|pid| pid.as_raw_nonzero().get()));
         let groups = [Some(own), guardian].into_iter().flatten().filter_map(|pid| getpgid(Some(pid)).ok());
         numbers.extend(groups.map(|group| -group.as_raw_nonzero().get()));
@@ -51,6 +56,15 @@ impl Untouchable {
         rules.insert(libc::SYS_fcntl, owners);
         Ok(())
     }
+}
+
+/// The runner's threads that live as long as it does. Those for blocking work come and go: their numbers may soon be others'.
+fn lasting_threads() -> impl Iterator<Item = i32> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lasting = threads.filter(|thread| {
+        fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.trim_end() != BLOCKING_THREAD)
+    });
+    lasting.filter_map(|thread| thread.file_name().to_str()?.parse().ok())
 }
 
 /// The lower half of the register in which the kernel finds a number, the sign included.

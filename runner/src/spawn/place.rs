@@ -1,0 +1,95 @@
+//! Where commands start: a confined thread's own view of the workspace.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pathguard::Root;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::program::{Defaults, Program, refusal};
+use super::watch;
+use super::{Child, Ends, Facts, Resolver, SpawnError, SpawnRequest};
+use crate::confine::{self, ConfinePolicy, Profile};
+use crate::kill;
+use crate::sys::{self, SpawnPlan, Stack};
+
+/// Where commands start: opened inside the thread's own view, so that nothing leads out of it.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    workspace: Root,
+    null: OwnedFd,
+    defaults: Defaults,
+    stack: RefCell<Stack>,
+}
+
+impl Place {
+    /// Confines the calling thread for good, and opens the workspace from inside.
+    pub(super) fn new(profile: Profile, policy: &ConfinePolicy) -> Result<(Self, Facts), SpawnError> {
+        // Before anything is built around it, which would only say the same in other words.
+        Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
+        let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::Confinement)?;
+        let place = Self::inside(policy, &confined.home, &confined.path)?;
+        let (resolver, ground) = (Resolver::new(confined.etc), Arc::new(confined.ground));
+        Ok((place, Facts { profile, report: confined.report, resolver, ground }))
+    }
+
+    /// The place of a thread that is confined already.
+    pub(super) fn inside(policy: &ConfinePolicy, home: &Path, path: &[PathBuf]) -> Result<Self, SpawnError> {
+        let workspace = Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
+        let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+        let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
+        let (defaults, stack) = (Defaults::new(policy, home, path), RefCell::new(Stack::new()));
+        Ok(Self { path: policy.workspace.clone(), workspace, null, defaults, stack })
+    }
+
+    /// Starts one command and closes its ends here; to be called from the thread that made this.
+    pub(super) fn start(&self, request: &SpawnRequest, ends: Ends) -> Result<Child, SpawnError> {
+        let cwd = if request.cwd.is_empty() { b".".as_slice() } else { &request.cwd };
+        let cwd = Path::new(OsStr::from_bytes(cwd));
+        let directory = self.workspace.open_dir(cwd).map_err(SpawnError::Directory)?;
+        let shown: PathBuf = self.path.join(cwd).components().collect();
+        let program = Program::new(request, &self.defaults, directory.as_fd(), &shown)?;
+        let plan = SpawnPlan {
+            program: &program.path,
+            arguments: &program.arguments,
+            environment: &program.environment,
+            stdin: ends.stdin.as_ref().unwrap_or(&self.null).as_fd(),
+            stdout: ends.stdout.as_fd(),
+            stderr: ends.stderr.as_ref().unwrap_or(&ends.stdout).as_fd(),
+            directory: directory.as_fd(),
+            is_terminal: ends.is_terminal,
+        };
+        let mut stack = self.stack.borrow_mut();
+        let started = kill::spawn_marked(|| watch::during(|handle| sys::spawn(&plan, &mut stack, handle)));
+        let (pid, handle, mark) = started.map_err(|error| {
+            program.refusal(request, directory.as_fd()).unwrap_or_else(|| spawn_error(request, error))
+        })?;
+        Ok(Child::new(pid, mark, handle))
+    }
+}
+
+fn spawn_error(request: &SpawnRequest, error: io::Error) -> SpawnError {
+    let program = request.argv.first().map_or(&b""[..], Vec::as_slice);
+    match Errno::from_io_error(&error) {
+        // The program exists; what is missing is the interpreter it names.
+        Some(Errno::NOENT) => {
+            let program = String::from_utf8_lossy(program).into_owned();
+            SpawnError::NotExecutable { program, reason: "its interpreter is missing".to_owned() }
+        }
+        Some(
+            errno
+            @ (Errno::ACCESS | Errno::NOEXEC | Errno::PERM | Errno::ISDIR | Errno::LIBBAD | Errno::LOOP),
+        ) => refusal(program, errno),
+        Some(Errno::TOOBIG) => {
+            SpawnError::InvalidRequest { reason: "arguments and environment are too long" }
+        }
+        _ => SpawnError::System { action: "start the command", source: error },
+    }
+}

@@ -243,6 +243,10 @@ impl Running {
     async fn finish(mut self) {
         let written = |output: &Output| output.written_bytes();
         let stderr_open = self.stderr.as_ref().is_some_and(Output::is_open);
+        if !self.stdout.is_open() {
+            // Nobody has it open any more: it is gone before the answer says so.
+            self.terminal = None;
+        }
         self.executor.execs.completed(self.exec_id);
         self.outlet.end(Ok(ExecStreamsClosed {
             stdout_bytes: written(&self.stdout),
@@ -263,7 +267,6 @@ impl Running {
         };
         let stdout = async {
             self.stdout.discard(scratch).await;
-            // Nobody has it open any more.
             self.terminal = None;
         };
         tokio::join!(stdout, stderr, self.outlet.serve());

@@ -51,6 +51,15 @@ pub const TEMPORARY_MEMORY_PART: u64 = 4;
 /// A temporary file system may hold one file or directory per this many bytes of its size.
 pub const TEMPORARY_BYTES_PER_INODE: u64 = 4 * 1024;
 
+/// How many terminals the programs of one command with a terminal may have open together.
+pub const TERMINALS_PER_COMMAND: u32 = 256;
+
+/// How long the name of a terminal's kind may be, in bytes.
+pub const TERMINAL_NAME_BYTES: usize = 64;
+
+/// How often it is tried to write to a terminal that took nothing, in milliseconds: it does not always tell when it does again.
+pub const TERMINAL_RETRY_MS: u64 = 50;
+
 /// How much sooner than the runner a command is killed when memory runs out, in the kernel's points of 1,000.
 pub const OUT_OF_MEMORY_POINTS: i32 = 500;
 

@@ -11,6 +11,7 @@ mod files;
 mod panel;
 mod routing;
 mod scripts;
+mod shell;
 mod survivors;
 #[path = "../../pathguard/tests/support/tar.rs"]
 #[allow(dead_code)]

@@ -11,6 +11,7 @@
 //! | `search` | by name and by content |
 //! | `attacks` | the attack corpus of `pathguard`, against what works on whole trees |
 //! | `start` | what it refuses to start on |
+//! | `terminal` | execs with a terminal |
 //! | `link` | unknown requests, lost links, shutdown |
 #![allow(clippy::unwrap_used)]
 
@@ -23,6 +24,7 @@ mod link;
 mod resume;
 mod search;
 mod start;
+mod terminal;
 mod tree;
 mod trees;
 mod world;

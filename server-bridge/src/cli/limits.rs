@@ -39,6 +39,10 @@ pub(super) const GOODBYE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a cancelled command may take to end before this program ends without it: the grace between TERM and KILL,
 /// and a little.
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(8);
+/// Pieces of what is typed into a terminal that may wait to be sent.
+pub(super) const KEYS_QUEUE: usize = 64;
+/// How long a terminal that was hung up may take to say how it ended.
+pub(super) const HANG_UP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pieces of output that may wait to be written.
 pub(super) const OUTPUT_QUEUE: usize = 16;
 

@@ -67,6 +67,11 @@ impl Outbox {
         !self.queue.is_empty() || !self.is_flushed
     }
 
+    /// How many messages wait to be sent.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Sends what was taken. May be given up at any time and called again: nothing is lost or sent twice.
     /// After an error nothing waits any more: the connection takes no more.
     pub(super) async fn send_all(&mut self) -> Result<(), Failure> {

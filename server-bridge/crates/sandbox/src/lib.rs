@@ -10,6 +10,7 @@
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
 //! | `handle`, `exec`, `files`, `search`, `trees` | what is done in a sandbox; `upload` is what two of them share |
+//! | `replay` | showing a terminal again to somebody who attaches |
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
@@ -33,6 +34,7 @@ mod limits;
 pub mod links;
 mod on_demand;
 mod registry;
+mod replay;
 mod router;
 pub mod routing;
 mod search;
@@ -59,6 +61,7 @@ pub use proto::message::{
 pub use proto::request::{Command, Overflow, Profile, Pty};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
+pub use replay::Replay;
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};
 pub use search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};

@@ -10,10 +10,10 @@
 //! being heard.
 
 pub(super) mod attach;
-mod stdin;
+pub(super) mod stdin;
 mod stream;
-mod wire;
-mod writer;
+pub(super) mod wire;
+pub(super) mod writer;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -11,7 +11,7 @@ use crate::cli::limits::{STDIN_CHUNK_BYTES, STDIN_KEPT_BYTES, STDIN_QUEUE};
 
 /// Standard input as frames; the last one is empty and ends the command's input. The last of what was sent is kept, to be
 /// sent again over another connection.
-pub(super) struct Stdin {
+pub(in crate::cli) struct Stdin {
     frames: Option<mpsc::Receiver<Bytes>>,
     sent: VecDeque<Bytes>,
     /// How much was sent before `sent`, and in it, in bytes of input.
@@ -24,7 +24,7 @@ pub(super) struct Stdin {
 
 impl Stdin {
     /// No standard input.
-    pub(super) fn none() -> Self {
+    pub(in crate::cli) fn none() -> Self {
         Self::of(None)
     }
 
@@ -40,7 +40,7 @@ impl Stdin {
     }
 
     /// Begins to read.
-    pub(super) fn start() -> Result<Self, Failure> {
+    pub(in crate::cli) fn start() -> Result<Self, Failure> {
         let (sender, frames) = mpsc::channel(STDIN_QUEUE);
         // The thread may be in a read for ever (a terminal); the end of the process ends it.
         std::thread::Builder::new()
@@ -51,12 +51,18 @@ impl Stdin {
     }
 
     /// True until the last frame was taken.
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::cli) fn is_open(&self) -> bool {
         self.frames.is_some() || !self.again.is_empty()
     }
 
+    /// Takes no more.
+    pub(in crate::cli) fn close(&mut self) {
+        self.frames = None;
+        self.again.clear();
+    }
+
     /// Begins anew at `offset`, on another connection; `false` where that is not kept any more.
-    pub(super) fn rewind(&mut self, offset: u64) -> bool {
+    pub(in crate::cli) fn rewind(&mut self, offset: u64) -> bool {
         if offset < self.forgotten_bytes {
             return false;
         }
@@ -77,7 +83,7 @@ impl Stdin {
     }
 
     /// The next frame; the last one, once there is no more.
-    pub(super) async fn next(&mut self) -> Bytes {
+    pub(in crate::cli) async fn next(&mut self) -> Bytes {
         if let Some(piece) = self.again.pop_front() {
             return stdin_frame(&piece);
         }

@@ -11,13 +11,13 @@ use super::writer::Channel;
 use crate::cli::failure::{self, Failure};
 
 /// The first byte of a binary frame that carries standard input.
-pub(super) const STDIN: u8 = 0;
+pub(in crate::cli) const STDIN: u8 = 0;
 const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
 
 /// How output is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(in crate::cli) enum Format {
     /// As the command wrote it.
     Raw,
     /// One JSON document a line.
@@ -25,7 +25,7 @@ pub(super) enum Format {
 }
 
 /// Something the server said.
-pub(super) enum Incoming {
+pub(in crate::cli) enum Incoming {
     /// The command goes on from here; where its input does, in bytes.
     Started(u64),
     /// It goes on by itself under this id.
@@ -44,7 +44,7 @@ pub(super) enum Incoming {
 
 /// How a command ended.
 #[derive(Debug, Deserialize)]
-pub(super) struct Exit {
+pub(in crate::cli) struct Exit {
     code: Option<i32>,
     signal: Option<i32>,
     #[serde(default)]
@@ -87,7 +87,7 @@ enum Told {
 }
 
 /// Reads a message; `None` for what needs no attention.
-pub(super) fn incoming(message: Message, format: Format) -> Option<Incoming> {
+pub(in crate::cli) fn incoming(message: Message, format: Format) -> Option<Incoming> {
     let nonsense = || {
         let message = "the server's answer makes no sense; are client and server of one version?";
         Some(Incoming::Failed(Failure::other("protocol", message)))
@@ -124,12 +124,12 @@ pub(super) fn incoming(message: Message, format: Format) -> Option<Incoming> {
 
 impl Exit {
     /// The exit code of this program.
-    pub(super) fn exit_code(&self) -> u8 {
+    pub(in crate::cli) fn exit_code(&self) -> u8 {
         failure::exit_code(self.code, self.signal, self.timed_out, self.cancelled)
     }
 
     /// The last line that a program is given.
-    pub(super) fn line(&self) -> Bytes {
+    pub(in crate::cli) fn line(&self) -> Bytes {
         line(&json!({
             "type": "exit",
             "code": self.code,

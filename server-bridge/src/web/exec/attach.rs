@@ -276,7 +276,9 @@ pub(super) async fn go_on(
         id: record.exec_id.clone(),
         shown: record.command.clone(),
         stdin: true,
-        detached: record.detached || record.chat.is_some(),
+        detached: record.detached,
+        // One that is attached to its client alone is followed by the socket that serves it.
+        followed: record.detached,
         acks,
         offset,
     };

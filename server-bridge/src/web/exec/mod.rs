@@ -50,8 +50,9 @@ type Receiver = SplitStream<WebSocket>;
 /// Run one command: a WebSocket.
 ///
 /// The client's first frame is text: what to run (`ExecAsk`). Behind it, its binary frames are standard input behind a
-/// byte 0 (that byte alone ends it), its text frames `{"type":"cancel"}`, `{"type":"signal","signal":15}` or, where
-/// `acks` was asked for, `{"type":"ack","offset"}`: how many bytes of output it has. The same request sent again, with
+/// byte 0 (that byte alone ends it), its text frames `{"type":"cancel"}`, `{"type":"signal","signal":15}`, for a
+/// command with a terminal `{"type":"resize","rows":24,"columns":80}` or, where `acks` was asked for,
+/// `{"type":"ack","offset"}`: how many bytes of output it has. The same request sent again, with
 /// `offset`, goes on with the command; standard input goes on at `stdin_offset`.
 ///
 /// The server's first frame is `{"type":"started","exec_id","runner","offset","stdin_offset"}`, or with `detach`
@@ -171,7 +172,7 @@ async fn put_on_record(
         request_hash: asked.hash.clone(),
         runner: Some(sandbox.place().to_owned()),
         command: asked.shown.clone(),
-        detached: asked.detach,
+        detached: asked.goes_on(),
     };
     match state.store.start_exec(&start).await? {
         ExecStart::New => Ok(Begun::New(sandbox)),
@@ -186,8 +187,10 @@ struct Subject {
     shown: String,
     /// Whether the client's binary frames are standard input.
     stdin: bool,
-    /// Whether it goes on without a client, recorded by somebody else.
+    /// Whether it goes on without a client.
     detached: bool,
+    /// Whether somebody waits for its end already, without a client.
+    followed: bool,
     /// Whether the client says what it has.
     acks: bool,
     /// What it has of the output already, in bytes.
@@ -246,12 +249,15 @@ impl<'a> Running<'a> {
                 let (_, is_said) =
                     tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
                 // A client that may have missed it comes again; others may want what is kept for them.
-                if !self.subject.detached && (is_said || !self.subject.acks) {
+                if !self.subject.followed && (is_said || !self.subject.acks) {
                     exec.acknowledge();
                 }
             }
             End::Detached(error) => self.tell(&error.into(), sender, receiver).await,
-            End::ClientGone if self.subject.detached => exec.leave(),
+            End::ClientGone if self.subject.detached => {
+                exec.leave();
+                self.be_followed().await;
+            }
             End::ClientGone => {
                 if let Some(ended) = orphaned(&mut exec, &self.state.shutdown).await {
                     self.record(&ended).await;
@@ -261,6 +267,7 @@ impl<'a> Running<'a> {
             }
             End::LoggedOut if self.subject.detached => {
                 exec.leave();
+                self.be_followed().await;
                 let error = ApiError::new("unauthorized", "your session has ended; the command goes on");
                 self.tell(&error, sender, receiver).await;
             }
@@ -289,15 +296,25 @@ impl<'a> Running<'a> {
             self.record(&Ended::Failed(error.clone())).await;
             return Err(error.into());
         }
-        let record = self.state.store.exec(self.caller.user.id, &self.subject.id).await?;
-        self.state.tasks.spawn(recover::follow(self.state.clone(), record));
         exec.leave();
+        self.be_followed().await;
         let id = self.subject.id.to_string();
         let frame = json!({"type": "detached", "exec_id": id, "runner": self.place});
         if sender.send(text(&frame)).await.is_ok() {
             close(sender, receiver).await;
         }
         Ok(())
+    }
+
+    /// Lets somebody without a client wait for the end.
+    async fn be_followed(&self) {
+        if self.subject.followed {
+            return;
+        }
+        match self.state.store.exec(self.caller.user.id, &self.subject.id).await {
+            Ok(record) => drop(self.state.tasks.spawn(recover::follow(self.state.clone(), record))),
+            Err(error) => tracing::error!(%error, "cannot follow an exec; the next start of the server does"),
+        }
     }
 
     /// Cancels the command and tells its client why.

@@ -50,6 +50,13 @@ enum ClientFrame {
         /// Its number.
         signal: i32,
     },
+    /// The client's terminal has another size.
+    Resize {
+        /// Height in character cells.
+        rows: u16,
+        /// Width in character cells.
+        columns: u16,
+    },
 }
 
 /// What a client has of the output, as it says, or as far as it was sent to it.
@@ -166,6 +173,11 @@ pub(super) async fn commands(
                 Ok(ClientFrame::Signal { signal }) => {
                     if let Err(error) = control.signal(signal).await {
                         tracing::debug!(%error, signal, "a signal was not delivered");
+                    }
+                }
+                Ok(ClientFrame::Resize { rows, columns }) => {
+                    if let Err(error) = control.resize(rows, columns).await {
+                        tracing::debug!(%error, "a terminal was not resized");
                     }
                 }
                 Err(error) => tracing::debug!(%error, "a text frame of no known kind"),

@@ -1,5 +1,6 @@
 //! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`,
-//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. Its files are kept in memory.
+//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. A terminal repeats what is typed and tells
+//! its size. Its files are kept in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -10,10 +11,11 @@ use proto::message::{
     DirBatch, DirEntry, DirRead, Done, ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus, FileKind,
     FileOpened, FileRead, FileWritten, Metadata,
 };
-use proto::request::Command;
+use proto::request::{Command, Exec};
 use proto::session::CloseCode;
 use proto::{
-    BootId, Channel, DataBuf, ErrorKind, Event, Message, Request, Session, Side, StreamId, WireError, codec,
+    BootId, Channel, DataBuf, ErrorKind, Event, ExecId, Message, Request, Session, Side, StreamId, WireError,
+    codec,
 };
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
@@ -52,6 +54,7 @@ impl FakeRunner {
             hostname: hostname.to_owned(),
             files: HashMap::new(),
             execs: HashMap::new(),
+            terminals: HashMap::new(),
             lingering: VecDeque::new(),
             uploads: HashMap::new(),
             queue: VecDeque::new(),
@@ -138,6 +141,8 @@ struct Scripted {
     files: HashMap<Vec<u8>, Vec<u8>>,
     /// Commands that still run.
     execs: HashMap<StreamId, Running>,
+    /// Commands with a terminal.
+    terminals: HashMap<ExecId, StreamId>,
     /// Commands that were cancelled, and when they end.
     lingering: VecDeque<(Instant, StreamId)>,
     uploads: HashMap<StreamId, (Vec<u8>, Vec<u8>)>,
@@ -228,7 +233,20 @@ impl Scripted {
 
     fn on_request(&mut self, stream: StreamId, request: Request) {
         match request {
+            Request::Exec(Exec { exec_id, pty: Some(pty), command, .. }) => {
+                self.terminals.insert(exec_id, stream);
+                self.session.message(stream, &Message::ExecStarted(ExecStarted { pid: 1 }), false).unwrap();
+                self.execs.insert(stream, Running::Copies);
+                self.show(stream, format!("{command:?} on {pty:?}\n"));
+            }
             Request::Exec(exec) => self.exec(stream, exec.command),
+            Request::Resize(resize) => match self.terminals.get(&resize.exec_id) {
+                Some(terminal) => {
+                    self.show(*terminal, format!("resized {}x{}\n", resize.rows, resize.columns));
+                    self.answer(stream, Done {});
+                }
+                None => self.session.fail(stream, &WireError::new(ErrorKind::NoSuchExec, "no terminal")),
+            },
             Request::ReadFile(read) => match self.files.get(&read.path.0) {
                 Some(content) => {
                     let size_bytes = content.len() as u64;
@@ -295,6 +313,11 @@ impl Scripted {
                 self.session.fail(stream, &WireError::new(ErrorKind::Unsupported, text));
             }
         }
+    }
+
+    /// Output of a command that goes on.
+    fn show(&mut self, stream: StreamId, text: String) {
+        self.queue.push_back(Queued { stream, channel: Channel::Stdout, total: 0, bytes: text.into_bytes() });
     }
 
     fn exec(&mut self, stream: StreamId, command: Command) {

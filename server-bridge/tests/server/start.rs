@@ -59,7 +59,7 @@ fn a_configuration_file_that_is_no_json_is_named() {
 }
 
 #[tokio::test]
-async fn a_stopping_server_waits_for_what_it_cancelled_and_records_that() {
+async fn a_stopping_server_leaves_what_runs_on_a_machine_and_waits_for_nothing() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -72,10 +72,9 @@ async fn a_stopping_server_waits_for_what_it_cancelled_and_records_that() {
     let _silent = alice.socket("/exec").await;
     let (store, _home) = server.stop_and_reopen().await;
     let record = store.exec(user, &store::ExecId::parse(id).unwrap()).await.unwrap();
-    assert_eq!(record.status, store::ExecStatus::Cancelled);
-    assert_eq!(record.error.as_deref(), Some("the server was stopped while this ran"));
-    assert_eq!(store.audit(1, None).await.unwrap()[0].outcome, "cancelled");
-    assert_eq!(exec.until(|frame| frame["type"] == "error").await["kind"], "unavailable");
+    assert_eq!(record.status, store::ExecStatus::Running);
+    // Without a last word: the client comes again.
+    while exec.next().await != Frame::Closed {}
 }
 
 #[tokio::test]
@@ -88,7 +87,7 @@ async fn a_server_stops_while_sockets_are_open() {
     exec.json(serde_json::json!({"shell": "hang"})).await;
     exec.until(|frame| frame["type"] == "started").await;
     server.stop().await;
-    assert_eq!(exec.until(|frame| frame["type"] == "error").await["kind"], "unavailable");
+    while exec.next().await != Frame::Closed {}
     while events.next().await != Frame::Closed {}
     assert_eq!(runner.closed().await, Some(proto::session::CloseCode::GoingAway));
 }

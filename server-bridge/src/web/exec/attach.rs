@@ -268,7 +268,7 @@ pub(super) async fn go_on(
     };
     let first = exec.next().await;
     if let Some(ExecEvent::Failed(error)) = &first
-        && ["no_such_exec", "expired", "lost", "offline"].contains(&error.kind())
+        && (!is_running || ["no_such_exec", "expired", "lost", "offline"].contains(&error.kind()))
     {
         return tell_recorded(state, &record, offset, error.clone(), sender, receiver).await;
     }

@@ -135,7 +135,11 @@ async fn begin(state: &AppState, caller: &Caller, asked: &Asked) -> Result<Begun
     // A repetition goes where the first one went, whatever is chosen by now.
     match state.store.exec(caller.user.id, &asked.store_id()).await {
         Ok(known) if known.request_hash == asked.hash => return Ok(Begun::Known(Box::new(known))),
-        Ok(known) => return Err(store::Error::Conflict { exec_id: known.exec_id.to_string() }.into()),
+        Ok(known) => {
+            let place = known.runner.as_deref();
+            state.audit(Some(&caller.user.name), "exec", place, &asked.shown, "conflict").await;
+            return Err(store::Error::Conflict { exec_id: known.exec_id.to_string() }.into());
+        }
         Err(store::Error::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),
     }

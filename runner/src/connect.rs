@@ -32,6 +32,9 @@ pub const EXIT_REPLACED: i32 = 3;
 /// Exit code when the runner was revoked.
 pub const EXIT_REVOKED: i32 = 4;
 
+/// Exit code when a second signal came before an orderly stop was done, as if SIGKILL had reached it.
+pub const EXIT_KILLED: i32 = 137;
+
 /// What one attempt came to when it did not lead to a served link.
 enum Failure {
     Token(Error),

@@ -58,7 +58,9 @@ impl Failure {
                 ),
                 true,
             ),
-            Self::Register(RegisterError::NoExtension) => (RegisterError::NoExtension.to_string(), true),
+            Self::Register(error @ (RegisterError::NoExtension | RegisterError::Token(_))) => {
+                (error.to_string(), true)
+            }
             Self::Register(error) => (format!("{url}: {error}; trying again"), false),
         }
     }
@@ -83,10 +85,12 @@ pub async fn run(
     };
     loop {
         let attempt = async {
-            let token = token.read().await.map_err(Failure::Token)?;
+            let state_dir = &executor.policy.state_dir;
+            let shown = token.read(state_dir).await.map_err(Failure::Token)?;
             let mut link = endpoint.connect().await.map_err(Failure::Link)?;
+            let keep = async |own: &str| token.keep(state_dir, &shown, own).await;
             let accepted =
-                register(&mut link, &identity.register(&token)).await.map_err(Failure::Register)?;
+                register(&mut link, &identity.register(&shown), keep).await.map_err(Failure::Register)?;
             Ok::<_, Failure>((link, accepted))
         };
         let attempt = tokio::select! {
@@ -137,7 +141,8 @@ pub async fn run_stdio(
                 link.attached().await?;
             }
             link.forget_unsent();
-            register(&mut link, &identity.register("")).await
+            // Without a token there is none to be exchanged.
+            register(&mut link, &identity.register(""), async |_| Ok(())).await
         };
         let attempt = tokio::select! {
             () = shutdown.cancelled() => return EXIT_STOPPED,

@@ -127,8 +127,13 @@ impl Server {
     fn register(&mut self, epoch: u64) {
         let Handshake::Register { body, .. } = self.next_handshake() else { panic!("no registration") };
         assert_eq!(body.sandbridge.unwrap().profile, "workspace");
-        let accepted =
-            Accepted { protocol: 1, runner: "local".to_owned(), epoch: Epoch(epoch), nonce: Nonce([7; 16]) };
+        let accepted = Accepted {
+            protocol: 1,
+            runner: "local".to_owned(),
+            epoch: Epoch(epoch),
+            nonce: Nonce([7; 16]),
+            token: None,
+        };
         self.send_text(&Handshake::RegisterOk {
             body: RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) },
         });

@@ -55,7 +55,7 @@ async fn measure() -> (Samples, Samples) {
     let serving = router.clone();
     let served = tokio::spawn(async move {
         let admit =
-            async |_registration| Ok(Admission { user_key: "u1".into(), runner: "bench".into(), epoch: 1 });
+            async |_registration| Ok(Admission { user_key: "u1".into(), runner: "bench".into(), epoch: 1, token: None });
         let _ = serving.serve_remote(link, admit).await;
     });
     let user = User { key: "u1".into(), name: "bench".into(), is_admin: false };

@@ -242,6 +242,7 @@ impl Pauses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::tests::pretend_sleep;
     use proto::handshake::{Refusal, RefusalReason};
 
     #[test]
@@ -252,6 +253,22 @@ mod tests {
         assert_eq!(pauses.next(0.5), Duration::from_secs(30));
         pauses.reset();
         assert_eq!(pauses.next(1.0), Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_ends_when_the_machine_wakes_up() {
+        let start = Instant::now();
+        wait_awake(Duration::from_secs(50)).await;
+        assert_eq!(start.elapsed(), Duration::from_secs(50));
+        let start = Instant::now();
+        let wait = wait_awake(Duration::from_secs(50));
+        let sleep = async {
+            tokio::time::sleep(Duration::from_secs(12)).await;
+            pretend_sleep(Duration::from_secs(60 * 60));
+        };
+        tokio::join!(wait, sleep);
+        // It looks every five seconds.
+        assert_eq!(start.elapsed(), Duration::from_secs(15));
     }
 
     #[test]

@@ -42,8 +42,7 @@ pub enum Ended {
 ///
 /// Must run where tasks may be spawned with `tokio::task::spawn_local`.
 pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &CancellationToken) -> Ended {
-    let now = Instant::now();
-    let connection = Connection::new(now);
+    let connection = Connection::new(now());
     executor.connected(Rc::clone(&connection));
     let mut driver = Driver {
         link,
@@ -82,6 +81,11 @@ pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &Cancell
     }
     connection.lose();
     ended
+}
+
+/// The time by the runtime's clock.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 struct Driver<'a, L> {
@@ -157,7 +161,7 @@ impl<L: Link> Driver<'_, L> {
                 None => return Poll::Ready(Ended::Lost(LinkError::Ended)),
             };
             self.answer_due = None;
-            match self.connection.receive(&frame, Instant::now()) {
+            match self.connection.receive(&frame, now()) {
                 Ok(Received::Handled) => {}
                 Ok(Received::Opened(stream, request)) => self.executor.dispatch(stream, request),
                 Ok(Received::Acknowledged(exec_id)) => self.executor.acknowledge(exec_id),
@@ -172,7 +176,7 @@ impl<L: Link> Driver<'_, L> {
 
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Result<(), Close> {
         while self.timer.as_mut().poll(cx).is_ready() {
-            let now = Instant::now();
+            let now = now();
             if self.answer_due.is_some_and(|due| now >= due) {
                 return Err(Close::new(CloseCode::Dead, "no answer after this machine slept"));
             }
@@ -193,7 +197,7 @@ impl<L: Link> Driver<'_, L> {
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
         loop {
             ready!(Pin::new(&mut self.link).poll_ready(cx))?;
-            let now = Instant::now();
+            let now = now();
             let Some(frame) = self.probe.take().or_else(|| self.connection.poll_transmit(now)) else { break };
             Pin::new(&mut self.link).start_send(frame)?;
             self.dirty = true;
@@ -206,3 +210,6 @@ impl<L: Link> Driver<'_, L> {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -248,14 +248,17 @@ async fn on_names_another_place_than_the_active_one() {
 }
 
 #[tokio::test]
-async fn a_runner_that_vanishes_makes_its_command_lost() {
+async fn a_runner_that_comes_back_as_another_process_makes_its_command_lost() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
-    let runner = alice.connect_runner("laptop").await;
+    let token = alice.add_runner("laptop").await;
+    let runner = FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
+    alice.wait_online("laptop", true).await;
     let mut exec = alice.socket("/exec").await;
     exec.json(json!({"shell": "hang"})).await;
     exec.until(|frame| frame["type"] == "started").await;
     runner.vanish();
+    let _another = FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
     let (_, _, error) = exec.output().await;
     assert_eq!((&error["type"], &error["kind"]), (&json!("error"), &json!("lost")));
     server.stop().await;

@@ -120,7 +120,7 @@ impl<L: Link> Driver<'_, L> {
             }
             Poll::Pending
         });
-        let ended = match tokio::time::timeout_at(executor.stop_due(), ended).await {
+        match tokio::time::timeout_at(executor.stop_due(), ended).await {
             // There is no other link to come.
             Ok(Some(Ended::Lost(_)) | None) => Ended::Shutdown,
             Ok(Some(ended)) => ended,
@@ -132,8 +132,7 @@ impl<L: Link> Driver<'_, L> {
                 let _ = tokio::time::timeout(Duration::from_millis(CLOSE_TIMEOUT_MS), send).await;
                 Ended::Shutdown
             }
-        };
-        ended
+        }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {

@@ -10,7 +10,7 @@ use store::ExecStatus;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
-use crate::support::{Frame, PATIENCE, Socket, TestServer, eventually};
+use crate::support::{FakeRunner, Frame, PATIENCE, Socket, TestServer, eventually};
 
 const ID: &str = "000102030405060708090a0b0c0d0e0f";
 

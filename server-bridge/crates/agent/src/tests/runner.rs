@@ -36,7 +36,8 @@ pub(super) struct ScriptedRunner {
 impl ScriptedRunner {
     pub(super) async fn connect(router: &SandboxRouter, user_key: &str, name: &str) -> Self {
         let (server_end, mut link) = memory_link();
-        let admission = Admission { user_key: user_key.to_owned(), runner: name.to_owned(), epoch: 1, token: None };
+        let admission =
+            Admission { user_key: user_key.to_owned(), runner: name.to_owned(), epoch: 1, token: None };
         let for_task = router.clone();
         let served = tokio::spawn(async move {
             let _ = for_task.serve_remote(server_end, |_| async { Ok(admission) }).await;

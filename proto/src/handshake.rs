@@ -9,6 +9,8 @@
 //!   |  ready {epoch, nonce}              |
 //!   | ---------------------------------> |      the epoch takes effect; binary frames from here on
 //! ```
+//! A runner that showed a one-use token finds a `token` of its own in `register_ok`, and keeps it before it is `ready`.
+//!
 //! Unknown fields are ignored. A register without `sandbridge` is a runner that speaks only xbot's JSON dialect.
 
 use serde::{Deserialize, Serialize};
@@ -158,7 +160,7 @@ pub struct RegisterOk {
 }
 
 /// Parameters of an accepted Sandbridge runner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accepted {
     /// The version both speak from here on.
     pub protocol: u32,
@@ -168,7 +170,24 @@ pub struct Accepted {
     pub epoch: Epoch,
     /// To be echoed.
     pub nonce: Nonce,
+    /// In answer to a one-use token: the runner's own, to be kept before `ready` and shown from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
+
+impl std::fmt::Debug for Accepted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accepted")
+            .field("protocol", &self.protocol)
+            .field("runner", &self.runner)
+            .field("epoch", &self.epoch)
+            .field("nonce", &self.nonce)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a runner announces among its capabilities that keeps the token it is given in exchange for a one-use one.
+pub const ENROLMENT_CAPABILITY: &str = "enrolment";
 
 /// The runner's echo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -265,6 +284,18 @@ mod tests {
     fn token_is_not_in_debug_output() {
         let text = r#"{"type":"register","body":{"auth_token":"secret-token"}}"#;
         assert!(!format!("{:?}", Handshake::from_text(text).unwrap()).contains("secret-token"));
+    }
+
+    #[test]
+    fn a_given_token_travels_where_there_is_one_and_never_to_a_log() {
+        let text = r#"{"type":"register_ok","body":{"status":"ok","sandbridge":{"protocol":1,"runner":"l","epoch":1,
+            "nonce":"00000000000000000000000000000000","token":"sbr_secret"}}}"#;
+        let handshake = Handshake::from_text(text).unwrap();
+        let Handshake::RegisterOk { body } = &handshake else { panic!("no acceptance") };
+        assert_eq!(body.sandbridge.as_ref().unwrap().token.as_deref(), Some("sbr_secret"));
+        assert!(!format!("{handshake:?}").contains("secret") && handshake.to_text().contains("sbr_secret"));
+        let without = text.replace(r#","token":"sbr_secret""#, "");
+        assert!(!Handshake::from_text(&without).unwrap().to_text().contains("token"));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Noticing that the machine slept: connections that looked alive may be long dead.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
+use tokio::time::Instant;
 
 use crate::limits::{SLEEP_GAP_MS, SLEEP_LOOK_MS};
 
@@ -35,12 +36,36 @@ fn time_asleep() -> Duration {
         let time = clock_gettime(clock);
         Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
     };
-    read(ClockId::Boottime).saturating_sub(read(ClockId::Monotonic))
+    let asleep = read(ClockId::Boottime).saturating_sub(read(ClockId::Monotonic));
+    #[cfg(test)]
+    let asleep = asleep + tests::PRETENDED.get();
+    asleep
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        pub(super) static PRETENDED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    }
+
+    /// Lets this thread believe that the machine slept.
+    pub(crate) fn pretend_sleep(time: Duration) {
+        PRETENDED.set(PRETENDED.get() + time);
+    }
+
+    #[test]
+    fn a_sleep_is_told_once_and_a_nap_is_none() {
+        let mut detector = SleepDetector::new();
+        pretend_sleep(Duration::from_millis(SLEEP_GAP_MS - 1_000));
+        assert!(!detector.slept());
+        pretend_sleep(Duration::from_secs(8 * 60 * 60));
+        assert!(detector.slept());
+        assert!(!detector.slept());
+    }
 
     #[test]
     fn a_machine_that_is_awake_did_not_sleep() {

@@ -32,6 +32,9 @@ pub const EXIT_REPLACED: i32 = 3;
 /// Exit code when the runner was revoked.
 pub const EXIT_REVOKED: i32 = 4;
 
+/// Exit code when a second signal came before an orderly stop was done, as if SIGKILL had reached it.
+pub const EXIT_KILLED: i32 = 137;
+
 /// What one attempt came to when it did not lead to a served link.
 enum Failure {
     Token(Error),
@@ -55,7 +58,9 @@ impl Failure {
                 ),
                 true,
             ),
-            Self::Register(RegisterError::NoExtension) => (RegisterError::NoExtension.to_string(), true),
+            Self::Register(error @ (RegisterError::NoExtension | RegisterError::Token(_))) => {
+                (error.to_string(), true)
+            }
             Self::Register(error) => (format!("{url}: {error}; trying again"), false),
         }
     }
@@ -80,10 +85,12 @@ pub async fn run(
     };
     loop {
         let attempt = async {
-            let token = token.read().await.map_err(Failure::Token)?;
+            let state_dir = &executor.policy.state_dir;
+            let shown = token.read(state_dir).await.map_err(Failure::Token)?;
             let mut link = endpoint.connect().await.map_err(Failure::Link)?;
+            let keep = async |own: &str| token.keep(state_dir, &shown, own).await;
             let accepted =
-                register(&mut link, &identity.register(&token)).await.map_err(Failure::Register)?;
+                register(&mut link, &identity.register(&shown), keep).await.map_err(Failure::Register)?;
             Ok::<_, Failure>((link, accepted))
         };
         let attempt = tokio::select! {
@@ -134,7 +141,8 @@ pub async fn run_stdio(
                 link.attached().await?;
             }
             link.forget_unsent();
-            register(&mut link, &identity.register("")).await
+            // Without a token there is none to be exchanged.
+            register(&mut link, &identity.register(""), async |_| Ok(())).await
         };
         let attempt = tokio::select! {
             () = shutdown.cancelled() => return EXIT_STOPPED,
@@ -234,6 +242,7 @@ impl Pauses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::tests::pretend_sleep;
     use proto::handshake::{Refusal, RefusalReason};
 
     #[test]
@@ -244,6 +253,22 @@ mod tests {
         assert_eq!(pauses.next(0.5), Duration::from_secs(30));
         pauses.reset();
         assert_eq!(pauses.next(1.0), Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_ends_when_the_machine_wakes_up() {
+        let start = Instant::now();
+        wait_awake(Duration::from_secs(50)).await;
+        assert_eq!(start.elapsed(), Duration::from_secs(50));
+        let start = Instant::now();
+        let wait = wait_awake(Duration::from_secs(50));
+        let sleep = async {
+            tokio::time::sleep(Duration::from_secs(12)).await;
+            pretend_sleep(Duration::from_secs(60 * 60));
+        };
+        tokio::join!(wait, sleep);
+        // It looks every five seconds.
+        assert_eq!(start.elapsed(), Duration::from_secs(15));
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! The executor: what a runner can do, independent of the link that asks for it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pathguard::Root;
-use proto::message::{Attached, ExecList, ExecTreeGone};
+use proto::message::{Attached, Done, ExecList, ExecTreeGone};
 use proto::request::{Attach, Download, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteTree};
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
 use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -55,6 +56,8 @@ pub struct Executor {
     /// For requests that ask for less than the runner's profile; started when the first one does.
     narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
     tasks: TaskTracker,
+    /// Set once no request is taken any more: when what runs must have ended.
+    stop_due: Cell<Option<Instant>>,
     stopping: CancellationToken,
     /// Every command is dead.
     stopped: CancellationToken,
@@ -89,6 +92,7 @@ impl Executor {
             scratch: Scratch::default(),
             narrower: [Profile::ReadOnly, Profile::Workspace].map(|profile| (profile, OnceCell::new())),
             tasks: TaskTracker::new(),
+            stop_due: Cell::default(),
             stopping: CancellationToken::new(),
             stopped: CancellationToken::new(),
         });
@@ -123,6 +127,10 @@ impl Executor {
 
     /// Starts the work on a request; its answer goes to `stream`.
     pub(crate) fn dispatch(self: &Rc<Self>, stream: StreamHandle, request: Request) {
+        if self.stop_due.get().is_some() {
+            return stream
+                .finish(Err::<Done, _>(shutting_down("the runner stops and takes no more requests")));
+        }
         let executor = Rc::clone(self);
         match request {
             Request::Exec(request) => self.begin(async move {
@@ -207,8 +215,24 @@ impl Executor {
         self.tasks.spawn_local(work);
     }
 
-    /// Kills every command and waits until all work has ended, at most [`SHUTDOWN_MS`].
+    /// Takes no more requests, and ends every command in the orderly way: TERM, some grace, KILL. Returns when all are
+    /// complete, or [`SHUTDOWN_MS`] after it was first called.
+    pub async fn stop(&self) {
+        // Whoever gave up on it is out of patience: this is about results.
+        let _ = tokio::time::timeout_at(self.stop_due(), self.execs.end_all()).await;
+    }
+
+    /// When what runs must have ended, from the first call on.
+    pub(crate) fn stop_due(&self) -> Instant {
+        let due = self.stop_due.get().unwrap_or_else(|| Instant::now() + Duration::from_millis(SHUTDOWN_MS));
+        self.stop_due.set(Some(due));
+        due
+    }
+
+    /// Ends every command as [`Executor::stop`] does, kills whatever is left, and waits until all work has ended, at most
+    /// [`SHUTDOWN_MS`] longer.
     pub async fn shutdown(&self) {
+        self.stop().await;
         self.stopping.cancel();
         self.tasks.close();
         let everything = async {
@@ -298,6 +322,11 @@ impl Executor {
             self.trees.look(&self).await;
         }
     }
+}
+
+/// What a request is told that came too late, or takes too long.
+pub(crate) fn shutting_down(text: &str) -> WireError {
+    WireError::new(ErrorKind::ShuttingDown, text)
 }
 
 /// Room for output, in files without a name beneath the state directory, which the runner's own thread cannot see.

@@ -1,14 +1,14 @@
 //! What this runner says of itself when it registers.
 
 use proto::BootId;
-use proto::handshake::{Facts, Layer, Register, VersionRange};
+use proto::handshake::{ENROLMENT_CAPABILITY, Facts, Layer, Register, VersionRange};
 
 use crate::confine::{LayerReport, Profile, layer_name};
 use crate::executor::Executor;
 use crate::guardian::KillTier;
 
 /// What the server can count on beyond the requests themselves.
-const CAPABILITIES: &[&str] = &["exec", "files", "resume"];
+const CAPABILITIES: &[&str] = &["exec", "files", "resume", ENROLMENT_CAPABILITY];
 
 /// Who this runner is, for as long as its process lives.
 #[derive(Debug, Clone)]

@@ -235,7 +235,8 @@ pub const AWAKE_ANSWER_MS: u64 = 5_000;
 /// How long a link that is being closed may take to send its last frame, in milliseconds.
 pub const CLOSE_TIMEOUT_MS: u64 = 1_000;
 
-/// How long everything may take to end when the runner stops, in milliseconds.
+/// How long commands, and requests under way, may take to end when the runner stops, and then whatever is left once it is
+/// killed, in milliseconds. More than [`STOP_GRACE_MS`], and twice this less than [`RUNNER_STOP_MS`].
 pub const SHUTDOWN_MS: u64 = 4_000;
 
 /// How often the standard input of a container's init process is tried again after its end, in milliseconds.

@@ -17,6 +17,8 @@ use crate::link::stdio::StdioLink;
 
 /// Runs until SIGTERM, SIGINT, or the server's last word; returns the exit code.
 ///
+/// A signal lets commands end and their results be told; a second one ends at once.
+///
 /// `name` is only for messages. To be called in the guarded process, without a runtime around it.
 ///
 /// # Errors
@@ -72,18 +74,25 @@ async fn live(
             (Source::Stdio, None) => connect::EXIT_STOPPED,
         }
     };
-    let stop = async {
+    let life = async {
+        let code = serve.await;
+        executor.shutdown().await;
+        code
+    };
+    let mut stop_signal = async || {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+    };
+    let insisted = async {
+        stop_signal().await;
         shutdown.cancel();
+        stop_signal().await;
     };
-    let mut serve = std::pin::pin!(serve);
-    let code = tokio::select! {
-        code = &mut serve => code,
-        () = stop => serve.await,
-    };
-    executor.shutdown().await;
-    Ok(code)
+    Ok(tokio::select! {
+        code = life => code,
+        // Whoever called kills what is left.
+        () = insisted => connect::EXIT_KILLED,
+    })
 }

@@ -1,12 +1,18 @@
-//! Reading a token from where it is kept.
+//! Reading a token from where it is kept, and keeping the one that a one-use token is exchanged for.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
 
 use crate::blocking::blocking;
 use crate::error::Error;
 use crate::limits::{SECRET_FILE_BYTES, TOKEN_BYTES};
+
+/// How much of a one-use token's SHA-256 names the file for what it was exchanged for, in bytes.
+const KEPT_NAME_BYTES: usize = 8;
 
 /// Where the token comes from.
 #[derive(Clone)]
@@ -27,18 +33,83 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    /// The token as it is now.
+    /// The token as it is now: what was given, or what a one-use one was exchanged for.
     ///
     /// # Errors
     /// The file cannot be read, or holds no token.
-    pub(crate) async fn read(&self) -> Result<String, Error> {
-        let token = self.clone();
-        let read = move || match token {
-            Self::Given(token) => Ok(token),
-            Self::File(path) => read_secret(&path),
-        };
-        blocking(read).await.map_err(io::Error::other).map_err(Error::system("read a file")).flatten()
+    pub(crate) async fn read(&self, state_dir: &Path) -> Result<String, Error> {
+        let (token, state_dir) = (self.clone(), state_dir.to_owned());
+        off_thread(move || {
+            let shown = match token {
+                Self::Given(token) => token,
+                Self::File(path) => read_secret(&path)?,
+            };
+            let kept = kept_file(&state_dir, &shown);
+            if kept.exists() { read_secret(&kept) } else { Ok(shown) }
+        })
+        .await
     }
+
+    /// Keeps the token that `shown`, a one-use one, was exchanged for: in the file that one came from, or else in the
+    /// state directory. Once this has returned it is on disk, whole, and for this user alone.
+    ///
+    /// # Errors
+    /// It can be written nowhere.
+    pub(crate) async fn keep(&self, state_dir: &Path, shown: &str, own: &str) -> Result<(), Error> {
+        let (token, kept) = (self.clone(), kept_file(state_dir, shown));
+        let text = format!("{own}\n");
+        off_thread(move || {
+            if let Self::File(path) = &token {
+                match path
+                    .canonicalize()
+                    .map_err(Error::file(path))
+                    .and_then(|path| write_private(&path, &text))
+                {
+                    Ok(()) => return Ok(()),
+                    // A directory that only its administrator may write to.
+                    Err(error) => tracing::info!("the token is kept in {}: {error}", kept.display()),
+                }
+            }
+            write_private(&kept, &text)
+        })
+        .await
+    }
+}
+
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    blocking(work).await.map_err(io::Error::other).map_err(Error::system("reach the token's file")).flatten()
+}
+
+/// Where the token is kept that this one was exchanged for, when that came in no file. Each has a place of its own: runners
+/// with the same state directory do not take each other's, and the same command line finds its own again.
+fn kept_file(state_dir: &Path, shown: &str) -> PathBuf {
+    let digest = Sha256::digest(shown);
+    let name: String = digest.iter().take(KEPT_NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    state_dir.join(format!("token-{name}"))
+}
+
+/// Replaces a file, or makes it, in one step; only this user can read it.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.{:016x}", rand::random::<u64>()));
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&new, path)?;
+        // The name too must outlive a loss of power.
+        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+    };
+    write().map_err(|error| {
+        // Nothing of it is left where it could not be put in place.
+        let _ = std::fs::remove_file(&new);
+        Error::file(path)(error)
+    })
 }
 
 /// Reads a token from a file.
@@ -74,11 +145,65 @@ fn token(source: impl Read) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
     fn a_token_is_read_without_the_line_end() {
         assert_eq!(token("abc123\n".as_bytes()).unwrap(), "abc123");
+    }
+
+    fn wait<T>(work: impl Future<Output = T>) -> T {
+        crate::blocking::start().unwrap();
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_token_file_is_replaced_in_one_step_and_private() {
+        let (home, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let file = home.path().join("secret");
+        std::fs::write(&file, "sbe_once\n").unwrap();
+        std::os::unix::fs::symlink(&file, home.path().join("link")).unwrap();
+        let token = Token::File(home.path().join("link"));
+        assert_eq!(wait(token.read(state.path())).unwrap(), "sbe_once");
+        wait(token.keep(state.path(), "sbe_once", "sbr_own")).unwrap();
+        assert_eq!(wait(token.read(state.path())).unwrap(), "sbr_own");
+        assert_eq!((read_secret(&file).unwrap().as_str(), mode(&file)), ("sbr_own", 0o600));
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 2, "nothing else is left");
+        assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_token_that_came_in_no_file_is_found_again_by_the_same_words_only() {
+        let state = tempfile::tempdir().unwrap();
+        let token = Token::Given("sbe_once".to_owned());
+        wait(token.keep(state.path(), "sbe_once", "sbr_own")).unwrap();
+        assert_eq!(wait(token.read(state.path())).unwrap(), "sbr_own");
+        let kept = std::fs::read_dir(state.path()).unwrap().next().unwrap().unwrap();
+        assert_eq!(mode(&kept.path()), 0o600);
+        let other = Token::Given("sbe_later".to_owned());
+        assert_eq!(wait(other.read(state.path())).unwrap(), "sbe_later");
+        wait(other.keep(state.path(), "sbe_later", "sbr_later")).unwrap();
+        assert_eq!(wait(other.read(state.path())).unwrap(), "sbr_later");
+        assert_eq!(wait(token.read(state.path())).unwrap(), "sbr_own", "nobody took its place");
+    }
+
+    #[test]
+    fn where_the_file_cannot_be_replaced_the_state_directory_keeps_the_token() {
+        let (home, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        // Files cannot be made there, whoever one is.
+        let file = PathBuf::from("/proc/self/comm");
+        let token = Token::File(file.clone());
+        let shown = wait(token.read(state.path())).unwrap();
+        wait(token.keep(state.path(), &shown, "sbr_own")).unwrap();
+        assert_eq!(wait(token.read(state.path())).unwrap(), "sbr_own");
+        let nowhere = wait(token.keep(&home.path().join("missing"), &shown, "sbr_own"));
+        assert!(nowhere.unwrap_err().to_string().contains("missing"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::SleepDetector;
-use crate::executor::Executor;
+use crate::executor::{Executor, shutting_down};
 use crate::limits::{AWAKE_ANSWER_MS, CLOSE_TIMEOUT_MS, FRAMES_PER_TURN, SLEEP_LOOK_MS};
 use crate::link::{Link, LinkError};
 use crate::stream::{Connection, Received};
@@ -35,12 +35,14 @@ pub enum Ended {
     Shutdown,
 }
 
-/// Serves one registered link until it ends or `shutdown` is cancelled. What was started on it goes on.
+/// Serves one registered link until it ends or `shutdown` is cancelled.
+///
+/// What was started on it goes on when the link ends. At a shutdown the commands are ended, and whoever is attached is told
+/// what they came to before the link is closed; see [`Executor::stop`].
 ///
 /// Must run where tasks may be spawned with `tokio::task::spawn_local`.
 pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &CancellationToken) -> Ended {
-    let now = Instant::now();
-    let connection = Connection::new(now);
+    let connection = Connection::new(now());
     executor.connected(Rc::clone(&connection));
     let mut driver = Driver {
         link,
@@ -51,16 +53,21 @@ pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &Cancell
         probe: None,
         answer_due: None,
         dirty: false,
+        has_sent_all: true,
     };
     let ended = {
         let mut stop = pin!(shutdown.cancelled());
         std::future::poll_fn(|cx| {
             if stop.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Ended::Shutdown);
+                return Poll::Ready(None);
             }
-            driver.poll(cx)
+            driver.poll(cx).map(Some)
         })
         .await
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => driver.drain().await,
     };
     let last = match &ended {
         Ended::Broken(close) => Some(close.clone()),
@@ -76,6 +83,11 @@ pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &Cancell
     ended
 }
 
+/// The time by the runtime's clock.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
 struct Driver<'a, L> {
     link: L,
     executor: &'a Rc<Executor>,
@@ -88,9 +100,41 @@ struct Driver<'a, L> {
     answer_due: Option<Instant>,
     /// Whether something was given to the link that is not flushed.
     dirty: bool,
+    /// Whether the session had nothing more to send, and all of it was flushed.
+    has_sent_all: bool,
 }
 
 impl<L: Link> Driver<'_, L> {
+    /// Goes on until every command has ended and every answer has left, or the time for that is over.
+    async fn drain(&mut self) -> Ended {
+        let executor = Rc::clone(self.executor);
+        let mut stopped = pin!(executor.stop());
+        let mut is_stopped = false;
+        let ended = std::future::poll_fn(|cx| {
+            is_stopped = is_stopped || stopped.as_mut().poll(cx).is_ready();
+            if let Poll::Ready(ended) = self.poll(cx) {
+                return Poll::Ready(Some(ended));
+            }
+            if is_stopped && self.connection.is_idle() && self.has_sent_all {
+                return Poll::Ready(None);
+            }
+            Poll::Pending
+        });
+        match tokio::time::timeout_at(executor.stop_due(), ended).await {
+            // There is no other link to come.
+            Ok(Some(Ended::Lost(_)) | None) => Ended::Shutdown,
+            Ok(Some(ended)) => ended,
+            Err(_) => {
+                let error = shutting_down("it did not end in time, and the runner stops");
+                self.connection.fail_all(&error);
+                let send = std::future::poll_fn(|cx| self.poll_write(cx));
+                // The link is given up either way.
+                let _ = tokio::time::timeout(Duration::from_millis(CLOSE_TIMEOUT_MS), send).await;
+                Ended::Shutdown
+            }
+        }
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         self.connection.set_driver(cx.waker());
         if let Poll::Ready(ended) = self.poll_read(cx) {
@@ -99,7 +143,9 @@ impl<L: Link> Driver<'_, L> {
         if let Err(close) = self.poll_timer(cx) {
             return Poll::Ready(Ended::Broken(close));
         }
-        match self.poll_write(cx) {
+        let sent = self.poll_write(cx);
+        self.has_sent_all = matches!(sent, Poll::Ready(Ok(())));
+        match sent {
             Poll::Ready(Err(error)) => Poll::Ready(Ended::Lost(error)),
             Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
         }
@@ -114,7 +160,7 @@ impl<L: Link> Driver<'_, L> {
                 None => return Poll::Ready(Ended::Lost(LinkError::Ended)),
             };
             self.answer_due = None;
-            match self.connection.receive(&frame, Instant::now()) {
+            match self.connection.receive(&frame, now()) {
                 Ok(Received::Handled) => {}
                 Ok(Received::Opened(stream, request)) => self.executor.dispatch(stream, request),
                 Ok(Received::Acknowledged(exec_id)) => self.executor.acknowledge(exec_id),
@@ -129,7 +175,7 @@ impl<L: Link> Driver<'_, L> {
 
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Result<(), Close> {
         while self.timer.as_mut().poll(cx).is_ready() {
-            let now = Instant::now();
+            let now = now();
             if self.answer_due.is_some_and(|due| now >= due) {
                 return Err(Close::new(CloseCode::Dead, "no answer after this machine slept"));
             }
@@ -150,7 +196,7 @@ impl<L: Link> Driver<'_, L> {
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
         loop {
             ready!(Pin::new(&mut self.link).poll_ready(cx))?;
-            let now = Instant::now();
+            let now = now();
             let Some(frame) = self.probe.take().or_else(|| self.connection.poll_transmit(now)) else { break };
             Pin::new(&mut self.link).start_send(frame)?;
             self.dirty = true;
@@ -163,3 +209,6 @@ impl<L: Link> Driver<'_, L> {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests;

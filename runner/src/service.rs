@@ -1,8 +1,6 @@
 //! Running as a service of systemd: a unit of the user, or of the system for root.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,7 +9,7 @@ use crate::confine::Profile;
 use crate::connect::{EXIT_REPLACED, EXIT_REVOKED, Token};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
-use crate::secret::read_secret;
+use crate::secret::{read_secret, write_private};
 
 /// The unit's file name.
 const UNIT: &str = "sandbridge-runner.service";
@@ -74,7 +72,7 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
         Token::File(file) => read_secret(file)?,
     };
     fs::create_dir_all(&config.state_dir).map_err(Error::file(&config.state_dir))?;
-    write_private(&token_file, &token)?;
+    write_private(&token_file, &format!("{token}\n"))?;
     fs::create_dir_all(&manager.units).map_err(Error::file(&manager.units))?;
     fs::write(manager.unit(), unit).map_err(Error::file(manager.unit()))?;
     manager.systemctl(&["daemon-reload"])?;
@@ -110,16 +108,6 @@ pub fn uninstall(state_dir: &Path) -> Result<(), Error> {
     }
     println!("removed {} and {}", file.display(), token.display());
     Ok(())
-}
-
-fn write_private(path: &Path, text: &str) -> Result<(), Error> {
-    // An older file may have been readable by others: a new one is not.
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file(path)(error)),
-        Ok(()) | Err(_) => {}
-    }
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| writeln!(file, "{text}")).map_err(Error::file(path))
 }
 
 /// The unit's text.

@@ -137,6 +137,19 @@ impl Connection {
         }
     }
 
+    /// Whether every request has its answer.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.inboxes.borrow().is_empty()
+    }
+
+    /// Answers whatever has no answer yet with this error.
+    pub(crate) fn fail_all(&self, error: &WireError) {
+        let mut session = self.session.borrow_mut();
+        for id in self.inboxes.borrow().keys() {
+            session.fail(*id, error);
+        }
+    }
+
     /// Sends a message that belongs to no request.
     pub(crate) fn notice(&self, message: impl Into<Message>) {
         self.message(StreamId::SESSION, &message.into(), false);

@@ -2,14 +2,18 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read, Write};
-use std::process::{Command, Output, Stdio};
-use std::time::Instant;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use proto::handshake::{Accepted, Handshake, RegisterOk};
 use proto::ids::{Epoch, Nonce};
-use proto::request::Exec;
+use proto::message::ExitStatus;
+use proto::request::{Exec, Stat};
+use proto::session::CloseCode;
 use proto::stdio::{Payload, Reader, envelope};
-use proto::{Event, ExecId, Message, Session, Side};
+use proto::{ErrorKind, Event, ExecId, Message, Session, Side};
+use runner::limits::STOP_GRACE_MS;
+use rustix::process::{Pid, Signal, kill_process};
 
 fn runner(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sandbridge-runner"));
@@ -123,8 +127,13 @@ impl Server {
     fn register(&mut self, epoch: u64) {
         let Handshake::Register { body, .. } = self.next_handshake() else { panic!("no registration") };
         assert_eq!(body.sandbridge.unwrap().profile, "workspace");
-        let accepted =
-            Accepted { protocol: 1, runner: "local".to_owned(), epoch: Epoch(epoch), nonce: Nonce([7; 16]) };
+        let accepted = Accepted {
+            protocol: 1,
+            runner: "local".to_owned(),
+            epoch: Epoch(epoch),
+            nonce: Nonce([7; 16]),
+            token: None,
+        };
         self.send_text(&Handshake::RegisterOk {
             body: RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) },
         });
@@ -132,36 +141,56 @@ impl Server {
         assert_eq!((body.epoch, body.nonce), (Epoch(epoch), Nonce([7; 16])));
     }
 
-    fn run(&mut self, line: &str) -> String {
+    /// Starts a shell line.
+    fn start(&mut self, line: &str) -> Session {
         let mut session = Session::new(Side::Originator, Instant::now());
         let line = proto::request::Command::Shell(line.as_bytes().to_vec());
         let request = Exec { merge_stderr: true, ..Exec::new(ExecId(rand::random()), line) };
         session.open(&request.into()).unwrap();
+        self.flush(&mut session);
+        session
+    }
+
+    fn flush(&mut self, session: &mut Session) {
+        while let Some(frame) = session.poll_transmit(Instant::now()) {
+            self.send(&frame, false);
+        }
+    }
+
+    /// The session's next event.
+    fn event(&mut self, session: &mut Session) -> Event {
+        loop {
+            self.flush(session);
+            let Payload::Binary(frame) = self.next() else { continue };
+            if let Some(event) = session.receive(&frame, Instant::now()).unwrap() {
+                return event;
+            }
+        }
+    }
+
+    fn run(&mut self, line: &str) -> String {
+        let mut session = self.start(line);
         let mut output = Vec::new();
         loop {
-            while let Some(frame) = session.poll_transmit(Instant::now()) {
-                self.send(&frame, false);
-            }
-            let Payload::Binary(frame) = self.next() else { continue };
-            match session.receive(&frame, Instant::now()).unwrap() {
-                Some(Event::Data(_, _, bytes)) => output.extend_from_slice(&bytes),
-                Some(Event::Message { message: Message::ExecStreamsClosed(_), .. }) => {
+            match self.event(&mut session) {
+                Event::Data(_, _, bytes) => output.extend_from_slice(&bytes),
+                Event::Message { message: Message::ExecStreamsClosed(_), .. } => {
                     return String::from_utf8(output).unwrap();
                 }
-                Some(Event::Failed(_, error)) => panic!("{error}"),
+                Event::Failed(_, error) => panic!("{error}"),
                 _ => {}
             }
         }
     }
 }
 
-#[test]
-fn standard_streams_carry_a_session_a_second_one_and_end_the_runner() {
-    let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+/// A registered runner over its standard streams, with the directories it needs.
+fn attached() -> (Child, Server, [tempfile::TempDir; 2]) {
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let mut child = runner(&["--stdio", "--workspace"])
-        .arg(workspace.path())
+        .arg(directories[0].path())
         .arg("--state-dir")
-        .arg(state.path())
+        .arg(directories[1].path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -170,6 +199,17 @@ fn standard_streams_carry_a_session_a_second_one_and_end_the_runner() {
     let mut server = Server { input, output, reader: Reader::default() };
     server.send_text(&Handshake::Attach {});
     server.register(1);
+    (child, server, directories)
+}
+
+fn terminate(child: &Child) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+}
+
+#[test]
+fn standard_streams_carry_a_session_a_second_one_and_end_the_runner() {
+    let (mut child, mut server, _directories) = attached();
     assert_eq!(server.run("echo first; echo second >&2"), "first\nsecond\n");
     // Another server takes over; what the first one left under way does not matter.
     server.send_text(&Handshake::Attach {});
@@ -177,4 +217,54 @@ fn standard_streams_carry_a_session_a_second_one_and_end_the_runner() {
     assert_eq!(server.run("echo again"), "again\n");
     drop(server);
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_runner_that_is_told_to_stop_tells_results_says_goodbye_and_ends_with_0() {
+    let (mut child, mut server, _directories) = attached();
+    let mut session = server.start("trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done");
+    while !matches!(server.event(&mut session), Event::Data(..)) {}
+    terminate(&child);
+    let (mut output, mut exited) = (Vec::new(), None);
+    let close = loop {
+        match server.event(&mut session) {
+            Event::Data(_, _, bytes) => output.extend_from_slice(&bytes),
+            Event::Message { message: Message::ExecExited(told), .. } => exited = Some(told),
+            Event::Closed(close) => break close,
+            _ => {}
+        }
+    };
+    let exited = exited.unwrap();
+    assert_eq!((exited.status, exited.cancelled), (ExitStatus::Code(3), true));
+    // The shell says on standard error what became of its sleep.
+    assert!(output.ends_with(b"bye\n"), "{}", String::from_utf8_lossy(&output));
+    assert_eq!(close.code, CloseCode::GoingAway);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_runner_that_is_told_to_stop_twice_ends_at_once() {
+    let (mut child, mut server, _directories) = attached();
+    let mut session = server.start("trap '' TERM; echo up; while :; do sleep 0.05; done");
+    while !matches!(server.event(&mut session), Event::Data(..)) {}
+    let begun = Instant::now();
+    terminate(&child);
+    // The first one has arrived when new requests are refused.
+    loop {
+        session.open(&Stat { path: ".".into() }.into()).unwrap();
+        let answer = loop {
+            match server.event(&mut session) {
+                Event::Failed(_, error) => break Some(error.kind),
+                Event::Message { fin: true, .. } => break None,
+                _ => {}
+            }
+        };
+        if let Some(kind) = answer {
+            assert_eq!(kind, ErrorKind::ShuttingDown);
+            break;
+        }
+    }
+    terminate(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(137));
+    assert!(begun.elapsed() < Duration::from_millis(STOP_GRACE_MS), "{:?}", begun.elapsed());
 }

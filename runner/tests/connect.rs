@@ -21,6 +21,11 @@ type Socket = WebSocketStream<TcpStream>;
 
 /// Runs a runner on its own thread, which is confined, against `server` and returns its exit code.
 fn exit_code(server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 {
+    exit_code_with(Token::Given("the-token".to_owned()), server)
+}
+
+/// The same with a token of the test's own.
+fn exit_code_with(token: Token, server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 {
     let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let config = ExecutorConfig {
         workspace: workspace.path().to_owned(),
@@ -31,7 +36,7 @@ fn exit_code(server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 
     let (send_url, url) = std::sync::mpsc::channel::<String>();
     let runner = std::thread::spawn({
         let shutdown = shutdown.clone();
-        move || local(runner(&config, &url.recv().unwrap(), &shutdown))
+        move || local(runner(&config, &url.recv().unwrap(), &token, &shutdown))
     });
     local(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -46,28 +51,31 @@ fn local<T>(work: impl Future<Output = T>) -> T {
     LocalSet::new().block_on(&runtime, work)
 }
 
-async fn runner(config: &ExecutorConfig, url: &str, shutdown: &CancellationToken) -> i32 {
+async fn runner(config: &ExecutorConfig, url: &str, token: &Token, shutdown: &CancellationToken) -> i32 {
     let executor = Executor::start(config).unwrap();
     let identity = Identity::of(&executor, Some("laptop"), KillTier::Unguarded);
     let endpoint = Endpoint::new(url, false, None).unwrap();
-    let token = Token::Given("the-token".to_owned());
-    let code = run(&endpoint, &token, &identity, &executor, shutdown).await;
+    let code = run(&endpoint, token, &identity, &executor, shutdown).await;
     executor.shutdown().await;
     code
 }
 
 /// Accepts a connection and reads its registration.
 async fn accept(listener: &TcpListener) -> Socket {
+    let (socket, token) = accept_any(listener).await;
+    assert_eq!(token, "the-token");
+    socket
+}
+
+/// The same; gives the token that is shown.
+async fn accept_any(listener: &TcpListener) -> (Socket, String) {
     let (stream, _) = listener.accept().await.unwrap();
     let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
     let Handshake::Register { body, .. } = next_handshake(&mut socket).await else {
         panic!("no registration")
     };
-    assert_eq!(
-        (body.auth_token.as_str(), body.sandbridge.unwrap().runner_id.as_str()),
-        ("the-token", "laptop")
-    );
-    socket
+    assert_eq!(body.sandbridge.unwrap().runner_id, "laptop");
+    (socket, body.auth_token)
 }
 
 async fn next_handshake(socket: &mut Socket) -> Handshake {
@@ -78,12 +86,25 @@ async fn next_handshake(socket: &mut Socket) -> Handshake {
 /// Accepts a connection and registers the runner.
 async fn register(listener: &TcpListener) -> Socket {
     let mut socket = accept(listener).await;
-    let (epoch, nonce) = (Epoch(5), Nonce([9; 16]));
-    let accepted = Accepted { protocol: 1, runner: "laptop".to_owned(), epoch, nonce };
+    answer(&mut socket, None).await;
+    ready(&mut socket).await;
+    socket
+}
+
+const EPOCH: Epoch = Epoch(5);
+const NONCE: Nonce = Nonce([9; 16]);
+
+/// Accepts the registration, perhaps with a token in exchange.
+async fn answer(socket: &mut Socket, token: Option<&str>) {
+    let (runner, token) = ("laptop".to_owned(), token.map(str::to_owned));
+    let accepted = Accepted { protocol: 1, runner, epoch: EPOCH, nonce: NONCE, token };
     let body = RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) };
     socket.send(Message::text(Handshake::RegisterOk { body }.to_text())).await.unwrap();
-    assert_eq!(next_handshake(&mut socket).await, Handshake::Ready { body: Ready { epoch, nonce } });
-    socket
+}
+
+async fn ready(socket: &mut Socket) {
+    let ready = Handshake::Ready { body: Ready { epoch: EPOCH, nonce: NONCE } };
+    assert_eq!(next_handshake(socket).await, ready);
 }
 
 async fn close(mut socket: Socket, code: CloseCode) {
@@ -129,4 +150,66 @@ fn a_stopped_runner_says_goodbye() {
         assert_eq!(last, Close::new(CloseCode::GoingAway, "the runner stops").to_frame());
     });
     assert_eq!(code, EXIT_STOPPED);
+}
+
+#[test]
+fn a_token_file_is_read_at_each_attempt() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("token");
+    std::fs::write(&file, "old").unwrap();
+    let code = exit_code_with(Token::File(file.clone()), async |listener, _| {
+        let (mut socket, token) = accept_any(listener).await;
+        assert_eq!(token, "old");
+        answer(&mut socket, None).await;
+        ready(&mut socket).await;
+        std::fs::write(&file, "new").unwrap();
+        drop(socket);
+        let (mut socket, token) = accept_any(listener).await;
+        assert_eq!(token, "new");
+        answer(&mut socket, None).await;
+        ready(&mut socket).await;
+        close(socket, CloseCode::Revoked).await;
+    });
+    assert_eq!(code, EXIT_REVOKED);
+}
+
+#[test]
+fn a_token_in_exchange_is_on_disk_before_the_runner_is_ready() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("token");
+    std::fs::write(&file, "sbe_once").unwrap();
+    let code = exit_code_with(Token::File(file.clone()), async |listener, _| {
+        let (mut socket, token) = accept_any(listener).await;
+        assert_eq!(token, "sbe_once");
+        // The answer is lost on its way: the token still works.
+        drop(socket);
+        (socket, _) = accept_any(listener).await;
+        answer(&mut socket, Some("sbr_own")).await;
+        ready(&mut socket).await;
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "sbr_own\n");
+        drop(socket);
+        let (mut socket, token) = accept_any(listener).await;
+        assert_eq!(token, "sbr_own");
+        answer(&mut socket, None).await;
+        ready(&mut socket).await;
+        close(socket, CloseCode::Revoked).await;
+    });
+    assert_eq!(code, EXIT_REVOKED);
+}
+
+#[test]
+fn a_given_token_in_exchange_is_shown_from_then_on() {
+    let code = exit_code_with(Token::Given("sbe_once".to_owned()), async |listener, _| {
+        let (mut socket, token) = accept_any(listener).await;
+        assert_eq!(token, "sbe_once");
+        answer(&mut socket, Some("sbr_own")).await;
+        ready(&mut socket).await;
+        drop(socket);
+        let (mut socket, token) = accept_any(listener).await;
+        assert_eq!(token, "sbr_own");
+        answer(&mut socket, None).await;
+        ready(&mut socket).await;
+        close(socket, CloseCode::Revoked).await;
+    });
+    assert_eq!(code, EXIT_REVOKED);
 }

@@ -54,8 +54,9 @@ async fn measure() -> (Samples, Samples) {
     let link = Link(tokio_tungstenite::accept_async(socket).await.unwrap());
     let serving = router.clone();
     let served = tokio::spawn(async move {
-        let admit =
-            async |_registration| Ok(Admission { user_key: "u1".into(), runner: "bench".into(), epoch: 1 });
+        let admit = async |_registration| {
+            Ok(Admission { user_key: "u1".into(), runner: "bench".into(), epoch: 1, token: None })
+        };
         let _ = serving.serve_remote(link, admit).await;
     });
     let user = User { key: "u1".into(), name: "bench".into(), is_admin: false };

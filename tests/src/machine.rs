@@ -40,10 +40,26 @@ impl Machine {
         Self { process, workspace, state }
     }
 
-    /// Starts the runner again after it ended, in the same workspace.
+    /// Starts a runner whose token is in a file; does not wait.
+    pub fn start_with_token_file(server: &Server, name: &str, file: &Path) -> Self {
+        let workspace = TempDir::with_prefix(format!("sandbridge-ws-{name}-")).unwrap();
+        let state = TempDir::with_prefix("sandbridge-state-").unwrap();
+        let process =
+            command(server, name, file, workspace.path(), state.path()).stdin(Stdio::null()).spawn().unwrap();
+        Self { process, workspace, state }
+    }
+
+    /// Starts the runner again after it ended, or ends it, in the same workspace.
     pub fn restart(&mut self, server: &Server, name: &str, token: &str, options: &[&str]) {
         process::terminate(&mut self.process);
         self.process = spawn(server, name, token, self.workspace.path(), self.state.path(), options);
+    }
+
+    /// The same with the token in a file.
+    pub fn restart_with_token_file(&mut self, server: &Server, name: &str, file: &Path) {
+        process::terminate(&mut self.process);
+        let mut command = command(server, name, file, self.workspace.path(), self.state.path());
+        self.process = command.stdin(Stdio::null()).spawn().unwrap();
     }
 
     /// Waits until the server says that the runner is online.
@@ -95,17 +111,24 @@ fn spawn(
     state: &Path,
     options: &[&str],
 ) -> Child {
-    let mut process = Command::new(binaries::runner())
-        .args(["--server", server.url(), "--token-file", "-", "--name", name])
-        .arg("--workspace")
-        .arg(workspace)
-        .arg("--state-dir")
-        .arg(state)
+    let mut process = command(server, name, Path::new("-"), workspace, state)
         .args(options)
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
         .spawn()
         .unwrap();
     writeln!(process.stdin.take().unwrap(), "{token}").unwrap();
     process
+}
+
+fn command(server: &Server, name: &str, token_file: &Path, workspace: &Path, state: &Path) -> Command {
+    let mut command = Command::new(binaries::runner());
+    command
+        .args(["--server", server.url(), "--name", name, "--token-file"])
+        .arg(token_file)
+        .arg("--workspace")
+        .arg(workspace)
+        .arg("--state-dir")
+        .arg(state)
+        .stdout(Stdio::null());
+    command
 }

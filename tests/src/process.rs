@@ -17,6 +17,15 @@ pub fn with_marker(marker: &str) -> Vec<i32> {
         .collect()
 }
 
+/// Pids of living (not zombie) processes whose command line is exactly these words.
+pub fn with_command(words: &str) -> Vec<i32> {
+    let is_it = |pid: &i32| {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command).replace('\0', " ").trim_end() == words
+    };
+    with_marker(words).into_iter().filter(is_it).collect()
+}
+
 /// Whether the process exists and is no zombie.
 pub fn is_alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -173,6 +173,12 @@ impl Outlet {
         state.is_cancelled
     }
 
+    /// Lets the command be ended though nobody attached asked for it: the runner stops.
+    pub(super) fn cancel(&self) {
+        self.state.borrow_mut().is_cancelled = true;
+        self.changed.notify_one();
+    }
+
     /// Since when the exec is there.
     pub(super) fn born(&self) -> Instant {
         self.state.borrow().born

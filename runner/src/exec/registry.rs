@@ -12,6 +12,7 @@ use std::time::Duration;
 use proto::message::{ExecEntry, ExecReport};
 use proto::request::{Attach, Exec, Report};
 use proto::{ErrorKind, ExecId, WireError};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::outlet::Outlet;
@@ -26,6 +27,8 @@ pub(crate) struct Registry {
     known: RefCell<HashMap<ExecId, Known>>,
     tombstones: RefCell<Tombstones>,
     budget: Rc<Budget>,
+    /// Told when an exec is complete.
+    completion: Notify,
 }
 
 #[derive(Debug)]
@@ -48,7 +51,7 @@ pub(super) enum Start {
 impl Registry {
     /// Nothing is known yet.
     pub(crate) fn new(budget: Rc<Budget>) -> Self {
-        Self { known: RefCell::default(), tombstones: RefCell::default(), budget }
+        Self { known: RefCell::default(), tombstones: RefCell::default(), budget, completion: Notify::new() }
     }
 
     /// Takes in a start. The same one again attaches.
@@ -113,6 +116,18 @@ impl Registry {
     pub(super) fn completed(&self, exec_id: ExecId) {
         if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
             known.completed = Some(Instant::now());
+        }
+        self.completion.notify_waiters();
+    }
+
+    /// Ends every command that runs, and waits until all are complete.
+    pub(crate) async fn end_all(&self) {
+        let running = || self.known.borrow().values().any(|known| known.completed.is_none());
+        for known in self.known.borrow().values().filter(|known| known.completed.is_none()) {
+            known.outlet.cancel();
+        }
+        while running() {
+            self.completion.notified().await;
         }
     }
 

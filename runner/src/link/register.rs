@@ -6,6 +6,7 @@ use proto::handshake::{Accepted, Handshake, Ready, Refusal, Register};
 use proto::limits::HANDSHAKE_TIMEOUT;
 
 use super::LinkError;
+use crate::error::Error;
 
 /// A connection that still speaks text.
 #[allow(async_fn_in_trait)] // Both implementations are used on one thread.
@@ -32,6 +33,9 @@ pub enum RegisterError {
     /// The server did not answer in time.
     #[error("the server did not answer within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     Silent,
+    /// The token that a one-use one was exchanged for cannot be kept. The one-use token still works, for this runner.
+    #[error("the token that the server gave cannot be kept: {0}")]
+    Token(Error),
     /// The connection failed.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -39,14 +43,24 @@ pub enum RegisterError {
 
 /// Registers on a fresh connection; afterwards only binary frames travel.
 ///
+/// A token of its own that the runner is given is handed to `keep` before the runner says that it is ready.
+///
 /// # Errors
 /// See [`RegisterError`]; the connection is of no use after one.
-pub async fn register(link: &mut impl TextLink, register: &Register) -> Result<Accepted, RegisterError> {
+pub async fn register(
+    link: &mut impl TextLink,
+    register: &Register,
+    keep: impl AsyncFnOnce(&str) -> Result<(), Error>,
+) -> Result<Accepted, RegisterError> {
     let timeout: Duration = HANDSHAKE_TIMEOUT;
-    tokio::time::timeout(timeout, exchange(link, register)).await.map_err(|_| RegisterError::Silent)?
+    tokio::time::timeout(timeout, exchange(link, register, keep)).await.map_err(|_| RegisterError::Silent)?
 }
 
-async fn exchange(link: &mut impl TextLink, register: &Register) -> Result<Accepted, RegisterError> {
+async fn exchange(
+    link: &mut impl TextLink,
+    register: &Register,
+    keep: impl AsyncFnOnce(&str) -> Result<(), Error>,
+) -> Result<Accepted, RegisterError> {
     let introduce =
         Handshake::Register { user_id: register.user_id.clone(), body: Box::new(register.clone()) };
     link.send_text(introduce.to_text()).await?;
@@ -55,6 +69,9 @@ async fn exchange(link: &mut impl TextLink, register: &Register) -> Result<Accep
         match Handshake::from_text(&text).map_err(|error| RegisterError::Malformed(error.to_string()))? {
             Handshake::RegisterOk { body } => {
                 let accepted = body.sandbridge.ok_or(RegisterError::NoExtension)?;
+                if let Some(token) = &accepted.token {
+                    keep(token).await.map_err(RegisterError::Token)?;
+                }
                 let ready = Ready { epoch: accepted.epoch, nonce: accepted.nonce };
                 link.send_text(Handshake::Ready { body: ready }.to_text()).await?;
                 return Ok(accepted);

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use runner::confine::Profile;
 use runner::spawn::{Exit, Spawned};
@@ -158,19 +159,72 @@ fn root_gets_its_own_process_namespace() {
     assert!(words[3].ends_with("trees_by_marks"), "{words:?}");
 }
 
+/// Who is killed.
+#[derive(Clone, Copy, Debug)]
+enum Victim {
+    Guardian,
+    Runner,
+}
+
+/// Starts sleepers in the tier that `who` gets here, kills, and waits until none is left; says which tier it was.
+fn kill_in_tier(who: Who, victim: Victim, seconds: u32) -> String {
+    let mut guarded = Guarded::start(&script(seconds), who);
+    let words = guarded.line();
+    assert!(words[3].ends_with("trees_by_marks"), "{words:?}");
+    until("the command runs", || survivors(seconds) == 3);
+    match victim {
+        Victim::Guardian => guarded.guardian.kill().unwrap(),
+        Victim::Runner => kill_process(guarded.runner(), Signal::KILL).unwrap(),
+    }
+    until("all are gone", || survivors(seconds) == 0);
+    words[2].clone()
+}
+
 #[test]
 fn without_privileges_nothing_survives_either() {
     if !is_root() {
         // Everything above already ran without privileges.
         return;
     }
-    let mut guarded = Guarded::start(&script(7104), Who::Nobody);
-    let words = guarded.line();
-    assert!(["user-pid-namespace", "subreaper"].contains(&words[2].as_str()), "{words:?}");
-    assert!(words[3].ends_with("trees_by_marks"), "{words:?}");
-    until("the command runs", || survivors(7104) == 3);
-    guarded.guardian.kill().unwrap();
-    until("all are gone", || survivors(7104) == 0);
+    for (victim, seconds) in [(Victim::Guardian, 7104), (Victim::Runner, 7107)] {
+        let tier = kill_in_tier(Who::Nobody, victim, seconds);
+        assert!(["user-pid-namespace", "subreaper"].contains(&tier.as_str()), "{tier} {victim:?}");
+    }
+}
+
+#[test]
+fn as_root_without_namespaces_nothing_survives_either() {
+    if !is_root() {
+        return;
+    }
+    for (victim, seconds) in [(Victim::Guardian, 7108), (Victim::Runner, 7109)] {
+        assert_eq!(kill_in_tier(Who::WithoutAdmin, victim, seconds), "subreaper", "{victim:?}");
+    }
+}
+
+#[test]
+fn killed_while_it_starts_nothing_survives_in_any_tier() {
+    let everyone: &[Who] = if is_root() { &[Who::Us, Who::Nobody, Who::WithoutAdmin] } else { &[Who::Us] };
+    for (number, who) in everyone.iter().enumerate() {
+        for (turn, delay_ms) in [0, 3, 10, 30, 100].into_iter().enumerate() {
+            let seconds = 7200 + 10 * number as u32 + turn as u32;
+            let mut guarded = Guarded::start(&script(seconds), *who);
+            std::thread::sleep(Duration::from_millis(delay_ms));
+            guarded.guardian.kill().unwrap();
+            guarded.guardian.wait().unwrap();
+            // The runner has the guardian's command line, and whatever it starts has the number: there is nothing in between.
+            let directory = guarded.directory.path().to_str().unwrap().to_owned();
+            until("all are gone", || with_words(&[&directory, &format!("sleep {seconds}")]) == 0);
+        }
+    }
+}
+
+/// Processes whose command line contains one of these; a dead one has none.
+fn with_words(words: &[&str]) -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| words.iter().any(|words| line.contains(words))).count()
 }
 
 /// A runner inside a confined command has neither namespaces nor marks: the worst machine there is.

@@ -16,6 +16,12 @@ pub(super) enum RunnerCommand {
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,
+        /// Make a token for one use: the first machine that shows it is given one of its own
+        #[arg(long)]
+        enrol: bool,
+        /// How long a token for one use works, such as 90s, 30m, 1h or 7d [default: 1h]
+        #[arg(long, requires = "enrol", value_name = "TIME", value_parser = ttl_seconds)]
+        ttl: Option<u32>,
     },
     /// List your runners
     List,
@@ -35,10 +41,20 @@ pub(super) async fn run(globals: &Globals, command: RunnerCommand) -> Result<Exi
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
     let (value, words) = match command {
-        RunnerCommand::Add { name } => {
+        RunnerCommand::Add { name, enrol: false, .. } => {
             let answer = client.post("/api/v1/runners", &json!({"name": name})).await?;
             let words = token_words(&answer, "was added");
             (token_value(&answer), words)
+        }
+        RunnerCommand::Add { name, enrol: true, ttl } => {
+            let body = json!({"name": name, "enrol": true, "ttl_seconds": ttl});
+            let answer = client.post("/api/v1/runners", &body).await?;
+            let mut value = token_value(&answer);
+            value["expires_at"] = answer["expires_at"].clone();
+            (
+                value,
+                token_words(&answer, "was added; its token is for one machine, which is then given its own"),
+            )
         }
         RunnerCommand::Rotate { name } => {
             let path = format!("/api/v1/runners/{}/rotate", percent_encoded(&name));
@@ -63,6 +79,21 @@ pub(super) async fn run(globals: &Globals, command: RunnerCommand) -> Result<Exi
         output::line(&words);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Seconds, from a number with a unit.
+fn ttl_seconds(text: &str) -> Result<u32, String> {
+    let wrong = || format!("{text:?} is no time: write a number and s, m, h or d, such as 30m");
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 60 * 60,
+        'd' => 24 * 60 * 60,
+        _ => return Err(wrong()),
+    };
+    let number: u32 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).ok_or_else(wrong)
 }
 
 fn token_value(answer: &Value) -> Value {
@@ -108,6 +139,16 @@ mod tests {
         assert!(words.contains("laptop  online (active)  never      workspace  box"), "{words}");
         assert!(words.contains("work    offline"), "{words}");
         assert!(list_words(&json!([])).contains("runner add"));
+    }
+
+    #[test]
+    fn a_time_is_a_number_and_a_unit() {
+        for (text, seconds) in [("90s", 90), ("30m", 1_800), ("1h", 3_600), ("7d", 604_800), ("0s", 0)] {
+            assert_eq!(ttl_seconds(text), Ok(seconds));
+        }
+        for text in ["", "h", "1", "-1h", "1.5h", "1 h", "9999999d", "1ä"] {
+            assert!(ttl_seconds(text).unwrap_err().contains("30m"), "{text}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`session`], [`runners`], [`settings`], [`chats`], [`files`] | one area of the API each |
 //! | [`exec`], [`events`] | the WebSockets of clients |
-//! | [`runner_socket`], [`presence`] | the socket of runners; telling who is connected |
+//! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`guard`], [`auth`], [`rate`], [`pending`] | Host and Origin, sessions, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`] | the listening socket: connections, TLS, buffers |
@@ -27,6 +27,7 @@ pub mod openapi;
 pub mod pending;
 pub mod presence;
 pub mod rate;
+pub mod runner_admission;
 pub mod runner_socket;
 pub mod runners;
 pub mod session;

@@ -6,23 +6,18 @@
 //! `/ws/` messages may then be as large as that dialect's, and what arrives of them is counted as well.
 
 use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
 
-use agent::sandbox_user;
 use axum::Extension;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
-use sandbox::{
-    Admission, Dialect, Disconnect, LinkMessage, Refusal, RefusalReason, Registration, XBOT_MESSAGE_BYTES,
-};
-use store::{RunnerAuth, RunnerId};
+use sandbox::{Admission, Disconnect, LinkMessage, XBOT_MESSAGE_BYTES};
+use store::RunnerId;
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::limits::{
@@ -36,6 +31,7 @@ use crate::web::extract::Upgrade;
 use crate::web::metrics::ConnectedRunner;
 use crate::web::pending::PendingHandshake;
 use crate::web::rate::address_key;
+use crate::web::runner_admission::admit;
 
 /// Accepts a runner's socket.
 pub async fn connect(
@@ -84,6 +80,7 @@ async fn serve(
                 user_key: accepted.user_key.clone(),
                 runner: accepted.name.clone(),
                 epoch: accepted.epoch,
+                token: accepted.token.map(store::Secret::into_exposed),
             };
             match path_user {
                 Some(_) => budget.share(state.router.message_budget()),
@@ -135,95 +132,6 @@ async fn touch(state: &AppState, admitted: &Admitted) -> bool {
         tracing::error!(%error, "cannot note that a runner is connected");
         true
     })
-}
-
-struct Accepted {
-    runner: RunnerId,
-    user_key: String,
-    name: String,
-    epoch: u64,
-}
-
-async fn admit(
-    state: &AppState,
-    address: IpAddr,
-    path_user: Option<&str>,
-    registration: Registration,
-) -> Result<Accepted, Refusal> {
-    if let Err(seconds) = state.registrations.take(&address, Instant::now()) {
-        let message = format!("too many refused registrations from this address; try again in {seconds} s");
-        return Err(Refusal { reason: RefusalReason::RateLimited, message });
-    }
-    let hostname = registration.facts.hostname.clone();
-    let decided = decide(state, path_user, registration).await;
-    let (user, name, outcome) = match &decided {
-        Ok((user, accepted)) => (Some(user.as_str()), Some(accepted.name.as_str()), "ok"),
-        Err(refusal) => (None, None, reason_word(refusal.reason)),
-    };
-    if decided.is_ok() {
-        state.registrations.refund(&address);
-    }
-    state.audit(user, "runner.register", name, &format!("{hostname} at {address}"), outcome).await;
-    decided.map(|(_, accepted)| accepted)
-}
-
-async fn decide(
-    state: &AppState,
-    path_user: Option<&str>,
-    registration: Registration,
-) -> Result<(String, Accepted), Refusal> {
-    let refused = |reason, message: &str| Refusal { reason, message: message.to_owned() };
-    let unavailable = |error: &dyn std::fmt::Display| {
-        tracing::error!(%error, "a registration could not be decided");
-        refused(RefusalReason::Unavailable, "the server cannot look up the token now; it will be tried again")
-    };
-    let auth =
-        state.store.authenticate_runner(&registration.token).await.map_err(|error| unavailable(&error))?;
-    let (user, runner) = match auth {
-        RunnerAuth::Accepted { user, runner } => (user, runner),
-        RunnerAuth::Unknown => {
-            let message = "the token is not known here; make one with `sandbridge runner add NAME`";
-            return Err(refused(RefusalReason::TokenUnknown, message));
-        }
-        RunnerAuth::Expired => {
-            let message = "the token has expired; make another with `sandbridge runner rotate NAME`";
-            return Err(refused(RefusalReason::TokenExpired, message));
-        }
-        RunnerAuth::Revoked => {
-            let message = "this runner was revoked; to use it again, `sandbridge runner add NAME`";
-            return Err(refused(RefusalReason::TokenRevoked, message));
-        }
-    };
-    let claims = [path_user.unwrap_or_default(), &registration.claimed_user];
-    if registration.dialect == Dialect::Xbot && claims.iter().any(|claim| *claim != user.name) {
-        let message = "name the token's own user in the address (/ws/USER) and as the user id";
-        return Err(refused(RefusalReason::TokenUnknown, message));
-    }
-    let facts = serde_json::to_string(&registration.facts).map_err(|error| unavailable(&error))?;
-    match state.store.record_registration(runner.id, &facts).await {
-        Ok(epoch) => {
-            let user_key = sandbox_user(&user).key;
-            Ok((user.name, Accepted { runner: runner.id, user_key, name: runner.name, epoch }))
-        }
-        Err(store::Error::NotFound { .. }) => {
-            Err(refused(RefusalReason::TokenRevoked, "this runner was revoked a moment ago"))
-        }
-        Err(error) if error.is_callers() => Err(refused(RefusalReason::Malformed, &error.to_string())),
-        Err(error) => Err(unavailable(&error)),
-    }
-}
-
-fn reason_word(reason: RefusalReason) -> &'static str {
-    match reason {
-        RefusalReason::TokenUnknown => "token_unknown",
-        RefusalReason::TokenExpired => "token_expired",
-        RefusalReason::TokenRevoked => "token_revoked",
-        RefusalReason::ProtocolVersion => "protocol_version",
-        RefusalReason::Malformed => "malformed",
-        RefusalReason::RateLimited => "rate_limited",
-        RefusalReason::Unavailable => "unavailable",
-        RefusalReason::Other => "other",
-    }
 }
 
 /// axum's socket as the link that `sandbox` knows.

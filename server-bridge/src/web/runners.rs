@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use sandbox::{Disconnect, Layer, RunnerFacts, RunnerState};
 use serde::{Deserialize, Serialize};
+use store::limits::ENROLMENT_TTL_MS;
 use store::{NewToken, Runner, RunnerName, UserId};
 use utoipa::ToSchema;
 
@@ -54,6 +55,11 @@ pub struct LayerView {
 #[derive(Deserialize, ToSchema)]
 pub struct NewRunner {
     name: String,
+    /// Whether its token is for one use: the first machine that shows it is given one of its own.
+    #[serde(default)]
+    enrol: bool,
+    /// How long a token for one use works, in seconds: 60 to 604,800; 3,600 if left out.
+    ttl_seconds: Option<u32>,
 }
 
 /// A token, shown this once.
@@ -63,6 +69,9 @@ pub struct TokenView {
     token: String,
     /// The exact line to paste on the machine.
     command: String,
+    /// For a token for one use: until when it works, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
     /// After a rotation: until when the token before this one works, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_token_expires_at: Option<i64>,
@@ -90,8 +99,17 @@ pub async fn add(
     extract::Json(new): extract::Json<NewRunner>,
 ) -> Result<(StatusCode, Json<TokenView>), ApiError> {
     let name = RunnerName::parse(&new.name)?;
-    let token = state.store.add_runner(caller.user.id, &name).await?;
-    state.audit(Some(&caller.user.name), "runner.add", None, name.as_str(), "ok").await;
+    if new.ttl_seconds.is_some() && !new.enrol {
+        return Err(ApiError::new("invalid", "ttl_seconds belongs to enrol: other tokens do not expire"));
+    }
+    let token = if new.enrol {
+        let ttl_ms = new.ttl_seconds.map_or(ENROLMENT_TTL_MS, |seconds| i64::from(seconds) * 1_000);
+        state.store.add_runner_to_enrol(caller.user.id, &name, ttl_ms).await?
+    } else {
+        state.store.add_runner(caller.user.id, &name).await?
+    };
+    let action = if new.enrol { "runner.add_to_enrol" } else { "runner.add" };
+    state.audit(Some(&caller.user.name), action, None, name.as_str(), "ok").await;
     publish(&state, caller.user.id, name.as_str()).await;
     Ok((StatusCode::CREATED, Json(token_view(&state, token, &uri, &headers))))
 }
@@ -183,6 +201,7 @@ fn token_view(state: &AppState, new: NewToken, uri: &Uri, headers: &HeaderMap) -
     TokenView {
         command: runner_command(&base, &new.name, new.token.expose()),
         name: new.name,
+        expires_at: new.expires_at_ms,
         old_token_expires_at: new.old_token_expires_at_ms,
         token: new.token.into_exposed(),
     }

@@ -10,7 +10,7 @@ use store::ExecStatus;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
-use crate::support::{Frame, PATIENCE, Socket, TestServer, eventually};
+use crate::support::{FakeRunner, Frame, PATIENCE, Socket, TestServer, eventually};
 
 const ID: &str = "000102030405060708090a0b0c0d0e0f";
 
@@ -279,17 +279,17 @@ async fn on_names_another_place_than_the_active_one() {
 }
 
 #[tokio::test]
-async fn a_runner_that_is_started_anew_has_lost_its_command() {
+async fn a_runner_that_comes_back_as_another_process_makes_its_command_lost() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
-    let runner = crate::support::FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
+    let runner = FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
     alice.wait_online("laptop", true).await;
     let mut exec = alice.socket("/exec").await;
     exec.json(json!({"shell": "hang"})).await;
     exec.until(|frame| frame["type"] == "started").await;
     runner.vanish();
-    let _anew = crate::support::FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
+    let _another = FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
     let (_, _, error) = exec.output().await;
     assert_eq!((&error["type"], &error["kind"]), (&json!("error"), &json!("lost")));
     server.stop().await;

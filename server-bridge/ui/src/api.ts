@@ -53,7 +53,8 @@ export interface Api {
   logout(): Promise<void>;
   me(): Promise<Me>;
   runners(): Promise<Runner[]>;
-  addRunner(name: string): Promise<RunnerToken>;
+  /** With `enrol`, the token is for one use: the first machine that shows it is given its own. */
+  addRunner(name: string, enrol: boolean): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
   settings(): Promise<Settings>;
@@ -93,7 +94,7 @@ export function createApi(onUnauthorized: () => void): Api {
     logout: () => request("POST", "/logout"),
     me: () => request("GET", "/me"),
     runners: () => request("GET", "/runners"),
-    addRunner: (name) => request("POST", "/runners", { name }),
+    addRunner: (name, enrol) => request("POST", "/runners", { name, enrol }),
     rotateRunner: (name) => request("POST", `/runners/${id(name)}/rotate`),
     revokeRunner: (name) => request("DELETE", `/runners/${id(name)}`),
     settings: () => request("GET", "/settings"),

@@ -36,6 +36,8 @@ export interface RunnerToken {
   name: string;
   token: string;
   command: string;
+  /** Only for a token for one use: until when it works. */
+  expires_at?: number | null;
   /** Only after a rotation: until then the previous token works too. */
   old_token_expires_at?: number | null;
 }

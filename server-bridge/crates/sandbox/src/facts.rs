@@ -124,7 +124,7 @@ impl std::fmt::Debug for Registration {
 }
 
 /// Who a runner is, decided by its token.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Admission {
     /// The owner's [`crate::User::key`].
     pub user_key: String,
@@ -132,6 +132,18 @@ pub struct Admission {
     pub runner: String,
     /// Counts this runner's registrations; persisted, never reused, higher than every earlier one.
     pub epoch: u64,
+    /// Its permanent token, where it showed one for one use. Only for a runner of Sandbridge's own protocol.
+    pub token: Option<String>,
+}
+
+impl std::fmt::Debug for Admission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admission")
+            .field("user_key", &self.user_key)
+            .field("runner", &self.runner)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

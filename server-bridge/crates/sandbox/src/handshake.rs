@@ -88,8 +88,13 @@ where
     let runner_facts = Arc::new(registration.facts.clone());
     let admission = admit(registration).await.map_err(|refusal| refused(refusal.reason, refusal.message))?;
     let expected = Ready { epoch: Epoch(admission.epoch), nonce: Nonce(rand::random()) };
-    let accepted =
-        Accepted { protocol, runner: admission.runner.clone(), epoch: expected.epoch, nonce: expected.nonce };
+    let accepted = Accepted {
+        protocol,
+        runner: admission.runner.clone(),
+        epoch: expected.epoch,
+        nonce: expected.nonce,
+        token: admission.token.clone(),
+    };
     let body = RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) };
     send(link, &Handshake::RegisterOk { body }).await?;
     match read(link).await? {

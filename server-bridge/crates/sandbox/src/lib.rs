@@ -54,6 +54,7 @@ pub use limits::XBOT_MESSAGE_BYTES;
 pub use links::memory::{MemoryLink, memory_link};
 pub use links::xbot::register::Dialect;
 pub use links::{Link, LinkMessage};
+pub use proto::handshake::ENROLMENT_CAPABILITY;
 pub use proto::message::{
     DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine,
     Metadata, TreeRead, TreeWritten, Truncation,

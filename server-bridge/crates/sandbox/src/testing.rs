@@ -47,7 +47,7 @@ pub(crate) async fn admit(registration: Registration) -> Result<Admission, Refus
     let mut parts = registration.token.split(':');
     match (parts.next(), parts.next(), parts.next().and_then(|epoch| epoch.parse().ok())) {
         (Some(user), Some(runner), Some(epoch)) => {
-            Ok(Admission { user_key: user.to_owned(), runner: runner.to_owned(), epoch })
+            Ok(Admission { user_key: user.to_owned(), runner: runner.to_owned(), epoch, token: None })
         }
         _ => Err(Refusal { reason: RefusalReason::TokenUnknown, message: "no such token".to_owned() }),
     }

@@ -10,6 +10,7 @@
 //! | `users`, `passwords` | accounts; argon2id |
 //! | `sessions` | logins |
 //! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
+//! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
 //! | `chats`, `messages` | conversations |
 //! | `execs` | commands: started once per id and request, finished once |
@@ -26,6 +27,7 @@ mod audit;
 mod chats;
 mod clock;
 mod database;
+mod enrolment;
 mod error;
 mod execs;
 mod ids;
@@ -44,6 +46,7 @@ use std::path::Path;
 pub use audit::{AuditEntry, AuditRecord};
 pub use chats::Chat;
 pub use clock::Clock;
+pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, UserId};
@@ -52,7 +55,7 @@ pub use name::{Name, RunnerName};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use sessions::NewSession;
 pub use settings::ACTIVE_RUNNER;
-pub use tokens::{RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
+pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use users::User;
 
 /// The store. Cheap to clone; every clone is the same store.

@@ -25,6 +25,12 @@ pub const TOKEN_BYTES: usize = 32;
 pub const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
 /// How long a runner's old token works after a rotation: 24 hours.
 pub const TOKEN_OVERLAP_MS: i64 = DAY_MS;
+/// How long a one-use token works unless its issuer says otherwise: 1 hour.
+pub const ENROLMENT_TTL_MS: i64 = 60 * MINUTE_MS;
+/// The shortest time a one-use token may work: 1 minute.
+pub const ENROLMENT_TTL_MIN_MS: i64 = MINUTE_MS;
+/// The longest time a one-use token may work: 7 days.
+pub const ENROLMENT_TTL_MAX_MS: i64 = 7 * DAY_MS;
 /// How long expired tokens and revoked runners are remembered, so that their owner is told which it was: 90 days.
 pub const DEAD_TOKEN_RETENTION_MS: i64 = 90 * DAY_MS;
 
@@ -51,6 +57,7 @@ pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The most rows one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
 
+const MINUTE_MS: i64 = 60 * 1000;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The longest beginning of `text` that fits in `max_bytes` and ends between characters.

@@ -1,6 +1,7 @@
 //! Registered machines and the tokens that open the door to them.
 //!
 //! ```text
+//!   add, to enrol ─► one-use token ──shown once──► token A      (see `enrolment`)
 //!   add ─► token A ──rotate──► token A (24 h more) + token B ──► token B
 //!                     revoke, at any time ──► the runner is gone; its tokens are answered with `Revoked`
 //! ```
@@ -9,7 +10,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{FACTS_MAX_BYTES, TOKEN_OVERLAP_MS};
-use crate::tokens::{RUNNER_TOKEN_PREFIX, Secret, TokenHash};
+use crate::tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, Secret, TokenHash};
 use crate::users::User;
 use crate::{RunnerId, RunnerName, Store, UserId};
 
@@ -45,6 +46,8 @@ pub struct NewToken {
     pub name: String,
     /// The token.
     pub token: Secret,
+    /// For a one-use token, until when it can be used, in Unix milliseconds.
+    pub expires_at_ms: Option<i64>,
     /// After a rotation, until when the tokens before it work, in Unix milliseconds.
     pub old_token_expires_at_ms: Option<i64>,
 }
@@ -54,6 +57,13 @@ pub struct NewToken {
 pub enum RunnerAuth {
     /// It opens the door to this user's runner.
     Accepted {
+        /// The runner's owner.
+        user: User,
+        /// The runner.
+        runner: Runner,
+    },
+    /// It is a one-use token, to be given to [`Store::enrol`] by this user's runner.
+    Enrolling {
         /// The runner's owner.
         user: User,
         /// The runner.
@@ -69,6 +79,10 @@ pub enum RunnerAuth {
 
 #[derive(FromRow)]
 struct TokenRow {
+    token_id: i64,
+    kind: String,
+    enrolment_id: Option<i64>,
+    used_at_ms: Option<i64>,
     token_sha256: String,
     expires_at_ms: Option<i64>,
     revoked_at_ms: Option<i64>,
@@ -95,8 +109,21 @@ impl Store {
     /// [`Error::Taken`] if the user has a runner of this name.
     pub async fn add_runner(&self, user: UserId, name: &RunnerName) -> Result<NewToken> {
         let mut transaction = self.database.write().await?;
+        let runner = self.insert_runner(&mut transaction, user, name).await?;
+        let token = self.issue_token(&mut transaction, runner).await?;
+        transaction.commit().await?;
+        let name = name.to_string();
+        Ok(NewToken { runner, name, token, expires_at_ms: None, old_token_expires_at_ms: None })
+    }
+
+    pub(crate) async fn insert_runner(
+        &self,
+        transaction: &mut sqlx::Transaction<'static, sqlx::Sqlite>,
+        user: UserId,
+        name: &RunnerName,
+    ) -> Result<RunnerId> {
         // A revoked runner's successor of the same name goes on counting where it stopped: no epoch is issued twice.
-        let runner: RunnerId = sqlx::query_scalar(
+        sqlx::query_scalar(
             "INSERT INTO runners (user_id, name, created_at_ms, epoch)
              VALUES ($1, $2, $3, (SELECT COALESCE(MAX(o.epoch), 0) FROM runners o WHERE o.user_id = $1 AND o.name = $2))
              RETURNING id",
@@ -104,12 +131,9 @@ impl Store {
         .bind(user)
         .bind(name.as_str())
         .bind(self.now_ms())
-        .fetch_one(&mut *transaction)
+        .fetch_one(&mut **transaction)
         .await
-        .map_err(|error| Error::or_taken(error, "runner", name))?;
-        let token = self.issue_token(&mut transaction, runner).await?;
-        transaction.commit().await?;
-        Ok(NewToken { runner, name: name.to_string(), token, old_token_expires_at_ms: None })
+        .map_err(|error| Error::or_taken(error, "runner", name))
     }
 
     /// A user's runners, by name; revoked ones are not among them.
@@ -144,7 +168,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("runner", name))
     }
 
-    /// Issues another token for a runner; those before it work for 24 hours more.
+    /// Issues another token for a runner; those before it work for 24 hours more, unless they expire sooner.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -170,7 +194,7 @@ impl Store {
         let token = self.issue_token(&mut transaction, runner).await?;
         transaction.commit().await?;
         let old_token_expires_at_ms = Some(old_token_expires_at_ms);
-        Ok(NewToken { runner, name: name.to_owned(), token, old_token_expires_at_ms })
+        Ok(NewToken { runner, name: name.to_owned(), token, expires_at_ms: None, old_token_expires_at_ms })
     }
 
     /// Takes a runner from its user: its name is free again and its tokens open nothing. Returns which runner it was,
@@ -196,28 +220,38 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn authenticate_runner(&self, token: &str) -> Result<RunnerAuth> {
-        let Some(hash) = TokenHash::of_presented(RUNNER_TOKEN_PREFIX, token) else {
-            return Ok(RunnerAuth::Unknown);
-        };
+        let hash = TokenHash::of_presented(RUNNER_TOKEN_PREFIX, token)
+            .or_else(|| TokenHash::of_presented(ENROLMENT_TOKEN_PREFIX, token));
+        let Some(hash) = hash else { return Ok(RunnerAuth::Unknown) };
         let row: Option<TokenRow> = sqlx::query_as(concat!(
-            "SELECT t.token_sha256, t.expires_at_ms, r.revoked_at_ms, u.id, u.name, u.admin, u.created_at_ms, ",
+            "SELECT t.id AS token_id, t.kind, t.enrolment_id, t.used_at_ms, t.token_sha256, t.expires_at_ms,
+             r.revoked_at_ms, u.id, u.name, u.admin, u.created_at_ms, ",
             runner_columns!(),
             " FROM runner_tokens t JOIN runners r ON r.id = t.runner_id JOIN users u ON u.id = r.user_id
-              WHERE t.token_sha256 = $1 AND t.kind = 'permanent'"
+              WHERE t.token_sha256 = $1"
         ))
         .bind(hash.as_str())
         .fetch_optional(self.database.reader())
         .await?;
         let now_ms = self.now_ms();
-        Ok(match row {
-            Some(row) if !hash.matches(&row.token_sha256) => RunnerAuth::Unknown,
-            Some(row) if row.revoked_at_ms.is_some() => RunnerAuth::Revoked,
-            Some(row) if row.expires_at_ms.is_some_and(|expires_at_ms| expires_at_ms <= now_ms) => {
-                RunnerAuth::Expired
-            }
-            Some(row) => RunnerAuth::Accepted { user: row.user, runner: row.runner },
-            None => RunnerAuth::Unknown,
-        })
+        let row = match row {
+            Some(row) if hash.matches(&row.token_sha256) => row,
+            Some(_) | None => return Ok(RunnerAuth::Unknown),
+        };
+        if row.revoked_at_ms.is_some() {
+            return Ok(RunnerAuth::Revoked);
+        }
+        if row.kind == "enrolment" {
+            // Whether it is too late, `enrol` decides: who claimed it in time may come again.
+            return Ok(RunnerAuth::Enrolling { user: row.user, runner: row.runner });
+        }
+        if row.expires_at_ms.is_some_and(|expires_at_ms| expires_at_ms <= now_ms) {
+            return Ok(RunnerAuth::Expired);
+        }
+        if let (Some(enrolment_id), None) = (row.enrolment_id, row.used_at_ms) {
+            self.finish_enrolment(row.token_id, enrolment_id).await?;
+        }
+        Ok(RunnerAuth::Accepted { user: row.user, runner: row.runner })
     }
 
     /// Notes a registration and what the runner said of itself (JSON text), and issues its epoch: the first is 1, and

@@ -17,6 +17,8 @@ use crate::limits::TOKEN_BYTES;
 
 /// The beginning of a runner's token.
 pub const RUNNER_TOKEN_PREFIX: &str = "sbr_";
+/// The beginning of a token that a new runner shows once.
+pub const ENROLMENT_TOKEN_PREFIX: &str = "sbe_";
 /// The beginning of a session's token.
 pub const SESSION_TOKEN_PREFIX: &str = "sbs_";
 

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use runner::{FakeRunner, handshake_text, refusal_of};
+pub use runner::{FakeRunner, handshake, handshake_text, refusal_of};
 pub use socket::{Frame, Socket};
 
 pub const PASSWORD: &str = "correct horse battery";

@@ -6,7 +6,9 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
-use proto::handshake::{Facts, Handshake, Layer, Ready, Refusal, Register, VersionRange};
+use proto::handshake::{
+    ENROLMENT_CAPABILITY, Facts, Handshake, Layer, Ready, Refusal, Register, VersionRange,
+};
 use proto::message::{
     DirBatch, DirEntry, DirRead, Done, ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus, FileKind,
     FileOpened, FileRead, FileWritten, Metadata,
@@ -85,7 +87,7 @@ pub fn handshake_text(token: &str, hostname: &str) -> String {
         hostname: hostname.to_owned(),
         version: "0.1.0".to_owned(),
         profile: "workspace".to_owned(),
-        capabilities: Vec::new(),
+        capabilities: vec![ENROLMENT_CAPABILITY.to_owned()],
         landlock_abi: 7,
         kill_tier: "walk".to_owned(),
         layers: vec![layer],
@@ -110,7 +112,8 @@ pub async fn refusal_of(socket: &mut Socket) -> Refusal {
     }
 }
 
-async fn handshake(socket: &mut Socket) -> Option<Handshake> {
+/// The next text of a handshake; `None` when the socket ended.
+pub async fn handshake(socket: &mut Socket) -> Option<Handshake> {
     match tokio::time::timeout(super::PATIENCE, socket.0.next()).await.expect("an answer in time")?.ok()? {
         tungstenite::Message::Text(text) => Some(Handshake::from_text(&text).unwrap()),
         other => panic!("{other:?}"),

@@ -8,11 +8,12 @@ import { TokenResult } from "./TokenResult";
 export function AddRunner() {
   const actions = useActions();
   const [name, setName] = useState("");
+  const [enrol, setEnrol] = useState(false);
   const [added, setAdded] = useState<RunnerToken | null>(null);
   const add = useAction(async () => {
     const problem = nameProblem(name);
     if (problem !== null) throw new Error(problem);
-    setAdded(await actions.addRunner(name));
+    setAdded(await actions.addRunner(name, enrol));
     setName("");
   });
   const submit = (event: FormEvent) => {
@@ -42,6 +43,10 @@ export function AddRunner() {
       <p className="hint" id="runner-name-rule">
         {NAME_RULE}
       </p>
+      <label className="check">
+        <input type="checkbox" checked={enrol} onChange={(event) => setEnrol(event.target.checked)} />
+        One-use enrolment: the token works once, within an hour, and the machine is given its own
+      </label>
       <p className="problem" role="alert">
         {add.error}
       </p>

@@ -35,6 +35,9 @@ export function TokenResult({ result, waiting, onDone }: Props) {
         </code>
         <CopyButton name="Copy token" source={token} />
       </div>
+      {result.expires_at != null && (
+        <p className="hint">It works for one machine, until {absoluteTime(result.expires_at)}.</p>
+      )}
       {result.old_token_expires_at != null && (
         <p className="hint">The previous token works until {absoluteTime(result.old_token_expires_at)}.</p>
       )}

@@ -22,7 +22,7 @@ export interface Actions {
   cancel(chatId: string): Promise<void>;
   /** Takes effect for the next command; resolves to what the user should know about the choice. */
   setActiveRunner(name: string | null): Promise<string | null>;
-  addRunner(name: string): Promise<RunnerToken>;
+  addRunner(name: string, enrol: boolean): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
   dismissBanner(id: number): void;
@@ -139,7 +139,7 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
       dispatch({ type: "active_runner_set", name: active_runner });
       return warning;
     },
-    addRunner: (name: string) => thenReload(api.addRunner(name)),
+    addRunner: (name: string, enrol: boolean) => thenReload(api.addRunner(name, enrol)),
     rotateRunner: (name: string) => thenReload(api.rotateRunner(name)),
     revokeRunner: (name: string) => thenReload(api.revokeRunner(name)),
   };

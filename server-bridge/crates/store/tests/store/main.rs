@@ -4,6 +4,7 @@
 
 mod chats;
 mod database;
+mod enrolment;
 mod execs;
 mod runners;
 mod support;

@@ -1,0 +1,140 @@
+//! One-use tokens: what a new machine shows once, to be given a token of its own.
+//!
+//! ```text
+//! issued ──shown by a life of a runner──▶ claimed ──its permanent token is shown──▶ used
+//!    │                                      │  ▲
+//!    └─time─▶ expired                       └──┘ shown again by the same life: the answer was lost on the way, and so is
+//!                                                the token in it; another one is given
+//! ```
+//! Whoever claimed it may ask again until it has shown that the permanent token arrived, so a link that breaks in between
+//! locks nobody out. Nobody else can: not a second runner, not even a moment later.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result};
+use crate::limits::{ENROLMENT_TTL_MAX_MS, ENROLMENT_TTL_MIN_MS};
+use crate::runners::NewToken;
+use crate::tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, Secret, TokenHash};
+use crate::{RunnerId, RunnerName, Store, UserId};
+
+/// What became of a runner that showed an enrolment token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Enrolment {
+    /// It is the one: here is its permanent token.
+    Enrolled(Secret),
+    /// Another life of a runner was first, or the token has done its work.
+    Used,
+    /// Nobody showed it in time.
+    Expired,
+}
+
+#[derive(FromRow)]
+struct EnrolmentRow {
+    id: i64,
+    runner_id: RunnerId,
+    expires_at_ms: Option<i64>,
+    used_at_ms: Option<i64>,
+    claimed_by: Option<String>,
+}
+
+impl Store {
+    /// Adds a runner to a user's and issues a token for one use within `ttl_ms` milliseconds.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] if the user has a runner of this name; [`Error::Invalid`] for a time under 1 minute or over 7 days.
+    pub async fn add_runner_to_enrol(
+        &self,
+        user: UserId,
+        name: &RunnerName,
+        ttl_ms: i64,
+    ) -> Result<NewToken> {
+        if !(ENROLMENT_TTL_MIN_MS..=ENROLMENT_TTL_MAX_MS).contains(&ttl_ms) {
+            let rule = "must be 1 minute to 7 days".to_owned();
+            return Err(Error::Invalid { what: "lifetime of an enrolment token", rule });
+        }
+        let expires_at_ms = self.now_ms() + ttl_ms;
+        let mut transaction = self.database.write().await?;
+        let runner = self.insert_runner(&mut transaction, user, name).await?;
+        let token = Secret::random(ENROLMENT_TOKEN_PREFIX);
+        sqlx::query(
+            "INSERT INTO runner_tokens (token_sha256, runner_id, kind, created_at_ms, expires_at_ms)
+             VALUES ($1, $2, 'enrolment', $3, $4)",
+        )
+        .bind(token.hash().as_str())
+        .bind(runner)
+        .bind(self.now_ms())
+        .bind(expires_at_ms)
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(NewToken {
+            runner,
+            name: name.to_string(),
+            token,
+            expires_at_ms: Some(expires_at_ms),
+            old_token_expires_at_ms: None,
+        })
+    }
+
+    /// Claims an enrolment token for one life of a runner's process and issues its permanent token.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn enrol(&self, token: &str, boot_id: &str) -> Result<Enrolment> {
+        let Some(hash) = TokenHash::of_presented(ENROLMENT_TOKEN_PREFIX, token) else {
+            return Ok(Enrolment::Used);
+        };
+        // A write from the beginning: of two runners that race, the second sees what the first one did.
+        let mut transaction = self.database.write().await?;
+        let row: Option<EnrolmentRow> = sqlx::query_as(
+            "SELECT id, runner_id, expires_at_ms, used_at_ms, claimed_by FROM runner_tokens
+             WHERE token_sha256 = $1 AND kind = 'enrolment'",
+        )
+        .bind(hash.as_str())
+        .fetch_optional(&mut *transaction)
+        .await?;
+        let Some(row) = row.filter(|row| row.used_at_ms.is_none()) else { return Ok(Enrolment::Used) };
+        match &row.claimed_by {
+            Some(claimed_by) if claimed_by != boot_id => return Ok(Enrolment::Used),
+            Some(_) => {}
+            None if row.expires_at_ms.is_some_and(|expires_at_ms| expires_at_ms <= self.now_ms()) => {
+                return Ok(Enrolment::Expired);
+            }
+            None => {}
+        }
+        sqlx::query("UPDATE runner_tokens SET claimed_by = $1 WHERE id = $2")
+            .bind(boot_id)
+            .bind(row.id)
+            .execute(&mut *transaction)
+            .await?;
+        // Whoever asks again does not have it.
+        sqlx::query("DELETE FROM runner_tokens WHERE enrolment_id = $1 AND used_at_ms IS NULL")
+            .bind(row.id)
+            .execute(&mut *transaction)
+            .await?;
+        let permanent = Secret::random(RUNNER_TOKEN_PREFIX);
+        sqlx::query(
+            "INSERT INTO runner_tokens (token_sha256, runner_id, kind, created_at_ms, enrolment_id)
+             VALUES ($1, $2, 'permanent', $3, $4)",
+        )
+        .bind(permanent.hash().as_str())
+        .bind(row.runner_id)
+        .bind(self.now_ms())
+        .bind(row.id)
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(Enrolment::Enrolled(permanent))
+    }
+
+    /// The permanent token that was given for an enrolment was shown: the enrolment token is used for good.
+    pub(crate) async fn finish_enrolment(&self, permanent_id: i64, enrolment_id: i64) -> Result<()> {
+        sqlx::query("UPDATE runner_tokens SET used_at_ms = $1 WHERE id IN ($2, $3) AND used_at_ms IS NULL")
+            .bind(self.now_ms())
+            .bind(permanent_id)
+            .bind(enrolment_id)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! A runner's life: enrolled with a one-use token, its token rotated while it works, asleep and awake again.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+use tests::{Machine, Person, Server, binaries, eventually, process};
+
+/// How long a runner may take to be back once nothing keeps it.
+const BACK_WITHIN: Duration = Duration::from_secs(10);
+
+/// The server gives a silent runner up after half a minute.
+const SILENT_WITHIN: Duration = Duration::from_secs(60);
+
+/// Starts a command that runs until there is a file `go`.
+fn start_waiting(person: &Person) -> Child {
+    let script = "echo up; while [ ! -e go ]; do sleep 0.05; done; echo done; exit 7";
+    let mut command = person.command(&["exec", "--", "sh", "-c", script]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0; 3]).unwrap();
+    child
+}
+
+fn assert_done(caller: Child) {
+    let output = caller.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(7), &b"done\n"[..]));
+}
+
+/// A token file in a directory of its own.
+fn token_file(token: &str) -> (TempDir, PathBuf) {
+    let directory = TempDir::with_prefix("sandbridge-token-").unwrap();
+    let file = directory.path().join("token");
+    std::fs::write(&file, token).unwrap();
+    (directory, file)
+}
+
+fn content(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+fn enrol(person: &Person, name: &str) -> String {
+    let added = person.json(&["runner", "add", name, "--enrol", "--ttl", "5m", "--json"]);
+    assert!(added["expires_at"].is_i64(), "{added}");
+    added["token"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn rotating_disturbs_nothing_that_runs_and_the_new_token_is_taken_up() {
+    let mut server = Server::start();
+    let alice = server.person("alice");
+    let (_directory, file) = token_file(&alice.add_runner("laptop"));
+    let machine = Machine::start_with_token_file(&server, "laptop", &file);
+    machine.wait_online(&alice, "laptop");
+    let caller = start_waiting(&alice);
+    let rotated = alice.json(&["runner", "rotate", "laptop", "--json"]);
+    std::fs::write(&file, rotated["token"].as_str().unwrap()).unwrap();
+    std::fs::write(machine.workspace().join("go"), "").unwrap();
+    assert_done(caller);
+    server.restart(&["--docker", "off"]);
+    machine.wait_online(&alice, "laptop");
+    assert_eq!(alice.run(&["exec", "--", "true"]).code, 0);
+}
+
+#[test]
+fn a_runner_that_slept_is_back_at_once_and_nothing_is_lost() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let caller = start_waiting(&alice);
+    let runner = machine.runner_pid();
+    process::signal(runner, Signal::STOP);
+    eventually("the server gives the silent runner up", SILENT_WITHIN, || {
+        (!alice.is_online("laptop")).then_some(())
+    });
+    // What runs on the machine goes on without the runner.
+    std::fs::write(machine.workspace().join("go"), "").unwrap();
+    process::signal(runner, Signal::CONT);
+    eventually("the runner is back", BACK_WITHIN, || alice.is_online("laptop").then_some(()));
+    assert_done(caller);
+    assert_eq!(machine.runner_pid(), runner, "it is the same one");
+    assert_eq!(alice.run(&["exec", "--", "true"]).code, 0);
+}
+
+#[test]
+fn an_enrolled_runner_keeps_a_token_of_its_own() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let (_directory, file) = token_file(&enrol(&alice, "laptop"));
+    let mut machine = Machine::start_with_token_file(&server, "laptop", &file);
+    machine.wait_online(&alice, "laptop");
+    assert!(content(&file).starts_with("sbr_"));
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    machine.restart_with_token_file(&server, "laptop", &file);
+    machine.wait_online(&alice, "laptop");
+    // A token that came by standard input is exchanged as well, and the same command line works again.
+    let token = enrol(&alice, "tower");
+    let mut machine = Machine::start_with_token(&server, "tower", &token, &[]);
+    machine.wait_online(&alice, "tower");
+    machine.restart(&server, "tower", &token, &[]);
+    machine.wait_online(&alice, "tower");
+}
+
+#[test]
+fn a_second_runner_is_told_that_the_enrolment_token_was_used() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let token = enrol(&alice, "laptop");
+    let (_directory, file) = token_file(&token);
+    let machine = Machine::start_with_token_file(&server, "laptop", &file);
+    machine.wait_online(&alice, "laptop");
+    let (_other_directory, other_file) = token_file(&token);
+    let places = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let mut second = Command::new(binaries::runner())
+        .args(["--server", server.url(), "--token-file"])
+        .arg(&other_file)
+        .arg("--workspace")
+        .arg(places[0].path())
+        .arg("--state-dir")
+        .arg(places[1].path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(second.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let refusal = told.find(|line| line.contains("refused")).unwrap();
+    assert!(refusal.contains("this enrolment token was used"), "{refusal}");
+    process::terminate(&mut second);
+    assert_eq!(content(&other_file), token, "what it was given is left alone");
+    std::fs::write(machine.workspace().join("here"), "").unwrap();
+    assert_eq!(alice.run(&["exec", "--", "test", "-e", "here"]).code, 0, "the first one works on");
+}

@@ -9,6 +9,7 @@ mod docker;
 mod exec;
 mod files;
 mod panel;
+mod python;
 mod routing;
 mod scripts;
 mod survivors;

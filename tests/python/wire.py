@@ -79,7 +79,8 @@ class Frame(NamedTuple):
     def decode(cls, data: bytes) -> Frame:
         if len(data) < _HEADER.size:
             raise LinkError(Close.PROTOCOL, "a frame shorter than its header")
-        return cls(*_HEADER.unpack_from(data), data[_HEADER.size :])
+        kind, flags, type_number, stream, sequence = _HEADER.unpack_from(data)
+        return cls(kind, flags, type_number, stream, sequence, data[_HEADER.size :])
 
 
 class Body:

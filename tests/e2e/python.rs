@@ -72,16 +72,19 @@ fn setup() -> (Server, Person, PythonRunner) {
     (server, person, runner)
 }
 
+fn check(arguments: &[&str]) {
+    let output = Command::new("python3").arg("-B").args(arguments).current_dir(sources()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn python_codec_agrees_with_every_golden_frame() {
-    let fixtures = sources().join("../../proto/fixtures/frames.txt");
-    let output = Command::new("python3")
-        .arg("-B")
-        .arg(sources().join("check_frames.py"))
-        .arg(fixtures)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    check(&["check_frames.py", "../../proto/fixtures/frames.txt"]);
+}
+
+#[test]
+fn python_runner_keeps_the_rules_that_a_good_server_never_tests() {
+    check(&["check_rules.py"]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ It confines nothing. Usage: runner.py SERVER TOKEN_FILE NAME WORKSPACE. SIGUSR1 
 | session.py | 3, frames and streams |
 | wire.py | 3 and 4, encodings |
 | execs.py, files.py | 4, requests |
+| check_*.py | what no run with a real server shows |
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Runner:
             try:
                 self._socket = await WebSocket.connect(self._url)
                 await asyncio.wait_for(self._register(self._socket), HANDSHAKE_TIMEOUT_S)
-                close = await Session(self._socket, self._handle, self._forget).run()
+                close = await Session(self._socket, self.handle, self.forget).run()
                 if close in (Close.REPLACED, Close.REVOKED):
                     return
             except Refused as refused:
@@ -113,7 +114,7 @@ class Runner:
         ready = {"type": "ready", "body": {"epoch": link["epoch"], "nonce": link["nonce"]}}
         socket.send(json.dumps(ready).encode(), TEXT)
 
-    async def _handle(self, stream: Stream) -> None:
+    async def handle(self, stream: Stream) -> None:
         body = Body(stream.body)
         try:
             match stream.request:
@@ -171,7 +172,7 @@ class Runner:
 
     async def _run(self, started: Exec, timeout_ms: int | None) -> None:
         await started.run(timeout_ms)
-        asyncio.get_running_loop().call_later(RESULT_KEPT_S, self._forget, started.id)
+        asyncio.get_running_loop().call_later(RESULT_KEPT_S, self.forget, started.id)
 
     async def _attach(self, stream: Stream, body: Body) -> None:
         wanted, offset, output = body.take(16), body.number("Q"), body.flag()
@@ -203,7 +204,7 @@ class Runner:
                 self._answers[change] = failure
             except OSError as error:
                 self._answers[change] = files.failure(error)
-            asyncio.get_running_loop().call_later(RESULT_KEPT_S, self._forget, change)
+            asyncio.get_running_loop().call_later(RESULT_KEPT_S, self.forget, change)
         _answer(stream, self._answers[change])
 
     def _find(self, exec_id: bytes) -> Exec:
@@ -216,7 +217,7 @@ class Runner:
         if used in self._forgotten or time.monotonic() - age_ms / 1000 < self._blind_before:
             raise Failure(Code.EXPIRED, "the result was acknowledged or is too old")
 
-    def _forget(self, used: bytes) -> None:
+    def forget(self, used: bytes) -> None:
         known = self._execs.get(used)
         if known is not None and known.is_complete:
             del self._execs[used]

@@ -60,6 +60,15 @@ pub enum Error {
     /// It is a mount point, held by a lease, or kept changing: try again later.
     #[error("it is in use: try again later")]
     Busy,
+    /// A directory lies deeper than [`TREE_DEPTH`](crate::limits::TREE_DEPTH) levels beneath where a walk began.
+    #[error("it lies too deep (at most 128 directories in one another)")]
+    TooDeep,
+    /// An archive is malformed, or holds what is not taken out of one; the text says what.
+    #[error("the archive cannot be used: {0}")]
+    Archive(&'static str),
+    /// An archive or a tree is larger than what is moved at once; the text says in what way.
+    #[error("too large: {0}")]
+    TooLarge(&'static str),
     /// Any other error of the operating system, by its number.
     #[error("{}", io::Error::from_raw_os_error(*.0))]
     Io(i32),

@@ -35,6 +35,8 @@
 //! | `path` | the grammar of paths, before any system call |
 //! | `read` | [`OpenFile`], [`ReadDir`], stat and lstat |
 //! | `write` | [`PendingFile`]: temporary file, fsync, rename |
+//! | `walk` | [`Walk`]: everything beneath a directory, links not followed |
+//! | [`tree`] | whole trees as tar archives, out and in |
 //! | `directories` | `mkdir_all` and `rename` |
 //! | `remove` | `remove` and `remove_all` |
 //! | `metadata`, `error`, [`limits`] | what is said about a file, what can go wrong, and the numbers |
@@ -51,10 +53,13 @@ mod path;
 mod read;
 mod remove;
 mod root;
+pub mod tree;
+mod walk;
 mod write;
 
 pub use error::{Error, Result};
 pub use metadata::{Kind, Metadata};
 pub use read::{Entry, OpenFile, ReadDir};
 pub use root::{HardLinks, Root};
+pub use walk::{Visit, Walk};
 pub use write::{CreateOptions, PendingFile};

@@ -26,3 +26,21 @@ pub const REMOVE_PASSES: usize = 65_536;
 
 /// How often a name that turns from directory to file and back between two calls is tried again.
 pub const REMOVE_SWAPS: usize = 64;
+
+/// How many directories in one another a walk, or an archive, may lead through; each holds one descriptor open.
+pub const TREE_DEPTH: usize = 128;
+
+/// How many entries one archive may have.
+pub const TREE_ENTRIES: u64 = 500_000;
+
+/// How much content one archive may have, in bytes.
+pub const TREE_SIZE_BYTES: u64 = 64 * 1024 * 1024 * 1024;
+
+/// How long an extended header of an archive may be, in bytes: room for a path and a link's target.
+pub const TREE_HEADER_SIZE_BYTES: u64 = 32 * 1024;
+
+/// How many directories of one archive may have a mode that has to wait until everything is in them.
+pub const TREE_LATE_MODES: usize = 10_000;
+
+/// How much of a path an error shows, in characters.
+pub const TREE_SHOWN_CHARACTERS: usize = 200;

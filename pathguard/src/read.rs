@@ -19,6 +19,19 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
+    /// Lets only regular files through.
+    pub(crate) fn of(file: File, hard_links: HardLinks) -> Result<Self> {
+        let metadata = Metadata::from(&rustix::fs::fstat(&file)?);
+        match metadata.kind {
+            Kind::File if metadata.hard_links > 1 && hard_links == HardLinks::Refuse => {
+                Err(Error::HardLinked)
+            }
+            Kind::File => Ok(Self { file, metadata }),
+            Kind::Directory => Err(Error::IsADirectory),
+            Kind::Symlink | Kind::Special => Err(Error::SpecialFile),
+        }
+    }
+
     /// Facts about the file, taken when it was opened.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
@@ -44,7 +57,7 @@ pub struct Entry {
 /// An entry that vanishes meanwhile is left out.
 #[derive(Debug)]
 pub struct ReadDir {
-    directory: rustix::fs::Dir,
+    pub(crate) directory: rustix::fs::Dir,
 }
 
 impl Iterator for ReadDir {
@@ -81,15 +94,7 @@ impl Root {
     pub fn open_file(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
         let relative = self.relative(path.as_ref())?;
         let file = self.node(relative, OFlags::NONBLOCK | OFlags::NOCTTY, FollowSymlinks::Yes)?;
-        let metadata = Metadata::from(&rustix::fs::fstat(&file)?);
-        match metadata.kind {
-            Kind::File if metadata.hard_links > 1 && self.hard_links == HardLinks::Refuse => {
-                Err(Error::HardLinked)
-            }
-            Kind::File => Ok(OpenFile { file, metadata }),
-            Kind::Directory => Err(Error::IsADirectory),
-            Kind::Symlink | Kind::Special => Err(Error::SpecialFile),
-        }
+        OpenFile::of(file, self.hard_links)
     }
 
     /// Facts about what a path names, following symbolic links beneath the root.

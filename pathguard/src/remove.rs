@@ -49,7 +49,7 @@ impl Root {
 }
 
 /// Removes one name of an open directory, whatever it is, unless it is a directory with entries.
-fn remove_name(directory: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<()> {
+pub(crate) fn remove_name(directory: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<()> {
     for _ in 0..REMOVE_SWAPS {
         match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
             Err(Errno::ISDIR) => {}
@@ -64,7 +64,8 @@ fn remove_name(directory: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -
     Err(Error::Busy)
 }
 
-fn remove_tree(place: &Place) -> Result<()> {
+/// Removes one name with everything beneath it.
+pub(crate) fn remove_tree(place: &Place) -> Result<()> {
     for _ in 0..REMOVE_PASSES {
         match remove_name(place.directory.as_fd(), place.name.as_os_str()) {
             Ok(()) | Err(Error::NotFound) => return Ok(()),

@@ -51,9 +51,17 @@ impl PendingFile {
     /// # Errors
     /// `NoSpace`, `IsADirectory` if a directory took the name meanwhile, `NotFound` if the directory was
     /// removed meanwhile, and other errors of the operating system.
-    pub fn commit(mut self) -> Result<Metadata> {
+    pub fn commit(self) -> Result<Metadata> {
         rustix::fs::fsync(&self.file)?;
         let metadata = Metadata::from(&rustix::fs::fstat(&self.file)?);
+        let directory = self.place.directory.try_clone()?;
+        self.publish()?;
+        sync_directory(directory)?;
+        Ok(metadata)
+    }
+
+    /// Makes the content visible under its name without making it durable: whoever writes many files syncs once.
+    pub(crate) fn publish(mut self) -> Result<()> {
         let directory = &self.place.directory;
         let temporary = match self.temporary.take() {
             Some(name) => name,
@@ -63,12 +71,11 @@ impl PendingFile {
             self.temporary = Some(temporary); // for drop to remove
             return Err(errno.into());
         }
-        sync_directory(directory)?;
-        Ok(metadata)
+        Ok(())
     }
 
     /// Gives the new file the mode that was asked for, or the owner and mode of the file it replaces.
-    fn dress(&self, mode: Option<u32>, replaced: Option<&Metadata>) -> Result<()> {
+    pub(crate) fn dress(&self, mode: Option<u32>, replaced: Option<&Metadata>) -> Result<()> {
         if let Some(old) = replaced {
             // Only the superuser may give a file away; for all others it stays theirs.
             let owner = (Uid::from_raw(old.user_id), Gid::from_raw(old.group_id));
@@ -165,7 +172,7 @@ impl Root {
 }
 
 /// Opens the temporary file in the target's directory.
-fn stage(place: Place, mode: Mode) -> Result<PendingFile> {
+pub(crate) fn stage(place: Place, mode: Mode) -> Result<PendingFile> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     match rustix::fs::openat(&place.directory, ".", flags | OFlags::TMPFILE, mode) {
         Ok(file) => return Ok(PendingFile { file: file.into(), place, temporary: None }),

@@ -11,12 +11,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pathguard::Root;
+use pathguard::tree::{Packer, UnpackOptions, Unpacker};
+use pathguard::{Error, Root};
 use rustix::fs::{RenameFlags, renameat_with};
 use support::arena::{Arena, OUTSIDE_MARK, Plant};
 use support::corpus::Attempt;
 use support::guarded;
 use support::race::{arena, race, race_duration, while_swapping};
+use support::tar::Tar;
 
 /// By when a program that checks and then opens must have been caught.
 const UNGUARDED_DEADLINE: Duration = Duration::from_secs(60);
@@ -113,4 +115,55 @@ fn a_program_that_checks_and_then_opens_is_caught_by_the_same_race() {
         false
     });
     assert!(caught, "this race proves nothing");
+}
+
+#[test]
+fn whole_trees_never_reach_the_outside() {
+    let arena = arena();
+    let root = Root::open(arena.root()).unwrap();
+    let before = arena.snapshot();
+    let archive = Tar::new().file("folder/planted", b"x").symlink("link", "folder").end();
+    let into_busy = Tar::new().file("busy/planted", b"x").end();
+    let (mut succeeded, mut refused) = (0_u64, 0_u64);
+    while_swapping(&arena, || {
+        let start = Instant::now();
+        while start.elapsed() < race_duration() {
+            for path in [".", "busy"] {
+                match packed(&root, path) {
+                    Ok(archive) => {
+                        let mark = OUTSIDE_MARK.as_bytes();
+                        let shows = archive.windows(mark.len()).any(|window| window == mark);
+                        assert!(!shows, "the outside was packed");
+                        succeeded += 1;
+                    }
+                    Err(Error::EscapesRoot) => refused += 1,
+                    Err(_) => {} // changed under its feet
+                }
+            }
+            for (path, archive, delete_extra) in
+                [(".", &into_busy, false), ("busy", &archive, true), ("busy", &archive, false)]
+            {
+                let options = UnpackOptions { delete_extra, durable: false };
+                match Unpacker::new(&root, path, options) {
+                    Ok(mut unpacker) => {
+                        let pushed = unpacker.push(archive).and_then(|()| unpacker.finish());
+                        succeeded += u64::from(pushed.is_ok());
+                    }
+                    Err(Error::EscapesRoot) => refused += 1,
+                    Err(_) => {} // changed under its feet
+                }
+            }
+        }
+    });
+    assert_eq!(Arena::outside_of(&before), Arena::outside_of(&arena.snapshot()));
+    assert!(succeeded > 0 && refused > 0, "no race: {succeeded} succeeded, {refused} were refused");
+}
+
+fn packed(root: &Root, path: &str) -> pathguard::Result<Vec<u8>> {
+    let mut packer = Packer::new(root, path)?;
+    let (mut archive, mut piece) = (Vec::new(), [0; 4096]);
+    while let length @ 1.. = packer.read(&mut piece).map_err(|error| error.error)? {
+        archive.extend_from_slice(&piece[..length]);
+    }
+    Ok(archive)
 }

@@ -82,6 +82,10 @@ messages! {
     12 FileWritten, "The file is on disk under its name.";
     13 Metadata, "Facts about a path.";
     14 DirRead, "The directory was listed.";
+    15 GlobDone, "The paths were found.";
+    16 GrepDone, "The lines were found.";
+    17 TreeRead, "The tree was streamed.";
+    18 TreeWritten, "The tree is on disk.";
 }
 
 /// It succeeded.
@@ -257,4 +261,128 @@ pub struct DirBatch {
 pub struct DirRead {
     /// Entries sent.
     pub entries: u64,
+}
+
+/// Why a search does not show everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum Truncation {
+    /// There are more results than were asked for, or than the runner sends.
+    Results,
+    /// There are more files and directories than the runner looks at.
+    Entries,
+    /// It would have taken longer than the runner searches.
+    Time,
+    /// A directory lies too deep, or a path is too long.
+    Depth,
+    /// A line is longer than the runner searches; the rest of it was left out.
+    LongLine,
+}
+
+/// One path that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct GlobEntry {
+    /// The request's path and the way down from there, as other requests take it.
+    pub path: Vec<u8>,
+    /// What it is, symlinks not followed.
+    pub kind: FileKind,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// Last modification, Unix milliseconds.
+    pub modified_ms: i64,
+}
+
+/// What each DATA frame of a [`crate::request::Glob`] holds; encoded like a control body.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct GlobBatch {
+    /// Some of the results, the newest first.
+    pub entries: Vec<GlobEntry>,
+}
+
+/// The paths were found.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct GlobDone {
+    /// Results sent.
+    pub entries: u64,
+    /// Results there are, as far as the search went.
+    pub matched: u64,
+    /// Why there may be more than was sent.
+    pub truncated: Option<Truncation>,
+}
+
+/// One line that was found, or that stands near one.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct GrepLine {
+    /// Its number in the file, from 1.
+    pub number: u64,
+    /// Whether it matches; else it is context.
+    pub is_match: bool,
+    /// Whether `text` is only a part of it: the part where the match begins.
+    pub is_cut: bool,
+    /// The line without its end, any bytes.
+    pub text: Vec<u8>,
+}
+
+/// Lines of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct GrepFile {
+    /// The request's path and the way down from there, as other requests take it.
+    pub path: Vec<u8>,
+    /// Some of its lines, from the top; more may follow in the next batch.
+    pub lines: Vec<GrepLine>,
+}
+
+/// What each DATA frame of a [`crate::request::Grep`] holds; encoded like a control body.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct GrepBatch {
+    /// Some of the results.
+    pub files: Vec<GrepFile>,
+}
+
+/// The lines were found.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct GrepDone {
+    /// Matching lines sent.
+    pub matches: u64,
+    /// Files they are in.
+    pub files: u64,
+    /// Files searched, those included.
+    pub searched: u64,
+    /// Files left out because they are binary, from where that showed.
+    pub binary: u64,
+    /// Files and directories left out because they could not be read.
+    pub unreadable: u64,
+    /// Why there may be more than was sent; the first reason of several.
+    pub truncated: Option<Truncation>,
+}
+
+/// The tree was streamed.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct TreeRead {
+    /// Regular files sent.
+    pub files: u64,
+    /// Directories sent, the top one included.
+    pub directories: u64,
+    /// Symbolic links sent.
+    pub symlinks: u64,
+    /// The files' content, in bytes.
+    pub size_bytes: u64,
+    /// What was left out: special files, links that lead out, what may not be read.
+    pub skipped: u64,
+    /// For people: how much was left out, what came first and why.
+    pub note: Option<String>,
+}
+
+/// The tree is on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct TreeWritten {
+    /// Regular files written.
+    pub files: u64,
+    /// Directories made, or there already.
+    pub directories: u64,
+    /// Symbolic links made.
+    pub symlinks: u64,
+    /// The files' content, in bytes.
+    pub size_bytes: u64,
+    /// What a mirror removed; a directory with all that was in it is one.
+    pub removed: u64,
 }

@@ -93,6 +93,11 @@ requests! {
     15 Remove -> Done, false, "Removes a file, a symlink or an empty directory.";
     16 RemoveAll -> Done, false, "Removes a tree; nothing there is fine.";
     17 Rename -> Done, false, "Renames within the workspace.";
+    18 Glob -> GlobDone, true, "Finds paths by a pattern.";
+    19 Grep -> GrepDone, true, "Finds lines by a regular expression.";
+    20 ReadTree -> TreeRead, true, "Reads a directory with all that is in it, as a tar archive.";
+    21 WriteTree -> TreeWritten, true, "Fills a directory from a tar archive.";
+    22 Download -> FileWritten, false, "Fetches a URL into a file.";
 }
 
 /// What to run.
@@ -354,4 +359,94 @@ pub struct Rename {
     pub from: WirePath,
     /// The new name.
     pub to: WirePath,
+}
+
+/// Finds paths by a pattern: DATA frames that each hold a whole [`message::GlobBatch`], END, [`message::GlobDone`].
+///
+/// The newest come first, by last modification; equally old ones in the order of their paths' bytes. Symbolic links are
+/// told themselves and not followed. `.git` is never looked into.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Glob {
+    /// Matched against the way down from `path`: `?` and `*` stay within a name, `**` is any number of directories,
+    /// `[a-z]`, `{a,b}`; names that begin with a dot are not special. Ends with a slash to find directories, which are
+    /// not found otherwise.
+    pub pattern: String,
+    /// The directory to look beneath.
+    pub path: WirePath,
+    /// Whether also what `.gitignore` files exclude is found.
+    pub ignored: bool,
+    /// At most this many results, the newest; the runner has a limit of its own.
+    pub max_results: u32,
+}
+
+/// Finds lines by a regular expression: DATA frames that each hold a whole [`message::GrepBatch`], END,
+/// [`message::GrepDone`].
+///
+/// Files come in no order, the lines of one file from its top. Symbolic links beneath `path` are not followed; binary
+/// files (those with a NUL byte) are left out, and so is `.git`.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Grep {
+    /// A regular expression in the syntax of the Rust crate `regex`, matched against one line at a time.
+    pub pattern: String,
+    /// The directory to look beneath, or one file.
+    pub path: WirePath,
+    /// A pattern as [`Glob::pattern`]; one without a slash is matched against the name alone.
+    pub include: Option<String>,
+    /// Whether upper and lower case are the same.
+    pub ignore_case: bool,
+    /// How many lines around each matching one are sent too; the runner has a limit of its own.
+    pub context_lines: u32,
+    /// Whether also what `.gitignore` files exclude is searched.
+    pub ignored: bool,
+    /// At most this many matching lines; the runner has a limit of its own.
+    pub max_results: u32,
+}
+
+/// Streams a directory with all that is in it as a tar archive: DATA, END, [`message::TreeRead`].
+///
+/// The archive is ustar with pax records; the directory itself is its first entry. It holds regular files, directories
+/// and the symbolic links that stay in the tree; what else there is, and what cannot be read, is left out and counted, and
+/// told in a pax record `comment` at the archive's end.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ReadTree {
+    /// The directory.
+    pub path: WirePath,
+}
+
+/// Fills a directory from the tar archive in the DATA that follows, until END.
+///
+/// Each file is whole or not there. A stream that fails, is cancelled or loses its link leaves the entries that came
+/// before; what they were is told in the failure's description. Hard links, devices, FIFOs, sparse files, absolute paths,
+/// `..`, and links that lead out of the tree end it. Permission bits are set exactly, less set-user-id, set-group-id and
+/// sticky.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct WriteTree {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
+    /// The directory; it is made with what is missing on the way.
+    pub path: WirePath,
+    /// Makes the directory a mirror: once the archive is whole, what it has not is removed.
+    pub delete_extra: bool,
+}
+
+/// Fetches a URL into a file, which takes its name when it is whole.
+///
+/// The runner itself connects, from wherever it is and to whatever address that leads: private addresses are not
+/// refused. At most 10 redirects are followed, never from `https` to `http`. It goes on if the link is lost.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Download {
+    /// Names this change for ever; sent again it is not made again.
+    pub id: ExecId,
+    /// `http` or `https`.
+    pub url: String,
+    /// The file.
+    pub path: WirePath,
+    /// Permission bits (0o777 at most); the old file's, or 0o644, when absent.
+    pub mode: Option<u32>,
+    /// Whether missing parent directories are made.
+    pub parents: bool,
+    /// Fails with `too_large` beyond this many bytes; the runner has a limit of its own.
+    pub max_bytes: u64,
+    /// Fails with `precondition_failed` unless the content has this SHA-256.
+    pub sha256: Option<[u8; 32]>,
 }

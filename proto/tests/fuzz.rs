@@ -159,8 +159,8 @@ fn corpus_and_golden_frames_are_survived() {
         let seeds = seeds(name);
         if std::env::var_os("SANDBRIDGE_BLESS").is_some() {
             fs::create_dir_all(corpus(name)).unwrap();
-            for (number, seed) in seeds.iter().enumerate() {
-                fs::write(corpus(name).join(format!("seed-{number:02}")), seed).unwrap();
+            for seed in &seeds {
+                fs::write(corpus(name).join(format!("seed-{:08x}", crc32fast::hash(seed))), seed).unwrap();
             }
         }
         for input in seeds.into_iter().chain(inputs(name)) {

@@ -11,11 +11,13 @@ use bytes::Bytes;
 use proto::frame::{Header, Kind};
 use proto::message::{
     Attached, DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecReport, ExecStarted,
-    ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, Metadata,
+    ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, GlobBatch,
+    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, Metadata, TreeRead, TreeWritten,
+    Truncation,
 };
 use proto::request::{
-    Attach, Command, Exec, List, MkdirAll, Overflow, Profile, Pty, ReadDir, ReadFile, Remove, RemoveAll,
-    Rename, Report, Resize, Signal, Stat, Stdin, WriteFile,
+    Attach, Command, Download, Exec, Glob, Grep, List, MkdirAll, Overflow, Profile, Pty, ReadDir, ReadFile,
+    ReadTree, Remove, RemoveAll, Rename, Report, Resize, Signal, Stat, Stdin, WriteFile, WriteTree,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -86,6 +88,29 @@ fn requests() -> Vec<Request> {
         Remove { id: ID, path: path() }.into(),
         RemoveAll { id: ID, path: path() }.into(),
         Rename { id: ID, from: path(), to: WirePath::from("other") }.into(),
+        Glob { pattern: "**/*.rs".into(), path: path(), ignored: true, max_results: 100 }.into(),
+        Grep {
+            pattern: "fn .*".into(),
+            path: path(),
+            include: Some("*.rs".into()),
+            ignore_case: true,
+            context_lines: 2,
+            ignored: false,
+            max_results: 50,
+        }
+        .into(),
+        ReadTree { path: path() }.into(),
+        WriteTree { id: ID, path: path(), delete_extra: true }.into(),
+        Download {
+            id: ID,
+            url: "https://example.com/".into(),
+            path: path(),
+            mode: None,
+            parents: true,
+            max_bytes: 9,
+            sha256: Some([0xcd; 32]),
+        }
+        .into(),
     ]
 }
 
@@ -127,6 +152,11 @@ fn messages() -> Vec<Message> {
         FileWritten { bytes: 10 }.into(),
         Metadata { kind: FileKind::Directory, size_bytes: 4096, mode: 0o755, modified_ms: 1 }.into(),
         DirRead { entries: 2 }.into(),
+        GlobDone { entries: 2, matched: 3, truncated: Some(Truncation::Results) }.into(),
+        GrepDone { matches: 1, files: 2, searched: 3, binary: 4, unreadable: 5, truncated: None }.into(),
+        TreeRead { files: 1, directories: 2, symlinks: 3, size_bytes: 4, skipped: 5, note: Some("n".into()) }
+            .into(),
+        TreeWritten { files: 1, directories: 2, symlinks: 3, size_bytes: 4, removed: 5 }.into(),
     ]
 }
 
@@ -171,7 +201,19 @@ fn frames() -> Vec<(String, Bytes)> {
         ],
     };
     frames.push(("body DirBatch".into(), proto::codec::encode(&batch).unwrap().into()));
+    frames.extend(search_batches());
     frames
+}
+
+fn search_batches() -> [(String, Bytes); 2] {
+    let entry = GlobEntry { path: b"a".to_vec(), kind: FileKind::File, size_bytes: 1, modified_ms: -1 };
+    let glob = GlobBatch { entries: vec![entry] };
+    let line = GrepLine { number: 7, is_match: true, is_cut: false, text: b"\xff".to_vec() };
+    let grep = GrepBatch { files: vec![GrepFile { path: b"a".to_vec(), lines: vec![line] }] };
+    [
+        ("body GlobBatch".into(), proto::codec::encode(&glob).unwrap().into()),
+        ("body GrepBatch".into(), proto::codec::encode(&grep).unwrap().into()),
+    ]
 }
 
 fn flow(server: &mut Session, runner: &mut Session, now: Instant) -> Vec<(String, Bytes)> {

@@ -1,7 +1,8 @@
 //! A guarded runner with one command, for the tests of the guardian: `guarded WORKSPACE STATE_DIR SCRIPT`.
 //!
 //! Starts the script as a confined command, prints `ready PID TIER KILLING`, and ends with code 0 on SIGTERM. The script
-//! `crash` panics instead. With `--token` it only prints the token and the command line that everybody can see.
+//! `crash` panics instead; one behind `terminal:` runs on a terminal, beside another that wrote its terminal's path to `other`.
+//! With `--token` it only prints the token and the command line that everybody can see.
 
 use std::path::Path;
 
@@ -9,8 +10,10 @@ use anyhow::Context;
 use runner::confine::{ConfinePolicy, Profile};
 use runner::guardian::{self, GuardConfig, RunnerContext};
 use runner::kill;
-use runner::spawn::{SpawnRequest, Spawner};
+use runner::spawn::{SpawnRequest, Spawner, TerminalSize};
 use tokio::signal::unix::{SignalKind, signal};
+
+const SIZE: TerminalSize = TerminalSize { rows: 24, columns: 80 };
 
 fn main() -> anyhow::Result<()> {
     if let Some(token) = guardian::take_token_from_argv()? {
@@ -48,11 +51,22 @@ fn run(context: &RunnerContext, workspace: &Path, state_dir: &Path, script: &str
             ready();
             panic!("as asked for");
         }
-        let argv = ["sh", "-c", script].map(|word| word.as_bytes().to_vec()).to_vec();
-        let command = spawner.spawn(SpawnRequest { argv, ..SpawnRequest::default() }).await?;
+        let request = |script: &str| {
+            let argv = ["sh", "-c", script].map(|word| word.as_bytes().to_vec()).to_vec();
+            SpawnRequest { argv, ..SpawnRequest::default() }
+        };
+        let commands = match script.strip_prefix("terminal:") {
+            None => vec![spawner.spawn(request(script)).await?],
+            Some(script) => ["tty >other; sleep 1000", script]
+                .into_iter()
+                .map(|script| spawner.spawn_on_terminal(&policy, request(script), SIZE))
+                .collect::<Result<_, _>>()?,
+        };
         ready();
         terminate.recv().await.context("signals end")?;
-        kill::kill_tree(command.child.mark());
+        for command in commands {
+            kill::kill_tree(command.child.mark());
+        }
         Ok(())
     })
 }

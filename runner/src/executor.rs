@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pathguard::Root;
-use proto::message::{Attached, Done, ExecList, ExecTreeGone};
-use proto::request::{Attach, MkdirAll, Remove, RemoveAll, Rename, WriteFile};
+use proto::message::{Attached, ExecList, ExecTreeGone};
+use proto::request::{Attach, Download, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteTree};
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
 use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,9 +18,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
-use crate::confine::{ConfinePolicy, LayerReport, Profile};
+use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
 use crate::error::Error;
-use crate::exec::{self, Budget, Registry, Scratch, TreeWatch};
+use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
 use crate::files;
 use crate::kill;
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
@@ -45,6 +45,7 @@ pub struct Executor {
     pub(crate) policy: ConfinePolicy,
     pub(crate) root: Root,
     pub(crate) execs: Registry,
+    pub(crate) terminals: Terminals,
     changes: Changes,
     /// The link that is served now, for what belongs to no request.
     connection: RefCell<Option<Rc<Connection>>>,
@@ -81,6 +82,7 @@ impl Executor {
             policy,
             root,
             execs: Registry::new(spool_budget(&config.state_dir)),
+            terminals: Terminals::default(),
             changes: Changes::default(),
             connection: RefCell::default(),
             trees: TreeWatch::default(),
@@ -102,6 +104,11 @@ impl Executor {
     /// The profile commands run under unless a request asks for a narrower one.
     pub fn profile(&self) -> Profile {
         self.spawner.profile()
+    }
+
+    /// Ends when the runner is to stop.
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.stopping
     }
 
     /// The workspace's canonical path.
@@ -132,17 +139,21 @@ impl Executor {
             Request::Report(request) => stream.finish(self.execs.report(&request)),
             Request::List(_) => stream.finish(Ok(ExecList { execs: self.execs.list() })),
             Request::Resize(request) => {
-                let text = format!("exec {} has no terminal", request.exec_id);
-                stream.finish(Err::<Done, _>(WireError::new(ErrorKind::Unsupported, text)));
+                stream.finish(self.terminals.resize(&request));
             }
             Request::ReadFile(request) => self.begin(files::read(self.root.clone(), stream, request)),
             Request::ReadDir(request) => self.begin(files::read_dir(self.root.clone(), stream, request)),
             Request::Stat(request) => self.answer(stream, files::stat(self.root.clone(), request)),
+            Request::Glob(request) => self.begin(files::glob(self.root.clone(), stream, request)),
+            Request::Grep(request) => self.begin(files::grep(self.root.clone(), stream, request)),
+            Request::ReadTree(request) => self.begin(files::read_tree(self.root.clone(), stream, request)),
             Request::WriteFile(WriteFile { id, .. })
             | Request::MkdirAll(MkdirAll { id, .. })
             | Request::Remove(Remove { id, .. })
             | Request::RemoveAll(RemoveAll { id, .. })
-            | Request::Rename(Rename { id, .. }) => self.change(stream, id, request),
+            | Request::Rename(Rename { id, .. })
+            | Request::WriteTree(WriteTree { id, .. })
+            | Request::Download(Download { id, .. }) => self.change(stream, id, request),
         }
     }
 
@@ -217,10 +228,22 @@ impl Executor {
 
     /// Starts a command under a profile that is no wider than the runner's.
     pub(crate) async fn spawn(&self, profile: Profile, request: SpawnRequest) -> Result<Spawned, SpawnError> {
+        match self.narrower(profile).await? {
+            None => self.spawner.spawn(&request),
+            Some(spawner) => spawner.spawn(request).await,
+        }
+    }
+
+    /// What a command with a terminal is built on under a profile that is no wider than the runner's.
+    pub(crate) async fn ground(&self, profile: Profile) -> Result<Arc<Ground>, SpawnError> {
+        let narrower = self.narrower(profile).await?;
+        Ok(Arc::clone(narrower.as_ref().map_or_else(|| self.spawner.ground(), |spawner| spawner.ground())))
+    }
+
+    /// The spawner of a narrower profile; none for the runner's own.
+    async fn narrower(&self, profile: Profile) -> Result<Option<Arc<Spawner>>, SpawnError> {
         let narrower = self.narrower.iter().find(|(narrower, _)| *narrower == profile);
-        let Some((_, cell)) = narrower.filter(|_| profile != self.profile()) else {
-            return self.spawner.spawn(&request);
-        };
+        let Some((_, cell)) = narrower.filter(|_| profile != self.profile()) else { return Ok(None) };
         let start = || async {
             let policy = self.policy.clone();
             let started = blocking(move || Spawner::start(profile, &policy)).await;
@@ -232,7 +255,7 @@ impl Executor {
             let reason = format!("the profile {profile} lacks what others have: {}", lacking.join(", "));
             Err(SpawnError::Confinement(std::io::Error::other(reason)))
         };
-        Arc::clone(cell.get_or_try_init(start).await?).spawn(request).await
+        cell.get_or_try_init(start).await.cloned().map(Some)
     }
 
     /// Brings what commands know about name servers up to date; to be called when the network may have changed.

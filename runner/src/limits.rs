@@ -51,6 +51,15 @@ pub const TEMPORARY_MEMORY_PART: u64 = 4;
 /// A temporary file system may hold one file or directory per this many bytes of its size.
 pub const TEMPORARY_BYTES_PER_INODE: u64 = 4 * 1024;
 
+/// How many terminals the programs of one command with a terminal may have open together.
+pub const TERMINALS_PER_COMMAND: u32 = 256;
+
+/// How long the name of a terminal's kind may be, in bytes.
+pub const TERMINAL_NAME_BYTES: usize = 64;
+
+/// How often it is tried to write to a terminal that took nothing, in milliseconds: it does not always tell when it does again.
+pub const TERMINAL_RETRY_MS: u64 = 50;
+
 /// How much sooner than the runner a command is killed when memory runs out, in the kernel's points of 1,000.
 pub const OUT_OF_MEMORY_POINTS: i32 = 500;
 
@@ -128,8 +137,62 @@ pub const FILE_BUFFER_BYTES: usize = 4 * 1024;
 /// How much is written to a file at once, in bytes.
 pub const WRITE_BATCH_BYTES: usize = 256 * 1024;
 
-/// The largest batch of a directory listing, in bytes: half the smallest credit, so that one always fits.
+/// The largest batch of a directory listing or of search results, in bytes: half the smallest credit, so that one always fits.
 pub const DIRECTORY_BATCH_BYTES: usize = 16 * 1024;
+
+/// How many files and directories one search looks at.
+pub const SEARCH_ENTRIES: u64 = 500_000;
+
+/// How long one search works, the time that it waits for its reader not counted, in milliseconds.
+pub const SEARCH_TIME_MS: u64 = 30_000;
+
+/// How long a search works before it looks whether anybody still wants it, in milliseconds.
+pub const SEARCH_SLICE_MS: u64 = 20;
+
+/// The longest pattern of a search, in bytes.
+pub const SEARCH_PATTERN_BYTES: usize = 4 * 1024;
+
+/// How much memory the compiled form of a pattern may take, in bytes.
+pub const SEARCH_PROGRAM_BYTES: usize = 4 * 1024 * 1024;
+
+/// The most paths that one search by name sends.
+pub const GLOB_RESULTS: usize = 10_000;
+
+/// The most matching lines that one search by content sends.
+pub const GREP_RESULTS: u64 = 10_000;
+
+/// The most text that one search by content sends, context included, in bytes.
+pub const GREP_RESULT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How much of a line is sent, in bytes.
+pub const GREP_LINE_BYTES: usize = 2_000;
+
+/// How much stands before a match where only a part of its line is sent, in bytes.
+pub const GREP_LEAD_BYTES: usize = 200;
+
+/// How much of a line is searched, in bytes: the largest pattern on the longest line is all that cannot be interrupted.
+pub const GREP_LONGEST_LINE_BYTES: usize = 256 * 1024;
+
+/// The most lines sent before, and the most sent behind, a matching one.
+pub const GREP_CONTEXT_LINES: u32 = 20;
+
+/// How much of a file is read at once to be searched, in bytes.
+pub const GREP_BUFFER_BYTES: usize = 64 * 1024;
+
+/// How much of a `.gitignore` file is read, in bytes.
+pub const IGNORE_FILE_BYTES: u64 = 64 * 1024;
+
+/// The largest file that is downloaded, in bytes.
+pub const DOWNLOAD_BYTES: u64 = 64 * 1024 * 1024 * 1024;
+
+/// The longest URL that is downloaded from, in bytes.
+pub const DOWNLOAD_URL_BYTES: usize = 8 * 1024;
+
+/// How many redirects a download follows.
+pub const DOWNLOAD_REDIRECTS: usize = 10;
+
+/// How long a download waits for more, in milliseconds.
+pub const DOWNLOAD_IDLE_MS: u64 = 60_000;
 
 /// Threads for file operations and killing, beside the one that runs everything else.
 pub const BLOCKING_THREADS: usize = 4;

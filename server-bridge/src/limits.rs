@@ -55,6 +55,16 @@ pub const EXEC_MESSAGE_BYTES: usize = 1024 * 1024;
 pub const EXEC_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an attached exec goes on without its client.
 pub const EXEC_CLIENT_GRACE: Duration = Duration::from_secs(10);
+/// How long an exec's runner may be away before the exec counts as lost.
+pub const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
+/// How often a runner that is away is looked for without news of it.
+pub const PLACE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Execs in one listing, unless the client asks for another number.
+pub const EXEC_LIST_ROWS: u32 = 100;
+/// The most execs in one listing.
+pub const EXEC_LIST_MAX_ROWS: u32 = 1000;
+/// How much of the beginning, and of the end, of an exec's output is reported unless asked for otherwise, in bytes.
+pub const REPORT_BYTES: u32 = 4096;
 /// The most an exec runs by its own time limit, in seconds (30 days).
 pub const EXEC_TIMEOUT_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
 /// How often a client's socket is pinged: an answer that cannot be sent says that the client is gone.

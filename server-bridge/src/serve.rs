@@ -31,6 +31,8 @@ use crate::limits::{
 };
 use crate::state::{AppState, Shared};
 use crate::tls::{self, TlsError};
+use crate::web::exec::attendance::Attendance;
+use crate::web::exec::recover;
 use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::{Event, Hub};
 use crate::web::rate::RateLimiter;
@@ -144,7 +146,6 @@ impl Server {
         let hub = Arc::new(Hub::default());
         let chats = ChatService::new(store.clone(), sandboxes.clone(), chat_sink(Arc::clone(&hub)));
         chats.recover().await?;
-        store.mark_running_as_lost().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
             names.push(without_port(host).to_owned());
@@ -168,7 +169,9 @@ impl Server {
             shutdown: CancellationToken::new(),
             tasks: TaskTracker::new(),
             execs: TaskTracker::new(),
+            attendance: Attendance::default(),
         });
+        recover::recover(&state).await?;
         Ok(Self { listener, address, acceptor, state, lock })
     }
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::web::error::ApiError;
+use crate::web::exec::attendance::Attendance;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
 use crate::web::pending::PendingHandshakes;
@@ -53,6 +54,8 @@ pub struct Shared {
     pub tasks: TaskTracker,
     /// The attached execs whose end is not on record yet.
     pub execs: TaskTracker,
+    /// Which execs have a client.
+    pub attendance: Attendance,
 }
 
 impl Deref for AppState {

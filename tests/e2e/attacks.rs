@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::tar::Tar;
 use tests::http::{Answer, Client, encode};
 use tests::{Machine, Person, Server, docker};
 
@@ -20,9 +21,15 @@ enum Ask {
     RemoveAll,
     RenameFrom,
     RenameTo,
+    ReadTree,
+    /// An archive with `t/planted`.
+    WriteTree,
+    Download,
 }
 
-use Ask::{List, Mkdir, Read, Remove, RemoveAll, RenameFrom, RenameTo, Stat, Write};
+use Ask::{
+    Download, List, Mkdir, Read, ReadTree, Remove, RemoveAll, RenameFrom, RenameTo, Stat, Write, WriteTree,
+};
 
 /// Name, shell that sets the trap (`$OUT` is a directory outside, `$WS` the workspace), request, path.
 type Attack = (&'static str, &'static str, Ask, &'static str);
@@ -77,6 +84,17 @@ const ATTACKS: &[Attack] = &[
     ("workspace removed", "", RemoveAll, "."),
     ("workspace removed by its path", "", RemoveAll, "$WS"),
     ("parent removed", "", RemoveAll, ".."),
+    ("parent packed", "", ReadTree, "../$OUTNAME"),
+    ("parent unpacked into", "", WriteTree, "../$OUTNAME"),
+    ("link to a directory, packed", "ln -s $OUT t", ReadTree, "t"),
+    ("link to a directory, unpacked into", "ln -s $OUT t", WriteTree, "t"),
+    ("link to a directory, unpacked below", "ln -s $OUT t", WriteTree, "t/new"),
+    ("link to the root, packed", "ln -s / t", ReadTree, "t/etc"),
+    ("root of a process, packed", "ln -s /proc/self/root t", ReadTree, "t/etc"),
+    ("fifo, packed", "mkfifo t", ReadTree, "t"),
+    ("link to a file that is not there, downloaded to", "ln -s $OUT/new t", Download, "t"),
+    ("link to a directory, downloaded into", "ln -s $OUT t", Download, "t/new"),
+    ("parent downloaded to", "", Download, "../$OUTNAME/new"),
     ("link removed with what it leads to", "mkdir d; ln -s $OUT d/t", RemoveAll, "d"),
 ];
 
@@ -118,6 +136,16 @@ impl Target<'_> {
             Remove => self.client.call("DELETE", &format!("/files?path={query}")),
             RemoveAll => self.client.call("DELETE", &format!("/files?path={query}&recursive=true")),
             RenameFrom => self.client.send("POST", "/files/rename", rename(&path, "stolen").as_bytes()),
+            ReadTree => self.client.call("GET", &format!("/files/tree?path={query}")),
+            WriteTree => {
+                let archive = Tar::new().file("t/planted", b"planted").end();
+                self.client.send("PUT", &format!("/files/tree?path={query}&delete_extra=true"), &archive)
+            }
+            // Nobody is there: only what is refused before anything is fetched says which error it is.
+            Download => {
+                let body = serde_json::json!({"url": "http://127.0.0.1:9/", "path": path, "max_bytes": 9});
+                self.client.send("POST", "/files/download", body.to_string().as_bytes())
+            }
             RenameTo => self.client.send("POST", "/files/rename", rename("x", &path).as_bytes()),
         }
     }
@@ -134,6 +162,10 @@ impl Target<'_> {
             let body = String::from_utf8_lossy(&answer.body).into_owned();
             let harmless = matches!(*name, "link removed with what it leads to");
             assert!(answer.status >= 400 || harmless, "{name}: {} {body}", answer.status);
+            if matches!(ask, Download) {
+                let kind = answer.json()["error"]["kind"].as_str().unwrap_or_default().to_owned();
+                assert_eq!(kind, "escapes_workspace", "{name}: {body}");
+            }
             for leak in ["treasure", "root:x", "secret\"", "descriptor"] {
                 assert!(!body.contains(leak), "{name}: {body}");
             }

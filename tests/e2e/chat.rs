@@ -117,6 +117,43 @@ fn cancel_ends_what_runs_and_messages_survive_a_restart() {
 }
 
 #[test]
+fn a_command_goes_on_over_a_restart_of_the_server() {
+    goes_on(|_| ());
+}
+
+#[test]
+fn a_command_goes_on_after_the_server_was_killed() {
+    goes_on(|server| {
+        let killed = std::process::Command::new("kill").args(["-9", &server.pid().to_string()]).status();
+        assert!(killed.unwrap().success());
+    });
+}
+
+fn goes_on(before_the_restart: impl Fn(&Server)) {
+    let mut server = Server::start();
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let shown = || client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"][1].clone();
+    let command = r#"{"text": "!echo before; until [ -e go ]; do sleep 0.1; done; echo after; exit 3"}"#;
+    let answer = client.send("POST", &format!("/chats/{chat}/messages"), command.as_bytes());
+    assert_eq!(answer.status, 202, "{answer:?}");
+    eventually("it wrote", Duration::from_secs(10), || (shown()["text"] == "before\n").then_some(()));
+    before_the_restart(&server);
+    server.restart(&["--docker", "off"]);
+    assert_eq!(shown()["exec"]["status"], "running");
+    eventually("the runner is back", Duration::from_secs(20), || {
+        (alice.run(&["exec", "--on", "laptop", "--", "touch", "go"]).code == 0).then_some(())
+    });
+    eventually("it ended", Duration::from_secs(20), || (shown()["exec"]["status"] == "exited").then_some(()));
+    assert_eq!(
+        (shown()["text"].as_str(), shown()["exec"]["exit_code"].as_i64()),
+        (Some("before\nafter\n"), Some(3))
+    );
+}
+
+#[test]
 fn json_lines_are_for_programs() {
     let server = Server::start();
     let alice = server.person("alice");

@@ -1,11 +1,13 @@
 //! `sandbridge cp` and the file API: byte-identical, whatever the bytes and names.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use super::tar::Tar;
 use tempfile::TempDir;
 use tests::http::{Client, encode};
 use tests::{Machine, Person, Server, docker};
@@ -60,6 +62,115 @@ fn files_come_back_identical_from_docker_and_local() {
         root.run(&["use", place]);
         round_trips(&root);
     }
+}
+
+fn cp_recursive(person: &Person, options: &[&str], from: &OsStr, to: &OsStr) -> tests::Output {
+    let words = ["cp", "-r"].iter().chain(options).map(OsString::from);
+    let words: Vec<OsString> = words.chain([from.to_owned(), to.to_owned()]).collect();
+    tests::server::run(person.command(&words), b"")
+}
+
+/// Every path beneath a directory with mode and content or target.
+fn listing(top: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut pending = vec![top.to_owned()];
+    while let Some(path) = pending.pop() {
+        let facts = path.symlink_metadata().unwrap();
+        let name = path.strip_prefix(top).unwrap();
+        let mode = facts.permissions().mode() & 0o777;
+        if facts.is_symlink() {
+            found.push(format!("{name:?} -> {:?}", path.read_link().unwrap()));
+        } else if facts.is_dir() {
+            found.push(format!("{name:?}/ {mode:o}"));
+            pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            found.push(format!("{name:?} {mode:o} {:?}", fs::read(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Copies a directory in and out again, then as a mirror, and compares.
+fn tree_round_trip(person: &Person) {
+    let directory = TempDir::new().unwrap();
+    let local = directory.path().join("tree");
+    let deep = OsString::from_vec([&b"not\xffutf8/"[..], &b"n".repeat(200)].concat());
+    fs::create_dir_all(local.join(&deep)).unwrap();
+    fs::create_dir_all(local.join("empty")).unwrap();
+    fs::write(local.join(&deep).join("large"), vec![7; 3 << 20]).unwrap();
+    fs::write(local.join("script"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(local.join("script"), fs::Permissions::from_mode(0o750)).unwrap();
+    std::os::unix::fs::symlink("../script", local.join("empty/link")).unwrap();
+    let ok = |output: tests::Output| assert_eq!(output.code, 0, "{}", output.stderr);
+    let remote = |path: &str| OsString::from(path);
+    ok(cp_recursive(person, &[], local.as_os_str(), &remote(":copies/tree")));
+    let back = directory.path().join("back");
+    ok(cp_recursive(person, &[], &remote(":copies/tree"), back.as_os_str()));
+    assert_eq!(listing(&local), listing(&back));
+    // Into a directory that is there it goes under its own name.
+    ok(cp_recursive(person, &[], &remote(":copies/tree"), directory.path().join("back/empty").as_os_str()));
+    assert_eq!(listing(&local), listing(&back.join("empty/tree")));
+    ok(cp_recursive(person, &["--delete"], &remote(":copies/tree"), back.as_os_str()));
+    assert_eq!(listing(&local), listing(&back));
+    fs::remove_dir_all(local.join(&deep)).unwrap();
+    ok(cp_recursive(person, &["--delete"], local.as_os_str(), &remote(":copies/tree")));
+    ok(cp_recursive(person, &["--delete"], &remote(":copies/tree"), back.as_os_str()));
+    assert_eq!(listing(&local), listing(&back));
+}
+
+#[test]
+fn directories_come_back_identical_from_a_runner() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    tree_round_trip(&alice);
+}
+
+#[test]
+fn directories_come_back_identical_from_docker_and_local() {
+    docker::ready();
+    let server =
+        Server::start_with(&["--docker", "on", "--docker-image", docker::IMAGE, "--local", "admins"]);
+    let root = server.person("root");
+    let _cleanup = super::docker::Cleanup::of(&server);
+    for place in ["none", "__docker__"] {
+        root.run(&["use", place]);
+        tree_round_trip(&root);
+    }
+}
+
+#[test]
+fn copying_a_directory_says_what_was_left_out_and_what_is_wrong() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let directory = TempDir::new().unwrap();
+    let local = directory.path().join("tree");
+    fs::create_dir(&local).unwrap();
+    fs::write(local.join("file"), "x").unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", local.join("out")).unwrap();
+    let incomplete = cp_recursive(&alice, &[], local.as_os_str(), OsStr::new(":tree"));
+    assert_eq!(incomplete.code, 1, "{incomplete:?}");
+    assert!(incomplete.stderr.contains("1 entries were left out, the first is \"out\""), "{incomplete:?}");
+    assert_eq!(fs::read_to_string(machine.workspace().join("tree/file")).unwrap(), "x");
+    assert!(machine.workspace().join("tree/out").symlink_metadata().is_err());
+
+    std::os::unix::fs::symlink("/etc", machine.workspace().join("tree/etc")).unwrap();
+    let back = directory.path().join("back");
+    let incomplete = cp_recursive(&alice, &[], OsStr::new(":tree"), back.as_os_str());
+    assert!(incomplete.code == 1 && incomplete.stderr.contains("etc"), "{incomplete:?}");
+    assert_eq!(fs::read_dir(&back).unwrap().count(), 1);
+
+    let outside = cp_recursive(&alice, &[], local.as_os_str(), OsStr::new(":../tree"));
+    assert!(outside.stderr.contains("path escapes the workspace"), "{outside:?}");
+    let without = cp(&alice, &local, ":tree");
+    assert!(without.stderr.contains("copy it with -r"), "{without:?}");
+    let without = cp(&alice, ":tree", directory.path().join("other"));
+    assert!(without.stderr.contains("copy it with -r"), "{without:?}");
+    assert_eq!(cp_recursive(&alice, &[], OsStr::new(":none"), back.as_os_str()).code, 1);
+    let file = cp_recursive(&alice, &[], local.join("file").as_os_str(), OsStr::new(":single"));
+    assert_eq!((file.code, machine.workspace().join("single").is_file()), (0, true));
 }
 
 #[test]
@@ -120,6 +231,59 @@ fn every_file_operation_works_over_http() {
     assert_eq!(client.call("DELETE", &format!("/files?path={}", path("a"))).kind(), "directory_not_empty");
     assert_eq!(client.call("DELETE", &format!("/files?path={}&recursive=true", path("a"))).status, 204);
     assert_eq!(client.call("GET", &format!("/files/stat?path={}", path("a"))).kind(), "not_found");
+}
+
+/// Answers one request for a file that has `content`.
+fn serve_once(content: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/file", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let _ = std::io::Read::read(&mut socket, &mut [0; 4096]).unwrap();
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{content}", content.len());
+        socket.write_all(answer.as_bytes()).unwrap();
+    });
+    url
+}
+
+#[test]
+fn trees_and_downloads_work_over_http() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    fs::create_dir_all(machine.workspace().join("a/empty")).unwrap();
+    fs::write(machine.workspace().join("a/file"), "hello").unwrap();
+    let archive = client.call("GET", "/files/tree?path=a");
+    assert_eq!(archive.status, 200);
+    let written = client.send("PUT", "/files/tree?path=b/c", &archive.body).json();
+    assert_eq!((written["files"].as_u64(), written["directories"].as_u64()), (Some(1), Some(2)));
+    assert_eq!(fs::read_to_string(machine.workspace().join("b/c/file")).unwrap(), "hello");
+    fs::write(machine.workspace().join("b/c/extra"), "x").unwrap();
+    let mirrored = client.send("PUT", "/files/tree?path=b/c&delete_extra=true", &archive.body).json();
+    assert_eq!(mirrored["removed"], 1);
+    assert_eq!(listing(&machine.workspace().join("a")), listing(&machine.workspace().join("b/c")));
+
+    let hostile = Tar::new().file("kept", b"x").symlink("l", "/etc").end();
+    let refused = client.send("PUT", "/files/tree?path=d", &hostile);
+    let text = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(refused.status >= 400 && text.contains("a link leads out of the tree"), "{text}");
+    assert!(text.contains("1 files, 0 directories and 0 links were written before"), "{text}");
+    let early = client.send("PUT", "/files/tree?path=d", &archive.body[..1000]);
+    assert!(early.status >= 400, "{early:?}");
+    assert_eq!(client.call("GET", "/files/tree?path=a/file").kind(), "not_a_directory");
+    assert_eq!(client.call("GET", "/files/tree?path=none").kind(), "not_found");
+
+    let fetch = |url: &str, max_bytes: u64| {
+        let body =
+            serde_json::json!({"url": url, "path": "x/fetched", "parents": true, "max_bytes": max_bytes});
+        client.send("POST", "/files/download", body.to_string().as_bytes())
+    };
+    assert_eq!(fetch(&serve_once("too much"), 7).kind(), "too_large");
+    assert!(!machine.workspace().join("x/fetched").exists());
+    assert_eq!(fetch(&serve_once("content"), 7).json()["size"], 7);
+    assert_eq!(fs::read_to_string(machine.workspace().join("x/fetched")).unwrap(), "content");
+    assert_eq!(fetch("file:///etc/passwd", 7).kind(), "invalid_body");
 }
 
 #[test]

@@ -12,6 +12,10 @@ mod panel;
 mod python;
 mod routing;
 mod scripts;
+mod shell;
 mod survivors;
+#[path = "../../pathguard/tests/support/tar.rs"]
+#[allow(dead_code)]
+mod tar;
 mod tidy;
 mod xbot;

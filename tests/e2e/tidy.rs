@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["proto"]),
     ("runner", &["proto", "pathguard"]),
     ("agent", &["sandbox", "store"]),
-    ("server-bridge", &["agent", "sandbox", "store"]),
+    ("server-bridge", &["agent", "pathguard", "sandbox", "store"]),
     ("tests", &["sandbox"]),
 ];
 

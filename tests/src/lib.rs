@@ -9,6 +9,7 @@
 //! | [`docker`] | the engine and the image the container tests use |
 //! | [`http`] | the HTTP API as another program would call it |
 //! | [`process`] | finding and ending processes |
+//! | [`terminal`] | a terminal with a person in front of it |
 //! | [`wait`] | waiting for something to become true, with a deadline |
 //!
 //! The tests themselves are one binary, `e2e/main.rs`. They need what `scripts/test` sets up.
@@ -20,6 +21,8 @@ pub mod http;
 pub mod machine;
 pub mod process;
 pub mod server;
+pub mod terminal;
+
 pub mod wait;
 pub mod xbot;
 

@@ -7,6 +7,7 @@ pub(crate) mod arena;
 pub(crate) mod corpus;
 pub(crate) mod guarded;
 pub(crate) mod race;
+pub(crate) mod tar;
 pub(crate) mod unguarded;
 
 use std::sync::mpsc;

@@ -10,25 +10,32 @@
 //! 4. `capabilities`: root keeps only what package managers and `su` need;
 //! 5. `seccomp`: last, since it forbids the calls the others were made of.
 //!
+//! A command with a terminal gets a thread of its own, which starts from a copy of 1: see `ground`.
+//!
 //! A layer the machine lacks is reported in the [`LayerReport`] and no error here: who may run without it is policy. A layer
 //! that the machine has and that could not be set up is an error, and then nothing is started: it may be the work of an
 //! earlier command, which must not get the next ones out of it.
 
 mod capabilities;
+mod ground;
 mod landlock;
 mod mounts;
 mod new_root;
 mod policy;
 mod report;
 mod seccomp;
+mod terminal;
 mod view;
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+pub(crate) use ground::Ground;
 pub use policy::ConfinePolicy;
 pub use report::{Layer, LayerReport, Profile, UnknownProfile, layer_name};
+pub use terminal::TerminalSize;
+pub(crate) use terminal::{OpenTerminal, resize};
 
 use crate::guardian::KillTier;
 use crate::kill;
@@ -44,6 +51,8 @@ pub(crate) struct Confined {
     pub(crate) report: LayerReport,
     /// The commands' own `/etc`, if they have one.
     pub(crate) etc: Option<OwnedFd>,
+    /// What those with a terminal are built on.
+    pub(crate) ground: Ground,
 }
 
 /// Confines the calling thread for good and reports what holds.
@@ -57,7 +66,8 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     let path = policy.command_path();
     if profile == Profile::FullControl {
         report.add_absent_layers("switched off by the profile full-control");
-        return Ok(Confined { home: policy.home.clone(), path, report, etc: None });
+        let (home, ground) = (policy.home.clone(), Ground::unconfined(policy, &path, &report));
+        return Ok(Confined { home, path, report, etc: None, ground });
     }
     let private_home = policy.private_home().map_err(during("private home"))?;
     let (view, hides_others) = match mounts::enter(policy, profile, &private_home)? {
@@ -77,13 +87,51 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
         Err(_) => Ipc::Refused,
     };
     report.add(layer_name::PRIVATE_HOME, view.home_is_private, view.home.display().to_string());
+    let mut ground =
+        Ground::prepare(profile, &view, &path, hides_others, ipc, &report).map_err(during("namespaces"))?;
+    lock(&view, hides_others, ipc, key, &mut report)?;
+    ground.report = report.clone();
+    Ok(Confined { home: view.home, path, report, etc: view.etc, ground })
+}
+
+/// Confines the calling thread for good like the one that `ground` is of, and opens a terminal that only this thread's
+/// commands reach. Both see the same files, `/tmp` among them; processes and terminals are this one's own.
+///
+/// # Errors
+/// As those of [`apply`], or no terminal could be opened.
+pub(crate) fn apply_on_terminal(
+    policy: &ConfinePolicy,
+    key: MarkKey,
+    ground: &Ground,
+    size: TerminalSize,
+) -> io::Result<OpenTerminal> {
+    if ground.profile == Profile::FullControl {
+        return OpenTerminal::open(size).map_err(during("terminal"));
+    }
+    let mut view = ground.enter(policy).map_err(during("namespaces"))?;
+    if ground.has_own_root() {
+        terminal::attach_file_system().map_err(during("terminals"))?;
+        view.devices.push(terminal::DIRECTORY.into());
+    }
+    let terminal = OpenTerminal::open(size).map_err(during("terminal"))?;
+    view.devices.push(terminal.path());
+    let mut report = ground.base.clone();
+    lock(&view, ground.hides_others, ground.ipc, key, &mut report)?;
+    let lacking = report.lacking(&ground.report);
+    if lacking.is_empty() {
+        return Ok(terminal);
+    }
+    Err(io::Error::other(format!("a command with a terminal lacks what others have: {}", lacking.join(", "))))
+}
+
+/// The layers that close behind the thread, in the order in which they must be set up.
+fn lock(view: &View, hides_others: bool, ipc: Ipc, key: MarkKey, report: &mut LayerReport) -> io::Result<()> {
     let no_new_privs = rustix::thread::set_no_new_privs(true);
     report.add_result(layer_name::NO_NEW_PRIVS, no_new_privs.map(|()| "set".to_owned()));
-    landlock::restrict(&view, &mut report).map_err(during("Landlock"))?;
+    landlock::restrict(view, report).map_err(during("Landlock"))?;
     report.add(layer_name::CAPABILITIES, true, capabilities::reduce().map_err(during("capabilities"))?);
     let filter = Filter { key, hides_others, ipc, runner: Untouchable::seen_from_here() };
-    seccomp::install(&filter, &mut report).map_err(during("seccomp"))?;
-    Ok(Confined { home: view.home, path, report, etc: view.etc })
+    seccomp::install(&filter, report).map_err(during("seccomp"))
 }
 
 /// Adds the name of a step to what the system said.

@@ -21,6 +21,9 @@ use crate::limits::{
 };
 use crate::sys;
 
+/// The file system whose files are terminals; all others hold no devices.
+pub(super) const TERMINALS: &str = "devpts";
+
 /// What a directory's owner needs to make something in it.
 const OWNER_MAY_CHANGE: u32 = 0o300;
 
@@ -31,7 +34,9 @@ pub(super) fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<Ow
         rustix::mount::fsconfig_set_string(context.as_fd(), *name, *value)?;
     }
     rustix::mount::fsconfig_create(context.as_fd())?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let kept_out =
+        if kind == TERMINALS { MountAttrFlags::MOUNT_ATTR_NOEXEC } else { MountAttrFlags::MOUNT_ATTR_NODEV };
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | kept_out;
     Ok(rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
@@ -80,7 +85,8 @@ impl NewRoot {
 
     /// Attaches everything; says whether commands will see no process but their own.
     pub(super) fn fill(&self, trees: &[Tree]) -> io::Result<bool> {
-        for directory in ["/run", "/var", "/dev"] {
+        // Those with a terminal get the file system that belongs in `pts`.
+        for directory in ["/run", "/var", "/dev/pts"] {
             self.make(Path::new(directory), true)?;
         }
         // A file system of its own, so that the runner can bring it up to date when the root is read-only.
@@ -88,7 +94,12 @@ impl NewRoot {
         for link in SYSTEM_TREES.iter().map(Path::new).filter(|path| path.is_symlink()) {
             self.link(&fs::read_link(link)?, link)?;
         }
-        for (target, link) in [("/tmp", "/var/tmp"), ("/run", "/var/run"), ("/proc/self/fd", "/dev/fd")] {
+        for (target, link) in [
+            ("/tmp", "/var/tmp"),
+            ("/run", "/var/run"),
+            ("/proc/self/fd", "/dev/fd"),
+            ("pts/ptmx", "/dev/ptmx"),
+        ] {
             self.link(Path::new(target), Path::new(link))?;
         }
         for (number, name) in ["stdin", "stdout", "stderr"].iter().enumerate() {

@@ -69,8 +69,9 @@ pub(super) const ETC_ENTRIES: &[&str] = &[
 /// The parts of `/sys` that build tools and language runtimes read to size themselves.
 pub(super) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm"];
 
-/// Device files commands may read and write.
-pub(super) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// Device files commands may read and write. `tty` is the terminal of whoever opens it, and nothing for those without one.
+pub(super) const DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Tools people keep in their home, read-only for commands. Never a directory that also holds credentials or caches.
 pub(super) const HOME_TOOLS: &[&str] = &[
@@ -140,7 +141,7 @@ impl ConfinePolicy {
         make_private(state_dir)?;
         let user = rustix::process::geteuid().as_raw();
         let (name, home, shell) = account(user).unwrap_or_else(|| fallback_account(user));
-        let shell = if Path::new(&shell).is_file() { shell } else { "/bin/sh".to_owned() };
+        let shell = if runs_commands(Path::new(&shell)) { shell } else { "/bin/sh".to_owned() };
         let home = home.canonicalize().unwrap_or(home);
         Ok(Self { workspace, state_dir: state_dir.canonicalize()?, home, user: name, shell })
     }
@@ -180,6 +181,12 @@ impl ConfinePolicy {
         let own = HOME_PATH.iter().map(|tool| self.home.join(tool)).filter(|path| path.is_dir());
         own.chain(SYSTEM_PATH.iter().map(PathBuf::from)).collect()
     }
+}
+
+/// Whether that is a shell: accounts of services have a program in its place that turns people away.
+fn runs_commands(shell: &Path) -> bool {
+    let turns_away = shell.file_name().is_some_and(|name| name == "nologin" || name == "false");
+    !turns_away && shell.is_file()
 }
 
 fn make_private(directory: &Path) -> io::Result<()> {

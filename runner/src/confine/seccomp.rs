@@ -50,7 +50,7 @@ pub(super) struct Filter {
 }
 
 /// Whose System V IPC objects and POSIX message queues commands use.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ipc {
     /// The spawner's own.
     Own,

@@ -1,25 +1,43 @@
 //! From the peer to the command's standard input.
+//!
+//! A terminal has no end that could be closed while it is in use. There the end of the input is typed, as a person does: the
+//! character that means it (Ctrl-D, unless the command chose another), twice behind half a line.
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
-use bytes::Buf;
+use bytes::{Buf, Bytes};
+use rustix::termios::SpecialCodeIndex;
 use tokio::net::unix::pipe;
 
 use super::outlet::{self, Outlet};
+use crate::limits::TERMINAL_RETRY_MS;
+
+/// What means the end of the input where the terminal does not say.
+const CONTROL_D: u8 = 0x04;
 
 /// Writes what arrives to the command; what it does not want is discarded, so that the sender is never stuck.
 #[derive(Debug)]
 pub(super) struct Input {
     pipe: Option<pipe::Sender>,
     front: Option<outlet::Input>,
+    terminal: Option<Line>,
+}
+
+/// What was typed last into a terminal.
+#[derive(Debug, Default)]
+struct Line {
+    is_begun: bool,
+    /// The characters that end the input, once they are due.
+    end: Bytes,
 }
 
 impl Input {
-    /// Takes our end of the pipe, which must be non-blocking.
-    pub(super) fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
+    /// Takes our end of the pipe, or a terminal, which must be non-blocking.
+    pub(super) fn new(pipe: Option<OwnedFd>, is_terminal: bool) -> io::Result<Self> {
         let pipe = pipe.map(pipe::Sender::from_owned_fd_unchecked).transpose()?;
-        Ok(Self { pipe, front: None })
+        Ok(Self { pipe, front: None, terminal: is_terminal.then(Line::default) })
     }
 
     /// Writes what can be written now.
@@ -28,7 +46,7 @@ impl Input {
         self.front.take_if(|front| !outlet.is_current(front.generation));
         while let Some(mut front) = self.front.take().or_else(|| outlet.take_input()) {
             let length = front.bytes.len();
-            let written = match self.pipe.as_ref().map(|pipe| pipe.try_write(&front.bytes)) {
+            let written = match self.write(&front.bytes) {
                 None => length,
                 Some(Ok(written)) => written,
                 Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -42,6 +60,9 @@ impl Input {
                     length
                 }
             };
+            if let (Some(line), Some(last)) = (&mut self.terminal, front.bytes[..written].last()) {
+                line.is_begun = !b"\r\n".contains(last);
+            }
             front.bytes.advance(written);
             outlet.input_taken(front.generation, written);
             if !front.bytes.is_empty() {
@@ -49,16 +70,57 @@ impl Input {
             }
         }
         if self.pipe.is_some() && outlet.input_ended() {
-            self.pipe = None;
+            self.end();
         }
     }
 
     /// Waits until more can be written; never, when nothing waits to be.
     pub(super) async fn writable(&self) {
+        let is_ending = self.terminal.as_ref().is_some_and(|line| !line.end.is_empty());
         match &self.pipe {
+            Some(pipe) if self.terminal.is_some() && (is_ending || self.front.is_some()) => {
+                let retry = tokio::time::sleep(Duration::from_millis(TERMINAL_RETRY_MS));
+                tokio::select! {
+                    _ = pipe.writable() => {}
+                    () = retry => {}
+                }
+            }
             // An error shows in the write that follows.
             Some(pipe) if self.front.is_some() => drop(pipe.writable().await),
             _ => std::future::pending().await,
         }
     }
+
+    fn write(&self, bytes: &[u8]) -> Option<io::Result<usize>> {
+        let pipe = self.pipe.as_ref()?;
+        Some(match pipe.try_write(bytes) {
+            // A terminal that took nothing may take more without an event that says so.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.terminal.is_some() => {
+                rustix::io::write(pipe, bytes).map_err(io::Error::from)
+            }
+            written => written,
+        })
+    }
+
+    /// The peer sends no more, and all of it was written.
+    fn end(&mut self) {
+        if let (Some(line), Some(pipe)) = (&mut self.terminal, &self.pipe) {
+            if line.end.is_empty() {
+                line.end = end_characters(pipe, line.is_begun);
+            }
+            let end = line.end.clone();
+            match self.write(&end) {
+                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
+                None | Some(_) => {}
+            }
+        }
+        self.pipe = None;
+    }
+}
+
+/// What is typed to end the input: one character ends a line that is begun, one more the input itself.
+fn end_characters(terminal: &pipe::Sender, line_is_begun: bool) -> Bytes {
+    let modes = rustix::termios::tcgetattr(terminal);
+    let end = modes.map_or(CONTROL_D, |modes| modes.special_codes[SpecialCodeIndex::VEOF]);
+    vec![end; 1 + usize::from(line_is_begun)].into()
 }

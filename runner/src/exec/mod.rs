@@ -18,6 +18,7 @@
 //! | `output` | a pipe to the outlet: cap, the order of reads |
 //! | `input` | the peer to the command's standard input |
 //! | `stop` | TERM, grace, KILL |
+//! | `terminal` | execs with a terminal |
 //! | `registry` | who runs under which exec_id, whose result is kept, which ids were used |
 //! | `tree` | which trees outlived their exec |
 //! | `denied` | telling a denial from a failure |
@@ -32,6 +33,7 @@ mod registry;
 mod running;
 mod spool;
 mod stop;
+mod terminal;
 mod tree;
 
 use std::rc::Rc;
@@ -43,6 +45,7 @@ use proto::{ErrorKind, WireError};
 pub(crate) use output::Scratch;
 pub(crate) use registry::{Registry, no_such_exec};
 pub(crate) use spool::Budget;
+pub(crate) use terminal::Terminals;
 pub(crate) use tree::TreeWatch;
 
 use crate::blocking::blocking;
@@ -85,8 +88,12 @@ async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> 
         return Err(WireError::new(ErrorKind::Unsupported, "this runner runs commands as its own user only"));
     }
     let profile = profile(executor, request)?;
-    let order = spawn_request(executor, request);
-    let spawned = executor.spawn(profile, order).await.map_err(|error| spawn_error(&error, profile))?;
+    let order = spawn_request(executor, request)?;
+    let spawned = match &request.pty {
+        None => executor.spawn(profile, order).await,
+        Some(pty) => terminal::start(executor, profile, order, pty).await,
+    };
+    let spawned = spawned.map_err(|error| spawn_error(&error, profile))?;
     let mark = spawned.child.mark();
     executor.execs.started(request.exec_id, mark);
     let confined = profile != Profile::FullControl;
@@ -124,18 +131,20 @@ fn profile(executor: &Executor, request: &Exec) -> Result<Profile, WireError> {
     }
 }
 
-fn spawn_request(executor: &Executor, request: &Exec) -> SpawnRequest {
+fn spawn_request(executor: &Executor, request: &Exec) -> Result<SpawnRequest, WireError> {
     let argv = match &request.command {
         Command::Argv(argv) => argv.clone(),
         Command::Shell(line) => vec![executor.shell().as_bytes().to_vec(), b"-c".to_vec(), line.clone()],
     };
-    SpawnRequest {
+    // First, so that a variable of the request replaces it.
+    let kind = request.pty.as_ref().map(terminal::variable).transpose()?.flatten();
+    Ok(SpawnRequest {
         argv,
         cwd: request.cwd.as_ref().map_or_else(Vec::new, |cwd| cwd.as_bytes().to_vec()),
-        env: request.env.clone(),
+        env: kind.into_iter().chain(request.env.iter().cloned()).collect(),
         stdin: request.stdin == Stdin::Stream,
         merge_stderr: request.merge_stderr,
-    }
+    })
 }
 
 fn spawn_error(error: &SpawnError, profile: Profile) -> WireError {

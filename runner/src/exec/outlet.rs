@@ -118,7 +118,6 @@ impl Outlet {
             state.generation += 1;
             if !state.retain {
                 state.detach_readers();
-                state.log.trim_to(offset);
             }
         }
         let mut reader = Reader::new(stream, offset, wants_output, state.log.end());
@@ -384,7 +383,8 @@ impl State {
         }
         if reader.wants_output {
             reader.note_drained();
-            if !self.retain {
+            // An offset says what the peer has seen, its credit what it has for good.
+            if !self.retain && reader.has_drained {
                 self.log.trim_to(reader.drained);
             }
             reader.catch_up(&mut self.log);

@@ -17,6 +17,7 @@ pub(super) struct Reader {
     pub(super) cursor: u64,
     /// Up to where the peer's consumer drained the output.
     pub(super) drained: u64,
+    pub(super) has_drained: bool,
     /// Gaps that were sent and are not behind `drained` yet: offset and length.
     gaps: VecDeque<(u64, u64)>,
     pub(super) gap_bytes: u64,
@@ -36,6 +37,7 @@ impl Reader {
             wants_output,
             cursor: offset,
             drained: offset,
+            has_drained: false,
             gaps: VecDeque::new(),
             gap_bytes: 0,
             replay_end,
@@ -87,6 +89,7 @@ impl Reader {
     /// Moves the mark of what the peer has for good; credit counts data, offsets count gaps too.
     pub(super) fn note_drained(&mut self) {
         let mut drained = self.stream.take_drained();
+        self.has_drained |= drained > 0;
         loop {
             let data_end = self.gaps.front().map_or(self.cursor, |(offset, _)| *offset);
             let step = drained.min(data_end.saturating_sub(self.drained));

@@ -17,7 +17,7 @@ use super::stop::{Cause, Stop};
 use super::tree::Tree;
 use crate::executor::Executor;
 use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, STARTED_DELAY_MS};
-use crate::spawn::{Child, Exit, Spawned};
+use crate::spawn::{Child, Exit, Spawned, Terminal};
 
 /// A command that was started.
 pub(super) struct Running {
@@ -28,6 +28,7 @@ pub(super) struct Running {
     /// A second handle of the process, watched by the reactor; readable once it has ended.
     end: pipe::Receiver,
     input: Input,
+    terminal: Option<Rc<Terminal>>,
     stdout: Output,
     stderr: Option<Output>,
     account: Account,
@@ -63,6 +64,10 @@ impl Running {
         let started = Instant::now();
         let output = |pipe, channel, keep_tail| Output::new(pipe, channel, keep_tail && confined);
         let merged = spawned.stderr.is_none();
+        let terminal = spawned.terminal.map(Rc::new);
+        if let Some(terminal) = &terminal {
+            executor.terminals.add(request.exec_id, terminal);
+        }
         Ok(Self {
             executor: Rc::clone(executor),
             exec_id: request.exec_id,
@@ -70,11 +75,12 @@ impl Running {
             // Nothing is ever read from it: the reactor treats every descriptor alike.
             end: pipe::Receiver::from_owned_fd_unchecked(spawned.child.pidfd().try_clone_to_owned()?)?,
             child: spawned.child,
-            input: Input::new(spawned.stdin)?,
+            input: Input::new(spawned.stdin, terminal.is_some())?,
             stdout: output(spawned.stdout, Channel::Stdout, merged)?,
             stderr: spawned.stderr.map(|pipe| output(pipe, Channel::Stderr, true)).transpose()?,
             account: Account { allowance: request.output_cap_bytes, dropped_bytes: 0 },
-            stop: Stop::default(),
+            stop: Stop::new(terminal.is_some()),
+            terminal,
             confined,
             started,
             settled_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
@@ -198,6 +204,9 @@ impl Running {
             Err(error) => return Err(error),
         };
         let ended = Instant::now();
+        if let Some(terminal) = &self.terminal {
+            terminal.release();
+        }
         let scratch = &self.executor.scratch;
         self.stdout.command_ended(&self.outlet, &mut self.account, scratch);
         if let Some(stderr) = &mut self.stderr {
@@ -234,6 +243,10 @@ impl Running {
     async fn finish(mut self) {
         let written = |output: &Output| output.written_bytes();
         let stderr_open = self.stderr.as_ref().is_some_and(Output::is_open);
+        if !self.stdout.is_open() {
+            // Nobody has it open any more: it is gone before the answer says so.
+            self.terminal = None;
+        }
         self.executor.execs.completed(self.exec_id);
         self.outlet.end(Ok(ExecStreamsClosed {
             stdout_bytes: written(&self.stdout),
@@ -252,7 +265,11 @@ impl Running {
                 stderr.discard(scratch).await;
             }
         };
-        tokio::join!(self.stdout.discard(scratch), stderr, self.outlet.serve());
+        let stdout = async {
+            self.stdout.discard(scratch).await;
+            self.terminal = None;
+        };
+        tokio::join!(stdout, stderr, self.outlet.serve());
     }
 }
 

@@ -1,4 +1,6 @@
 //! Ending a command before its time: TERM to its whole tree, some grace, then KILL until nothing is left.
+//!
+//! What runs in a terminal is told first that the terminal is gone, as when a window is closed: interactive shells ignore TERM.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -19,18 +21,27 @@ pub(super) enum Cause {
 }
 
 /// Whether and why a command is being ended.
-#[derive(Default)]
 pub(super) struct Stop {
+    signals: &'static [i32],
     cause: Option<Cause>,
     work: Option<Pin<Box<dyn Future<Output = ()>>>>,
 }
 
+/// What asks a command to end. Stopped jobs hear it only once they go on.
+const SIGNALS: &[i32] = &[libc::SIGTERM];
+const TERMINAL_SIGNALS: &[i32] = &[libc::SIGHUP, libc::SIGTERM, libc::SIGCONT];
+
 impl Stop {
+    /// Nothing is being ended yet; `in_terminal` says where the command runs.
+    pub(super) fn new(in_terminal: bool) -> Self {
+        Self { signals: if in_terminal { TERMINAL_SIGNALS } else { SIGNALS }, cause: None, work: None }
+    }
+
     /// Begins to end the tree; the first cause counts.
     pub(super) fn begin(&mut self, cause: Cause, mark: Mark) {
         if self.cause.is_none() {
             self.cause = Some(cause);
-            self.work = Some(Box::pin(end_tree(mark)));
+            self.work = Some(Box::pin(end_tree(mark, self.signals)));
         }
     }
 
@@ -53,9 +64,11 @@ impl Stop {
     }
 }
 
-async fn end_tree(mark: Mark) {
-    let sent = blocking(move || kill::signal_tree(mark, libc::SIGTERM)).await;
-    tracing::debug!(?sent, "asked a command's processes to end");
+async fn end_tree(mark: Mark, signals: &'static [i32]) {
+    for signal in signals {
+        let sent = blocking(move || kill::signal_tree(mark, *signal)).await;
+        tracing::debug!(signal, ?sent, "asked a command's processes to end");
+    }
     let deadline = Instant::now() + Duration::from_millis(STOP_GRACE_MS);
     let mut pause = Duration::from_millis(STOP_LOOK_MS);
     while Instant::now() < deadline {

@@ -5,6 +5,8 @@ use proto::message::{Done, Metadata};
 use proto::request::{MkdirAll, Remove, RemoveAll, Rename, Stat};
 use proto::{ErrorKind, Message, Request, WireError};
 
+use super::download::download;
+use super::tree::write_tree;
 use super::write::write;
 use super::{may_change, path as as_path, path_error, unix_ms, wire_kind};
 use crate::blocking::blocking;
@@ -33,6 +35,8 @@ pub(crate) async fn change(
         Request::WriteFile(request) => {
             return write(executor.root.clone(), stream, request).await.map(Message::from);
         }
+        Request::WriteTree(request) => return write_tree(executor, stream, request).await,
+        Request::Download(request) => return download(executor, stream, request).await,
         Request::MkdirAll(MkdirAll { path, mode, .. }) => {
             at_once(executor, move |root| root.mkdir_all(as_path(&path), mode)).await
         }

@@ -4,14 +4,20 @@
 //! |---|---|
 //! | `read` | `ReadFile` |
 //! | `list` | `ReadDir` |
+//! | `search` | `Glob`, `Grep` |
+//! | `tree` | `ReadTree`, `WriteTree` |
+//! | `download` | `Download` |
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //! | `write` | `WriteFile`, a change too |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer stops nobody else.
 
 mod change;
+mod download;
 mod list;
 mod read;
+mod search;
+mod tree;
 mod write;
 
 use std::ffi::OsStr;
@@ -25,6 +31,8 @@ use proto::{ErrorKind, WireError, WirePath};
 pub(crate) use change::{change, stat};
 pub(crate) use list::read_dir;
 pub(crate) use read::read;
+pub(crate) use search::{glob, grep};
+pub(crate) use tree::read_tree;
 
 use crate::confine::Profile;
 use crate::executor::Executor;
@@ -48,6 +56,8 @@ pub(crate) fn path_error(error: pathguard::Error) -> WireError {
         Path::NoSpace => ErrorKind::NoSpace,
         Path::ReadOnly => ErrorKind::ReadOnly,
         Path::Busy => ErrorKind::Busy,
+        Path::Archive(_) => ErrorKind::InvalidBody,
+        Path::TooDeep | Path::TooLarge(_) => ErrorKind::TooLarge,
         Path::CrossesDevices | Path::Io(_) => ErrorKind::Io,
     };
     WireError::new(kind, error)

@@ -21,7 +21,8 @@ pub(super) async fn write(
     request: WriteFile,
 ) -> Result<FileWritten, WireError> {
     let size_bytes = request.size_bytes;
-    let mut pending = blocking(move || create(&root, &request)).await??;
+    let start = move || create(&root, &request).map(|pending| (pending, root, request));
+    let (mut pending, root, request) = blocking(start).await??;
     let mut bytes = 0;
     while let Some(batch) = next_batch(stream).await? {
         let length: usize = batch.iter().map(Bytes::len).sum();
@@ -35,12 +36,17 @@ pub(super) async fn write(
     if size_bytes.is_some_and(|announced| bytes != announced) {
         return Err(wrong_size(bytes, size_bytes));
     }
-    blocking(move || pending.commit()).await?.map_err(path_error)?;
+    let commit = move || {
+        // Others may have changed the file while the content was on its way.
+        check_condition(&root, &request)?;
+        pending.commit().map_err(path_error)
+    };
+    blocking(commit).await??;
     Ok(FileWritten { bytes })
 }
 
 /// What has arrived, within a limit; `None` at the end of the data.
-async fn next_batch(stream: &StreamHandle) -> Result<Option<Vec<Bytes>>, Stopped> {
+pub(super) async fn next_batch(stream: &StreamHandle) -> Result<Option<Vec<Bytes>>, Stopped> {
     loop {
         if stream.is_stopped() {
             return Err(Stopped);
@@ -63,7 +69,7 @@ async fn next_batch(stream: &StreamHandle) -> Result<Option<Vec<Bytes>>, Stopped
     }
 }
 
-fn create(root: &Root, request: &WriteFile) -> Result<PendingFile, WireError> {
+fn check_condition(root: &Root, request: &WriteFile) -> Result<(), WireError> {
     if let Some(expected) = request.if_match {
         let present = present_hash(root, request)?;
         if present != Some(expected) {
@@ -71,6 +77,11 @@ fn create(root: &Root, request: &WriteFile) -> Result<PendingFile, WireError> {
             return Err(WireError::new(ErrorKind::PreconditionFailed, text));
         }
     }
+    Ok(())
+}
+
+fn create(root: &Root, request: &WriteFile) -> Result<PendingFile, WireError> {
+    check_condition(root, request)?;
     let options = CreateOptions { mode: request.mode, parents: request.parents };
     root.create_file(path(&request.path), options).map_err(path_error)
 }

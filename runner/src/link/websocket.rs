@@ -137,7 +137,7 @@ fn is_loopback(authority: &str) -> bool {
 }
 
 /// TLS against the system's certificates and one more file.
-fn tls_config(ca_cert: Option<&PathBuf>) -> Result<rustls::ClientConfig, Error> {
+pub(crate) fn tls_config(ca_cert: Option<&PathBuf>) -> Result<rustls::ClientConfig, Error> {
     let mut roots = rustls::RootCertStore::empty();
     // Some of a system's certificates may be unreadable; what matters is whether the server's is among the others.
     let native = rustls_native_certs::load_native_certs();

@@ -1,10 +1,11 @@
 //! Starting commands on the thread that asks for them.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::place::Place;
 use super::{Facts, Resolver, SpawnError, SpawnRequest, Spawned, prepare, start_helpers};
-use crate::confine::{ConfinePolicy, LayerReport, Profile};
+use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
 
 /// Starts commands under one profile, on the thread that made it: no other thread has to wake up for an exec.
 #[derive(Debug)]
@@ -41,6 +42,11 @@ impl Here {
 
     pub(crate) fn profile(&self) -> Profile {
         self.facts.profile
+    }
+
+    /// What a command with a terminal needs of this thread.
+    pub(crate) fn ground(&self) -> &Arc<Ground> {
+        &self.facts.ground
     }
 
     pub(crate) fn resolver(&self) -> &Resolver {

@@ -18,12 +18,13 @@ mod here;
 mod place;
 mod program;
 mod resolver;
+mod terminal;
 mod thread;
 mod watch;
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use rustix::fs::OFlags;
@@ -34,9 +35,12 @@ pub use child::{Child, Exit};
 pub use error::SpawnError;
 pub(crate) use here::Here;
 pub(crate) use resolver::Resolver;
+pub use terminal::Terminal;
+pub(crate) use terminal::start_on_terminal;
 
 use crate::blocking;
-use crate::confine::{ConfinePolicy, LayerReport, Profile};
+pub use crate::confine::TerminalSize;
+use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
 use crate::limits::{SPAWN_QUEUE_REQUESTS, SPAWNER_STACK_BYTES};
 use thread::Order;
 
@@ -66,6 +70,8 @@ pub struct Spawned {
     pub stdout: OwnedFd,
     /// Reads the command's standard error, unless merged.
     pub stderr: Option<OwnedFd>,
+    /// The command's terminal, of which the descriptors here are this side.
+    pub terminal: Option<Terminal>,
 }
 
 /// What is known of a thread that was confined.
@@ -74,6 +80,8 @@ struct Facts {
     profile: Profile,
     report: LayerReport,
     resolver: Resolver,
+    /// What commands with a terminal are built on.
+    ground: Arc<Ground>,
 }
 
 /// Starts commands under one profile, on a thread of its own. Dropping it ends the thread; commands that run are not touched.
@@ -112,6 +120,27 @@ impl Spawner {
     /// The profile this spawner's commands run under.
     pub fn profile(&self) -> Profile {
         self.facts.profile
+    }
+
+    /// What a command with a terminal needs of this spawner.
+    pub(crate) fn ground(&self) -> &Arc<Ground> {
+        &self.facts.ground
+    }
+
+    /// Starts a command whose standard streams are a terminal that no other command reaches; blocks for some milliseconds.
+    ///
+    /// `policy` is the one this spawner was started with; what `request` says of standard input and error means nothing. To be
+    /// called from a thread that is not confined.
+    ///
+    /// # Errors
+    /// See [`SpawnError`]; nothing runs after one.
+    pub fn spawn_on_terminal(
+        &self,
+        policy: &ConfinePolicy,
+        request: SpawnRequest,
+        size: TerminalSize,
+    ) -> Result<Spawned, SpawnError> {
+        start_on_terminal(&self.facts.ground, policy, request, size)
     }
 
     /// Brings the commands' copy of `/etc/resolv.conf` up to date; call it when the network may have changed.
@@ -172,7 +201,7 @@ struct Pipes {
 
 impl Pipes {
     fn with(self, child: Child) -> Spawned {
-        Spawned { child, stdin: self.stdin, stdout: self.stdout, stderr: self.stderr }
+        Spawned { child, stdin: self.stdin, stdout: self.stdout, stderr: self.stderr, terminal: None }
     }
 }
 
@@ -181,6 +210,8 @@ struct Ends {
     stdin: Option<OwnedFd>,
     stdout: OwnedFd,
     stderr: Option<OwnedFd>,
+    /// Whether they are a terminal.
+    is_terminal: bool,
 }
 
 type Ordered = (Order, Pipes, oneshot::Receiver<Result<Child, SpawnError>>);
@@ -199,7 +230,7 @@ fn prepare(request: &SpawnRequest) -> Result<(Pipes, Ends), SpawnError> {
     for end in [Some(&stdout), stderr.as_ref(), stdin.as_ref()].into_iter().flatten() {
         rustix::fs::fcntl_setfl(end, OFlags::NONBLOCK).map_err(|error| pipe_error(error.into()))?;
     }
-    let ends = Ends { stdin: child_stdin, stdout: child_stdout, stderr: child_stderr };
+    let ends = Ends { stdin: child_stdin, stdout: child_stdout, stderr: child_stderr, is_terminal: false };
     Ok((Pipes { stdin, stdout, stderr }, ends))
 }
 

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pathguard::Root;
 use rustix::fs::{Mode, OFlags};
@@ -34,21 +35,18 @@ impl Place {
         // Before anything is built around it, which would only say the same in other words.
         Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::Confinement)?;
+        let place = Self::inside(policy, &confined.home, &confined.path)?;
+        let (resolver, ground) = (Resolver::new(confined.etc), Arc::new(confined.ground));
+        Ok((place, Facts { profile, report: confined.report, resolver, ground }))
+    }
+
+    /// The place of a thread that is confined already.
+    pub(super) fn inside(policy: &ConfinePolicy, home: &Path, path: &[PathBuf]) -> Result<Self, SpawnError> {
         let workspace = Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
-        let defaults = Defaults::new(policy, &confined.home, &confined.path);
-        let facts = Facts { profile, report: confined.report, resolver: Resolver::new(confined.etc) };
-        Ok((
-            Self {
-                path: policy.workspace.clone(),
-                workspace,
-                null,
-                defaults,
-                stack: RefCell::new(Stack::new()),
-            },
-            facts,
-        ))
+        let (defaults, stack) = (Defaults::new(policy, home, path), RefCell::new(Stack::new()));
+        Ok(Self { path: policy.workspace.clone(), workspace, null, defaults, stack })
     }
 
     /// Starts one command and closes its ends here; to be called from the thread that made this.
@@ -66,6 +64,7 @@ impl Place {
             stdout: ends.stdout.as_fd(),
             stderr: ends.stderr.as_ref().unwrap_or(&ends.stdout).as_fd(),
             directory: directory.as_fd(),
+            is_terminal: ends.is_terminal,
         };
         let mut stack = self.stack.borrow_mut();
         let started = kill::spawn_marked(|| watch::during(|handle| sys::spawn(&plan, &mut stack, handle)));

@@ -25,6 +25,8 @@ pub(crate) struct SpawnPlan<'a> {
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,
     pub(crate) directory: BorrowedFd<'a>,
+    /// Whether the three are a terminal, which becomes the controlling one.
+    pub(crate) is_terminal: bool,
 }
 
 /// What children of one thread run on until their program does, one after the other.
@@ -45,6 +47,7 @@ struct Handover {
     /// What becomes descriptors 0, 1 and 2; none of them is one of these.
     streams: [RawFd; 3],
     directory: RawFd,
+    is_terminal: bool,
     /// Signals that must be reset.
     handled: &'static [c_int],
     /// Why the program does not run; 0 when it does.
@@ -70,6 +73,7 @@ pub(crate) fn spawn(
         environment: environment.as_ptr(),
         streams,
         directory: plan.directory.as_raw_fd(),
+        is_terminal: plan.is_terminal,
         handled: handled_signals(),
         error: 0,
     };
@@ -128,6 +132,7 @@ fn become_program(handover: &Handover) -> c_int {
             || libc::dup2(stdin, libc::STDIN_FILENO) < 0
             || libc::dup2(stdout, libc::STDOUT_FILENO) < 0
             || libc::dup2(stderr, libc::STDERR_FILENO) < 0
+            || (handover.is_terminal && libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0) < 0)
             || libc::fchdir(handover.directory) < 0;
         if !failed {
             close_others();

@@ -10,3 +10,4 @@ mod profile;
 mod signals;
 mod spawn;
 mod support;
+mod terminal;

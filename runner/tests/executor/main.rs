@@ -6,15 +6,25 @@
 //! | `trees` | timeout, cancel, descendants, what is left behind |
 //! | `flow` | credit, caps, dropping the oldest, large outputs |
 //! | `files` | file operations |
+//! | `tree` | whole trees |
+//! | `download` | what the runner fetches |
+//! | `search` | by name and by content |
+//! | `attacks` | the attack corpus of `pathguard`, against what works on whole trees |
 //! | `start` | what it refuses to start on |
+//! | `terminal` | execs with a terminal |
 //! | `link` | unknown requests, lost links, shutdown |
 #![allow(clippy::unwrap_used)]
 
+mod attacks;
+mod download;
 mod exec;
 mod files;
 mod flow;
 mod link;
 mod resume;
+mod search;
 mod start;
+mod terminal;
+mod tree;
 mod trees;
 mod world;

@@ -41,7 +41,7 @@ pub(crate) struct World {
     /// Cancelled when the executor is to shut down as well.
     stop: CancellationToken,
     runner: Option<std::thread::JoinHandle<()>>,
-    _directories: [tempfile::TempDir; 2],
+    _state: tempfile::TempDir,
 }
 
 impl World {
@@ -52,19 +52,25 @@ impl World {
 
     /// Runs a test, then stops the executor.
     pub(crate) fn run_under(profile: Profile, test: impl AsyncFnOnce(&mut World)) {
+        let workspace = tempfile::tempdir().unwrap();
+        Self::run_in(workspace.path(), profile, test);
+    }
+
+    /// Runs a test in a workspace that is there already.
+    pub(crate) fn run_in(workspace: &Path, profile: Profile, test: impl AsyncFnOnce(&mut World)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async {
-            let mut world = World::new(profile);
+            let mut world = World::new(workspace, profile);
             test(&mut world).await;
             world.shutdown.cancel();
             world.stop_executor();
         });
     }
 
-    fn new(profile: Profile) -> Self {
-        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        let workspace = directories[0].path().canonicalize().unwrap();
-        let state_dir = directories[1].path().to_owned();
+    fn new(workspace: &Path, profile: Profile) -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let workspace = workspace.canonicalize().unwrap();
+        let state_dir = state.path().to_owned();
         let config = ExecutorConfig { workspace: workspace.clone(), state_dir, profile };
         let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
         let (serve_link, mut to_serve) = tokio::sync::mpsc::unbounded_channel::<ToServe>();
@@ -90,7 +96,7 @@ impl World {
         });
         let (peer, served) = connect(&serve_link);
         let runner = Some(runner);
-        Self { workspace, shutdown, served, peer, serve_link, stop, runner, _directories: directories }
+        Self { workspace, shutdown, served, peer, serve_link, stop, runner, _state: state }
     }
 
     /// Shuts the executor down, and waits until it has.

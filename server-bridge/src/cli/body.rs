@@ -1,14 +1,15 @@
-//! What a request carries: nothing, a little JSON, or a file that never stands in memory.
+//! What a request carries: nothing, a little JSON, or a file or tree that never stands in memory.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
+use pathguard::tree::{Packer, TreeError, TreeReport};
 
 use super::limits::FILE_CHUNK_BYTES;
 
@@ -20,6 +21,54 @@ pub(super) enum RequestBody {
     Bytes(Bytes),
     /// A file.
     File(FileBody),
+    /// A directory's archive.
+    Tree(TreeBody),
+}
+
+/// A directory's archive, made while it is sent.
+pub(super) struct TreeBody {
+    packer: Box<Packer>,
+    /// Told once it is over; whoever waits for the answer learns it there.
+    packed: Arc<OnceLock<Result<TreeReport, TreeError>>>,
+    moved_bytes: Arc<AtomicU64>,
+    buffer: BytesMut,
+}
+
+impl TreeBody {
+    /// What `packer` makes; how that ended goes to `packed`, and what was sent is counted in `moved_bytes`.
+    pub(super) fn new(
+        packer: Packer,
+        packed: Arc<OnceLock<Result<TreeReport, TreeError>>>,
+        moved_bytes: Arc<AtomicU64>,
+    ) -> Self {
+        Self { packer: Box::new(packer), packed, moved_bytes, buffer: BytesMut::new() }
+    }
+
+    /// Reads on this thread, as a file is read.
+    fn next(&mut self) -> Option<io::Result<Bytes>> {
+        if self.packed.get().is_some() {
+            return None;
+        }
+        self.buffer.resize(FILE_CHUNK_BYTES, 0);
+        let mut filled = 0;
+        while filled < FILE_CHUNK_BYTES {
+            match self.packer.read(&mut self.buffer[filled..]) {
+                Ok(0) => {
+                    // Nobody else sets it.
+                    let _ = self.packed.set(Ok(self.packer.report().clone()));
+                    break;
+                }
+                Ok(length) => filled += length,
+                Err(error) => {
+                    let told = io::Error::other(error.to_string());
+                    let _ = self.packed.set(Err(error));
+                    return Some(Err(told));
+                }
+            }
+        }
+        self.moved_bytes.fetch_add(filled as u64, Ordering::Relaxed);
+        (filled > 0).then(|| Ok(self.buffer.split_to(filled).freeze()))
+    }
 }
 
 /// The next so many bytes of a file.
@@ -73,6 +122,7 @@ impl Body for RequestBody {
                 Some(Ok(bytes))
             }
             Self::File(file) => file.next(),
+            Self::Tree(tree) => tree.next(),
         };
         Poll::Ready(next.map(|result| result.map(Frame::data)))
     }
@@ -82,6 +132,7 @@ impl Body for RequestBody {
             Self::Empty => true,
             Self::Bytes(bytes) => bytes.is_empty(),
             Self::File(file) => file.left_bytes == 0,
+            Self::Tree(tree) => tree.packed.get().is_some(),
         }
     }
 
@@ -90,6 +141,7 @@ impl Body for RequestBody {
             Self::Empty => 0,
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::File(file) => file.left_bytes,
+            Self::Tree(_) => return SizeHint::default(),
         })
     }
 }

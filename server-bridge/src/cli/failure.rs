@@ -18,6 +18,8 @@ pub(super) const NOT_EXECUTABLE: u8 = 126;
 pub(super) const NOT_FOUND: u8 = 127;
 /// What a signal's number is added to.
 pub(super) const SIGNALED: u8 = 128;
+/// Ended because its terminal was hung up.
+pub(super) const HUNG_UP: u8 = SIGNALED + 1;
 /// Ended by Ctrl-C.
 pub(super) const INTERRUPTED: u8 = SIGNALED + 2;
 /// Ended because nobody reads its output any more.

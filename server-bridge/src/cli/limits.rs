@@ -21,9 +21,28 @@ pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) const STDIN_CHUNK_BYTES: usize = 64 * 1024;
 /// Pieces of standard input that may wait to be sent.
 pub(super) const STDIN_QUEUE: usize = 2;
+/// How much of the input that was sent is kept, to be sent again after the connection was lost, in bytes: more than can be
+/// under way between here and the command.
+pub(super) const STDIN_KEPT_BYTES: u64 = 16 * 1024 * 1024;
+/// Output that is taken before the server is told of it, in bytes; less than what it may have under way.
+pub(super) const ACK_BYTES: u64 = 32 * 1024;
+/// How long a lost server is looked for while a command runs.
+pub(super) const RECONNECT_PATIENCE: Duration = Duration::from_secs(600);
+/// The first pause before that is tried again; it doubles.
+pub(super) const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
+/// The longest such pause.
+pub(super) const RECONNECT_PAUSE_LIMIT: Duration = Duration::from_secs(2);
+/// How long the server may be away before a person is told.
+pub(super) const AWAY_NOTE: Duration = Duration::from_secs(3);
+/// How long the goodbye to a server may take.
+pub(super) const GOODBYE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a cancelled command may take to end before this program ends without it: the grace between TERM and KILL,
 /// and a little.
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(8);
+/// Pieces of what is typed into a terminal that may wait to be sent.
+pub(super) const KEYS_QUEUE: usize = 64;
+/// How long a terminal that was hung up may take to say how it ended.
+pub(super) const HANG_UP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pieces of output that may wait to be written.
 pub(super) const OUTPUT_QUEUE: usize = 16;
 

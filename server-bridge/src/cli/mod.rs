@@ -5,7 +5,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `exec/`, `cp/`, `chat/` | the streaming commands |
+//! | `exec/`, `shell/`, `cp/`, `chat/` | the streaming commands |
 //! | `runner`, `use_place`, `login`, `doctor`, `completions` | one command each |
 //! | `session` | which server, and who one is there: `client.json` |
 //! | `endpoint`, `client`, `body`, `socket` | connections: TCP or TLS, HTTP, WebSocket |
@@ -31,6 +31,7 @@ mod login;
 mod output;
 mod runner;
 mod session;
+mod shell;
 mod socket;
 mod use_place;
 
@@ -93,6 +94,15 @@ enum Command {
     /// Run a command and stream its output; ends with the command's own code
     #[command(override_usage = "sandbridge exec [OPTIONS] -- CMD [ARGS]...")]
     Exec(exec::ExecOptions),
+    /// Read the output of a command that runs already, and end with its code
+    Attach(exec::attach::AttachOptions),
+    /// List the commands that run
+    Ps(exec::attach::PsOptions),
+    /// End a command that runs
+    Cancel(exec::attach::CancelOptions),
+    /// Open a terminal there: your shell, or CMD; ends with its code
+    #[command(override_usage = "sandbridge shell [OPTIONS] [-- CMD [ARGS]...]")]
+    Shell(shell::ShellOptions),
     /// Copy a file to or from a runner
     Cp(cp::CpOptions),
     /// Chat; "!command" runs a shell command
@@ -140,6 +150,12 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Runner(command) => block_on(runner::run(globals, command)),
         Command::Use(options) => block_on(use_place::run(globals, options)),
         Command::Exec(options) => block_on(exec::run(globals, options)).map_err(Failure::into_not_run),
+        Command::Attach(options) => {
+            block_on(exec::attach::attach(globals, options)).map_err(Failure::into_not_run)
+        }
+        Command::Ps(options) => block_on(exec::attach::list(globals, options)),
+        Command::Cancel(options) => block_on(exec::attach::cancel(globals, options)),
+        Command::Shell(options) => block_on(shell::run(globals, options)).map_err(Failure::into_not_run),
         Command::Cp(options) => block_on(cp::run(globals, options)),
         Command::Chat(options) => block_on(chat::run(globals, options)),
         Command::Completions(options) => completions::run(options),

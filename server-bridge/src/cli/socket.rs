@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::client::failure_from;
 use super::endpoint::BoxedSocket;
 use super::failure::Failure;
-use super::limits::CONNECT_TIMEOUT;
+use super::limits::{CONNECT_TIMEOUT, GOODBYE_TIMEOUT};
 use super::session::Session;
 
 /// Opens the WebSocket at `path` with the session's login. Its two halves never wait for each other.
@@ -67,6 +67,11 @@ impl Outbox {
         !self.queue.is_empty() || !self.is_flushed
     }
 
+    /// How many messages wait to be sent.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Sends what was taken. May be given up at any time and called again: nothing is lost or sent twice.
     /// After an error nothing waits any more: the connection takes no more.
     pub(super) async fn send_all(&mut self) -> Result<(), Failure> {
@@ -90,6 +95,18 @@ impl Outbox {
         self.is_flushed = true;
         Ok(())
     }
+}
+
+/// Says goodbye, so that the server knows that everything arrived.
+pub(super) async fn goodbye(mut outbox: Outbox, mut inbox: Inbox) {
+    let goodbye = async {
+        outbox.push(Message::Close(None));
+        outbox.send_all().await?;
+        while inbox.next().await.is_ok() {}
+        Ok::<_, Failure>(())
+    };
+    // What is not heard is asked for by nobody: this program ends.
+    let _ = tokio::time::timeout(GOODBYE_TIMEOUT, goodbye).await;
 }
 
 /// The receiving half.

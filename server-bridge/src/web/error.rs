@@ -107,8 +107,10 @@ fn status_of(kind: &str) -> StatusCode {
             StatusCode::FORBIDDEN
         }
         "not_found" => StatusCode::NOT_FOUND,
+        "precondition_failed" => StatusCode::PRECONDITION_FAILED,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
         "conflict" | "no_route" | "already_exists" | "directory_not_empty" => StatusCode::CONFLICT,
+        "range_not_satisfiable" => StatusCode::RANGE_NOT_SATISFIABLE,
         "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "misdirected" => StatusCode::MISDIRECTED_REQUEST,
         "rate_limited" | "busy" => StatusCode::TOO_MANY_REQUESTS,

@@ -61,7 +61,13 @@ pub fn router(state: AppState) -> Router {
         .route("/files/list", get(files::list))
         .route("/files/mkdir", post(files::mkdir))
         .route("/files/rename", post(files::rename))
+        .route("/files/tree", get(files::trees::read).put(files::trees::write))
+        .route("/files/download", post(files::trees::download))
         .route("/exec", get(exec::connect))
+        .route("/execs", get(exec::attach::list))
+        .route("/execs/{id}", get(exec::attach::show))
+        .route("/execs/{id}/cancel", post(exec::attach::cancel))
+        .route("/execs/{id}/report", get(exec::attach::report))
         .route("/events", get(events::connect))
         .route("/openapi.json", get(openapi::serve));
     Router::new()

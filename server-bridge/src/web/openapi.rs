@@ -39,10 +39,17 @@ use crate::web::{chats, events, exec, files, runners, session, settings};
         files::list,
         files::mkdir,
         files::rename,
+        files::trees::read,
+        files::trees::write,
+        files::trees::download,
         exec::connect,
+        exec::attach::list,
+        exec::attach::show,
+        exec::attach::cancel,
+        exec::attach::report,
         events::connect,
     ),
-    components(schemas(exec::ExecRequestView))
+    components(schemas(exec::ExecRequestView, exec::attach::ExecView))
 )]
 struct Description;
 
@@ -79,13 +86,19 @@ mod tests {
             ("/api/v1/files/list", 1),
             ("/api/v1/files/mkdir", 1),
             ("/api/v1/files/rename", 1),
+            ("/api/v1/files/tree", 2),
+            ("/api/v1/files/download", 1),
             ("/api/v1/exec", 1),
+            ("/api/v1/execs", 1),
+            ("/api/v1/execs/{id}", 1),
+            ("/api/v1/execs/{id}/cancel", 1),
+            ("/api/v1/execs/{id}/report", 1),
             ("/api/v1/events", 1),
         ] {
             let item = &description.paths.paths[path];
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 18);
+        assert_eq!(description.paths.paths.len(), 24);
     }
 }

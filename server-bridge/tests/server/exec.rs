@@ -63,6 +63,34 @@ async fn standard_input_reaches_the_command_until_it_ends() {
 }
 
 #[tokio::test]
+async fn a_terminal_is_opened_typed_into_and_resized() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let mut exec = alice.socket("/exec").await;
+    exec.json(json!({"argv": ["vim"], "pty": {"rows": 24, "columns": 80, "term": "vt100"}})).await;
+    exec.json(json!({"type": "resize", "rows": 50, "columns": 132})).await;
+    exec.json(json!({"type": "resize", "rows": -1, "columns": 132})).await;
+    exec.binary(b"\0keys".to_vec()).await;
+    exec.binary(b"\0".to_vec()).await;
+    let (shown, _, exit) = exec.output().await;
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains(r#"Pty { rows: 24, columns: 80, term: "vt100" }"#), "{shown}");
+    assert!(shown.ends_with("resized 50x132\nkeys"), "{shown}");
+    assert_eq!(exit["code"], json!(0));
+    server.audited("exec", "ok").await;
+    // Where there is no terminal, a resize changes nothing.
+    let mut exec = alice.socket("/exec").await;
+    exec.json(json!({"shell": "cat", "stdin": true})).await;
+    exec.json(json!({"type": "resize", "rows": 50, "columns": 132})).await;
+    exec.binary(b"\0one".to_vec()).await;
+    exec.binary(b"\0".to_vec()).await;
+    let (stdout, _, exit) = exec.output().await;
+    assert_eq!((stdout.as_slice(), &exit["code"]), (&b"one"[..], &json!(0)));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_cancel_ends_the_command() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
@@ -248,14 +276,17 @@ async fn on_names_another_place_than_the_active_one() {
 }
 
 #[tokio::test]
-async fn a_runner_that_vanishes_makes_its_command_lost() {
+async fn a_runner_that_is_started_anew_has_lost_its_command() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
-    let runner = alice.connect_runner("laptop").await;
+    let token = alice.add_runner("laptop").await;
+    let runner = crate::support::FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
+    alice.wait_online("laptop", true).await;
     let mut exec = alice.socket("/exec").await;
     exec.json(json!({"shell": "hang"})).await;
     exec.until(|frame| frame["type"] == "started").await;
     runner.vanish();
+    let _anew = crate::support::FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
     let (_, _, error) = exec.output().await;
     assert_eq!((&error["type"], &error["kind"]), (&json!("error"), &json!("lost")));
     server.stop().await;

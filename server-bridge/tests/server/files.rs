@@ -1,8 +1,9 @@
 //! Files of a sandbox over HTTP.
 
 use reqwest::Method;
-use reqwest::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
+use reqwest::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, IF_MATCH, RANGE};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -29,6 +30,59 @@ async fn a_file_comes_back_as_it_went() {
     }
     let entry = server.audited("file.write", "ok").await;
     assert_eq!((entry.location.as_deref(), entry.target.as_str()), (Some("laptop"), "a/b"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_range_of_a_file_is_a_partial_answer() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    upload(&alice, "/files?path=a", b"0123456789".to_vec()).await;
+    for (range, status, told, content) in [
+        ("bytes=2-4", 206, Some("bytes 2-4/10"), "234"),
+        ("bytes=8-", 206, Some("bytes 8-9/10"), "89"),
+        ("bytes=-3", 206, Some("bytes 7-9/10"), "789"),
+        ("bytes=-99", 206, Some("bytes 0-9/10"), "0123456789"),
+        ("bytes=0-999", 206, Some("bytes 0-9/10"), "0123456789"),
+        ("bytes=1-2,4-5", 200, None, "0123456789"),
+        ("lines=1-2", 200, None, "0123456789"),
+    ] {
+        let answer = alice.request(Method::GET, "/files?path=a").header(RANGE, range).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{range}");
+        let header = answer.headers().get(CONTENT_RANGE).map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(header.as_deref(), told, "{range}");
+        assert_eq!(answer.headers()[CONTENT_LENGTH], content.len().to_string(), "{range}");
+        assert_eq!(answer.bytes().await.unwrap(), content, "{range}");
+    }
+    for range in ["bytes=10-", "bytes=99-100", "bytes=-0"] {
+        let answer = alice.request(Method::GET, "/files?path=a").header(RANGE, range).send().await.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()[CONTENT_RANGE]),
+            (416, &"bytes */10".parse().unwrap())
+        );
+        assert_eq!(json(answer).await["error"]["kind"], "range_not_satisfiable");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_write_may_depend_on_what_is_there() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    upload(&alice, "/files?path=a", b"old".to_vec()).await;
+    let hash = |text: &str| Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let put = |value: String| alice.request(Method::PUT, "/files?path=a").header(IF_MATCH, value).body("new");
+    let refused = put(format!("\"{}\"", hash("other"))).send().await.unwrap();
+    assert_eq!(refused.status(), 412);
+    assert_eq!(json(refused).await["error"]["kind"], "precondition_failed");
+    server.audited("file.write", "precondition_failed").await;
+    assert_eq!(put("\"weak\"".into()).send().await.unwrap().status(), 400);
+    assert_eq!(put(format!("\"{}\"", hash("old"))).send().await.unwrap().status(), 200);
+    let path = |text: &str| format!("/files?path=a&if_match={}", hash(text));
+    assert_eq!(upload(&alice, &path("old"), b"x".to_vec()).await, 412);
+    assert_eq!(upload(&alice, &path("new"), b"x".to_vec()).await, 200);
     server.stop().await;
 }
 

@@ -84,8 +84,8 @@ pub(super) const SOCKET_FAMILIES: &[i32] = &[
     libc::AF_TIPC,
 ];
 
-/// Terminal requests that type into a terminal or its console.
-pub(super) const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
+/// Terminal requests that type into a terminal or its console, or give it a line discipline: drivers that no command needs.
+pub(super) const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD];
 
 /// Requests that name, in memory where a filter cannot look, who gets the signals of a descriptor.
 pub(super) const OWNER_REQUESTS: &[u64] = &[0x8901, 0x8902];

@@ -59,6 +59,20 @@ impl Ending {
         Self { outcome, error_kind: Some(kind) }
     }
 
+    /// What became of it is not known, for this reason; what is known of its output stays.
+    #[must_use]
+    pub(crate) fn lost(mut self, why: String) -> Self {
+        self.outcome.status = ExecStatus::Lost;
+        self.outcome.error = Some(why);
+        self.error_kind = Some(ExecStatus::Lost.as_str());
+        self
+    }
+
+    /// The name of the error that ended it, if one did.
+    pub(crate) fn error_kind(&self) -> Option<&'static str> {
+        self.error_kind
+    }
+
     /// It was cancelled before it was sent.
     pub fn cancelled_before_it_began() -> Self {
         Self { outcome: empty(ExecStatus::Cancelled), error_kind: None }

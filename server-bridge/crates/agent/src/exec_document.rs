@@ -1,6 +1,7 @@
 //! What a message of the role `exec` says of its command, beside the output that is its text.
 
 use serde::{Deserialize, Serialize};
+use store::ExecStatus;
 
 use crate::limits::DOCUMENT_COMMAND_MAX_BYTES;
 
@@ -33,7 +34,7 @@ pub struct ExecDocument {
     pub stderr_bytes: u64,
     /// The file in its workspace that holds its whole output, if the text is only head and tail.
     pub output_path: Option<String>,
-    /// What went wrong and what to do next.
+    /// What went wrong and what to do next; while the command runs, what its output waits for.
     pub error: Option<String>,
 }
 
@@ -42,7 +43,7 @@ impl ExecDocument {
         Self {
             exec_id: exec_id.to_string(),
             command: command[..command.floor_char_boundary(DOCUMENT_COMMAND_MAX_BYTES)].to_owned(),
-            status: store::ExecStatus::Running.as_str().to_owned(),
+            status: ExecStatus::Running.as_str().to_owned(),
             runner,
             ..Self::default()
         }
@@ -58,6 +59,29 @@ impl ExecDocument {
         self.stderr_bytes = outcome.stderr_bytes;
         self.output_path.clone_from(&outcome.output_path);
         self.error.clone_from(&outcome.error);
+    }
+
+    /// How the command ended, unless it still runs.
+    pub(crate) fn outcome(&self) -> Option<store::ExecOutcome> {
+        let ends = [
+            ExecStatus::Exited,
+            ExecStatus::Signaled,
+            ExecStatus::TimedOut,
+            ExecStatus::Cancelled,
+            ExecStatus::Failed,
+            ExecStatus::Lost,
+        ];
+        Some(store::ExecOutcome {
+            status: ends.into_iter().find(|status| status.as_str() == self.status)?,
+            exit_code: self.exit_code,
+            signal: self.signal,
+            sandbox_denied: self.sandbox_denied,
+            truncated: self.truncated,
+            stdout_bytes: self.stdout_bytes,
+            stderr_bytes: self.stderr_bytes,
+            output_path: self.output_path.clone(),
+            error: self.error.clone(),
+        })
     }
 
     pub(crate) fn to_json(&self) -> String {

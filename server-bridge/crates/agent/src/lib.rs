@@ -10,6 +10,7 @@
 //! | `service` | [`ChatService`]: post, cancel, recover, shut down |
 //! | `commands/` | one file per command, and the enum that a text is parsed into |
 //! | `shell/` | a `!command` while it runs: decoding, the live view, head and tail, the file that keeps it whole |
+//! | `recover` | goes on with what an earlier server left running |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
@@ -30,6 +31,7 @@ mod event;
 mod exec_document;
 pub mod limits;
 mod place;
+mod recover;
 mod running;
 mod service;
 mod shell;

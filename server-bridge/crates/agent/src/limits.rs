@@ -4,6 +4,18 @@
 pub const COMMAND_TIMEOUT_S: u64 = 120;
 /// Commands that run at once in one chat.
 pub const RUNNING_PER_CHAT: usize = 32;
+/// How long a command that an earlier server left running waits for its runner, in seconds. Longer than a `!command` may
+/// run, and as long as a runner keeps a result for sure.
+pub const RECOVER_TIMEOUT_S: u64 = 600;
+/// The pause before such a command is asked for again, where the runner could not be asked, in milliseconds.
+pub const RECOVER_RETRY_MS: u64 = 1_000;
+/// How long such a command waits before its message says what for, in milliseconds: most runners are back sooner.
+pub const RECOVER_NOTE_MS: u64 = 3_000;
+/// Behind this long without output, in milliseconds, an output that is read again from its beginning has come to where
+/// the command is.
+pub const CATCH_UP_QUIET_MS: u64 = 300;
+/// How long an output that is read again is not told live, at most, in milliseconds.
+pub const CATCH_UP_MAX_MS: u64 = 5_000;
 
 /// The longest output a message shows whole, in characters. Beyond it, head and tail are shown.
 pub const OUTPUT_WHOLE_MAX_CHARS: usize = 4_000;

@@ -34,24 +34,30 @@ struct Entry {
 pub(crate) struct Slot {
     running: Running,
     key: u64,
-    /// Cancelled when the command shall stop.
+    /// Cancelled when its user wants the command to stop.
     pub(crate) cancelled: CancellationToken,
     /// The output so far.
     pub(crate) transcript: SharedTranscript,
 }
 
 impl Running {
-    /// Takes a place, or returns `None` if the chat runs as many commands as it may. `stop` stops the command too.
-    pub(crate) fn reserve(&self, user: UserId, chat: &ChatId, stop: &CancellationToken) -> Option<Slot> {
+    /// Takes a place, or returns `None` if the chat runs as many commands as it may.
+    pub(crate) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Slot> {
         let mut state = self.lock();
         let in_chat =
             state.entries.values().filter(|entry| entry.user == user && entry.chat == *chat).count();
-        if in_chat >= RUNNING_PER_CHAT {
-            return None;
-        }
+        (in_chat < RUNNING_PER_CHAT).then(|| self.take(&mut state, user, chat))
+    }
+
+    /// Takes a place for a command that runs already, which no limit can change.
+    pub(crate) fn take_over(&self, user: UserId, chat: &ChatId) -> Slot {
+        self.take(&mut self.lock(), user, chat)
+    }
+
+    fn take(&self, state: &mut State, user: UserId, chat: &ChatId) -> Slot {
         let key = state.next_key;
         state.next_key += 1;
-        let cancelled = stop.child_token();
+        let cancelled = CancellationToken::new();
         let transcript = SharedTranscript::default();
         let entry = Entry {
             user,
@@ -61,7 +67,7 @@ impl Running {
             transcript: Arc::clone(&transcript),
         };
         state.entries.insert(key, entry);
-        Some(Slot { running: self.clone(), key, cancelled, transcript })
+        Slot { running: self.clone(), key, cancelled, transcript }
     }
 
     /// Tells every command of a chat to stop, and returns how many had not been told before.
@@ -111,23 +117,26 @@ mod tests {
 
     #[test]
     fn a_chat_holds_only_so_many_and_a_dropped_slot_is_free_again() {
-        let (running, stop) = (Running::default(), CancellationToken::new());
+        let running = Running::default();
         let (user, chat) = (UserId(1), ChatId::random());
         let mut slots: Vec<Slot> =
-            (0..RUNNING_PER_CHAT).map(|_| running.reserve(user, &chat, &stop).unwrap()).collect();
-        assert!(running.reserve(user, &chat, &stop).is_none());
-        assert!(running.reserve(user, &ChatId::random(), &stop).is_some(), "another chat has its own limit");
+            (0..RUNNING_PER_CHAT).map(|_| running.reserve(user, &chat).unwrap()).collect();
+        assert!(running.reserve(user, &chat).is_none());
+        assert!(running.reserve(user, &ChatId::random()).is_some(), "another chat has its own limit");
         slots.pop();
-        assert!(running.reserve(user, &chat, &stop).is_some());
+        slots.push(running.take_over(user, &chat));
+        assert!(running.reserve(user, &chat).is_none(), "what runs already counts too");
+        slots.pop();
+        assert!(running.reserve(user, &chat).is_some());
     }
 
     #[test]
     fn cancelling_reaches_one_chat_of_one_user_and_counts_each_command_once() {
-        let (running, stop) = (Running::default(), CancellationToken::new());
+        let running = Running::default();
         let (user, chat) = (UserId(1), ChatId::random());
-        let mine = running.reserve(user, &chat, &stop).unwrap();
-        let another = running.reserve(user, &ChatId::random(), &stop).unwrap();
-        let stranger = running.reserve(UserId(2), &chat, &stop).unwrap();
+        let mine = running.reserve(user, &chat).unwrap();
+        let another = running.reserve(user, &ChatId::random()).unwrap();
+        let stranger = running.reserve(UserId(2), &chat).unwrap();
         assert_eq!(running.cancel(user, &chat), 1);
         assert_eq!(running.cancel(user, &chat), 0);
         assert!(mine.cancelled.is_cancelled());

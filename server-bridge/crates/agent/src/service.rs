@@ -3,24 +3,21 @@
 use std::sync::{Arc, PoisonError};
 
 use sandbox::SandboxRouter;
-use store::{ChatId, ExecStatus, Message, MessageId, MessageRole, Store, UserId};
+use store::{ChatId, Message, MessageId, MessageRole, Store, UserId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::commands::{self, Context, Input};
 use crate::running::Running;
 use crate::shell::LeftOut;
-use crate::{ChatEvent, Error, ExecDocument, Posted, Result};
+use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
 
 /// Takes what a chat tells a user's clients. It must not block.
 pub type EventSink = Arc<dyn Fn(UserId, ChatEvent) + Send + Sync>;
 
-/// What a user is told of a command that ran when the server ended without a word.
-const LOST_BY_RESTART: &str = "the server was restarted while this ran, and how it ended is not known; look at the machine before running it again";
-
 /// Answers what users write into chats. Cheap to clone; every clone is the same service.
 #[derive(Clone)]
-pub struct ChatService(Arc<Inner>);
+pub struct ChatService(pub(crate) Arc<Inner>);
 
 /// What a command works with.
 pub(crate) struct Inner {
@@ -39,21 +36,13 @@ impl ChatService {
         Self(Arc::new(Inner { store, router, running: Running::default(), tasks, stop, sink }))
     }
 
-    /// Records every command that an earlier server left running as lost, and returns how many. For a server's start.
+    /// Goes on with every command of a chat that an earlier server left running, and returns how many there are. For a
+    /// server's start, before anything is posted: each waits in the background for its runner, 10 min at most.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
-        let lost = self.0.store.mark_running_as_lost().await?;
-        for exec in &lost {
-            let Some(message) = exec.message else { continue };
-            match self.0.store.message(exec.user, message).await {
-                Ok(message) => self.0.mark_lost(exec.user, &message).await?,
-                Err(store::Error::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(lost.len())
+        recover::recover(&self.0).await
     }
 
     /// Takes what a user wrote into one of their chats: stores it, and does what it asks for. A command that runs is
@@ -100,7 +89,8 @@ impl ChatService {
         }
     }
 
-    /// Cancels what runs, records it, and returns when every task has ended. Later posts are refused.
+    /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`]; cancels and records
+    /// what runs elsewhere; and returns when every task has ended. Later posts are refused.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -141,14 +131,5 @@ impl Inner {
         let message = self.store.update_message(user, message, text, Some(&document.to_json())).await?;
         self.tell(user, ChatEvent::Message(message.clone()));
         Ok(message)
-    }
-
-    async fn mark_lost(&self, user: UserId, message: &Message) -> Result<()> {
-        let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
-        let mut document: ExecDocument = document.unwrap_or_default();
-        ExecStatus::Lost.as_str().clone_into(&mut document.status);
-        document.error = Some(LOST_BY_RESTART.to_owned());
-        self.show(user, message.id, &message.text, &document).await?;
-        Ok(())
     }
 }

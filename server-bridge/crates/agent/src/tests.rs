@@ -1,6 +1,7 @@
 //! The service against a scripted runner on an in-memory link, and a store in memory.
 
 mod commands;
+mod recover;
 mod runner;
 mod shell;
 
@@ -38,7 +39,10 @@ impl Bench {
             Some(user) => user,
             None => store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap(),
         };
-        let chat = store.create_chat(user.id).await.unwrap();
+        let chat = match store.chats(user.id, 1).await.unwrap().pop() {
+            Some(chat) => chat,
+            None => store.create_chat(user.id).await.unwrap(),
+        };
         let router = SandboxRouter::new(RouterConfig::default());
         let (sender, events) = mpsc::unbounded_channel();
         let sink = Arc::new(move |_, event| {
@@ -54,6 +58,11 @@ impl Bench {
         ScriptedRunner::connect(&self.router, &crate::sandbox_user(&self.user).key, name).await
     }
 
+    /// Gives this server a runner that another one had.
+    async fn take_over(&self, runner: &mut ScriptedRunner, name: &str) {
+        runner.connect_to(&self.router, &crate::sandbox_user(&self.user).key, name).await;
+    }
+
     async fn post(&self, text: &str) -> Posted {
         self.service.post(&self.user, &self.chat.id, text).await.unwrap()
     }
@@ -67,6 +76,18 @@ impl Bench {
 
     async fn next_event(&mut self) -> ChatEvent {
         tokio::time::timeout(DEADLINE, self.events.recv()).await.expect("an event in time").unwrap()
+    }
+
+    /// Waits until a message of a running command is told, and returns it.
+    async fn told_running(&mut self, id: MessageId) -> Message {
+        loop {
+            if let ChatEvent::Message(message) = self.next_event().await
+                && message.id == id
+                && document(&message).status == "running"
+            {
+                return message;
+            }
+        }
     }
 
     /// Waits until the command of a message has ended, and returns the message and the output told until then.

@@ -1,12 +1,12 @@
 //! Streams of files and listings.
 
 use bytes::Bytes;
-use proto::limits::MAX_DATA_BYTES;
 use proto::message::{DirBatch, DirEntry, DirRead, FileOpened, FileRead, FileWritten};
-use proto::{DataBuf, Message, codec, request};
+use proto::{Message, codec, request};
 
-use crate::driver::{LinkHandle, OpenStream, StreamEvent, StreamWriter};
+use crate::driver::{LinkHandle, OpenStream, StreamEvent};
 use crate::error::SandboxError;
+use crate::upload::Upload;
 
 /// Which part of a file to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct WriteOptions {
     pub parents: bool,
     /// Bytes that will follow, if known; a different count fails.
     pub size_bytes: Option<u64>,
+    /// Fails with `precondition_failed` unless the present content has this SHA-256.
+    pub if_match: Option<[u8; 32]>,
 }
 
 /// A file's bytes as they arrive. Dropped before its end, it stops the runner.
@@ -88,70 +90,22 @@ impl FileReader {
 
 /// A file that is being written. Dropped unfinished, it leaves nothing behind.
 #[derive(Debug)]
-pub struct FileWriter {
-    stream: OpenStream,
-    writer: StreamWriter,
-    /// Small writes are gathered here.
-    piece: DataBuf,
-}
+pub struct FileWriter(Upload);
 
 impl FileWriter {
     pub(crate) fn open(link: &LinkHandle, request: request::WriteFile) -> Result<Self, SandboxError> {
-        let stream = link.open(request)?;
-        let writer = stream.writer();
-        Ok(Self { stream, writer, piece: DataBuf::with_capacity(0) })
+        Ok(Self(Upload::open(link, request)?))
     }
 
     /// Writes; waits while the runner's disk is behind. Fails with what the runner found wrong so far.
-    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), SandboxError> {
-        while !bytes.is_empty() {
-            let room = MAX_DATA_BYTES - self.piece.len();
-            let (now, rest) = bytes.split_at(bytes.len().min(room));
-            if self.piece.is_empty() {
-                // A file that fits one piece pays for its own size only.
-                self.piece = DataBuf::with_capacity(if rest.is_empty() { now.len() } else { MAX_DATA_BYTES });
-            }
-            self.piece.extend_from_slice(now);
-            bytes = rest;
-            if self.piece.len() == MAX_DATA_BYTES {
-                self.send_piece().await?;
-            }
-        }
-        Ok(())
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
+        self.0.write(bytes).await
     }
 
     /// Ends the content; the file's size once it is on disk under its name.
-    pub async fn finish(mut self) -> Result<u64, SandboxError> {
-        self.send_piece().await?;
-        self.writer.end();
-        let FileWritten { bytes } = self.answer().await?;
+    pub async fn finish(self) -> Result<u64, SandboxError> {
+        let FileWritten { bytes } = self.0.finish().await?;
         Ok(bytes)
-    }
-
-    async fn send_piece(&mut self) -> Result<(), SandboxError> {
-        if self.piece.is_empty() {
-            return Ok(());
-        }
-        let piece = std::mem::replace(&mut self.piece, DataBuf::with_capacity(0));
-        if self.writer.write(piece).await.is_ok() {
-            return Ok(());
-        }
-        match self.answer().await {
-            Err(error) => Err(error),
-            Ok(_) => Err(self.stream.link().broken("a file that was complete before its end")),
-        }
-    }
-
-    async fn answer(&mut self) -> Result<FileWritten, SandboxError> {
-        while let Some(event) = self.stream.next().await {
-            match event {
-                StreamEvent::Answer(message) => return self.stream.link().expect(message),
-                StreamEvent::Failed(error) => return Err(error),
-                StreamEvent::Data(..) | StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
-                StreamEvent::Interrupted | StreamEvent::Resumed => {}
-            }
-        }
-        Err(SandboxError::InputClosed)
     }
 }
 

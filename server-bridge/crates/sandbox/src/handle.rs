@@ -9,6 +9,8 @@ use crate::exec::{AttachOptions, Exec, ExecRequest};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 use crate::routing::{DOCKER, NONE};
+use crate::search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
+use crate::trees::{TreeReader, TreeWriter};
 
 /// A place to run commands and keep files in, bound to one user.
 ///
@@ -89,9 +91,9 @@ impl Sandbox {
 
     /// Replaces or creates a regular file; what is wrong comes from the writer's methods.
     pub async fn write_file(&self, path: &[u8], options: WriteOptions) -> Result<FileWriter, SandboxError> {
-        let WriteOptions { mode, parents, size_bytes } = options;
+        let WriteOptions { mode, parents, size_bytes, if_match } = options;
         let request =
-            request::WriteFile { id: new_id(), path: path.into(), mode, parents, size_bytes, if_match: None };
+            request::WriteFile { id: new_id(), path: path.into(), mode, parents, size_bytes, if_match };
         FileWriter::open(&self.link, request)
     }
 
@@ -103,6 +105,48 @@ impl Sandbox {
     /// Lists a directory; what is wrong with it comes from the reader.
     pub async fn read_dir(&self, path: &[u8]) -> Result<DirReader, SandboxError> {
         DirReader::open(&self.link, request::ReadDir { path: path.into() })
+    }
+
+    /// Finds paths by a pattern, the newest first; what is wrong with it comes from the reader.
+    pub async fn glob(&self, query: GlobQuery) -> Result<GlobReader, SandboxError> {
+        let GlobQuery { pattern, path, ignored, max_results } = query;
+        let path = WirePath(path);
+        SearchReader::open(&self.link, request::Glob { pattern, path, ignored, max_results })
+    }
+
+    /// Finds lines by a regular expression; what is wrong with it comes from the reader.
+    pub async fn grep(&self, query: GrepQuery) -> Result<GrepReader, SandboxError> {
+        let request = request::Grep {
+            pattern: query.pattern,
+            path: WirePath(query.path),
+            include: query.include,
+            ignore_case: query.ignore_case,
+            context_lines: query.context_lines,
+            ignored: query.ignored,
+            max_results: query.max_results,
+        };
+        SearchReader::open(&self.link, request)
+    }
+
+    /// Reads a directory with all that is in it, as a tar archive; what is wrong with it comes from the reader.
+    pub async fn read_tree(&self, path: &[u8]) -> Result<TreeReader, SandboxError> {
+        TreeReader::open(&self.link, request::ReadTree { path: path.into() })
+    }
+
+    /// Fills a directory from a tar archive; with `delete_extra` it becomes a mirror, and what the archive has not is
+    /// removed. What is wrong comes from the writer's methods.
+    pub async fn write_tree(&self, path: &[u8], delete_extra: bool) -> Result<TreeWriter, SandboxError> {
+        TreeWriter::open(&self.link, request::WriteTree { id: new_id(), path: path.into(), delete_extra })
+    }
+
+    /// Lets the runner fetch a URL into a file; the file's size once it is on disk under its name.
+    ///
+    /// The runner connects from wherever it is, to private addresses too. Dropped, this stops it and leaves nothing.
+    pub async fn download(&self, download: DownloadRequest) -> Result<u64, SandboxError> {
+        let DownloadRequest { url, path, mode, parents, max_bytes, sha256 } = download;
+        let path = WirePath(path);
+        let request = request::Download { id: new_id(), url, path, mode, parents, max_bytes, sha256 };
+        self.link.call(request).await.map(|written| written.bytes)
     }
 
     /// Makes a directory and whatever parents are missing, with these permission bits.
@@ -125,6 +169,23 @@ impl Sandbox {
         let request = request::Rename { id: new_id(), from: WirePath::from(from), to: WirePath::from(to) };
         self.link.call(request).await.map(|_| ())
     }
+}
+
+/// What a runner is to fetch, and where to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DownloadRequest {
+    /// `http` or `https`.
+    pub url: String,
+    /// The file.
+    pub path: Vec<u8>,
+    /// Permission bits; the old file's, or 0o644, when absent.
+    pub mode: Option<u32>,
+    /// Whether missing parent directories are made.
+    pub parents: bool,
+    /// At most this many bytes; the runner has a limit of its own.
+    pub max_bytes: u64,
+    /// Fails with `precondition_failed` unless the content has this SHA-256.
+    pub sha256: Option<[u8; 32]>,
 }
 
 /// Names a change, so that it is made once.

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
-//! | `handle`, `exec`, `files` | what is done in a sandbox |
+//! | `handle`, `exec`, `files`, `search`, `trees` | what is done in a sandbox; `upload` is what two of them share |
+//! | `replay` | showing a terminal again to somebody who attaches |
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
@@ -33,10 +34,14 @@ mod limits;
 pub mod links;
 mod on_demand;
 mod registry;
+mod replay;
 mod router;
 pub mod routing;
+mod search;
 #[cfg(test)]
 mod testing;
+mod trees;
+mod upload;
 
 pub use budget::{MessageAccount, MessageBudget};
 pub use config::{DockerConfig, LocalConfig, RouterConfig};
@@ -44,14 +49,20 @@ pub use error::{LinkError, RouteError, SandboxError};
 pub use exec::{AckMode, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
 pub use facts::{Admission, Layer, Refusal, RefusalReason, Registration, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
-pub use handle::Sandbox;
+pub use handle::{DownloadRequest, Sandbox};
 pub use limits::XBOT_MESSAGE_BYTES;
 pub use links::memory::{MemoryLink, memory_link};
 pub use links::xbot::register::Dialect;
 pub use links::{Link, LinkMessage};
-pub use proto::message::{DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, Metadata};
+pub use proto::message::{
+    DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine,
+    Metadata, TreeRead, TreeWritten, Truncation,
+};
 pub use proto::request::{Command, Overflow, Profile, Pty};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
+pub use replay::Replay;
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};
+pub use search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
+pub use trees::{TreeReader, TreeWriter};

@@ -86,6 +86,15 @@ pub(crate) const CONTAINER_STOP_TIMEOUT_S: i32 = 10;
 /// Time for one answer of the Docker engine, in seconds.
 pub(crate) const DOCKER_TIMEOUT_S: u64 = 60;
 
+/// How much of the end of a terminal's output is shown to somebody who attaches, in bytes.
+pub(crate) const REPLAY_BYTES: u64 = 256 * 1024;
+
+/// How much of a replay may be passed over in search of a place to begin at, in bytes.
+pub(crate) const REPLAY_SEARCH_BYTES: usize = 16 * 1024;
+
+/// How long a terminal has another size so that what runs in it notices.
+pub(crate) const REDRAW_PAUSE: Duration = Duration::from_millis(80);
+
 /// Largest message of a runner that speaks xbot's dialect, in bytes: it sends whole files and whole outputs in one.
 pub const XBOT_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 

@@ -103,3 +103,50 @@ pub(crate) fn next_epoch() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::driver::{LinkEnd, driver};
+    use crate::facts::RunnerFacts;
+    use crate::memory_link;
+    use crate::testing::{facts, settle};
+
+    #[tokio::test(start_paused = true)]
+    async fn link_that_breaks_is_waited_for_and_one_that_is_over_is_started_again() {
+        let (tracker, starts) = (TaskTracker::new(), Arc::new(AtomicUsize::new(0)));
+        let links = OnDemand::new("place");
+        let (started, mut starting) = tokio::sync::mpsc::unbounded_channel();
+        let tasks = tracker.clone();
+        let count = Arc::clone(&starts);
+        let start = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            let (handle, driver) = driver("place", Arc::new(RunnerFacts::new(&facts(1), "/workspace")));
+            tasks.spawn(driver.run(CancellationToken::new()));
+            let (ours, theirs) = memory_link();
+            let plugged = handle.plug(ours, 1);
+            started.send((handle.clone(), plugged, theirs)).unwrap();
+            async move { Ok(handle) }
+        };
+        links.link("u1", &tracker, &start).await.unwrap();
+        let (handle, plugged, theirs) = starting.recv().await.unwrap();
+        drop(theirs);
+        assert!(matches!(plugged.ended().await, LinkEnd::Peer(None)));
+        assert!(!handle.is_open() && !handle.is_over());
+        let (ours, _theirs) = memory_link();
+        let later = async {
+            settle().await;
+            handle.plug(ours, 2)
+        };
+        let (link, _plugged) = tokio::join!(links.link("u1", &tracker, &start), later);
+        assert!(link.unwrap().is_open());
+        assert_eq!(starts.load(Ordering::Relaxed), 1, "the same life");
+        handle.close(None);
+        settle().await;
+        links.link("u1", &tracker, &start).await.unwrap();
+        assert_eq!(starts.load(Ordering::Relaxed), 2);
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   start ─► running ──finish──► exited | signaled | timed_out | cancelled | failed
-//!               └─ the server starts anew and cannot tell ─► lost ──finish (it could be told after all)──► …
+//!               └─ nobody can tell any more ─► lost ──finish (it could be told after all)──► …
 //! ```
 
 use sqlx::FromRow;
@@ -63,6 +63,8 @@ pub struct ExecRequest {
     pub runner: Option<String>,
     /// What runs, as shown to people; beyond 4 KiB it is cut.
     pub command: String,
+    /// Whether it goes on without its client.
+    pub detached: bool,
 }
 
 /// How an exec ended.
@@ -108,6 +110,8 @@ pub struct Exec {
     pub runner: Option<String>,
     /// What runs, at most 4 KiB of it.
     pub command: String,
+    /// Whether it goes on without its client.
+    pub detached: bool,
     /// How it stands.
     pub status: ExecStatus,
     /// Its exit code, if it exited.
@@ -146,7 +150,7 @@ pub enum ExecStart {
 /// The columns of an [`Exec`].
 macro_rules! exec_columns {
     () => {
-        "exec_id, user_id, chat_id, message_id, request_hash, runner, command, status, exit_code, signal,
+        "exec_id, user_id, chat_id, message_id, request_hash, runner, command, detached, status, exit_code, signal,
          sandbox_denied, truncated, stdout_bytes, stderr_bytes, output_path, error, started_at_ms, finished_at_ms"
     };
 }
@@ -159,8 +163,8 @@ impl Store {
     pub async fn start_exec(&self, request: &ExecRequest) -> Result<ExecStart> {
         let inserted = sqlx::query(
             "INSERT INTO execs (exec_id, user_id, chat_id, message_id, request_hash, runner, command, status,
-                                sandbox_denied, truncated, stdout_bytes, stderr_bytes, started_at_ms)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 0, 0, $10)
+                                sandbox_denied, truncated, stdout_bytes, stderr_bytes, started_at_ms, detached)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 0, 0, $10, $11)
              ON CONFLICT (user_id, exec_id) DO NOTHING",
         )
         .bind(&request.exec_id)
@@ -173,6 +177,7 @@ impl Store {
         .bind(ExecStatus::Running)
         .bind(false)
         .bind(self.now_ms())
+        .bind(request.detached)
         .execute(self.database.writer())
         .await?;
         if inserted.rows_affected() > 0 {
@@ -220,20 +225,19 @@ impl Store {
         self.exec(user, exec_id).await.map(|_| false)
     }
 
-    /// Records every running exec of every user as lost, and returns them. For a server's start: what an earlier one
-    /// had sent has nobody waiting for it any more.
+    /// The execs of every user whose end is not on record, the first started first. For a server's start: what an
+    /// earlier one had sent may still run.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn mark_running_as_lost(&self) -> Result<Vec<Exec>> {
+    pub async fn running_execs(&self) -> Result<Vec<Exec>> {
         Ok(sqlx::query_as(concat!(
-            "UPDATE execs SET status = $1, finished_at_ms = $2 WHERE status = $3 RETURNING ",
-            exec_columns!()
+            "SELECT ",
+            exec_columns!(),
+            " FROM execs WHERE status = $1 ORDER BY started_at_ms, exec_id"
         ))
-        .bind(ExecStatus::Lost)
-        .bind(self.now_ms())
         .bind(ExecStatus::Running)
-        .fetch_all(self.database.writer())
+        .fetch_all(self.database.reader())
         .await?)
     }
 

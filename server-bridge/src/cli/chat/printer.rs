@@ -54,6 +54,13 @@ impl Printer {
         }
     }
 
+    /// A running command's runner is away, or is back; a program waits for the end anyway.
+    pub(super) fn exec_waits(&self, exec: &Value) {
+        if let (false, Some(why)) = (self.as_json, exec["error"].as_str()) {
+            output::warn(why);
+        }
+    }
+
     /// A command ended; `message` is how it stands now.
     pub(super) fn exec_ended(&mut self, id: i64, message: &Value) {
         let (exec, text) = (&message["exec"], message["text"].as_str().unwrap_or_default());

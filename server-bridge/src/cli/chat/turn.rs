@@ -159,6 +159,8 @@ impl Turn<'_> {
                 if is_answer {
                     self.printer.exec_started(id, &message["exec"]);
                     self.pending.insert(id);
+                } else if is_running && self.pending.contains(&id) {
+                    self.printer.exec_waits(&message["exec"]);
                 }
                 if !is_running && self.pending.remove(&id) {
                     self.printer.exec_ended(id, message);

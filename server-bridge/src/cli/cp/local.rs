@@ -127,7 +127,7 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(OsStr::new(&format!(".sandbridge-{:016x}.part", rand::random::<u64>())))
 }
 
-fn io_failure(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn io_failure(what: &str, path: &Path, error: &std::io::Error) -> Failure {
     let kind = if error.kind() == ErrorKind::NotFound { "not_found" } else { "io" };
     Failure::other(kind, format!("cannot {what} {}: {error}", path.display()))
 }
@@ -172,7 +172,7 @@ mod tests {
     fn directories_and_special_files_are_no_sources() {
         let directory = directory();
         let failure = Source::open(&directory).err().unwrap();
-        assert!(failure.message.ends_with("is a directory; only files can be copied"));
+        assert!(failure.message.ends_with("is a directory; copy it with -r"));
         assert_eq!(Source::open(Path::new("/dev/zero")).err().unwrap().kind, "special_file");
         assert_eq!(Source::open(&directory.join("none")).err().unwrap().kind, "not_found");
         fs::remove_dir_all(&directory).unwrap();

@@ -1,4 +1,4 @@
-//! `sandbridge cp`: copy one file to or from a runner.
+//! `sandbridge cp`: copy a file, or with `-r` a directory, to or from a runner.
 //!
 //! Bytes are streamed: neither side ever holds a whole file in memory. Both sides write beside the target and rename, so
 //! a copy that breaks leaves the old file as it was.
@@ -6,6 +6,7 @@
 mod local;
 mod progress;
 mod side;
+mod tree;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,6 +29,12 @@ use side::{Remote, Route};
 /// From where to where.
 #[derive(Args)]
 pub(super) struct CpOptions {
+    /// Copy directories with all that is in them
+    #[arg(short, long)]
+    recursive: bool,
+    /// Make the target directory a mirror of SRC: remove what SRC has not. DST is the directory itself then
+    #[arg(long, requires = "recursive")]
+    delete: bool,
     /// The place of a side that begins with ':' [default: your active runner]
     #[arg(long, value_name = "NAME")]
     on: Option<String>,
@@ -45,20 +52,33 @@ pub(super) async fn run(globals: &Globals, options: CpOptions) -> Result<ExitCod
     let mut client = Client::new(&session)?;
     let copied = async {
         match &route {
-            Route::Up { from, to } => upload(&mut client, from, to).await,
-            Route::Down { from, to } => download(&mut client, from, to).await,
+            Route::Up { from, to } if options.recursive && from.is_dir() => {
+                tree::upload(&mut client, from, to, options.delete).await
+            }
+            Route::Up { from, to } => upload(&mut client, from, to).await.map(of_size),
+            Route::Down { from, to } => match stat(&mut client, from).await? {
+                Some(stat) if options.recursive && stat.kind == "directory" => {
+                    tree::download(&mut client, from, to, options.delete).await
+                }
+                stat => download(&mut client, from, stat, to).await.map(of_size),
+            },
         }
     };
     let mut interrupts = Interrupts::listen()?;
     // Dropping the copy removes what it has begun to write.
-    let size_bytes = tokio::select! {
+    let done = tokio::select! {
         copied = copied => copied?,
         () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
     };
     if globals.json {
-        output::json_line(&json!({"size": size_bytes}));
+        output::json_line(&done);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is told of a file that was copied.
+fn of_size(size_bytes: u64) -> Value {
+    json!({"size": size_bytes})
 }
 
 async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Failure> {
@@ -75,7 +95,7 @@ async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Fa
         source.mode,
         on_query(to.on.as_deref())
     );
-    let progress = Progress::new(source.size_bytes);
+    let progress = Progress::new(Some(source.size_bytes));
     let body = FileBody::new(source.file, source.size_bytes, progress.moved_bytes());
     let sent = async {
         let response =
@@ -95,9 +115,9 @@ async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Fa
     }
 }
 
-async fn download(client: &mut Client, from: &Remote, to: &Path) -> Result<u64, Failure> {
+async fn download(client: &mut Client, from: &Remote, stat: Option<Stat>, to: &Path) -> Result<u64, Failure> {
     let shown = String::from_utf8_lossy(&from.path).into_owned();
-    let Some(stat) = stat(client, from).await? else {
+    let Some(stat) = stat else {
         return Err(Failure::other("not_found", format!("{shown}: there is no such file on the runner")));
     };
     match stat.kind.as_str() {
@@ -108,7 +128,7 @@ async fn download(client: &mut Client, from: &Remote, to: &Path) -> Result<u64, 
     let query = format!("/api/v1/files?{}{}", path_query(&from.path), on_query(from.on.as_deref()));
     let response = client.send(Method::GET, &query, "", RequestBody::Empty).await?;
     let mut target = Target::create(to, side::base_name(&from.path), stat.mode, stat.size_bytes)?;
-    let progress = Progress::new(stat.size_bytes);
+    let progress = Progress::new(Some(stat.size_bytes));
     let moved_bytes = progress.moved_bytes();
     let received = async {
         let mut body = response.into_body();
@@ -148,5 +168,5 @@ fn on_query(on: Option<&str>) -> String {
 }
 
 fn is_directory(shown: &str) -> Failure {
-    Failure::other("is_a_directory", format!("{shown} is a directory; only files can be copied"))
+    Failure::other("is_a_directory", format!("{shown} is a directory; copy it with -r"))
 }

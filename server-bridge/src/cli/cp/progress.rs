@@ -11,12 +11,13 @@ use crate::cli::limits::{PROGRESS_AFTER, PROGRESS_INTERVAL};
 
 /// How far a copy is.
 pub(super) struct Progress {
-    size_bytes: u64,
+    /// Absent where nobody knows beforehand.
+    size_bytes: Option<u64>,
     moved_bytes: Arc<AtomicU64>,
 }
 
 impl Progress {
-    pub(super) fn new(size_bytes: u64) -> Self {
+    pub(super) fn new(size_bytes: Option<u64>) -> Self {
         Self { size_bytes, moved_bytes: Arc::default() }
     }
 
@@ -35,8 +36,12 @@ impl Progress {
             done = &mut copy => return done,
             () = tokio::time::sleep(PROGRESS_AFTER) => {}
         }
-        let bar = ProgressBar::new(self.size_bytes);
-        let template = "{bar:32} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
+        let (bar, template) = match self.size_bytes {
+            Some(size_bytes) => {
+                (ProgressBar::new(size_bytes), "{bar:32} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left")
+            }
+            None => (ProgressBar::no_length(), "{bytes}  {bytes_per_sec}"),
+        };
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );

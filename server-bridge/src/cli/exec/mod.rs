@@ -5,12 +5,15 @@
 //!   Ctrl-C, SIGTERM ───────────► ├─ WebSocket ┤
 //!   nobody reads the output ───► ┘            └ exit │ error ──► exit code
 //! ```
+//! A connection that is lost is made again, and the command goes on meanwhile: nothing is missing and nothing comes twice.
 //! Reading and writing block, so each has a thread of its own: whoever reads our output slowly must not keep Ctrl-C from
 //! being heard.
 
-mod stdin;
-mod wire;
-mod writer;
+pub(super) mod attach;
+pub(super) mod stdin;
+mod stream;
+pub(super) mod wire;
+pub(super) mod writer;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -19,18 +22,14 @@ use std::str::FromStr;
 use bytes::Bytes;
 use clap::Args;
 use serde_json::json;
-use tokio::time::{Instant, sleep_until};
-use tokio_tungstenite::tungstenite::Message;
 
-use super::Globals;
 use super::failure::{self, Failure};
-use super::interrupts::Interrupts;
-use super::limits::CANCEL_TIMEOUT;
-use super::socket::{self, Inbox, Outbox};
+use super::{Globals, output, socket};
 use crate::limits::EXEC_TIMEOUT_MAX_S;
 use stdin::Stdin;
-use wire::{Exit, Format, Incoming};
-use writer::{Channel, Writer};
+use stream::{Ended, OnInterrupt, Opening, Stream};
+use wire::Format;
+use writer::Channel;
 
 /// What to run, and how.
 #[derive(Args)]
@@ -50,6 +49,9 @@ pub(super) struct ExecOptions {
     /// Send it this program's standard input
     #[arg(long)]
     stdin: bool,
+    /// Let it go on by itself: prints its id, for `sandbridge attach`, `ps` and `cancel`
+    #[arg(long, conflicts_with = "stdin")]
+    detach: bool,
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(super) command: Vec<OsString>,
@@ -92,105 +94,50 @@ impl FromStr for Variable {
     }
 }
 
-/// How the stream ended.
-enum Ended {
-    /// The server told how the command ended.
-    Exit(Exit),
-    /// The server told why it could not be run, or the connection broke.
-    Failed(Failure),
-    /// The user does not want to wait any longer.
-    Interrupted,
-}
-
 pub(super) async fn run(globals: &Globals, options: ExecOptions) -> Result<ExitCode, Failure> {
     let request = request(&options)?;
     let session = globals.session()?;
-    let mut interrupts = Interrupts::listen()?;
-    let (mut outbox, inbox) = tokio::select! {
-        socket = socket::open(&session, "/api/v1/exec") => socket?,
-        () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
-    };
-    outbox.push_json(&request);
-    let format = if globals.json { Format::Json } else { Format::Raw };
     let stdin = if options.stdin { Stdin::start()? } else { Stdin::none() };
-    let writer = Writer::start()?;
-    let mut stream = Stream { outbox, inbox, writer, stdin, interrupts, format };
+    let opening = Opening::Request(request);
+    let stream = Stream::start(&session, opening, OnInterrupt::Cancel, stdin, format(globals), 0).await?;
+    finish(globals, stream).await
+}
+
+fn format(globals: &Globals) -> Format {
+    if globals.json { Format::Json } else { Format::Raw }
+}
+
+/// Runs a stream to its end and tells it.
+async fn finish(globals: &Globals, stream: Option<Stream<'_>>) -> Result<ExitCode, Failure> {
+    let interrupted = ExitCode::from(failure::INTERRUPTED);
+    let Some(mut stream) = stream else { return Ok(interrupted) };
     let ended = stream.run().await;
-    let Stream { mut writer, mut interrupts, .. } = stream;
+    let Stream { mut writer, mut interrupts, outbox, inbox, .. } = stream;
     let is_broken = writer.is_broken();
-    if let (Format::Json, Ended::Exit(exit)) = (format, &ended) {
+    if let (Format::Json, Ended::Exit(exit)) = (format(globals), &ended) {
         writer.push_last(Channel::Stdout, exit.line());
     }
     tokio::select! {
         () = writer.finish() => {}
-        () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
+        () = interrupts.next() => return Ok(interrupted),
+    }
+    // All is written: the server may forget it.
+    if matches!(ended, Ended::Exit(_)) {
+        socket::goodbye(outbox, inbox).await;
     }
     match ended {
         Ended::Exit(_) | Ended::Failed(_) if is_broken => Ok(ExitCode::from(failure::BROKEN_PIPE)),
         Ended::Exit(exit) => Ok(ExitCode::from(exit.exit_code())),
-        Ended::Failed(failure) => Err(failure),
-        Ended::Interrupted => Ok(ExitCode::from(failure::INTERRUPTED)),
-    }
-}
-
-/// Everything that moves while a command runs.
-struct Stream {
-    outbox: Outbox,
-    inbox: Inbox,
-    writer: Writer,
-    stdin: Stdin,
-    interrupts: Interrupts,
-    format: Format,
-}
-
-impl Stream {
-    /// Moves bytes both ways until the command ended. No arm waits for more than its own event, so a command that
-    /// reads no input still has its output shown, and Ctrl-C is always heard.
-    async fn run(&mut self) -> Ended {
-        let readers = self.writer.watch();
-        let mut given_up_at = None;
-        loop {
-            let is_blocked = self.writer.is_full();
-            let is_cancelled = given_up_at.is_some();
-            tokio::select! {
-                message = self.inbox.next(), if !is_blocked => match message {
-                    Ok(message) => match wire::incoming(message, self.format) {
-                        Some(Incoming::Output(channel, bytes)) => self.writer.push(channel, bytes),
-                        Some(Incoming::Exit(exit)) => return Ended::Exit(exit),
-                        Some(Incoming::Failed(failure)) => return Ended::Failed(failure),
-                        None => {}
-                    },
-                    Err(failure) => return Ended::Failed(failure),
-                },
-                () = self.writer.has_room(), if is_blocked => {}
-                sent = self.outbox.send_all(), if self.outbox.is_busy() => {
-                    // A server that has ended the exec reads no more; what it said of the end is still to be read.
-                    if sent.is_err() {
-                        self.stdin.close();
-                    }
-                }
-                frame = self.stdin.next(), if self.stdin.is_open() && !self.outbox.is_busy() && !is_cancelled => {
-                    self.outbox.push(Message::Binary(frame));
-                }
-                () = readers.broken(), if !is_cancelled => given_up_at = Some(self.cancel()),
-                () = self.interrupts.next() => {
-                    if is_cancelled {
-                        return Ended::Interrupted;
-                    }
-                    given_up_at = Some(self.cancel());
-                }
-                // Unread input may stand before the cancel; then closing the connection is what cancels.
-                () = sleep_until(given_up_at.unwrap_or_else(Instant::now)), if is_cancelled => {
-                    return Ended::Interrupted;
-                }
+        Ended::Detached { exec_id, runner } => {
+            if globals.json {
+                output::json_line(&json!({"type": "detached", "exec_id": exec_id, "runner": runner}));
+            } else {
+                output::line(&exec_id);
             }
+            Ok(ExitCode::SUCCESS)
         }
-    }
-
-    /// Asks the server to end the command, and returns when to stop waiting for that.
-    fn cancel(&mut self) -> Instant {
-        self.outbox.push_json(&json!({"type": "cancel"}));
-        Instant::now() + CANCEL_TIMEOUT
+        Ended::Failed(failure) => Err(failure),
+        Ended::Interrupted => Ok(interrupted),
     }
 }
 
@@ -213,6 +160,8 @@ fn request(options: &ExecOptions) -> Result<serde_json::Value, Failure> {
         "timeout_s": options.timeout.map(|Seconds(seconds)| seconds),
         "stdin": options.stdin,
         "merge_stderr": false,
+        "detach": options.detach,
+        "acks": true,
         "exec_id": format!("{:032x}", rand::random::<u128>()),
     }))
 }
@@ -256,13 +205,14 @@ mod tests {
             cwd: None,
             env: vec![Variable { name: "A".to_owned(), value: "b".to_owned() }],
             stdin: true,
+            detach: false,
             command: vec!["ls".into(), "-l".into()],
         };
         let mut request = request(&options).unwrap();
         let exec_id = request["exec_id"].take();
         assert_eq!(exec_id.as_str().unwrap().len(), 32);
         let expected = json!({"argv": ["ls", "-l"], "on": "laptop", "cwd": null, "env": {"A": "b"}, "timeout_s": 1.5,
-                              "stdin": true, "merge_stderr": false, "exec_id": null});
+                              "stdin": true, "merge_stderr": false, "detach": false, "acks": true, "exec_id": null});
         assert_eq!(request, expected);
     }
 
@@ -270,7 +220,15 @@ mod tests {
     fn an_argument_that_is_no_text_is_wrong_usage() {
         use std::os::unix::ffi::OsStringExt;
         let command = vec!["echo".into(), OsString::from_vec(vec![0xff])];
-        let options = ExecOptions { on: None, timeout: None, cwd: None, env: vec![], stdin: false, command };
+        let options = ExecOptions {
+            on: None,
+            timeout: None,
+            cwd: None,
+            env: vec![],
+            stdin: false,
+            detach: false,
+            command,
+        };
         let failure = request(&options).unwrap_err();
         assert_eq!(failure.code, 2);
         assert!(failure.message.contains("arguments must be UTF-8"), "{}", failure.message);

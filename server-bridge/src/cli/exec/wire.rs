@@ -11,13 +11,13 @@ use super::writer::Channel;
 use crate::cli::failure::{self, Failure};
 
 /// The first byte of a binary frame that carries standard input.
-pub(super) const STDIN: u8 = 0;
+pub(in crate::cli) const STDIN: u8 = 0;
 const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
 
 /// How output is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(in crate::cli) enum Format {
     /// As the command wrote it.
     Raw,
     /// One JSON document a line.
@@ -25,9 +25,17 @@ pub(super) enum Format {
 }
 
 /// Something the server said.
-pub(super) enum Incoming {
-    /// The command wrote something; ready to be written.
-    Output(Channel, Bytes),
+pub(in crate::cli) enum Incoming {
+    /// The command goes on from here; where its input does, in bytes.
+    Started(u64),
+    /// It goes on by itself under this id.
+    Detached { exec_id: String, runner: Option<String> },
+    /// The command wrote something: ready to be written, and how many bytes it was.
+    Output(Channel, Bytes, usize),
+    /// So many bytes of output are not there any more.
+    Gap(u64),
+    /// The runner is away, or back again.
+    Away(bool),
     /// It ended.
     Exit(Exit),
     /// It could not be run, or what became of it is not known.
@@ -36,7 +44,7 @@ pub(super) enum Incoming {
 
 /// How a command ended.
 #[derive(Debug, Deserialize)]
-pub(super) struct Exit {
+pub(in crate::cli) struct Exit {
     code: Option<i32>,
     signal: Option<i32>,
     #[serde(default)]
@@ -60,13 +68,26 @@ enum Told {
         kind: String,
         message: String,
     },
-    /// `started`, and whatever a newer server says besides.
+    Started {
+        #[serde(default)]
+        stdin_offset: u64,
+    },
+    Detached {
+        exec_id: String,
+        runner: Option<String>,
+    },
+    Gap {
+        bytes: u64,
+    },
+    Interrupted,
+    Resumed,
+    /// Whatever a newer server says besides.
     #[serde(other)]
     Other,
 }
 
 /// Reads a message; `None` for what needs no attention.
-pub(super) fn incoming(message: Message, format: Format) -> Option<Incoming> {
+pub(in crate::cli) fn incoming(message: Message, format: Format) -> Option<Incoming> {
     let nonsense = || {
         let message = "the server's answer makes no sense; are client and server of one version?";
         Some(Incoming::Failed(Failure::other("protocol", message)))
@@ -77,6 +98,11 @@ pub(super) fn incoming(message: Message, format: Format) -> Option<Incoming> {
             return match serde_json::from_str(&text) {
                 Ok(Told::Exit(exit)) => Some(Incoming::Exit(exit)),
                 Ok(Told::Error { kind, message }) => Some(Incoming::Failed(Failure::other(kind, message))),
+                Ok(Told::Started { stdin_offset }) => Some(Incoming::Started(stdin_offset)),
+                Ok(Told::Detached { exec_id, runner }) => Some(Incoming::Detached { exec_id, runner }),
+                Ok(Told::Gap { bytes }) => Some(Incoming::Gap(bytes)),
+                Ok(Told::Interrupted) => Some(Incoming::Away(true)),
+                Ok(Told::Resumed) => Some(Incoming::Away(false)),
                 Ok(Told::Other) => None,
                 Err(_) => nonsense(),
             };
@@ -89,20 +115,21 @@ pub(super) fn incoming(message: Message, format: Format) -> Option<Incoming> {
         Some(_) | None => return nonsense(),
     };
     let bytes = bytes.slice(1..);
+    let length = bytes.len();
     Some(match format {
-        Format::Raw => Incoming::Output(channel, bytes),
-        Format::Json => Incoming::Output(Channel::Stdout, output_line(channel, &bytes)),
+        Format::Raw => Incoming::Output(channel, bytes, length),
+        Format::Json => Incoming::Output(Channel::Stdout, output_line(channel, &bytes), length),
     })
 }
 
 impl Exit {
     /// The exit code of this program.
-    pub(super) fn exit_code(&self) -> u8 {
+    pub(in crate::cli) fn exit_code(&self) -> u8 {
         failure::exit_code(self.code, self.signal, self.timed_out, self.cancelled)
     }
 
     /// The last line that a program is given.
-    pub(super) fn line(&self) -> Bytes {
+    pub(in crate::cli) fn line(&self) -> Bytes {
         line(&json!({
             "type": "exit",
             "code": self.code,
@@ -134,7 +161,7 @@ mod tests {
 
     fn output(bytes: &'static [u8], format: Format) -> (Channel, Bytes) {
         match incoming(Message::Binary(Bytes::from_static(bytes)), format) {
-            Some(Incoming::Output(channel, bytes)) => (channel, bytes),
+            Some(Incoming::Output(channel, bytes, _)) => (channel, bytes),
             _ => panic!("no output"),
         }
     }
@@ -166,7 +193,8 @@ mod tests {
 
     #[test]
     fn a_newer_servers_words_are_passed_over_and_nonsense_is_told() {
-        assert!(incoming(Message::text(r#"{"type":"started","exec_id":"0"}"#), Format::Raw).is_none());
+        let started = incoming(Message::text(r#"{"type":"started","exec_id":"0"}"#), Format::Raw);
+        assert!(matches!(started, Some(Incoming::Started(0))));
         assert!(incoming(Message::text(r#"{"type":"weather"}"#), Format::Raw).is_none());
         for bad in [Message::text("{"), Message::binary(vec![]), Message::binary(vec![9])] {
             let Some(Incoming::Failed(failure)) = incoming(bad, Format::Raw) else { panic!("not told") };

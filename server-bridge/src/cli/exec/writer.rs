@@ -14,7 +14,7 @@ use crate::cli::limits::OUTPUT_QUEUE;
 
 /// Which descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Channel {
+pub(in crate::cli) enum Channel {
     /// 1.
     Stdout,
     /// 2.
@@ -24,7 +24,7 @@ pub(super) enum Channel {
 type Piece = (Channel, Bytes);
 
 /// Writes pieces in the order they came. Takes one piece more than its queue holds, so that taking never waits.
-pub(super) struct Writer {
+pub(in crate::cli) struct Writer {
     queue: Option<mpsc::Sender<Piece>>,
     waiting: Option<Piece>,
     last: Option<Piece>,
@@ -40,11 +40,11 @@ struct Broken {
 }
 
 /// Tells when nobody reads the output any more.
-pub(super) struct BrokenWatch(Arc<Broken>);
+pub(in crate::cli) struct BrokenWatch(Arc<Broken>);
 
 impl BrokenWatch {
     /// Waits for it. May be given up at any time.
-    pub(super) async fn broken(&self) {
+    pub(in crate::cli) async fn broken(&self) {
         while !self.0.is_broken.load(Ordering::Acquire) {
             self.0.news.notified().await;
         }
@@ -52,7 +52,7 @@ impl BrokenWatch {
 }
 
 impl Writer {
-    pub(super) fn start() -> Result<Self, Failure> {
+    pub(in crate::cli) fn start() -> Result<Self, Failure> {
         let (queue, pieces) = mpsc::channel(OUTPUT_QUEUE);
         let (tell_done, done) = oneshot::channel();
         let broken = Arc::new(Broken::default());
@@ -69,7 +69,7 @@ impl Writer {
     }
 
     /// Takes a piece. Only when [`Writer::is_full`] says no.
-    pub(super) fn push(&mut self, channel: Channel, bytes: Bytes) {
+    pub(in crate::cli) fn push(&mut self, channel: Channel, bytes: Bytes) {
         let Some(queue) = &self.queue else { return };
         if let Err(mpsc::error::TrySendError::Full(piece)) = queue.try_send((channel, bytes)) {
             self.waiting = Some(piece);
@@ -77,17 +77,17 @@ impl Writer {
     }
 
     /// Takes the very last piece, full or not.
-    pub(super) fn push_last(&mut self, channel: Channel, bytes: Bytes) {
+    pub(in crate::cli) fn push_last(&mut self, channel: Channel, bytes: Bytes) {
         self.last = Some((channel, bytes));
     }
 
     /// True if no further piece can be taken.
-    pub(super) fn is_full(&self) -> bool {
+    pub(in crate::cli) fn is_full(&self) -> bool {
         self.waiting.is_some()
     }
 
     /// Waits until a further piece can be taken. May be given up at any time.
-    pub(super) async fn has_room(&mut self) {
+    pub(in crate::cli) async fn has_room(&mut self) {
         let Some(queue) = &self.queue else { return };
         if let Ok(permit) = queue.reserve().await
             && let Some(piece) = self.waiting.take()
@@ -97,17 +97,17 @@ impl Writer {
     }
 
     /// True if nobody reads the output any more.
-    pub(super) fn is_broken(&self) -> bool {
+    pub(in crate::cli) fn is_broken(&self) -> bool {
         self.broken.is_broken.load(Ordering::Acquire)
     }
 
     /// A watch on the same, which can be waited on beside everything else.
-    pub(super) fn watch(&self) -> BrokenWatch {
+    pub(in crate::cli) fn watch(&self) -> BrokenWatch {
         BrokenWatch(Arc::clone(&self.broken))
     }
 
     /// Waits until everything is written.
-    pub(super) async fn finish(&mut self) {
+    pub(in crate::cli) async fn finish(&mut self) {
         while self.is_full() {
             self.has_room().await;
         }

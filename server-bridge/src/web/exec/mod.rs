@@ -9,9 +9,14 @@
 //!    |   stdin, signal, cancel      |  command wait
 //!    | ---------------------------> |
 //! ```
-//! A command is attached to its client: 10 s without it cancel it, and so does the end of the client's session.
+//! A command is attached to its client: 10 s without it cancel it, and so does the end of the client's session. A client
+//! that comes back within that time, or after the server was started anew, sends the same request again with what it has
+//! of the output, and goes on from there. A detached command needs no client.
 
+pub mod attach;
+pub mod attendance;
 mod pump;
+pub mod recover;
 mod request;
 
 use std::time::Instant;
@@ -22,16 +27,17 @@ use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use sandbox::{Exec, ExecOutcome, Sandbox, SandboxError};
+use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
 use serde_json::{Value, json};
 use store::ExecStart;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEOUT};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use crate::web::exec::pump::{End, commands, orphaned, output};
+use crate::web::exec::pump::{Acks, End, commands, orphaned, output};
 use crate::web::exec::request::{Asked, ExecAsk};
 use crate::web::extract::Upgrade;
 use crate::web::metrics::exec_ended;
@@ -44,10 +50,15 @@ type Receiver = SplitStream<WebSocket>;
 /// Run one command: a WebSocket.
 ///
 /// The client's first frame is text: what to run (`ExecAsk`). Behind it, its binary frames are standard input behind a
-/// byte 0 (that byte alone ends it), its text frames `{"type":"cancel"}` or `{"type":"signal","signal":15}`.
+/// byte 0 (that byte alone ends it), its text frames `{"type":"cancel"}`, `{"type":"signal","signal":15}`, for a
+/// command with a terminal `{"type":"resize","rows":24,"columns":80}` or, where `acks` was asked for,
+/// `{"type":"ack","offset"}`: how many bytes of output it has. The same request sent again, with
+/// `offset`, goes on with the command; standard input goes on at `stdin_offset`.
 ///
-/// The server's first frame is `{"type":"started","exec_id","runner"}`. Its binary frames are output behind a byte 1
-/// (standard output) or 2 (standard error). Its last text frame is `{"type":"exit","code","signal","timed_out",
+/// The server's first frame is `{"type":"started","exec_id","runner","offset","stdin_offset"}`, or with `detach`
+/// `{"type":"detached","exec_id","runner"}` and nothing more. Its binary frames are output behind a byte 1
+/// (standard output) or 2 (standard error); `{"type":"gap","bytes"}` stands for output that is not there any more,
+/// `{"type":"interrupted"}` and `{"type":"resumed"}` for a runner that is away and back. Its last text frame is `{"type":"exit","code","signal","timed_out",
 /// "cancelled","sandbox_denied","truncated","duration_ms","runner"}` or `{"type":"error","kind","message"}`.
 #[utoipa::path(get, path = "/api/v1/exec", tag = "exec", responses((status = 101), (status = 401)))]
 pub async fn connect(State(state): State<AppState>, caller: Caller, upgrade: Upgrade) -> Response {
@@ -56,10 +67,7 @@ pub async fn connect(State(state): State<AppState>, caller: Caller, upgrade: Upg
         let _tracked = tracked;
         let (mut sender, mut receiver) = socket.split();
         if let Err(error) = converse(&state, &caller, &mut sender, &mut receiver).await {
-            let frame = json!({"type": "error", "kind": error.kind, "message": error.message});
-            // An error here says that the client is gone.
-            let _ = sender.send(text(&frame)).await;
-            close(&mut sender, &mut receiver).await;
+            refuse(&error, &mut sender, &mut receiver).await;
         }
     })
 }
@@ -77,12 +85,20 @@ async fn converse(
     };
     // From here on a stopping server waits for the record.
     let _awaited = state.execs.token();
-    let sandbox = begin(state, caller, &asked).await?;
-    let started = Instant::now();
-    let running = Running { state, caller, place: sandbox.place().to_owned(), asked: &asked, started };
+    let subject = asked.subject();
+    let _attended = state.attendance.enter(caller.user.id, &subject.id);
+    let sandbox = match begin(state, caller, &asked).await? {
+        Begun::New(sandbox) => sandbox,
+        Begun::Known(record) => {
+            let Asked { offset, acks, .. } = asked;
+            return attach::go_on(state, caller, *record, offset, acks, sender, receiver).await;
+        }
+    };
+    let running = Running::new(state, caller, &sandbox, &subject);
     match sandbox.exec(asked.request.clone()).await {
+        Ok(exec) if asked.detach => running.detach(exec, sender, receiver).await,
         Ok(exec) => {
-            running.attend(exec, sender, receiver).await;
+            running.attend(exec, None, sender, receiver).await;
             Ok(())
         }
         Err(error) => {
@@ -105,14 +121,29 @@ fn stopping() -> ApiError {
     ApiError::new("unavailable", "the server is stopping; run the command again in a moment")
 }
 
+/// What became of a request.
+enum Begun {
+    /// It is on record: send it.
+    New(Sandbox),
+    /// It was made before.
+    Known(Box<store::Exec>),
+}
+
 /// The sandbox for a command that is on record by now. The audit trail learns of a refusal here, and of all else at
 /// the command's end.
-async fn begin(state: &AppState, caller: &Caller, asked: &Asked) -> Result<Sandbox, ApiError> {
+async fn begin(state: &AppState, caller: &Caller, asked: &Asked) -> Result<Begun, ApiError> {
+    // A repetition goes where the first one went, whatever is chosen by now.
+    match state.store.exec(caller.user.id, &asked.store_id()).await {
+        Ok(known) if known.request_hash == asked.hash => return Ok(Begun::Known(Box::new(known))),
+        Ok(known) => return Err(store::Error::Conflict { exec_id: known.exec_id.to_string() }.into()),
+        Err(store::Error::NotFound { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
     let on = asked.on.as_deref();
     let (place, begun) = match state.sandbox(&caller.user, on).await {
         Ok(sandbox) => {
             let place = sandbox.place().to_owned();
-            (Some(place), put_on_record(state, caller, &sandbox, asked).await.map(|()| sandbox))
+            (Some(place), put_on_record(state, caller, sandbox, asked).await)
         }
         Err(error) => (state.wished_place(&caller.user, on).await, Err(error)),
     };
@@ -126,9 +157,9 @@ async fn begin(state: &AppState, caller: &Caller, asked: &Asked) -> Result<Sandb
 async fn put_on_record(
     state: &AppState,
     caller: &Caller,
-    sandbox: &Sandbox,
+    sandbox: Sandbox,
     asked: &Asked,
-) -> Result<(), ApiError> {
+) -> Result<Begun, ApiError> {
     // Asked behind the token that is awaited: a command begins before the shutdown, or not at all.
     if state.shutdown.is_cancelled() {
         return Err(stopping());
@@ -141,14 +172,29 @@ async fn put_on_record(
         request_hash: asked.hash.clone(),
         runner: Some(sandbox.place().to_owned()),
         command: asked.shown.clone(),
+        detached: asked.goes_on(),
     };
     match state.store.start_exec(&start).await? {
-        ExecStart::New => Ok(()),
-        ExecStart::Existing(exec) => Err(ApiError::new(
-            "conflict",
-            format!("exec {} was started before and is {}; use a new id", exec.exec_id, exec.status.as_str()),
-        )),
+        ExecStart::New => Ok(Begun::New(sandbox)),
+        ExecStart::Existing(known) => Ok(Begun::Known(known)),
     }
+}
+
+/// An exec, as its clients know it.
+struct Subject {
+    id: store::ExecId,
+    /// What runs, for the audit trail.
+    shown: String,
+    /// Whether the client's binary frames are standard input.
+    stdin: bool,
+    /// Whether it goes on without a client.
+    detached: bool,
+    /// Whether somebody waits for its end already, without a client.
+    followed: bool,
+    /// Whether the client says what it has.
+    acks: bool,
+    /// What it has of the output already, in bytes.
+    offset: u64,
 }
 
 /// A command that was sent.
@@ -156,7 +202,8 @@ struct Running<'a> {
     state: &'a AppState,
     caller: &'a Caller,
     place: String,
-    asked: &'a Asked,
+    outlives_server: bool,
+    subject: &'a Subject,
     started: Instant,
 }
 
@@ -166,28 +213,71 @@ enum Ended {
     Failed(SandboxError),
 }
 
-impl Running<'_> {
+impl<'a> Running<'a> {
+    fn new(state: &'a AppState, caller: &'a Caller, sandbox: &Sandbox, subject: &'a Subject) -> Self {
+        let (place, outlives_server) = (sandbox.place().to_owned(), sandbox.outlives_server());
+        Self { state, caller, place, outlives_server, subject, started: Instant::now() }
+    }
+
     /// Serves the client until the command ends, or the command until its client's grace is over.
-    async fn attend(&self, mut exec: Exec, sender: &mut Sender, receiver: &mut Receiver) {
+    async fn attend(
+        &self,
+        mut exec: Exec,
+        first: Option<ExecEvent>,
+        sender: &mut Sender,
+        receiver: &mut Receiver,
+    ) {
+        let Subject { id, stdin, acks, offset, .. } = self.subject;
         let control = exec.control();
-        let hello = json!({"type": "started", "exec_id": self.asked.request.exec_id.to_string(), "runner": self.place});
+        let hello = json!({
+            "type": "started",
+            "exec_id": id.to_string(),
+            "runner": self.place,
+            "offset": offset,
+            "stdin_offset": exec.input_bytes().unwrap_or(0),
+        });
+        let (received, acks) = Acks::new(*acks, *offset);
         let end = tokio::select! {
-            end = output(&mut exec, &hello, sender) => end,
-            () = commands(receiver, &control, self.asked.request.stdin) => End::ClientGone,
+            end = output(&mut exec, &hello, first, sender, acks) => end,
+            () = commands(receiver, &control, *stdin, &received) => End::ClientGone,
             () = self.caller.session_ended(self.state) => End::LoggedOut,
             () = self.state.shutdown.cancelled() => End::Stopping,
         };
         match end {
             End::Event(ended, rest) => {
                 // The record waits for no client, nor the client for the record.
-                tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
+                let (_, is_said) =
+                    tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
+                // A client that may have missed it comes again; others may want what is kept for them.
+                if !self.subject.followed && (is_said || !self.subject.acks) {
+                    exec.acknowledge();
+                }
             }
-            End::ClientGone => self.record(&orphaned(exec).await).await,
+            End::Detached(error) => self.tell(&error.into(), sender, receiver).await,
+            End::ClientGone if self.subject.detached => {
+                exec.leave();
+                self.be_followed().await;
+            }
+            End::ClientGone => {
+                if let Some(ended) = orphaned(&mut exec, &self.state.shutdown).await {
+                    self.record(&ended).await;
+                } else {
+                    exec.leave();
+                }
+            }
+            End::LoggedOut if self.subject.detached => {
+                exec.leave();
+                self.be_followed().await;
+                let error = ApiError::new("unauthorized", "your session has ended; the command goes on");
+                self.tell(&error, sender, receiver).await;
+            }
             End::LoggedOut => {
                 let error =
                     ApiError::new("unauthorized", "your session has ended; the command was cancelled");
                 self.cut_off(exec, &error, sender, receiver).await;
             }
+            // No last frame: the client comes again, and so does the server.
+            End::Stopping if self.outlives_server || self.subject.detached => exec.leave(),
             End::Stopping => {
                 let error = ApiError::new("unavailable", "the server is stopping; the command was cancelled");
                 self.cut_off(exec, &error, sender, receiver).await;
@@ -195,29 +285,64 @@ impl Running<'_> {
         }
     }
 
+    /// Lets the command go on by itself once it has started, and tells the client its id.
+    async fn detach(
+        &self,
+        mut exec: Exec,
+        sender: &mut Sender,
+        receiver: &mut Receiver,
+    ) -> Result<(), ApiError> {
+        if let Some(ExecEvent::Failed(error)) = exec.next().await {
+            self.record(&Ended::Failed(error.clone())).await;
+            return Err(error.into());
+        }
+        exec.leave();
+        self.be_followed().await;
+        let id = self.subject.id.to_string();
+        let frame = json!({"type": "detached", "exec_id": id, "runner": self.place});
+        if sender.send(text(&frame)).await.is_ok() {
+            close(sender, receiver).await;
+        }
+        Ok(())
+    }
+
+    /// Lets somebody without a client wait for the end.
+    async fn be_followed(&self) {
+        if self.subject.followed {
+            return;
+        }
+        match self.state.store.exec(self.caller.user.id, &self.subject.id).await {
+            Ok(record) => drop(self.state.tasks.spawn(recover::follow(self.state.clone(), record))),
+            Err(error) => tracing::error!(%error, "cannot follow an exec; the next start of the server does"),
+        }
+    }
+
     /// Cancels the command and tells its client why.
-    async fn cut_off(&self, exec: Exec, error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
+    async fn cut_off(&self, mut exec: Exec, error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
         exec.control().cancel();
-        let frame = json!({"type": "error", "kind": error.kind, "message": error.message});
-        let goodbye = async {
-            // A client that reads nothing is told nothing.
-            if let Ok(Ok(())) = timeout(SOCKET_CLOSE_TIMEOUT, sender.send(text(&frame))).await {
-                close(sender, receiver).await;
+        let end = async {
+            if let Some(ended) = orphaned(&mut exec, &CancellationToken::new()).await {
+                self.record(&ended).await;
             }
         };
-        let end = async { self.record(&orphaned(exec).await).await };
-        tokio::join!(goodbye, end);
+        tokio::join!(self.tell(error, sender, receiver), end);
+    }
+
+    /// Tells the client why it is served no longer.
+    async fn tell(&self, error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
+        // A client that reads nothing is told nothing.
+        let _ = timeout(SOCKET_CLOSE_TIMEOUT, refuse(error, sender, receiver)).await;
     }
 
     /// Sends the rest of the output and how it ended, however slowly the client reads, until its session ends or the
-    /// server stops.
+    /// server stops. Whether the client has heard it.
     async fn say_last(
         &self,
         ended: &Ended,
         rest: Option<Message>,
         sender: &mut Sender,
         receiver: &mut Receiver,
-    ) {
+    ) -> bool {
         let said = async {
             if let Some(rest) = rest {
                 // Not flushed: the last frame follows at once and takes it along.
@@ -234,9 +359,7 @@ impl Running<'_> {
             () = self.caller.session_ended(self.state) => false,
             () = stopped => false,
         };
-        if is_said {
-            close(sender, receiver).await;
-        }
+        is_said && close(sender, receiver).await
     }
 
     fn last_frame(&self, ended: &Ended) -> Value {
@@ -259,35 +382,56 @@ impl Running<'_> {
     }
 
     async fn record(&self, ended: &Ended) {
-        let mut ending = match ended {
-            Ended::Finished(outcome) => Ending::of(outcome),
-            Ended::Failed(error) => Ending::failed(error),
-        };
+        let mut ending = ended.ending();
         if self.state.shutdown.is_cancelled() {
             ending = ending.while_the_server_stops();
         }
-        let outcome = &ending.outcome;
-        exec_ended(outcome.status.as_str(), self.started.elapsed());
-        let exec_id = self.asked.store_id();
-        if let Err(error) = self.state.store.finish_exec(self.caller.user.id, &exec_id, outcome).await {
-            tracing::error!(%error, %exec_id, "cannot record how an exec ended");
-        }
-        let user = &self.caller.user.name;
-        self.state
-            .audit(Some(user), "exec", Some(&self.place), &self.asked.shown, &ending.audit_word())
-            .await;
+        exec_ended(ending.outcome.status.as_str(), self.started.elapsed());
+        let by = &self.caller.user;
+        recover::put_end_on_record(
+            self.state,
+            by,
+            &self.subject.id,
+            &self.place,
+            &self.subject.shown,
+            &ending,
+        )
+        .await;
     }
 }
 
-/// Says goodbye and waits for the client's: closing a socket with unread input would take the last frame back.
-async fn close(sender: &mut Sender, receiver: &mut Receiver) {
+impl Ended {
+    fn ending(&self) -> Ending {
+        match self {
+            Self::Finished(outcome) => Ending::of(outcome),
+            Self::Failed(error) => Ending::failed(error),
+        }
+    }
+}
+
+/// Tells a client why it is not served.
+async fn refuse(error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
+    let frame = json!({"type": "error", "kind": error.kind, "message": error.message});
+    // An error here says that the client is gone.
+    if sender.send(text(&frame)).await.is_ok() {
+        close(sender, receiver).await;
+    }
+}
+
+/// Says goodbye and waits for the client's: closing a socket with unread input would take the last frame back. Whether
+/// the client's came, which says that it has heard everything.
+async fn close(sender: &mut Sender, receiver: &mut Receiver) -> bool {
     let goodbye = async {
         sender.send(Message::Close(None)).await?;
-        while let Some(Ok(_)) = receiver.next().await {}
-        Ok::<_, axum::Error>(())
+        while let Some(Ok(message)) = receiver.next().await {
+            if matches!(message, Message::Close(_)) {
+                return Ok(true);
+            }
+        }
+        Ok::<_, axum::Error>(false)
     };
     // Whoever does not answer in time has no need of the last frame.
-    let _ = timeout(SOCKET_CLOSE_TIMEOUT, goodbye).await;
+    matches!(timeout(SOCKET_CLOSE_TIMEOUT, goodbye).await, Ok(Ok(true)))
 }
 
 fn text(value: &Value) -> Message {

@@ -3,10 +3,12 @@
 use axum::extract::ws::Message;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::{FutureExt, SinkExt, StreamExt};
-use sandbox::{Exec, ExecControl, ExecEvent};
+use sandbox::{Exec, ExecControl, ExecEvent, SandboxError};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::{Ended, Receiver, Sender, text};
 use crate::limits::{EXEC_CLIENT_GRACE, EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
@@ -22,6 +24,8 @@ const STDIN: u8 = 0;
 pub(super) enum End {
     /// The command ended; the last of its output is not sent yet.
     Event(Ended, Option<Message>),
+    /// Another client reads the output now.
+    Detached(SandboxError),
     /// Nobody is there to be served.
     ClientGone,
     /// The client's session is over.
@@ -36,41 +40,102 @@ pub(super) enum End {
 enum ClientFrame {
     /// End the command.
     Cancel,
+    /// What the client has of the output.
+    Ack {
+        /// Up to where, in bytes.
+        offset: u64,
+    },
     /// Send it a signal.
     Signal {
         /// Its number.
         signal: i32,
     },
+    /// The client's terminal has another size.
+    Resize {
+        /// Height in character cells.
+        rows: u16,
+        /// Width in character cells.
+        columns: u16,
+    },
+}
+
+/// What a client has of the output, as it says, or as far as it was sent to it.
+pub(super) struct Acks {
+    is_manual: bool,
+    received: watch::Receiver<u64>,
+    counted: u64,
+}
+
+impl Acks {
+    /// Where `offset` is what the client has already; the sender is for what it says.
+    pub(super) fn new(is_manual: bool, offset: u64) -> (watch::Sender<u64>, Self) {
+        let (sender, received) = watch::channel(offset);
+        (sender, Self { is_manual, received, counted: offset })
+    }
+
+    /// Waits for the client to say something.
+    async fn changed(&mut self) {
+        if !self.is_manual || self.received.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// Lets as much more come as the client has by now.
+    fn count(&mut self, exec: &Exec) {
+        let has = if self.is_manual { *self.received.borrow_and_update() } else { exec.offset() };
+        let has = has.min(exec.offset());
+        if let Some(more) = has.checked_sub(self.counted).filter(|more| *more > 0) {
+            self.counted = has;
+            exec.consumed(usize::try_from(more).unwrap_or(usize::MAX));
+        }
+    }
 }
 
 /// Sends what the command writes until it ends. What is ready at once is flushed at once, together.
-pub(super) async fn output(exec: &mut Exec, hello: &Value, sender: &mut Sender) -> End {
+pub(super) async fn output(
+    exec: &mut Exec,
+    hello: &Value,
+    first: Option<ExecEvent>,
+    sender: &mut Sender,
+    mut acks: Acks,
+) -> End {
     if sender.send(text(hello)).await.is_err() {
         return End::ClientGone;
     }
     let mut ping = interval_at(Instant::now() + SOCKET_PING_INTERVAL, SOCKET_PING_INTERVAL);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut gathered = Gathered::default();
+    let mut next = first.map(Some);
     loop {
-        let event = tokio::select! {
-            event = exec.next() => event,
-            _ = ping.tick() => {
-                if sender.send(Message::Ping(Bytes::new())).await.is_err() {
-                    return End::ClientGone;
+        if next.is_none() {
+            next = tokio::select! {
+                event = exec.next() => Some(event),
+                () = acks.changed() => {
+                    acks.count(exec);
+                    continue;
                 }
-                continue;
-            }
-        };
-        let mut next = Some(event);
-        while let Some(event) = next {
+                _ = ping.tick() => {
+                    if sender.send(Message::Ping(Bytes::new())).await.is_err() {
+                        return End::ClientGone;
+                    }
+                    continue;
+                }
+            };
+        }
+        while let Some(event) = next.take() {
             match taken(event, &mut gathered) {
                 Taken::Kept => {}
-                Taken::Full(frame) => {
-                    if sender.feed(frame).await.is_err() {
-                        return End::ClientGone;
+                Taken::Full(frames) => {
+                    for frame in frames.into_iter().flatten() {
+                        if sender.feed(frame).await.is_err() {
+                            return End::ClientGone;
+                        }
                     }
                 }
                 // Nothing is awaited from here on: the end must not be lost if this is dropped.
+                Taken::Last(Ended::Failed(error)) if error.kind() == "detached" => {
+                    return End::Detached(error);
+                }
                 Taken::Last(ended) => return End::Event(ended, gathered.frame()),
             }
             next = exec.next().now_or_never();
@@ -83,11 +148,17 @@ pub(super) async fn output(exec: &mut Exec, hello: &Value, sender: &mut Sender) 
         if sender.flush().await.is_err() {
             return End::ClientGone;
         }
+        acks.count(exec);
     }
 }
 
 /// Does what the client says, until it is gone. Not reading it is the back-pressure of standard input.
-pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, stdin: bool) {
+pub(super) async fn commands(
+    receiver: &mut Receiver,
+    control: &ExecControl,
+    stdin: bool,
+    acks: &watch::Sender<u64>,
+) {
     while let Some(Ok(message)) = receiver.next().await {
         match message {
             Message::Binary(bytes) if stdin => match bytes.as_ref() {
@@ -98,9 +169,15 @@ pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, std
             },
             Message::Text(text) => match serde_json::from_str(&text) {
                 Ok(ClientFrame::Cancel) => control.cancel(),
+                Ok(ClientFrame::Ack { offset }) => drop(acks.send_replace(offset)),
                 Ok(ClientFrame::Signal { signal }) => {
                     if let Err(error) = control.signal(signal).await {
                         tracing::debug!(%error, signal, "a signal was not delivered");
+                    }
+                }
+                Ok(ClientFrame::Resize { rows, columns }) => {
+                    if let Err(error) = control.resize(rows, columns).await {
+                        tracing::debug!(%error, "a terminal was not resized");
                     }
                 }
                 Err(error) => tracing::debug!(%error, "a text frame of no known kind"),
@@ -111,16 +188,32 @@ pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, std
     }
 }
 
-/// Lets a command without a client run on for a while, then cancels it. Returns how it ended.
-pub(super) async fn orphaned(mut exec: Exec) -> Ended {
+/// Waits until a client is gone that has nothing to say yet.
+pub(super) async fn gone(receiver: &mut Receiver) {
+    while let Some(Ok(message)) = receiver.next().await {
+        if matches!(message, Message::Close(_)) {
+            return;
+        }
+    }
+}
+
+/// Lets a command without a client run on for a while, then cancels it. Returns how it ended; `None` when a client came
+/// back, who is served elsewhere, and when the server stops. What the client does not have stays where it is.
+pub(super) async fn orphaned(exec: &mut Exec, stop: &CancellationToken) -> Option<Ended> {
     let control = exec.control();
-    match timeout(EXEC_CLIENT_GRACE, drain(&mut exec)).await {
+    let ended = tokio::select! {
+        ended = timeout(EXEC_CLIENT_GRACE, drain(exec)) => ended,
+        () = stop.cancelled() => return None,
+    };
+    let ended = match ended {
         Ok(ended) => ended,
         Err(_) => {
             control.cancel();
-            drain(&mut exec).await
+            drain(exec).await
         }
-    }
+    };
+    let is_detached = matches!(&ended, Ended::Failed(error) if error.kind() == "detached");
+    (!is_detached).then_some(ended)
 }
 
 /// Waits for the end of a command whose output nobody wants.
@@ -136,7 +229,8 @@ async fn drain(exec: &mut Exec) -> Ended {
 
 enum Taken {
     Kept,
-    Full(Message),
+    /// To be sent, in this order.
+    Full([Option<Message>; 2]),
     Last(Ended),
 }
 
@@ -144,9 +238,17 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
     let full = match event {
         Some(ExecEvent::Stdout(bytes)) => gathered.add(STDOUT, &bytes),
         Some(ExecEvent::Stderr(bytes)) => gathered.add(STDERR, &bytes),
-        // A gap is told as `truncated` at the end; the rest is told by the end as well.
-        Some(ExecEvent::Started { .. } | ExecEvent::Gap { .. } | ExecEvent::Exited(_)) => None,
-        Some(ExecEvent::Interrupted | ExecEvent::Resumed) => None,
+        Some(ExecEvent::Gap { bytes, .. }) => {
+            return Taken::Full([gathered.frame(), Some(text(&json!({"type": "gap", "bytes": bytes})))]);
+        }
+        Some(ExecEvent::Interrupted) => {
+            return Taken::Full([gathered.frame(), Some(text(&json!({"type": "interrupted"})))]);
+        }
+        Some(ExecEvent::Resumed) => {
+            return Taken::Full([gathered.frame(), Some(text(&json!({"type": "resumed"})))]);
+        }
+        // Told by the end as well.
+        Some(ExecEvent::Started { .. } | ExecEvent::Exited(_)) => None,
         Some(ExecEvent::Finished(outcome)) => return Taken::Last(Ended::Finished(outcome)),
         Some(ExecEvent::Failed(error)) => return Taken::Last(Ended::Failed(error)),
         None => {
@@ -155,7 +257,7 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
             return Taken::Last(Ended::Failed(sandbox::SandboxError::Protocol { runner, what }));
         }
     };
-    full.map_or(Taken::Kept, Taken::Full)
+    full.map_or(Taken::Kept, |frame| Taken::Full([Some(frame), None]))
 }
 
 /// Output of one channel that will be one frame.

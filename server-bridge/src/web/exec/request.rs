@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sandbox::{Command, ExecId, ExecRequest};
+use sandbox::{AckMode, Command, ExecId, ExecRequest, Pty};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
+use super::Subject;
 use crate::limits::EXEC_TIMEOUT_MAX_S;
 use crate::web::error::ApiError;
 
@@ -42,13 +43,48 @@ pub struct ExecAsk {
     /// 32 hex digits chosen by the client; one id runs once. Random if absent.
     #[serde(default)]
     exec_id: Option<String>,
+    /// Let it go on without its client, and keep its output for who attaches.
+    #[serde(default)]
+    detach: bool,
+    /// For a repeated request: how many bytes of output the client has, what was told to be missing included.
+    #[serde(default)]
+    offset: u64,
+    /// Whether the client says `{"type":"ack","offset"}` of what it has; else what was sent counts as received.
+    #[serde(default)]
+    acks: bool,
+    /// A terminal in the place of pipes; then `argv` and `shell` may both be absent, for an interactive shell.
+    #[serde(default)]
+    pty: Option<PtyAsk>,
 }
+
+/// A terminal for the command.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PtyAsk {
+    /// Height in character cells.
+    rows: u16,
+    /// Width in character cells.
+    columns: u16,
+    /// What the client's terminal is; `xterm-256color` if absent.
+    #[serde(default = "usual_terminal")]
+    term: String,
+}
+
+fn usual_terminal() -> String {
+    "xterm-256color".to_owned()
+}
+
+/// What runs in a terminal when nothing is named: the user's shell there, as a person gets it.
+const INTERACTIVE_SHELL: &str = r#"exec "$SHELL" -i"#;
 
 /// A request that makes sense.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) request: ExecRequest,
     pub(super) on: Option<String>,
+    pub(super) detach: bool,
+    pub(super) offset: u64,
+    pub(super) acks: bool,
     /// What is run, for the audit trail.
     pub(super) shown: String,
     /// Tells a repetition of a request from a different one with the same id.
@@ -75,6 +111,9 @@ impl ExecAsk {
                 (Command::Argv(argv.into_iter().map(String::into_bytes).collect()), shown)
             }
             (None, Some(line)) => (Command::Shell(line.clone().into_bytes()), line),
+            (None, None) if self.pty.is_some() => {
+                (Command::Shell(INTERACTIVE_SHELL.into()), INTERACTIVE_SHELL.to_owned())
+            }
             _ => return Err(ApiError::invalid("give either `argv`, with a program, or `shell`")),
         };
         if let Some(name) = self.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
@@ -85,13 +124,18 @@ impl ExecAsk {
         request.cwd = self.cwd.map(String::into_bytes);
         request.env =
             self.env.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect();
-        request.stdin = self.stdin;
+        request.stdin = self.stdin || self.pty.is_some();
+        // For whoever attaches to it later.
+        request.retain = self.detach || self.pty.is_some();
+        request.pty = self.pty.map(|pty| Pty { rows: pty.rows, columns: pty.columns, term: pty.term });
         request.merge_stderr = self.merge_stderr;
         request.timeout = self.timeout_s.map(checked_timeout).transpose()?;
-        Ok(Asked { request, on: self.on, shown, hash })
+        request.acks = AckMode::Manual;
+        let Self { on, detach, offset, acks, .. } = self;
+        Ok(Asked { request, on, detach, offset, acks, shown, hash })
     }
 
-    /// Over everything but the id, in the order of the fields.
+    /// Over everything that says what runs: not the id, nor how its output is read.
     fn hash(&self) -> String {
         let fields = (
             &self.argv,
@@ -102,6 +146,8 @@ impl ExecAsk {
             self.timeout_s,
             self.stdin,
             self.merge_stderr,
+            self.detach,
+            &self.pty,
         );
         let canonical =
             serde_json::to_vec(&fields).expect("texts, numbers and maps of texts are always valid JSON");
@@ -110,6 +156,23 @@ impl ExecAsk {
 }
 
 impl Asked {
+    /// Whether it goes on without its client: where that was asked for, and in a terminal, to which people come back.
+    pub(super) fn goes_on(&self) -> bool {
+        self.detach || self.request.pty.is_some()
+    }
+
+    pub(super) fn subject(&self) -> Subject {
+        Subject {
+            id: self.store_id(),
+            shown: self.shown.clone(),
+            stdin: self.request.stdin,
+            detached: self.goes_on(),
+            followed: false,
+            acks: self.acks,
+            offset: 0,
+        }
+    }
+
     pub(super) fn store_id(&self) -> store::ExecId {
         store::ExecId::from_bytes(self.request.exec_id.0)
     }
@@ -171,9 +234,23 @@ mod tests {
             r#"{"shell":"a","timeout_s":1e300}"#,
             r#"{"shell":"a","env":{"A=B":"c"}}"#,
             r#"{"shell":"a","unknown":1}"#,
+            r#"{"shell":"a","pty":{}}"#,
+            r#"{"shell":"a","pty":{"rows":-1,"columns":80}}"#,
+            r#"{"shell":"a","pty":{"rows":24,"columns":65536}}"#,
         ] {
             assert_eq!(check(text).unwrap_err().kind, "invalid", "{text}");
         }
+    }
+
+    #[test]
+    fn a_terminal_needs_no_command_and_always_has_input() {
+        let asked = check(r#"{"pty":{"rows":24,"columns":80}}"#).unwrap();
+        let term = "xterm-256color".to_owned();
+        assert_eq!(asked.request.pty, Some(Pty { rows: 24, columns: 80, term }));
+        assert!(asked.request.stdin && asked.request.retain);
+        assert_eq!(asked.request.command, Command::Shell(INTERACTIVE_SHELL.into()));
+        let asked = check(r#"{"argv":["vim"],"pty":{"rows":0,"columns":0,"term":"vt100"}}"#).unwrap();
+        assert_eq!((asked.shown.as_str(), asked.request.pty.unwrap().term.as_str()), ("vim", "vt100"));
     }
 
     #[test]

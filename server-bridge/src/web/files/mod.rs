@@ -2,18 +2,19 @@
 
 mod body;
 mod change;
+mod query;
+mod range;
+pub mod trees;
 
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::StreamExt;
-use sandbox::{Metadata, Range, Sandbox, WriteOptions};
+use sandbox::{Metadata, Sandbox, WriteOptions};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
@@ -21,51 +22,13 @@ use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::files::body::{attachment, content, file_name, kind_name, listing};
 use crate::web::files::change::Change;
+use crate::web::files::query::{PathQuery, PlaceQuery, RemoveQuery, WriteQuery};
+use crate::web::files::range::{Wanted, content_range};
 
 pub use body::{EntryView, Listing};
 
 /// Permission bits of a directory made here.
 const DIRECTORY_MODE: u32 = 0o755;
-
-/// A path and the place it is in.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct PathQuery {
-    /// Relative to the workspace, or absolute beneath it.
-    path: Option<String>,
-    /// The same for a path that is not UTF-8: its bytes in URL-safe base64 without padding.
-    path_base64: Option<String>,
-    /// A place to use instead of the active one.
-    on: Option<String>,
-}
-
-/// How a file is written.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct WriteQuery {
-    /// Permission bits in octal; the old file's, or 0644, if absent.
-    mode: Option<String>,
-    /// Whether missing parent directories are made.
-    #[serde(default)]
-    parents: bool,
-}
-
-/// What is removed.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct RemoveQuery {
-    /// Whether a directory is removed with all that is in it.
-    #[serde(default)]
-    recursive: bool,
-}
-
-/// The place a rename happens in.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct PlaceQuery {
-    /// A place to use instead of the active one.
-    on: Option<String>,
-}
 
 /// Two names.
 #[derive(Deserialize, ToSchema)]
@@ -95,30 +58,47 @@ pub struct StatView {
     modified_ms: i64,
 }
 
-/// Download a file. A connection that ends before Content-Length bytes means that it failed.
+/// Download a file, or with `Range` one part of it. A connection that ends before Content-Length bytes means that it
+/// failed.
 #[utoipa::path(get, path = "/api/v1/files", tag = "files", params(PathQuery),
-    responses((status = 200, content_type = "application/octet-stream", body = [u8]), (status = 404)))]
+    responses((status = 200, content_type = "application/octet-stream", body = [u8]), (status = 206),
+        (status = 404), (status = 416)))]
 pub async fn read(
     State(state): State<AppState>,
     caller: Caller,
     extract::Query(query): extract::Query<PathQuery>,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let path = query.path()?;
     let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
-    let reader = sandbox.read_file(&path, Range::default()).await?;
+    let wanted = Wanted::from_headers(&headers);
+    let known_bytes = if let Wanted::Tail(_) = wanted { sandbox.stat(&path).await?.size_bytes } else { 0 };
+    let range = wanted.range(known_bytes);
+    let reader = sandbox.read_file(&path, range).await?;
     let size = reader.size_bytes();
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
-        (header::CONTENT_LENGTH, HeaderValue::from(size)),
+        (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
         (header::CONTENT_DISPOSITION, attachment(&path)),
     ];
-    Ok((headers, content(reader, size)).into_response())
+    if wanted == Wanted::Whole {
+        let length = [(header::CONTENT_LENGTH, HeaderValue::from(size))];
+        return Ok((headers, length, content(reader, size)).into_response());
+    }
+    let Some((length, told)) = content_range(range, size) else {
+        let told = [(header::CONTENT_RANGE, format!("bytes */{size}"))];
+        let error = ApiError::new("range_not_satisfiable", format!("the file has {size} bytes only"));
+        return Ok((told, error).into_response());
+    };
+    let part = [(header::CONTENT_LENGTH, HeaderValue::from(length)), (header::CONTENT_RANGE, told)];
+    Ok((StatusCode::PARTIAL_CONTENT, headers, part, content(reader, length)).into_response())
 }
 
-/// Upload a file: it replaces the old one when it is complete and on disk, or not at all.
+/// Upload a file: it replaces the old one when it is complete and on disk, or not at all. `If-Match: "SHA-256"` (or
+/// `if_match`) makes that depend on what the old one holds.
 #[utoipa::path(put, path = "/api/v1/files", tag = "files", params(PathQuery, WriteQuery),
     request_body(content = [u8], content_type = "application/octet-stream"),
-    responses((status = 200, body = Written), (status = 400)))]
+    responses((status = 200, body = Written), (status = 400), (status = 412)))]
 pub async fn write(
     State(state): State<AppState>,
     caller: Caller,
@@ -129,7 +109,8 @@ pub async fn write(
 ) -> Result<Json<Written>, ApiError> {
     let path = query.path()?;
     let size_bytes = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    let options = WriteOptions { mode: write.mode()?, parents: write.parents, size_bytes };
+    let if_match = write.if_match(&headers)?;
+    let options = WriteOptions { mode: write.mode()?, parents: write.parents, size_bytes, if_match };
     let change =
         Change { state: &state, caller: &caller, on: query.on.as_deref(), action: "file.write", path: &path };
     let size = change.make(async |sandbox| receive(&sandbox, &path, options, body).await).await?;
@@ -230,28 +211,6 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-impl PathQuery {
-    fn path(&self) -> Result<Vec<u8>, ApiError> {
-        match (&self.path, &self.path_base64) {
-            (Some(path), None) => Ok(path.clone().into_bytes()),
-            (None, Some(encoded)) => URL_SAFE_NO_PAD
-                .decode(encoded)
-                .map_err(|_| ApiError::invalid("path_base64 must be URL-safe base64 without padding")),
-            _ => Err(ApiError::invalid("give the path as `path`, or as `path_base64` if it is not UTF-8")),
-        }
-    }
-}
-
-impl WriteQuery {
-    fn mode(&self) -> Result<Option<u32>, ApiError> {
-        let Some(text) = self.mode.as_deref() else { return Ok(None) };
-        match u32::from_str_radix(text, 8) {
-            Ok(mode) if mode <= 0o777 => Ok(Some(mode)),
-            _ => Err(ApiError::invalid("mode must be octal permission bits between 0 and 0777")),
-        }
-    }
-}
-
 /// Passes the body on to the runner. A body that breaks off drops the writer, which leaves nothing behind.
 async fn receive(sandbox: &Sandbox, path: &[u8], options: WriteOptions, body: Body) -> Result<u64, ApiError> {
     let mut writer = sandbox.write_file(path, options).await?;
@@ -263,18 +222,4 @@ async fn receive(sandbox: &Sandbox, path: &[u8], options: WriteOptions, body: Bo
         writer.write(&chunk).await?;
     }
     Ok(writer.finish().await?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mode_is_octal_permission_bits() {
-        let mode = |text: &str| WriteQuery { mode: Some(text.to_owned()), parents: false }.mode();
-        assert_eq!(mode("0644"), Ok(Some(0o644)));
-        for text in ["4755", "9", "", "-1", "rw"] {
-            assert!(mode(text).is_err(), "{text}");
-        }
-    }
 }

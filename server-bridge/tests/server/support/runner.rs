@@ -1,5 +1,6 @@
 //! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`,
-//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. Its files are kept in memory.
+//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. A terminal repeats what is typed and tells
+//! its size. Its files are kept in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -10,11 +11,13 @@ use proto::message::{
     DirBatch, DirEntry, DirRead, Done, ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus, FileKind,
     FileOpened, FileRead, FileWritten, Metadata,
 };
-use proto::request::Command;
+use proto::request::{Command, Exec};
 use proto::session::CloseCode;
 use proto::{
-    BootId, Channel, DataBuf, ErrorKind, Event, Message, Request, Session, Side, StreamId, WireError, codec,
+    BootId, Channel, DataBuf, ErrorKind, Event, ExecId, Message, Request, Session, Side, StreamId, WireError,
+    codec,
 };
+use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 use tokio_tungstenite::tungstenite;
@@ -51,6 +54,7 @@ impl FakeRunner {
             hostname: hostname.to_owned(),
             files: HashMap::new(),
             execs: HashMap::new(),
+            terminals: HashMap::new(),
             lingering: VecDeque::new(),
             uploads: HashMap::new(),
             queue: VecDeque::new(),
@@ -137,6 +141,8 @@ struct Scripted {
     files: HashMap<Vec<u8>, Vec<u8>>,
     /// Commands that still run.
     execs: HashMap<StreamId, Running>,
+    /// Commands with a terminal.
+    terminals: HashMap<ExecId, StreamId>,
     /// Commands that were cancelled, and when they end.
     lingering: VecDeque<(Instant, StreamId)>,
     uploads: HashMap<StreamId, (Vec<u8>, Vec<u8>)>,
@@ -227,12 +233,28 @@ impl Scripted {
 
     fn on_request(&mut self, stream: StreamId, request: Request) {
         match request {
+            Request::Exec(Exec { exec_id, pty: Some(pty), command, .. }) => {
+                self.terminals.insert(exec_id, stream);
+                self.session.message(stream, &Message::ExecStarted(ExecStarted { pid: 1 }), false).unwrap();
+                self.execs.insert(stream, Running::Copies);
+                self.show(stream, format!("{command:?} on {pty:?}\n"));
+            }
             Request::Exec(exec) => self.exec(stream, exec.command),
+            Request::Resize(resize) => match self.terminals.get(&resize.exec_id) {
+                Some(terminal) => {
+                    self.show(*terminal, format!("resized {}x{}\n", resize.rows, resize.columns));
+                    self.answer(stream, Done {});
+                }
+                None => self.session.fail(stream, &WireError::new(ErrorKind::NoSuchExec, "no terminal")),
+            },
             Request::ReadFile(read) => match self.files.get(&read.path.0) {
                 Some(content) => {
                     let size_bytes = content.len() as u64;
-                    let bytes = content.clone();
-                    self.queue.push_back(Queued { stream, channel: Channel::Main, total: size_bytes, bytes });
+                    let offset = usize::try_from(read.offset).unwrap().min(content.len());
+                    let left = u64::try_from(content.len() - offset).unwrap();
+                    let total = read.length.unwrap_or(left).min(left);
+                    let bytes = content[offset..offset + usize::try_from(total).unwrap()].to_vec();
+                    self.queue.push_back(Queued { stream, channel: Channel::Main, total, bytes });
                     let opened = FileOpened { size_bytes, mode: 0o644, modified_ms: 1 };
                     self.session.message(stream, &Message::FileOpened(opened), false).unwrap();
                 }
@@ -240,6 +262,14 @@ impl Scripted {
             },
             Request::WriteFile(write) if write.path.0.starts_with(b"..") => {
                 let error = WireError::new(ErrorKind::EscapesWorkspace, "path escapes the workspace");
+                self.session.fail(stream, &error);
+            }
+            Request::WriteFile(write)
+                if write.if_match.is_some_and(|hash| {
+                    self.files.get(&write.path.0).is_none_or(|old| hash[..] != Sha256::digest(old)[..])
+                }) =>
+            {
+                let error = WireError::new(ErrorKind::PreconditionFailed, "the file is another one");
                 self.session.fail(stream, &error);
             }
             Request::WriteFile(write) => drop(self.uploads.insert(stream, (write.path.0, Vec::new()))),
@@ -283,6 +313,11 @@ impl Scripted {
                 self.session.fail(stream, &WireError::new(ErrorKind::Unsupported, text));
             }
         }
+    }
+
+    /// Output of a command that goes on.
+    fn show(&mut self, stream: StreamId, text: String) {
+        self.queue.push_back(Queued { stream, channel: Channel::Stdout, total: 0, bytes: text.into_bytes() });
     }
 
     fn exec(&mut self, stream: StreamId, command: Command) {

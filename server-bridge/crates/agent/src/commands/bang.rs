@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sandbox::ExecRequest;
+use sandbox::{AckMode, ExecRequest};
 use sha2::{Digest, Sha256};
 use store::MessageRole;
 
 use super::Context;
 use crate::limits::{COMMAND_TIMEOUT_S, RUNNING_PER_CHAT};
-use crate::shell::{Run, Shown, conclude};
+use crate::shell::{Begin, Run, Shown, conclude};
 use crate::{ChatEvent, Ending, ExecDocument, Posted, Result, place};
 
 pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> {
@@ -17,7 +17,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
         return context.notice("Write the command after the exclamation mark, like !ls -l").await;
     }
     let (service, user) = (context.service, context.user);
-    let Some(slot) = service.running.reserve(user.id, &context.chat.id, &service.stop) else {
+    let Some(slot) = service.running.reserve(user.id, &context.chat.id) else {
         return context
             .notice(&format!(
                 "{RUNNING_PER_CHAT} commands run in this chat already. Wait for one to end, or stop them with /cancel."
@@ -29,6 +29,8 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
     let target = checked.as_ref().ok().map(|target| target.name().to_owned());
     let mut request = ExecRequest::shell(command);
     request.timeout = Some(Duration::from_secs(COMMAND_TIMEOUT_S));
+    // A server that starts anew shows all of the output, and the result, which no earlier one put on record.
+    (request.retain, request.acks) = (true, AckMode::Manual);
     let exec_id = store::ExecId::from_bytes(request.exec_id.0);
 
     let mut document = ExecDocument::running(&exec_id, command, target.clone());
@@ -44,6 +46,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
         request_hash: request_hash(target.as_deref(), command),
         runner: target,
         command: command.to_owned(),
+        detached: true,
     };
     service.store.start_exec(&start).await?;
     if let Err(error) = checked {
@@ -61,9 +64,10 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
         message: shown.clone(),
         document,
         exec_id,
-        request,
         slot,
         command: command.to_owned(),
+        begin: Begin::Send(Box::new(request)),
+        is_live: true,
     };
     service.tasks.spawn(run.run());
     Ok(Posted { messages: vec![shown], chat: None })

@@ -75,7 +75,7 @@ impl Keeper {
 
     async fn begin(&self, gathered: &[u8]) -> Result<FileWriter, SandboxError> {
         tidy::hide(&self.sandbox).await;
-        let options = WriteOptions { mode: Some(OUTPUT_FILE_MODE), parents: true, size_bytes: None };
+        let options = WriteOptions { mode: Some(OUTPUT_FILE_MODE), parents: true, ..Default::default() };
         let mut writer = self.sandbox.write_file(self.path.as_bytes(), options).await?;
         writer.write(gathered).await?;
         Ok(writer)

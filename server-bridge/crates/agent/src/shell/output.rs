@@ -22,6 +22,16 @@ pub(crate) struct Output {
     transcript: SharedTranscript,
     live: Live,
     keeper: Keeper,
+    counted: Counted,
+}
+
+/// How much came.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counted {
+    pub(crate) stdout_bytes: u64,
+    pub(crate) stderr_bytes: u64,
+    /// Whether some was dropped on the way here.
+    pub(crate) has_gap: bool,
 }
 
 /// One command's output after its end.
@@ -32,20 +42,24 @@ pub(crate) struct FinishedOutput {
     pub(crate) path: Option<String>,
     /// True if the text does not show all of it, and no file holds it.
     pub(crate) lost_some: bool,
+    pub(crate) counted: Counted,
 }
 
 impl Output {
     pub(crate) fn new(transcript: SharedTranscript, keeper: Keeper) -> Self {
         let (stdout, stderr) = (Utf8Decoder::default(), Utf8Decoder::default());
-        Self { stdout, stderr, transcript, live: Live::new(Instant::now()), keeper }
+        let (live, counted) = (Live::new(Instant::now()), Counted::default());
+        Self { stdout, stderr, transcript, live, keeper, counted }
     }
 
     /// Takes what came next, and returns what is to be told at once.
     pub(crate) async fn push(&mut self, channel: Channel, bytes: &Bytes) -> Told {
-        let text = match channel {
-            Channel::Stdout => self.stdout.decode(bytes),
-            Channel::Stderr => self.stderr.decode(bytes),
+        let (decoder, counted_bytes) = match channel {
+            Channel::Stdout => (&mut self.stdout, &mut self.counted.stdout_bytes),
+            Channel::Stderr => (&mut self.stderr, &mut self.counted.stderr_bytes),
         };
+        *counted_bytes += bytes.len() as u64;
+        let text = decoder.decode(bytes);
         let (is_long, told) = self.show(channel, &text);
         self.keeper.push(bytes, is_long).await;
         told
@@ -53,6 +67,7 @@ impl Output {
 
     /// Takes note of output that was dropped on the way here.
     pub(crate) async fn push_gap(&mut self, channel: Channel, bytes: u64) -> Told {
+        self.counted.has_gap = true;
         let note = format!("\n… {bytes} bytes of output were lost here …\n");
         let (is_long, told) = self.show(channel, &note);
         self.keeper.push(note.as_bytes(), is_long).await;
@@ -69,6 +84,11 @@ impl Output {
         self.live.take(Instant::now())
     }
 
+    /// Forgets what was gathered for telling: it is told in another way.
+    pub(crate) fn forget_live(&mut self) {
+        self.live = Live::new(Instant::now());
+    }
+
     /// Ends the output. `place` is where the command ran, as people are told.
     pub(crate) async fn finish(mut self, place: &str) -> FinishedOutput {
         let rest = format!("{}{}", self.stdout.finish(), self.stderr.finish());
@@ -76,19 +96,12 @@ impl Output {
         self.keeper.push(&[], is_long).await;
         let kept = self.keeper.finish().await;
         let transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept {
-            Kept::NotNeeded => {
-                FinishedOutput { text: transcript.render(&LeftOut::SoFar), path: None, lost_some: false }
-            }
-            Kept::In(path) => {
-                let text = transcript.render(&LeftOut::KeptIn { path: &path, place });
-                FinishedOutput { text, path: Some(path), lost_some: false }
-            }
-            Kept::Failed(why) => {
-                let text = transcript.render(&LeftOut::NotKept { why: &why });
-                FinishedOutput { text, path: None, lost_some: true }
-            }
-        }
+        let (text, path, lost_some) = match kept {
+            Kept::NotNeeded => (transcript.render(&LeftOut::SoFar), None, false),
+            Kept::In(path) => (transcript.render(&LeftOut::KeptIn { path: &path, place }), Some(path), false),
+            Kept::Failed(why) => (transcript.render(&LeftOut::NotKept { why: &why }), None, true),
+        };
+        FinishedOutput { text, path, lost_some, counted: self.counted }
     }
 
     fn show(&mut self, channel: Channel, text: &str) -> (bool, Told) {

@@ -4,18 +4,14 @@ use std::convert::Infallible;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use sandbox::{ExecEvent, ExecRequest, Sandbox, Wish};
+use sandbox::{ExecRequest, Sandbox, Wish};
 use store::{AuditEntry, ExecStatus, Message};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
-use super::keeper::Keeper;
-use super::output::{Output, Told};
-use super::tidy;
 use super::transcript::LeftOut;
-use crate::limits::{COMMAND_TIMEOUT_S, SNAPSHOT_INTERVAL_MS};
+use crate::limits::COMMAND_TIMEOUT_S;
 use crate::running::Slot;
 use crate::service::Inner;
-use crate::{Channel, ChatEvent, Ending, ExecDocument, place};
+use crate::{ChatEvent, Ending, ExecDocument, place};
 
 /// A command that is on record as running and shown by a message.
 pub(crate) struct Run {
@@ -25,132 +21,125 @@ pub(crate) struct Run {
     pub(crate) message: Message,
     pub(crate) document: ExecDocument,
     pub(crate) exec_id: store::ExecId,
-    pub(crate) request: ExecRequest,
     pub(crate) slot: Slot,
     pub(crate) command: String,
+    pub(crate) begin: Begin,
+    /// Whether the transcript has all that the command wrote so far; until then the message shows what was stored.
+    pub(crate) is_live: bool,
+}
+
+/// How a command is begun.
+#[derive(Clone)]
+pub(crate) enum Begin {
+    /// It is sent.
+    Send(Box<ExecRequest>),
+    /// An earlier server sent it, if it found a place for it.
+    Attach { was_routed: bool },
 }
 
 /// What a command came to, before it is put on record.
-struct Ended {
-    ending: Ending,
-    text: String,
-    duration: Duration,
+pub(super) struct Ended {
+    pub(super) ending: Ending,
+    pub(super) text: String,
+    /// Unknown of one that an earlier server began and nobody knows the end of.
+    pub(super) duration: Option<Duration>,
+    /// Where its result is kept until it is on record.
+    pub(super) result_at: Option<Sandbox>,
 }
 
 impl Ended {
-    fn without_output(ending: Ending) -> Self {
-        Self { ending, text: String::new(), duration: Duration::ZERO }
+    pub(super) fn without_output(ending: Ending) -> Self {
+        Self { ending, text: String::new(), duration: None, result_at: None }
+    }
+
+    fn before_it_began(ending: Ending) -> Self {
+        Self { duration: Some(Duration::ZERO), ..Self::without_output(ending) }
     }
 }
 
 impl Run {
-    /// Runs it to its end and records that.
+    /// Runs it to its end and records that; or leaves it running, on record as that, when the server stops.
     pub(crate) async fn run(mut self) {
-        let ended = self.drive().await;
-        self.document.duration_ms = Some(u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX));
+        let ended = match self.begin.clone() {
+            Begin::Send(request) => self.send(*request).await,
+            Begin::Attach { was_routed } => self.go_on(was_routed).await,
+        };
+        let Some(Ended { ending, text, duration, result_at }) = ended else { return };
+        self.document.duration_ms =
+            duration.map(|duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
         let shown = Shown { user: &self.user, message: &self.message, command: &self.command };
-        if let Err(error) =
-            conclude(&self.service, shown, &mut self.document, &self.exec_id, &ended.ending, &ended.text)
-                .await
-        {
-            // The chat may have been deleted meanwhile: then nobody waits for the message any more.
-            tracing::warn!(%error, exec_id = %self.exec_id, "the end of a command could not be recorded");
+        let recorded =
+            conclude(&self.service, shown, &mut self.document, &self.exec_id, &ending, &text).await;
+        let is_settled = match recorded {
+            Ok(_) => true,
+            Err(error) => {
+                tracing::warn!(%error, exec_id = %self.exec_id, "the end of a command could not be recorded");
+                // The chat was deleted meanwhile: nobody waits for the message any more.
+                matches!(error, store::Error::NotFound { .. })
+            }
+        };
+        if let (true, Some(sandbox), Some(id)) = (is_settled, result_at, self.wire_id()) {
+            sandbox.acknowledge(id);
         }
     }
 
-    async fn drive(&mut self) -> Ended {
+    async fn send(&mut self, request: ExecRequest) -> Option<Ended> {
         let user = place::sandbox_user(&self.user);
-        let cancelled = self.slot.cancelled.clone();
+        let (stop, cancelled) = (&self.service.stop, &self.slot.cancelled);
         let routed = tokio::select! {
-            () = cancelled.cancelled() => {
-                return Ended::without_output(self.explained(Ending::cancelled_before_it_began()));
-            }
-            routed = self.service.router.for_user(&user, &self.wish) => routed,
+            biased;
+            () = stop.cancelled() => None,
+            () = cancelled.cancelled() => None,
+            routed = self.service.router.for_user(&user, &self.wish) => Some(routed),
         };
         let sandbox = match routed {
-            Ok(sandbox) => sandbox,
-            Err(error) => return Ended::without_output(Ending::refused(error.kind(), &error)),
+            Some(Ok(sandbox)) => sandbox,
+            Some(Err(error)) => {
+                return Some(Ended::before_it_began(Ending::refused(error.kind(), &error)));
+            }
+            None => {
+                let ending = self.explained(Ending::cancelled_before_it_began());
+                return Some(Ended::before_it_began(ending));
+            }
         };
         self.document.runner = Some(sandbox.place().to_owned());
-        let started = Instant::now();
-        let mut exec = match sandbox.exec(self.request.clone()).await {
-            Ok(exec) => exec,
-            Err(error) => return Ended::without_output(Ending::failed(&error)),
-        };
+        match sandbox.exec(request).await {
+            Ok(exec) => self.accompany(exec, &sandbox).await,
+            Err(error) => Some(Ended::before_it_began(Ending::failed(&error))),
+        }
+    }
+
+    /// Follows a command to its end, and cancels it when its user or, where it cannot go on without the server, the
+    /// server's end wants that; `None` if it was left running for the next server.
+    pub(super) async fn accompany(&mut self, mut exec: sandbox::Exec, sandbox: &Sandbox) -> Option<Ended> {
+        let (stop, cancelled) = (self.service.stop.clone(), self.slot.cancelled.clone());
+        let outlives_server = sandbox.outlives_server();
         let control = exec.control();
         let relay = async {
-            cancelled.cancelled().await;
+            tokio::select! {
+                () = cancelled.cancelled() => {}
+                () = stop.cancelled(), if !outlives_server => {}
+            }
             control.cancel();
             std::future::pending::<Infallible>().await
         };
-        tokio::select! {
+        let ended = tokio::select! {
+            biased;
+            () = stop.cancelled(), if outlives_server => None,
             never = relay => match never {},
-            ended = self.follow(&mut exec, &sandbox, started) => ended,
-        }
-    }
-
-    async fn follow(&self, exec: &mut sandbox::Exec, sandbox: &Sandbox, started: Instant) -> Ended {
-        let keeper = Keeper::new(sandbox.clone(), &self.exec_id);
-        let mut output = Output::new(Arc::clone(&self.slot.transcript), keeper);
-        let snapshot_interval = Duration::from_millis(SNAPSHOT_INTERVAL_MS);
-        let mut snapshots = interval_at(started + snapshot_interval, snapshot_interval);
-        snapshots.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut stdout_bytes, mut stderr_bytes, mut has_gap) = (0, 0, false);
-        let (mut ending, duration) = loop {
-            let due = output.due();
-            let event = tokio::select! {
-                event = exec.next() => event,
-                () = sleep_until(due.unwrap_or(started)), if due.is_some() => {
-                    self.tell(output.take_live());
-                    continue;
-                }
-                _ = snapshots.tick() => {
-                    self.store_snapshot().await;
-                    continue;
-                }
-            };
-            match event {
-                Some(ExecEvent::Stdout(bytes)) => {
-                    stdout_bytes += bytes.len() as u64;
-                    self.tell(output.push(Channel::Stdout, &bytes).await);
-                }
-                Some(ExecEvent::Stderr(bytes)) => {
-                    stderr_bytes += bytes.len() as u64;
-                    self.tell(output.push(Channel::Stderr, &bytes).await);
-                }
-                Some(ExecEvent::Gap { stderr, bytes }) => {
-                    has_gap = true;
-                    let channel = if stderr { Channel::Stderr } else { Channel::Stdout };
-                    self.tell(output.push_gap(channel, bytes).await);
-                }
-                Some(ExecEvent::Started { .. } | ExecEvent::Exited(..)) => {}
-                Some(ExecEvent::Interrupted | ExecEvent::Resumed) => {}
-                Some(ExecEvent::Finished(outcome)) => {
-                    break (self.explained(Ending::of(&outcome)), outcome.duration);
-                }
-                Some(ExecEvent::Failed(error)) => break (Ending::failed(&error), started.elapsed()),
-                None => {
-                    let ending = Ending::refused("protocol", "the sandbox gave no answer; run it again");
-                    break (ending, started.elapsed());
-                }
-            }
+            ended = self.follow(&mut exec, sandbox) => Some(ended),
         };
-        let outcome = &mut ending.outcome;
-        outcome.stdout_bytes = outcome.stdout_bytes.max(stdout_bytes);
-        outcome.stderr_bytes = outcome.stderr_bytes.max(stderr_bytes);
-        self.tell(output.take_live());
-        let finished = output.finish(sandbox.place()).await;
-        if finished.path.is_some() {
-            let (sandbox, stop) = (sandbox.clone(), self.service.stop.clone());
-            self.service.tasks.spawn(tidy::remove_oldest(sandbox, stop));
+        if ended.is_none() {
+            exec.leave();
+            if self.is_live {
+                self.store_snapshot().await;
+            }
         }
-        outcome.output_path = finished.path;
-        outcome.truncated |= has_gap || finished.lost_some;
-        Ended { ending, text: finished.text, duration }
+        ended
     }
 
     /// Adds what only a chat knows of an end.
-    fn explained(&self, mut ending: Ending) -> Ending {
+    pub(super) fn explained(&self, mut ending: Ending) -> Ending {
         if ending.outcome.status == ExecStatus::TimedOut {
             ending.outcome.error = Some(format!(
                 "stopped after {COMMAND_TIMEOUT_S} s, the time a command in a chat has; `sandbridge exec` has no such \
@@ -160,23 +149,35 @@ impl Run {
         if self.service.is_stopping() { ending.while_the_server_stops() } else { ending }
     }
 
-    fn tell(&self, told: Told) {
-        for (channel, text) in told {
-            let (chat, message) = (self.message.chat.clone(), self.message.id);
-            self.service.tell(self.user.id, ChatEvent::Output { chat, message, channel, text });
+    /// What the message shows while the command runs.
+    pub(super) fn text_so_far(&self) -> String {
+        if !self.is_live {
+            return self.message.text.clone();
+        }
+        let transcript = self.slot.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        transcript.render(&LeftOut::SoFar)
+    }
+
+    /// Stores and tells how the command stands.
+    pub(super) async fn show_so_far(&self) {
+        let text = self.text_so_far();
+        if let Err(error) = self.service.show(self.user.id, self.message.id, &text, &self.document).await {
+            tracing::debug!(%error, exec_id = %self.exec_id, "how a command stands could not be stored");
         }
     }
 
-    async fn store_snapshot(&self) {
-        let text = {
-            let transcript = self.slot.transcript.lock().unwrap_or_else(PoisonError::into_inner);
-            transcript.render(&LeftOut::SoFar)
-        };
-        let document = self.document.to_json();
+    pub(super) async fn store_snapshot(&self) {
+        let (text, document) = (self.text_so_far(), self.document.to_json());
         let stored = self.service.store.update_message(self.user.id, self.message.id, &text, Some(&document));
         if let Err(error) = stored.await {
             tracing::debug!(%error, exec_id = %self.exec_id, "the output so far could not be stored");
         }
+    }
+
+    /// The exec's name as its runner knows it; `None` for one that is no number, as no server records.
+    pub(super) fn wire_id(&self) -> Option<sandbox::ExecId> {
+        let number = u128::from_str_radix(self.exec_id.as_str(), 16).ok()?;
+        Some(sandbox::ExecId(number.to_be_bytes()))
     }
 }
 
@@ -188,7 +189,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) command: &'a str,
 }
 
-/// Puts a command's end on record: the exec, the audit trail, its message; and tells the user's clients.
+/// Puts a command's end on record: the audit trail, its message, and the exec last, so that a server that is killed in
+/// between does it again; and tells the user's clients. Of a message that is gone the rest is recorded all the same.
 pub(crate) async fn conclude(
     service: &Inner,
     shown: Shown<'_>,
@@ -199,7 +201,6 @@ pub(crate) async fn conclude(
 ) -> store::Result<Message> {
     document.apply(&ending.outcome);
     let user = shown.user;
-    service.store.finish_exec(user.id, exec_id, &ending.outcome).await?;
     let entry = AuditEntry {
         user: Some(user.name.clone()),
         action: "exec".to_owned(),
@@ -208,5 +209,14 @@ pub(crate) async fn conclude(
         outcome: ending.audit_word(),
     };
     service.store.append_audit(&entry).await?;
-    service.show(user.id, shown.message.id, text, document).await
+    let updated =
+        service.store.update_message(user.id, shown.message.id, text, Some(&document.to_json())).await;
+    let updated = match updated {
+        Err(error) if !matches!(error, store::Error::NotFound { .. }) => return Err(error),
+        updated => updated,
+    };
+    service.store.finish_exec(user.id, exec_id, &ending.outcome).await?;
+    let message = updated?;
+    service.tell(user.id, ChatEvent::Message(message.clone()));
+    Ok(message)
 }

@@ -22,7 +22,8 @@ pub(crate) async fn hide(sandbox: &Sandbox) {
             Err(error) if error.kind() == "not_found" => {}
             stood => return stood.map(drop),
         }
-        let options = WriteOptions { mode: None, parents: true, size_bytes: Some(IGNORE_ALL.len() as u64) };
+        let size_bytes = Some(IGNORE_ALL.len() as u64);
+        let options = WriteOptions { parents: true, size_bytes, ..Default::default() };
         let mut writer = sandbox.write_file(OUTPUT_IGNORE_PATH.as_bytes(), options).await?;
         writer.write(IGNORE_ALL).await?;
         writer.finish().await.map(drop)

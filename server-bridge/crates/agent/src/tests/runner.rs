@@ -1,62 +1,95 @@
-//! A runner for tests: the handshake and [`proto::Session`], with a script in place of processes.
+//! A runner for tests: the handshake and [`proto::Session`], with a script in place of processes. Its commands outlive
+//! its links.
 //!
 //! A command's text is its script, words apart by spaces: `out:TEXT`, `err:TEXT`, `bytes:HEX`, `fill:CHARS`, `wait`
-//! (until it is cancelled or [`ScriptedRunner::release`] is called), `exit:CODE`, `signal:NUMBER`, `timeout`.
+//! (until it is cancelled or [`ScriptedRunner::release`] is called), `forget` (what was written so far), `exit:CODE`, `signal:NUMBER`, `timeout`.
 
+mod execs;
 mod files;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use proto::handshake::{Facts, Handshake, Ready, Register, VersionRange};
-use proto::message::{ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus};
-use proto::request::{Command, Request};
+use proto::request::Request;
 use proto::session::Event;
-use proto::{BootId, Channel, DataBuf, ErrorKind, Session, Side, StreamId, WireError};
+use proto::{BootId, ExecId, Session, Side, StreamId};
 use sandbox::{Admission, LinkMessage, MemoryLink, SandboxRouter, memory_link};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
+use execs::Execs;
 use files::Files;
 
-/// A connected runner; dropped, its link breaks.
+/// A runner's process; dropped, its link breaks and its commands are gone.
 pub(super) struct ScriptedRunner {
     /// The commands it was given, as they were.
     pub(super) started: mpsc::UnboundedReceiver<String>,
+    /// The execs whose results it may forget.
+    pub(super) acknowledged: mpsc::UnboundedReceiver<ExecId>,
     /// The files it was given.
     pub(super) files: Files,
+    boot: u8,
     release: Arc<Notify>,
+    links: mpsc::UnboundedSender<Option<MemoryLink>>,
     task: JoinHandle<()>,
-    _served: JoinHandle<()>,
+    served: Vec<JoinHandle<()>>,
 }
+
+/// Rises from link to link, as the store's epochs do.
+static EPOCH: AtomicU64 = AtomicU64::new(1);
 
 impl ScriptedRunner {
     pub(super) async fn connect(router: &SandboxRouter, user_key: &str, name: &str) -> Self {
+        Self::begin(1, router, user_key, name).await
+    }
+
+    /// A process of this number that knows nothing yet, connected.
+    pub(super) async fn begin(boot: u8, router: &SandboxRouter, user_key: &str, name: &str) -> Self {
+        let (tell_started, started) = mpsc::unbounded_channel();
+        let (tell_acknowledged, acknowledged) = mpsc::unbounded_channel();
+        let (links, next_links) = mpsc::unbounded_channel();
+        let (files, release) = (Files::default(), Arc::new(Notify::new()));
+        let script = Script {
+            link: None,
+            next_links,
+            session: Session::new(Side::Executor, Instant::now()),
+            tell_started,
+            tell_acknowledged,
+            files: files.clone(),
+            release: Arc::clone(&release),
+            execs: Execs::default(),
+            uploads: HashMap::new(),
+        };
+        let task = tokio::spawn(script.run());
+        let served = Vec::new();
+        let mut runner = Self { started, acknowledged, files, boot, release, links, task, served };
+        runner.connect_to(router, user_key, name).await;
+        runner
+    }
+
+    /// Connects to a server, over a new link; what it runs goes on.
+    pub(super) async fn connect_to(&mut self, router: &SandboxRouter, user_key: &str, name: &str) {
         let (server_end, mut link) = memory_link();
-        let admission = Admission { user_key: user_key.to_owned(), runner: name.to_owned(), epoch: 1 };
+        let epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
+        let admission = Admission { user_key: user_key.to_owned(), runner: name.to_owned(), epoch };
         let for_task = router.clone();
-        let served = tokio::spawn(async move {
+        self.served.push(tokio::spawn(async move {
             let _ = for_task.serve_remote(server_end, |_| async { Ok(admission) }).await;
-        });
-        shake_hands(&mut link).await;
+        }));
+        shake_hands(&mut link, self.boot).await;
         while router.runners(user_key).iter().all(|state| state.name != name) {
             tokio::task::yield_now().await;
         }
-        let (tell_started, started) = mpsc::unbounded_channel();
-        let (files, release) = (Files::default(), Arc::new(Notify::new()));
-        let session = Session::new(Side::Executor, Instant::now());
-        let script = Script {
-            link,
-            session,
-            tell_started,
-            files: files.clone(),
-            release: Arc::clone(&release),
-            streams: HashMap::new(),
-        };
-        Self { started, files, release, task: tokio::spawn(script.run()), _served: served }
+        self.links.send(Some(link)).unwrap();
+    }
+
+    /// Loses its link.
+    pub(super) fn cut(&self) {
+        self.links.send(None).unwrap();
     }
 
     /// Lets one waiting command go on.
@@ -71,11 +104,11 @@ impl Drop for ScriptedRunner {
     }
 }
 
-async fn shake_hands(link: &mut MemoryLink) {
+async fn shake_hands(link: &mut MemoryLink, boot: u8) {
     let facts = Facts {
         protocol: VersionRange::OURS,
         runner_id: String::new(),
-        boot_id: BootId([1; 16]),
+        boot_id: BootId([boot; 16]),
         os: "linux".to_owned(),
         arch: "x86_64".to_owned(),
         hostname: "host".to_owned(),
@@ -106,161 +139,99 @@ async fn shake_hands(link: &mut MemoryLink) {
     link.send(LinkMessage::Text(ready.to_text())).await.unwrap();
 }
 
-enum Work {
-    Exec { words: Vec<String>, written: [u64; 2], pending: Option<(Channel, Bytes)> },
-    File { path: String, content: Vec<u8> },
-}
-
 struct Script {
-    link: MemoryLink,
+    link: Option<MemoryLink>,
+    next_links: mpsc::UnboundedReceiver<Option<MemoryLink>>,
     session: Session,
     tell_started: mpsc::UnboundedSender<String>,
+    tell_acknowledged: mpsc::UnboundedSender<ExecId>,
     files: Files,
     release: Arc<Notify>,
-    streams: HashMap<StreamId, Work>,
+    execs: Execs,
+    /// Files that are being written, and what came of them so far.
+    uploads: HashMap<StreamId, (String, Vec<u8>)>,
 }
 
 impl Script {
     async fn run(mut self) {
         loop {
-            while let Some(frame) = self.session.poll_transmit(Instant::now()) {
-                if self.link.send(LinkMessage::Binary(frame)).await.is_err() {
-                    return;
+            if let Some(link) = &mut self.link {
+                while let Some(frame) = self.session.poll_transmit(Instant::now()) {
+                    // A server that is gone shows at the next read.
+                    let _ = link.send(LinkMessage::Binary(frame)).await;
                 }
             }
+            let receive = async {
+                match &mut self.link {
+                    Some(link) => link.next().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
-                message = self.link.next() => {
-                    let Some(Ok(LinkMessage::Binary(frame))) = message else { return };
-                    match self.session.receive(&frame, Instant::now()) {
-                        Ok(Some(event)) => self.take(event),
-                        Ok(None) => {}
-                        Err(_) => return,
-                    }
-                }
-                () = self.release.notified() => {
-                    let waiting = self.streams.iter_mut().find_map(|(&id, work)| match work {
-                        Work::Exec { words, .. } if words.first().is_some_and(|word| word == "wait") => {
-                            words.remove(0);
-                            Some(id)
+                biased;
+                link = self.next_links.recv() => match link {
+                    Some(link) => self.take_link(link),
+                    None => return,
+                },
+                () = self.release.notified() => self.execs.release(&mut self.session),
+                message = receive => match message {
+                    Some(Ok(LinkMessage::Binary(frame))) => {
+                        match self.session.receive(&frame, Instant::now()) {
+                            Ok(Some(event)) => self.take(event),
+                            Ok(None) => {}
+                            Err(_) => self.take_link(None),
                         }
-                        Work::Exec { .. } | Work::File { .. } => None,
-                    });
-                    if let Some(id) = waiting {
-                        self.advance(id);
                     }
-                }
+                    _ => self.take_link(None),
+                },
             }
         }
+    }
+
+    fn take_link(&mut self, link: Option<MemoryLink>) {
+        self.link = link;
+        self.session = Session::new(Side::Executor, Instant::now());
+        self.execs.lose_streams();
+        self.uploads.clear();
     }
 
     fn take(&mut self, event: Event) {
         match event {
             Event::Opened(id, Request::Exec(exec)) => {
-                let Command::Shell(line) = exec.command else { panic!("no shell command") };
-                let line = String::from_utf8(line).unwrap();
-                let _ = self.tell_started.send(line.clone());
-                if line == "missing" {
-                    let error = WireError::new(ErrorKind::CommandNotFound, "there is no such program");
-                    return self.session.fail(id, &error);
+                assert!(exec.retain, "a chat's output is retained");
+                if let Some(line) = self.execs.start(&mut self.session, id, exec) {
+                    let _ = self.tell_started.send(line);
                 }
-                self.session.message(id, &ExecStarted { pid: 1 }.into(), false).unwrap();
-                let words = line.split(' ').map(str::to_owned).collect();
-                self.streams.insert(id, Work::Exec { words, written: [0, 0], pending: None });
-                self.advance(id);
             }
+            Event::Opened(id, Request::Attach(attach)) => self.execs.attach(&mut self.session, id, &attach),
             Event::Opened(id, request) => {
                 if let Some(path) = self.files.answer(&mut self.session, id, request) {
-                    self.streams.insert(id, Work::File { path, content: Vec::new() });
+                    self.uploads.insert(id, (path, Vec::new()));
                 }
             }
             Event::Data(id, _, bytes) => {
                 self.session.consumed(id, bytes.len());
-                if let Some(Work::File { content, .. }) = self.streams.get_mut(&id) {
+                if let Some((_, content)) = self.uploads.get_mut(&id) {
                     content.extend_from_slice(&bytes);
                 }
             }
             Event::End(id, _) => {
-                if let Some(Work::File { path, content }) = self.streams.remove(&id) {
+                if let Some((path, content)) = self.uploads.remove(&id) {
                     self.files.keep(&mut self.session, id, path, content);
                 }
             }
             Event::Cancelled(id) => {
-                if let Some(Work::Exec { written, .. }) = self.streams.remove(&id) {
-                    self.finish(id, written, ExitStatus::Signal(15), false, true);
-                }
+                self.uploads.remove(&id);
+                self.execs.cancel(&mut self.session, id);
             }
-            Event::Writable(id, _) => self.advance(id),
+            Event::Left(id) => self.execs.leave(&mut self.session, id),
+            Event::Writable(id, _) => self.execs.pump(&mut self.session, id),
+            Event::Acknowledged(exec_id) => {
+                self.execs.forget(exec_id);
+                let _ = self.tell_acknowledged.send(exec_id);
+            }
             _ => {}
         }
-    }
-
-    /// Goes on with a command's script until it waits, blocks or ends.
-    fn advance(&mut self, id: StreamId) {
-        loop {
-            let Some(Work::Exec { words, written, pending }) = self.streams.get_mut(&id) else { return };
-            if let Some((channel, mut bytes)) = pending.take() {
-                let room = self.session.writable(id).min(32 * 1024).min(bytes.len());
-                let part = bytes.split_to(room);
-                written[usize::from(channel == Channel::Stderr)] += part.len() as u64;
-                if !bytes.is_empty() {
-                    *pending = Some((channel, bytes));
-                }
-                if part.is_empty() {
-                    return;
-                }
-                self.session.data(id, channel, DataBuf::copy_from(&part));
-                continue;
-            }
-            let word = if words.is_empty() { "exit:0".to_owned() } else { words[0].clone() };
-            let (verb, argument) = word.split_once(':').unwrap_or((&word, ""));
-            let status = match verb {
-                "wait" => return,
-                "out" => {
-                    *pending = Some((Channel::Stdout, Bytes::copy_from_slice(argument.as_bytes())));
-                    None
-                }
-                "err" => {
-                    *pending = Some((Channel::Stderr, Bytes::copy_from_slice(argument.as_bytes())));
-                    None
-                }
-                "bytes" => {
-                    let byte = |at| u8::from_str_radix(&argument[at..at + 2], 16).unwrap();
-                    *pending = Some((Channel::Stdout, (0..argument.len()).step_by(2).map(byte).collect()));
-                    None
-                }
-                "fill" => {
-                    *pending = Some((Channel::Stdout, fill(argument.parse().unwrap()).into()));
-                    None
-                }
-                "signal" => Some((ExitStatus::Signal(argument.parse().unwrap()), false)),
-                "timeout" => Some((ExitStatus::Signal(15), true)),
-                "exit" => Some((ExitStatus::Code(argument.parse().unwrap()), false)),
-                other => panic!("no such word: {other}"),
-            };
-            if let Some((status, timed_out)) = status {
-                let written = *written;
-                self.streams.remove(&id);
-                return self.finish(id, written, status, timed_out, false);
-            }
-            words.remove(0);
-        }
-    }
-
-    fn finish(
-        &mut self,
-        id: StreamId,
-        written: [u64; 2],
-        status: ExitStatus,
-        timed_out: bool,
-        cancelled: bool,
-    ) {
-        self.session.end(id, Channel::Stdout);
-        self.session.end(id, Channel::Stderr);
-        let exited = ExecExited { status, timed_out, cancelled, sandbox_denied: false, duration_us: 1500 };
-        self.session.message(id, &exited.into(), false).unwrap();
-        let [stdout_bytes, stderr_bytes] = written;
-        let closed = ExecStreamsClosed { stdout_bytes, stderr_bytes, dropped_bytes: 0, still_open: false };
-        self.session.message(id, &closed.into(), true).unwrap();
     }
 }
 

@@ -100,12 +100,17 @@ impl Entry {
             Request::Remove(change) => Nature::Change(change.id, "the removal"),
             Request::RemoveAll(change) => Nature::Change(change.id, "the removal"),
             Request::Rename(change) => Nature::Change(change.id, "the rename"),
+            Request::Download(change) => Nature::Change(change.id, "the download"),
             Request::WriteFile(change) => Nature::Write(change.id),
+            // Entries that were whole are there already: it is not known how many.
+            Request::WriteTree(_) => Nature::Control("the copy of the tree"),
             Request::Signal(_) => Nature::Control("the signal"),
             Request::Resize(_) => Nature::Control("the new size of the terminal"),
             Request::Report(_) | Request::List(_) | Request::Stat(_) => Nature::Question,
             Request::ReadFile(_) => Nature::File,
-            Request::ReadDir(_) => Nature::Listing,
+            Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_) | Request::ReadTree(_) => {
+                Nature::Listing
+            }
         }
     }
 
@@ -256,9 +261,13 @@ impl Entry {
                 Some(SandboxError::NotWritten { runner: runner_name() })
             }
             // The runner does not know any more, or never learnt to.
-            (_, ErrorKind::NoSuchExec | ErrorKind::Expired | ErrorKind::UnknownRequest) => {
-                Some(self.final_error(runner))
-            }
+            (
+                _,
+                ErrorKind::NoSuchExec
+                | ErrorKind::Expired
+                | ErrorKind::UnknownRequest
+                | ErrorKind::Unsupported,
+            ) => Some(self.final_error(runner)),
             _ => Some(error),
         }
     }

@@ -148,7 +148,7 @@ impl LinkHandle {
             });
         };
         let state = Arc::new(StreamState::new(Reading {
-            gathers: !matches!(request, Request::ReadDir(_)),
+            gathers: !matches!(request, Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_)),
             is_manual: acks == AckMode::Manual,
             offset: request.first_offset(),
         }));

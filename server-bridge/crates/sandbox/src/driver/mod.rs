@@ -9,16 +9,18 @@
 //!         Plug                     link ends, Unplug
 //! away ----------> online (Plug again: the newest wins) ----------> away (streams wait) ---10 min---> over
 //!                    |                                                |
-//!                    +-----Close: revoked, another life, stopping-----+-----------------------------> over
+//!                    +--Close: revoked, another life, stopping; the runner's goodbye---------------> over
 //! ```
 
 mod entry;
 mod handle;
 mod input;
 mod plug;
+mod results;
 mod resume;
 mod stream;
 mod table;
+mod taken;
 #[cfg(test)]
 mod tests;
 
@@ -100,7 +102,11 @@ impl Driver {
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
         self.take_commands(cx)?;
         if let Err(end) = self.read(cx) {
+            let is_last = end.is_last();
             self.unplug(end);
+            if is_last {
+                return Err(Over(None));
+            }
         }
         self.watch_time(cx)?;
         if let Err(error) = self.write(cx) {

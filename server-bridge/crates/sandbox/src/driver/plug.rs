@@ -38,6 +38,11 @@ impl LinkEnd {
         }
     }
 
+    /// Whether the runner itself goes away: what it ran ends with it.
+    pub(super) fn is_last(&self) -> bool {
+        matches!(self, LinkEnd::Peer(Some(close)) if close.code == CloseCode::GoingAway)
+    }
+
     fn last_word(&self) -> Option<&Close> {
         match self {
             LinkEnd::Broken(close) | LinkEnd::Wanted(Some(close)) => Some(close),

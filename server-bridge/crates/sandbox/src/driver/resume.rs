@@ -114,10 +114,12 @@ impl Table {
         self.parked.insert(entry.number, entry);
     }
 
-    /// A parked stream was cancelled. One that was never sent is over; another is cancelled when it goes on.
+    /// A parked stream was cancelled. One that was never sent is over, and so is one whose answer was all that was
+    /// wanted of it; an exec is cancelled when it goes on.
     pub(super) fn cancel_parked(&mut self, state: &StreamState) {
         let Some(Seat::Parked(number)) = state.seat() else { return };
-        if self.parked.get(&number).is_some_and(|entry| !entry.is_sent) {
+        let is_over = |entry: &Entry| !entry.is_sent || (entry.is_deaf && !entry.is_exec());
+        if self.parked.get(&number).is_some_and(|entry| is_over(entry)) {
             self.parked.remove(&number);
             end_state(state, StreamEvent::Failed(cancelled()));
         }
@@ -179,17 +181,22 @@ impl Table {
                 entry.opened = Some(opened.clone());
                 self.deliver(id, StreamEvent::Message(message))
             }
-            (stage, Message::Attached(attached)) => {
+            (Stage::Attaching, Message::Attached(attached)) => {
                 let input_bytes = attached.input_bytes;
-                if stage == Stage::Attaching {
-                    entry.stage = Stage::Attached;
-                    tell_resumed(entry);
-                } else {
-                    self.deliver(id, StreamEvent::Message(message))?;
-                }
+                entry.stage = Stage::Attached;
+                tell_resumed(entry);
                 self.resume_input(id, input_bytes);
                 Ok(())
             }
+            (Stage::Original, Message::Attached(attached)) if matches!(entry.nature(), Nature::Attach(_)) => {
+                let input_bytes = attached.input_bytes;
+                entry.stage = Stage::Attached;
+                self.deliver(id, StreamEvent::Message(message))?;
+                self.resume_input(id, input_bytes);
+                Ok(())
+            }
+            // It is said once.
+            (_, Message::Attached(_)) => Ok(()),
             (_, Message::ExecStarted(_)) if entry.knows_start => Ok(()),
             (_, Message::ExecExited(_)) if entry.knows_exit => Ok(()),
             _ => self.deliver(id, StreamEvent::Message(message)),

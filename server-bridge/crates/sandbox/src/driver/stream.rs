@@ -14,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use proto::{Channel, Message, StreamId};
 use tokio::sync::Semaphore;
 
+use crate::driver::taken::Taken;
 use crate::error::SandboxError;
 use crate::limits::{
     CONSUMED_REPORT_BYTES, GATHERED_BYTES, GATHERED_CHANNELS, MAX_WAITING_MESSAGES, MAX_WAITING_PIECES,
@@ -44,25 +45,6 @@ pub(crate) enum Seat {
     Open(StreamId),
     /// Among those that wait for a link, or for room on it.
     Parked(u64),
-}
-
-/// What a handle took of a stream so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Taken {
-    /// Where the next byte stands: all channels and gaps together, from the beginning of what the stream carries.
-    pub(super) offset: u64,
-    /// Bytes of data.
-    pub(super) data_bytes: u64,
-    /// Whether [`Message::FileOpened`] is among it.
-    pub(super) opened: bool,
-    /// Whether [`Message::ExecStarted`] is among it.
-    pub(super) started: bool,
-    /// Whether [`Message::ExecExited`] is among it.
-    pub(super) exited: bool,
-    /// Whether the last that was told of the link is that it is away.
-    pub(super) interrupted: bool,
-    /// Whether the last event is among it.
-    pub(super) answer: bool,
 }
 
 /// How a stream is read.
@@ -209,25 +191,6 @@ impl StreamState {
     fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
         // Nothing between lock and unlock can panic and leave it half changed.
         self.mailbox.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Taken {
-    fn note(&mut self, event: &StreamEvent) {
-        match event {
-            StreamEvent::Data(_, bytes) => {
-                self.offset += bytes.len() as u64;
-                self.data_bytes += bytes.len() as u64;
-            }
-            StreamEvent::Gap(_, bytes) => self.offset = self.offset.saturating_add(*bytes),
-            StreamEvent::Message(Message::FileOpened(_)) => self.opened = true,
-            StreamEvent::Message(Message::ExecStarted(_)) => self.started = true,
-            StreamEvent::Message(Message::ExecExited(_)) => self.exited = true,
-            StreamEvent::Message(_) => {}
-            StreamEvent::Interrupted => self.interrupted = true,
-            StreamEvent::Resumed => self.interrupted = false,
-            StreamEvent::Answer(_) | StreamEvent::Failed(_) => self.answer = true,
-        }
     }
 }
 

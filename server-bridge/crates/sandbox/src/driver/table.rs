@@ -19,10 +19,10 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::driver::entry::{Entry, Stage};
 use crate::driver::input::Input;
+use crate::driver::results::Results;
 use crate::driver::resume::Away;
 use crate::driver::stream::{Seat, StreamEvent, StreamState};
 use crate::error::SandboxError;
-use crate::limits::ACKNOWLEDGE_DELAY;
 
 /// A frame that ends the link.
 #[derive(Debug)]
@@ -50,12 +50,7 @@ pub(super) struct Table {
     /// Streams with unsent data; each at most once.
     pub(super) writing: VecDeque<StreamId>,
     next_number: u64,
-    /// Results to acknowledge once their readers took them, with the next frame that leaves anyway or when their time
-    /// has come: a wake-up of their own they are not worth.
-    answered: Vec<(ExecId, Arc<StreamState>)>,
-    /// Acknowledgements that wait for a link.
-    acknowledgements: Vec<ExecId>,
-    acknowledge_at: Option<Instant>,
+    results: Results,
 }
 
 impl Table {
@@ -70,9 +65,7 @@ impl Table {
             reopen_at: None,
             writing: VecDeque::new(),
             next_number: 0,
-            answered: Vec::new(),
-            acknowledgements: Vec::new(),
-            acknowledge_at: None,
+            results: Results::default(),
         }
     }
 
@@ -280,8 +273,7 @@ impl Table {
             && !entry.state.is_manual()
             && !entry.is_left
         {
-            self.answered.push((exec_id, Arc::clone(&entry.state)));
-            self.acknowledge_at.get_or_insert(now + ACKNOWLEDGE_DELAY);
+            self.results.arrived(exec_id, Arc::clone(&entry.state), now);
         }
         end_state(&entry.state, event);
         if !self.parked.is_empty() {
@@ -292,30 +284,13 @@ impl Table {
 
     /// Tells the runner that a result arrived, now or over the next link.
     pub(super) fn acknowledge(&mut self, exec_id: ExecId) {
-        if self.away.is_some() {
-            self.acknowledgements.push(exec_id);
-        } else {
-            self.session.acknowledge(exec_id);
-        }
+        let session = self.away.is_none().then_some(&mut self.session);
+        self.results.acknowledge(exec_id, session);
     }
 
     /// Acknowledges the results that their readers took.
     pub(super) fn acknowledge_taken(&mut self, now: Instant) {
-        if self.away.is_some() || (self.answered.is_empty() && self.acknowledgements.is_empty()) {
-            return;
-        }
-        for exec_id in self.acknowledgements.drain(..) {
-            self.session.acknowledge(exec_id);
-        }
-        let session = &mut self.session;
-        self.answered.retain(|(exec_id, state)| {
-            let is_taken = state.taken().answer;
-            if is_taken {
-                session.acknowledge(*exec_id);
-            }
-            !is_taken
-        });
-        self.acknowledge_at = (!self.answered.is_empty()).then_some(now + ACKNOWLEDGE_DELAY);
+        self.results.acknowledge_taken(&mut self.session, now);
     }
 
     /// When something is to be done at the latest though nothing happens on the link.
@@ -323,7 +298,7 @@ impl Table {
         if let Some(away) = &self.away {
             return away.next_timeout();
         }
-        [self.acknowledge_at, self.reopen_at]
+        [self.results.due(), self.reopen_at]
             .into_iter()
             .flatten()
             .fold(self.session.next_timeout(), Instant::min)
@@ -331,7 +306,7 @@ impl Table {
 
     /// Acts on time that passed while there is a link; an error ends it.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<(), Close> {
-        if self.acknowledge_at.is_some_and(|at| at <= now) {
+        if self.results.due().is_some_and(|at| at <= now) {
             self.acknowledge_taken(now);
         }
         if self.reopen_at.is_some_and(|at| at <= now) {

@@ -1,5 +1,6 @@
 //! A driver against a scripted runner over an in-memory link.
 
+mod files;
 mod resume;
 mod resume_changes;
 mod simulation;

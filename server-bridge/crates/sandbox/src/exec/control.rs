@@ -4,8 +4,9 @@ use proto::{ExecId, request};
 
 use crate::driver::StreamWriter;
 use crate::error::SandboxError;
+use crate::limits::REDRAW_PAUSE;
 
-/// Reaches a running command. Outlives its [`Exec`]; what it does then has no effect.
+/// Reaches a running command. Outlives its [`crate::Exec`]; what it does then has no effect.
 #[derive(Debug, Clone)]
 pub struct ExecControl {
     pub(super) exec_id: ExecId,
@@ -24,10 +25,23 @@ impl ExecControl {
         Ok(())
     }
 
-    /// Changes the size of its terminal.
+    /// Changes the size of its terminal, in character cells; what runs in it is told by SIGWINCH.
+    ///
+    /// Fails with `no_such_exec` where it has no terminal, or has ended.
     pub async fn resize(&self, rows: u16, columns: u16) -> Result<(), SandboxError> {
         self.writer.link().call(request::Resize { exec_id: self.exec_id, rows, columns }).await?;
         Ok(())
+    }
+
+    /// Makes what fills the screen of its terminal draw it again, for somebody who just attached: changes the size for a
+    /// moment, since many programs do nothing when they are told of the size they know.
+    ///
+    /// Ends with the size given here. Fails as [`ExecControl::resize`] does.
+    pub async fn redraw(&self, rows: u16, columns: u16) -> Result<(), SandboxError> {
+        let other = if rows > 1 { rows - 1 } else { rows.saturating_add(1) };
+        self.resize(other, columns).await?;
+        tokio::time::sleep(REDRAW_PAUSE).await;
+        self.resize(rows, columns).await
     }
 
     /// Writes to standard input; waits while the command does not read. Nothing is lost by dropping it before it waits.

@@ -16,7 +16,7 @@ pub struct ExecRequest {
     pub cwd: Option<Vec<u8>>,
     /// Variables added to the clean environment.
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether standard input is written through [`ExecControl::write_stdin`]; it is empty otherwise.
+    /// Whether standard input is written through [`crate::ExecControl::write_stdin`]; it is empty otherwise.
     pub stdin: bool,
     /// Whether standard error goes into standard output, in the order it was written.
     pub merge_stderr: bool,

@@ -15,6 +15,7 @@ fn request(user: UserId, exec_id: &ExecId, request_hash: &str) -> ExecRequest {
         request_hash: request_hash.to_owned(),
         runner: Some("laptop".to_owned()),
         command: "sh -c pwd".to_owned(),
+        detached: false,
     }
 }
 
@@ -88,7 +89,7 @@ async fn every_status_reads_back() {
 }
 
 #[tokio::test]
-async fn at_a_start_what_was_running_is_lost_and_may_still_be_told() {
+async fn at_a_start_what_was_running_is_found_and_what_was_lost_may_still_be_told() {
     let (store, _) = store().await;
     let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
     let chat = store.create_chat(ann).await.unwrap();
@@ -103,13 +104,13 @@ async fn at_a_start_what_was_running_is_lost_and_may_still_be_told() {
     store.start_exec(&request(ann, &done, "hash")).await.unwrap();
     store.start_exec(&request(bob, &bobs, "hash")).await.unwrap();
     store.finish_exec(ann, &done, &outcome(ExecStatus::Exited, Some(0))).await.unwrap();
-    let mut lost = store.mark_running_as_lost().await.unwrap();
-    lost.sort_by_key(|exec| exec.user);
-    assert_eq!(lost.iter().map(|exec| &exec.exec_id).collect::<Vec<_>>(), [&running, &bobs]);
-    assert_eq!((lost[0].chat.as_ref(), lost[0].message), (Some(&chat.id), Some(message.id)));
-    assert_eq!((lost[0].status, lost[0].exit_code), (ExecStatus::Lost, None));
-    assert!(store.mark_running_as_lost().await.unwrap().is_empty());
+    let mut found = store.running_execs().await.unwrap();
+    found.sort_by_key(|exec| exec.user);
+    assert_eq!(found.iter().map(|exec| &exec.exec_id).collect::<Vec<_>>(), [&running, &bobs]);
+    assert_eq!((found[0].chat.as_ref(), found[0].message), (Some(&chat.id), Some(message.id)));
+    assert!(store.finish_exec(ann, &running, &outcome(ExecStatus::Lost, None)).await.unwrap());
     assert!(store.finish_exec(ann, &running, &outcome(ExecStatus::Exited, Some(0))).await.unwrap());
+    assert!(!store.finish_exec(ann, &running, &outcome(ExecStatus::Lost, None)).await.unwrap());
     assert_eq!(store.exec(ann, &running).await.unwrap().status, ExecStatus::Exited);
 }
 

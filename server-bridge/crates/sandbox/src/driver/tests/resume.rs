@@ -158,6 +158,21 @@ async fn standard_input_goes_on_where_the_command_stopped_taking_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn attach_that_is_answered_twice_sends_input_once() {
+    let mut world = world().await;
+    let exec = world.sandbox.exec(ExecRequest { stdin: true, ..ExecRequest::argv(["cat"]) }).await.unwrap();
+    world.runner.opened().await;
+    exec.control().write_stdin(b"12345").await.unwrap();
+    world.runner.next().await;
+    world.cut_and_connect().await;
+    let (stream, _) = world.runner.attached().await;
+    world.runner.send(stream, Attached { input_bytes: 0 }, false);
+    world.runner.send(stream, Attached { input_bytes: 0 }, false);
+    assert_eq!(world.runner.next().await, Some(Event::Data(stream, Channel::Main, text(b"12345"))));
+    assert!(tokio::time::timeout(Duration::from_secs(1), world.runner.next()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn input_from_a_place_that_was_never_sent_is_a_protocol_error() {
     let mut world = world().await;
     let mut exec =
@@ -313,6 +328,19 @@ async fn runner_that_was_started_anew_or_revoked_has_lost_its_execs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn runner_that_says_goodbye_has_ended_its_execs() {
+    let mut world = world().await;
+    let mut exec = world.sandbox.exec(ExecRequest::shell("x")).await.unwrap();
+    world.runner.opened().await;
+    let goodbye = proto::session::Close::new(CloseCode::GoingAway, "the runner stops");
+    let frame = LinkMessage::Binary(goodbye.to_frame());
+    futures_util::SinkExt::send(&mut world.runner.link, frame).await.unwrap();
+    assert_eq!(kind(exec.next().await), "lost");
+    assert!(world.served.await.unwrap().is_ok());
+    assert!(world.router.runners("u1").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn exec_goes_on_after_the_server_asked_its_runner_to_reconnect() {
     let mut world = world().await;
     let _exec = world.sandbox.exec(ExecRequest::shell("x")).await.unwrap();
@@ -370,6 +398,36 @@ async fn what_was_read_before_the_cut_gives_no_credit_on_the_next_link() {
     settle().await;
     assert_eq!(world.runner.session.writable(stream), 0);
     exec.next().await;
+    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, MAX_DATA_BYTES as u64)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_manual_reader_drains_late_gives_no_credit_on_the_next_link() {
+    let mut world = world().await;
+    let request = ExecRequest { acks: AckMode::Manual, ..ExecRequest::argv(["yes"]) };
+    let mut exec = world.sandbox.exec(request).await.unwrap();
+    let (stream, _) = world.runner.opened().await;
+    for _ in 0..3 {
+        world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
+    }
+    world.runner.flush().await;
+    settle().await;
+    exec.next().await;
+    exec.next().await;
+    world.cut_and_connect().await;
+    let (stream, attach) = world.runner.attached().await;
+    assert_eq!(attach.offset, 2 * MAX_DATA_BYTES as u64, "the third was not taken");
+    world.runner.send(stream, Attached { input_bytes: 0 }, false);
+    world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
+    world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
+    world.runner.flush().await;
+    settle().await;
+    exec.next().await;
+    exec.next().await;
+    exec.consumed(2 * MAX_DATA_BYTES);
+    let early = tokio::time::timeout(Duration::from_secs(1), world.runner.next()).await;
+    assert!(early.is_err(), "these came over the first link: {early:?}");
+    exec.consumed(MAX_DATA_BYTES);
     assert_eq!(world.runner.next().await, Some(Event::Writable(stream, MAX_DATA_BYTES as u64)));
 }
 

@@ -1,0 +1,73 @@
+//! Whole trees as archives: [`Packer`] makes one of a directory, [`Unpacker`] makes a directory of one.
+//!
+//! Both work in pieces that their caller moves, so that no thread is held while a peer is slow. What travels is a tar
+//! archive (ustar, with pax records where a name is long or a file is large) of regular files, directories and symbolic
+//! links. It is read strictly: a wrong checksum, an early end, content behind the end, hard links, devices, FIFOs, sparse
+//! files, absolute paths, `..`, and links that lead out of the tree end it with an error that names the entry.
+//!
+//! | module | what |
+//! |---|---|
+//! | `pack` | [`Packer`] |
+//! | `unpack` | [`Unpacker`]; `target` is the directory it fills |
+//! | `parse` | the archive as it arrives; `records` are its extended headers |
+//! | `header` | the blocks that stand before each entry |
+//! | `name` | what an entry may be called, and where a link may lead |
+
+mod header;
+mod name;
+mod pack;
+mod parse;
+mod records;
+mod target;
+mod unpack;
+
+pub use pack::Packer;
+pub use unpack::{UnpackOptions, Unpacker};
+
+use crate::Error;
+use crate::limits::TREE_SHOWN_CHARACTERS;
+
+/// What was packed or unpacked so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TreeReport {
+    /// Regular files.
+    pub files: u64,
+    /// Directories, the top one included where the archive names it.
+    pub directories: u64,
+    /// Symbolic links.
+    pub symlinks: u64,
+    /// The files' content, in bytes.
+    pub size_bytes: u64,
+    /// What a mirror removed because the archive has it not; a directory with all that was in it is one.
+    pub removed: u64,
+    /// What could not be packed and was left out: special files, links that lead out, what may not be read.
+    pub skipped: u64,
+    /// The first of these and why, or what an archive says of them at its end.
+    pub note: Option<String>,
+}
+
+/// Why a tree was not packed or unpacked to its end, and at which entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{error}", shown(entry))]
+pub struct TreeError {
+    /// What went wrong.
+    pub error: Error,
+    /// The entry's path in the tree; empty for the archive as a whole.
+    pub entry: Vec<u8>,
+}
+
+impl TreeError {
+    fn new(error: impl Into<Error>, entry: &[u8]) -> Self {
+        Self { error: error.into(), entry: entry.to_vec() }
+    }
+}
+
+fn shown(entry: &[u8]) -> String {
+    if entry.is_empty() {
+        return String::new();
+    }
+    let text = String::from_utf8_lossy(entry);
+    let short: String = text.chars().take(TREE_SHOWN_CHARACTERS).collect();
+    let cut = if short.len() < text.len() { "…" } else { "" };
+    format!("{short:?}{cut}: ")
+}

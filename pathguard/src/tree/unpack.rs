@@ -1,0 +1,154 @@
+//! Filling a directory from an archive.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+use super::header::{Flag, Header};
+use super::name::{components, joined, stays_inside};
+use super::parse::{Parser, Sink};
+use super::target::Target;
+use super::{TreeError, TreeReport};
+use crate::limits::{DIRECTORY_MODE, TREE_ENTRIES, TREE_SIZE_BYTES};
+use crate::{Error, PendingFile, Result, Root};
+
+/// How an archive is unpacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnpackOptions {
+    /// Makes the directory a mirror: what the archive has not is removed at the end, and a directory that stands where
+    /// the archive has a file gives way, and the other way round. Modes of directories that are there change too.
+    pub delete_extra: bool,
+    /// Whether [`Unpacker::finish`] returns only once everything is on disk.
+    pub durable: bool,
+}
+
+/// Fills a directory from an archive that comes in pieces.
+///
+/// Each file is whole or not there: dropped at any time, this leaves the entries before and nothing half-written. What
+/// is in the directory already stays, files and links of the same name are replaced. Permission bits are set exactly, less
+/// set-user-id, set-group-id and sticky; owners and times are not kept.
+#[derive(Debug)]
+pub struct Unpacker {
+    parser: Parser,
+    extraction: Extraction,
+    durable: bool,
+}
+
+#[derive(Debug)]
+struct Extraction {
+    target: Target,
+    file: Option<PendingFile>,
+    /// The entry that is worked on.
+    entry: Vec<u8>,
+    report: TreeReport,
+}
+
+impl Unpacker {
+    /// Starts with a directory, which is made with what is missing on the way; symbolic links to it are followed beneath
+    /// the root.
+    ///
+    /// # Errors
+    /// As [`Root::mkdir_all`] and [`Root::open_dir`].
+    pub fn new(root: &Root, path: impl AsRef<Path>, options: UnpackOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let is_new = root.stat(path) == Err(Error::NotFound);
+        root.mkdir_all(path, DIRECTORY_MODE)?;
+        let top = root.open_dir(path)?;
+        let target = Target::new(top, is_new, options.delete_extra);
+        let extraction = Extraction { target, file: None, entry: Vec::new(), report: TreeReport::default() };
+        Ok(Self { parser: Parser::new(), extraction, durable: options.durable })
+    }
+
+    /// Takes in the next piece.
+    ///
+    /// # Errors
+    /// `Archive` for what is malformed or not taken, `TooLarge` and `TooDeep` for what is too much, else what the file
+    /// system says of an entry. What came before stays; the archive cannot be gone on with.
+    pub fn push(&mut self, bytes: &[u8]) -> std::result::Result<(), TreeError> {
+        let pushed = self.parser.push(bytes, &mut self.extraction);
+        pushed.map_err(|error| {
+            self.extraction.file = None;
+            TreeError::new(error, &self.extraction.entry)
+        })
+    }
+
+    /// What was unpacked so far.
+    pub fn report(&self) -> &TreeReport {
+        &self.extraction.report
+    }
+
+    /// Ends the archive: sets modes that had to wait, and removes what a mirror does not keep.
+    ///
+    /// # Errors
+    /// `Archive` if it ended early, and then nothing is removed; what the file system says.
+    pub fn finish(&mut self) -> std::result::Result<TreeReport, TreeError> {
+        let extraction = &mut self.extraction;
+        extraction.file = None;
+        if !self.parser.is_ended() {
+            return Err(TreeError::new(Error::Archive("it ends early"), &extraction.entry));
+        }
+        let whole = |error| TreeError::new(error, b"");
+        extraction.report.removed = extraction.target.finish().map_err(whole)?;
+        if self.durable {
+            extraction.target.sync().map_err(whole)?;
+        }
+        extraction.report.note = self.parser.comment.take();
+        Ok(extraction.report.clone())
+    }
+}
+
+impl Extraction {
+    fn begin(&mut self, header: &Header, path: &[OsString]) -> Result<()> {
+        let report = &mut self.report;
+        if report.files + report.directories + report.symlinks >= TREE_ENTRIES {
+            return Err(Error::TooLarge("it has more than 500,000 entries"));
+        }
+        match header.flag {
+            Flag::Directory => {
+                self.target.directory(path, header.mode)?;
+                report.directories += 1;
+            }
+            Flag::Symlink => {
+                if !stays_inside(&header.link, path.len().saturating_sub(1)) {
+                    return Err(Error::Archive("a link leads out of the tree"));
+                }
+                self.target.symlink(path, &header.link)?;
+                report.symlinks += 1;
+            }
+            _ => {
+                if report.size_bytes.saturating_add(header.size_bytes) > TREE_SIZE_BYTES {
+                    return Err(Error::TooLarge("it has more than 64 GiB of content"));
+                }
+                self.file = Some(self.target.file(path, header.mode)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Extraction {
+    fn entry(&mut self, header: &Header) -> Result<()> {
+        // Until it is known to be sound the name is shown as it came.
+        self.entry.clone_from(&header.path);
+        let path = components(&header.path)?;
+        self.entry = joined(&path);
+        self.begin(header, &path)
+    }
+
+    fn content(&mut self, bytes: &[u8]) -> Result<()> {
+        match &mut self.file {
+            Some(file) => file.write_all(bytes)?,
+            None => return Err(Error::Archive("content belongs to no file")),
+        }
+        self.report.size_bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn end_of_content(&mut self) -> Result<()> {
+        if let Some(file) = self.file.take() {
+            file.publish()?;
+            self.report.files += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! What a thread for one command with a terminal builds on: the view that the commands of its profile share.
+//!
+//! A terminal must be out of reach of every other exec, and a terminal's file is as open to its user's processes as any. So a
+//! command with a terminal gets a thread of its own, with a copy of the shared mount namespace (the same files, `/tmp`
+//! included) in which `/dev/pts` holds its terminals only, and with Landlock's rules of its own.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::mount::MountPropagationFlags;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use super::policy::ConfinePolicy;
+use super::report::{LayerReport, Profile, layer_name};
+use super::seccomp::Ipc;
+use super::view::View;
+use crate::sys;
+
+/// What the threads of one profile have in common.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(super) profile: Profile,
+    /// The layers that hold for the profile's other commands.
+    pub(super) report: LayerReport,
+    /// Those of them that are set up once for all.
+    pub(super) base: LayerReport,
+    pub(super) hides_others: bool,
+    pub(super) ipc: Ipc,
+    home: PathBuf,
+    path: Vec<PathBuf>,
+    /// The mount namespace, if it is the profile's own.
+    mounts: Option<OwnedFd>,
+    /// The namespace of System V IPC, if it is the profile's own.
+    shared_objects: Option<OwnedFd>,
+}
+
+impl Ground {
+    /// That of a profile that confines nothing.
+    pub(super) fn unconfined(policy: &ConfinePolicy, path: &[PathBuf], report: &LayerReport) -> Self {
+        Self {
+            profile: Profile::FullControl,
+            report: report.clone(),
+            base: report.clone(),
+            hides_others: false,
+            ipc: Ipc::OfContainer,
+            home: policy.home.clone(),
+            path: path.to_vec(),
+            mounts: None,
+            shared_objects: None,
+        }
+    }
+
+    /// Keeps what the calling thread has entered, before it closes the door behind itself.
+    pub(super) fn prepare(
+        profile: Profile,
+        view: &View,
+        path: &[PathBuf],
+        hides_others: bool,
+        ipc: Ipc,
+        base: &LayerReport,
+    ) -> io::Result<Self> {
+        let namespace = |name| File::open(format!("/proc/thread-self/ns/{name}")).map(OwnedFd::from);
+        let mounts = base.holds(layer_name::MOUNT_NAMESPACE).then(|| namespace("mnt")).transpose()?;
+        let shared_objects = (ipc == Ipc::Own).then(|| namespace("ipc")).transpose()?;
+        Ok(Self {
+            profile,
+            report: base.clone(),
+            base: base.clone(),
+            hides_others,
+            ipc,
+            home: view.home.clone(),
+            path: path.to_vec(),
+            mounts,
+            shared_objects,
+        })
+    }
+
+    /// Where HOME is.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The directories of PATH.
+    pub(crate) fn path(&self) -> &[PathBuf] {
+        &self.path
+    }
+
+    /// Whether commands have a root of their own.
+    pub(super) fn has_own_root(&self) -> bool {
+        self.mounts.is_some()
+    }
+
+    /// Moves the calling thread, which must not be confined, into a copy of the view.
+    pub(super) fn enter(&self, policy: &ConfinePolicy) -> io::Result<View> {
+        if let Some(namespace) = &self.shared_objects {
+            let kind = LinkNameSpaceType::InterProcessCommunication;
+            move_into_link_name_space(namespace.as_fd(), Some(kind))?;
+        }
+        let home = self.home.clone();
+        let Some(namespace) = &self.mounts else {
+            return Ok(View::of_machine(policy, self.profile, home));
+        };
+        // Only a thread that shares neither root nor working directory with others may change its namespace.
+        sys::unshare_mounts()?;
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
+        sys::unshare_mounts()?;
+        let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+        rustix::mount::mount_change("/", downstream)?;
+        Ok(View::of_own_root(policy, self.profile, home))
+    }
+}

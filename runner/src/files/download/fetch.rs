@@ -1,0 +1,242 @@
+//! One GET over HTTP/1.1, redirects followed.
+//!
+//! Addresses are not restricted: a development server on this machine or its network is a usual source, and commands
+//! can reach the same ones.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, LOCATION, USER_AGENT};
+use hyper::{Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use proto::{ErrorKind, WireError};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::blocking::blocking;
+use crate::limits::{CONNECT_TIMEOUT_MS, DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
+use crate::link::websocket::tls_config;
+
+/// An answer whose content is still to come.
+pub(super) struct Answer {
+    connection: Connection,
+    response: Response<Incoming>,
+    from: Uri,
+}
+
+/// What moves the bytes; polled beside what waits for them, and `None` once it has ended.
+struct Connection(Option<Pin<Box<dyn Future<Output = hyper::Result<()>>>>>);
+
+trait Socket: AsyncRead + AsyncWrite + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Socket for T {}
+
+/// Reads a URL that can be fetched.
+pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
+    let invalid = |text: &str| Err(WireError::new(ErrorKind::InvalidBody, text));
+    if url.len() > DOWNLOAD_URL_BYTES {
+        return invalid("the URL is too long");
+    }
+    let Ok(uri) = url.split('#').next().unwrap_or_default().parse::<Uri>() else {
+        return invalid("the URL is not understood: it should be like https://example.com/file");
+    };
+    match (uri.scheme_str(), uri.host()) {
+        (Some("http" | "https"), Some(host)) if !host.is_empty() => {}
+        _ => return invalid("the URL has to begin with http:// or https:// and a host"),
+    }
+    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return invalid("a URL with a user name or password is not fetched");
+    }
+    Ok(uri)
+}
+
+impl Answer {
+    /// Asks, and follows redirects; succeeds with an answer that is a success.
+    pub(super) async fn to(mut uri: Uri) -> Result<Self, WireError> {
+        for _ in 0..=DOWNLOAD_REDIRECTS {
+            let answer = Self::ask(&uri).await?;
+            let status = answer.response.status();
+            if status.is_success() {
+                return Ok(answer);
+            }
+            let location = answer.response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+            let Some(location) = location.filter(|_| status.is_redirection()) else {
+                return Err(failed(&uri, &format!("the server answered {status}")));
+            };
+            let next = parse(&resolve(&uri, location))?;
+            if uri.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
+                return Err(failed(&uri, &"it redirects to where nothing is encrypted"));
+            }
+            uri = next;
+        }
+        Err(failed(&uri, &format!("more than {DOWNLOAD_REDIRECTS} redirects")))
+    }
+
+    /// What the server says of the content's size.
+    pub(super) fn size_bytes(&self) -> Option<u64> {
+        self.response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+    }
+
+    /// The next piece; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, WireError> {
+        let Self { connection, response, from } = self;
+        loop {
+            let frame = poll_fn(|cx| Pin::new(response.body_mut()).poll_frame(cx));
+            match in_time(from, connection.beside(frame)).await? {
+                None => return Ok(None),
+                Some(Ok(frame)) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        return Ok(Some(bytes));
+                    }
+                }
+                Some(Err(error)) => return Err(failed(from, &innermost(&error))),
+            }
+        }
+    }
+
+    async fn ask(uri: &Uri) -> Result<Self, WireError> {
+        let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
+        let socket = tokio::time::timeout(timeout, connect(uri))
+            .await
+            .map_err(|_| failed(uri, &format!("no connection within {} s", timeout.as_secs())))??;
+        let refused = |error: hyper::Error| failed(uri, &innermost(&error));
+        let (mut sender, connection) =
+            http1::handshake::<_, String>(TokioIo::new(socket)).await.map_err(refused)?;
+        let mut connection = Connection(Some(Box::pin(connection)));
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let request = Request::get(path)
+            .header(HOST, uri.authority().map_or("", |authority| authority.as_str()))
+            .header(USER_AGENT, concat!("sandbridge-runner/", env!("CARGO_PKG_VERSION")))
+            .header(ACCEPT_ENCODING, "identity")
+            .body(String::new())
+            .map_err(|error| failed(uri, &error))?;
+        let asked = connection.beside(sender.send_request(request));
+        let response = in_time(uri, asked).await?.map_err(refused)?;
+        Ok(Self { connection, response, from: uri.clone() })
+    }
+}
+
+impl Connection {
+    /// Waits for something that the connection brings.
+    async fn beside<T>(&mut self, wanted: impl Future<Output = T>) -> T {
+        let mut wanted = std::pin::pin!(wanted);
+        poll_fn(|cx| {
+            // How it ended is told by what is waited for.
+            if self.0.as_mut().is_some_and(|connection| connection.as_mut().poll(cx).is_ready()) {
+                self.0 = None;
+            }
+            match wanted.as_mut().poll(cx) {
+                Poll::Ready(value) => Poll::Ready(value),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+}
+
+async fn connect(uri: &Uri) -> Result<Box<dyn Socket>, WireError> {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let is_encrypted = uri.scheme_str() == Some("https");
+    let port = uri.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 });
+    let unreachable = |error: std::io::Error| failed(uri, &error);
+    let socket = TcpStream::connect((host.as_str(), port)).await.map_err(unreachable)?;
+    if !is_encrypted {
+        return Ok(Box::new(socket));
+    }
+    let config = blocking(|| tls_config(None)).await?.map_err(|error| failed(uri, &error))?;
+    let name = ServerName::try_from(host).map_err(|error| failed(uri, &error))?;
+    let socket = TlsConnector::from(Arc::new(config)).connect(name, socket).await.map_err(unreachable)?;
+    Ok(Box::new(socket))
+}
+
+/// Fails where nothing happens for too long.
+async fn in_time<T>(uri: &Uri, wanted: impl Future<Output = T>) -> Result<T, WireError> {
+    let timeout = Duration::from_millis(DOWNLOAD_IDLE_MS);
+    let silent = |_| failed(uri, &format!("the server was silent for {} s", timeout.as_secs()));
+    tokio::time::timeout(timeout, wanted).await.map_err(silent)
+}
+
+/// Where a `Location` leads that was given at `uri`.
+fn resolve(uri: &Uri, location: &str) -> String {
+    let (scheme, authority) =
+        (uri.scheme_str().unwrap_or("http"), uri.authority().map_or("", |authority| authority.as_str()));
+    if location.starts_with("//") {
+        return format!("{scheme}:{location}");
+    }
+    if location.starts_with('/') {
+        return format!("{scheme}://{authority}{location}");
+    }
+    let has_scheme = location.split(['/', '?', '#']).next().is_some_and(|first| first.contains(':'));
+    if has_scheme {
+        return location.to_owned();
+    }
+    if location.starts_with('?') {
+        return format!("{scheme}://{authority}{}{location}", uri.path());
+    }
+    let directory = uri.path().rsplit_once('/').map_or("", |(directory, _)| directory);
+    format!("{scheme}://{authority}{directory}/{location}")
+}
+
+/// Names the server only: the rest of a URL may be a secret.
+fn failed(uri: &Uri, reason: &dyn std::fmt::Display) -> WireError {
+    let host = uri.authority().map_or("", |authority| authority.as_str());
+    WireError::new(ErrorKind::Io, format!("the download from {host} failed: {reason}; nothing was written"))
+}
+
+/// The innermost reason, which says most.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_urls_of_http_without_a_login_are_fetched() {
+        for url in ["http://a", "https://a:1/b?c#d", "http://[::1]:80/", "http://127.0.0.1/x"] {
+            assert!(parse(url).is_ok(), "{url}");
+        }
+        let long = format!("http://a/{}", "x".repeat(9_000));
+        for url in [
+            "",
+            "a",
+            "/a",
+            "file:///etc/passwd",
+            "ftp://a/b",
+            "http://",
+            "http://u:p@a/",
+            "http://a b/",
+            &long,
+        ] {
+            assert_eq!(parse(url).unwrap_err().kind, ErrorKind::InvalidBody, "{url}");
+        }
+    }
+
+    #[test]
+    fn redirects_lead_where_they_say() {
+        let uri: Uri = "https://a.example:8/b/c?d".parse().unwrap();
+        for (location, expected) in [
+            ("http://x/y", "http://x/y"),
+            ("//x/y", "https://x/y"),
+            ("/y?z", "https://a.example:8/y?z"),
+            ("y:z/..", "y:z/.."),
+            ("y", "https://a.example:8/b/y"),
+            ("?z", "https://a.example:8/b/c?z"),
+        ] {
+            assert_eq!(resolve(&uri, location), expected, "{location}");
+        }
+    }
+}

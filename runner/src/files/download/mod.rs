@@ -1,0 +1,96 @@
+//! Fetching a URL into a file that takes its name only when it is whole.
+
+mod fetch;
+
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use pathguard::{CreateOptions, PendingFile};
+use proto::message::FileWritten;
+use proto::request::Download;
+use proto::{ErrorKind, Message, WireError};
+use sha2::{Digest, Sha256};
+
+use self::fetch::Answer;
+use super::{io_error, may_change, path, path_error};
+use crate::blocking::blocking;
+use crate::executor::Executor;
+use crate::limits::DOWNLOAD_BYTES;
+use crate::stream::{Stopped, StreamHandle};
+
+/// Carries out a `Download`. It goes on without its link, as other changes do; a cancel ends it.
+pub(crate) async fn download(
+    executor: &Executor,
+    stream: &StreamHandle,
+    request: Download,
+) -> Result<Message, WireError> {
+    may_change(executor)?;
+    tokio::select! {
+        done = transfer(executor, request) => done,
+        () = cancelled(stream) => Err(Stopped.into()),
+        () = executor.stopping().cancelled() => {
+            Err(WireError::new(ErrorKind::ShuttingDown, "the runner stops; nothing was written"))
+        }
+    }
+}
+
+async fn cancelled(stream: &StreamHandle) {
+    while !stream.is_stopped() || stream.is_lost() {
+        stream.changed().await;
+    }
+}
+
+async fn transfer(executor: &Executor, request: Download) -> Result<Message, WireError> {
+    let max_bytes = request.max_bytes.min(DOWNLOAD_BYTES);
+    let url = fetch::parse(&request.url)?;
+    let root = executor.root.clone();
+    let options = CreateOptions { mode: request.mode, parents: request.parents };
+    let create = move || root.create_file(path(&request.path), options);
+    let pending = blocking(create).await?.map_err(path_error)?;
+    let mut answer = Box::pin(Answer::to(url)).await?;
+    if answer.size_bytes().is_some_and(|size| size > max_bytes) {
+        return Err(too_large(max_bytes));
+    }
+    let mut content = Content { pending, hash: Sha256::new(), bytes: 0 };
+    while let Some(piece) = answer.next().await? {
+        if content.bytes + piece.len() as u64 > max_bytes {
+            return Err(too_large(max_bytes));
+        }
+        content = blocking(move || content.append(&piece)).await?.map_err(io_error)?;
+    }
+    let bytes = content.bytes;
+    blocking(move || content.commit(request.sha256)).await??;
+    Ok(FileWritten { bytes }.into())
+}
+
+/// What has arrived.
+struct Content {
+    pending: PendingFile,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl Content {
+    fn append(mut self, piece: &Bytes) -> io::Result<Self> {
+        self.pending.write_all(piece)?;
+        self.hash.update(piece);
+        self.bytes += piece.len() as u64;
+        Ok(self)
+    }
+
+    fn commit(self, expected: Option<[u8; 32]>) -> Result<(), WireError> {
+        let found: [u8; 32] = self.hash.finalize().into();
+        if expected.is_some_and(|expected| expected != found) {
+            let hex: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
+            let text = format!("what was downloaded has the SHA-256 {hex}; nothing was written");
+            return Err(WireError::new(ErrorKind::PreconditionFailed, text));
+        }
+        self.pending.commit().map_err(path_error)?;
+        Ok(())
+    }
+}
+
+fn too_large(max_bytes: u64) -> WireError {
+    let text = format!("it has more than {max_bytes} bytes, which is as much as may be downloaded");
+    WireError::new(ErrorKind::TooLarge, text)
+}

@@ -1,0 +1,165 @@
+//! The walk that both searches share: what is looked at, and when to stop.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use pathguard::{Error, Kind, OpenFile, Root, Visit, Walk};
+use proto::limits::MAX_PATH_BYTES;
+use proto::message::Truncation;
+
+use super::ignores::Ignores;
+use crate::limits::{SEARCH_ENTRIES, SEARCH_SLICE_MS, SEARCH_TIME_MS};
+
+/// Never searched: git's own files.
+const GIT: &str = ".git";
+
+/// A walk that leaves out what is ignored, and knows its limits.
+#[derive(Debug)]
+pub(super) struct Scan {
+    walk: Walk,
+    /// What stands before the path of each visit.
+    prefix: Vec<u8>,
+    ignores: Option<Ignores>,
+    /// Directories this deep are not gone into.
+    depth_limit: usize,
+    looked_at: u64,
+    /// What could not be read.
+    pub(super) unreadable: u64,
+    /// The first reason why not everything was looked at.
+    pub(super) truncated: Option<Truncation>,
+}
+
+/// One step of a scan.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Something that is not left out, and its path as other requests take it.
+    Found(Visit, Vec<u8>),
+    /// Something that is.
+    Passed,
+    End,
+}
+
+impl Scan {
+    /// Starts at a directory; `ignored` also shows what `.gitignore` files exclude.
+    pub(super) fn new(
+        root: &Root,
+        path: &Path,
+        ignored: bool,
+        depth_limit: usize,
+    ) -> pathguard::Result<Self> {
+        let walk = root.walk(path)?;
+        let mut prefix = path.as_os_str().as_bytes().to_vec();
+        while let Some(shorter) = prefix.strip_suffix(b"/").or_else(|| prefix.strip_suffix(b"/.")) {
+            prefix.truncate(shorter.len());
+        }
+        if prefix == b"." {
+            prefix.clear();
+        } else {
+            prefix.push(b'/');
+        }
+        let ignores = (!ignored).then(|| Ignores::new(root, path));
+        Ok(Self { walk, prefix, ignores, depth_limit, looked_at: 0, unreadable: 0, truncated: None })
+    }
+
+    pub(super) fn next(&mut self) -> Step {
+        let visit = match self.walk.next() {
+            None => return Step::End,
+            Some(Err(_)) => {
+                self.unreadable += 1;
+                return Step::Passed;
+            }
+            Some(Ok(visit)) => visit,
+        };
+        self.looked_at += 1;
+        if self.looked_at > SEARCH_ENTRIES {
+            self.truncate(Truncation::Entries);
+            return Step::End;
+        }
+        let is_directory = visit.metadata.kind == Kind::Directory;
+        if is_directory && Path::new(&visit.path).file_name() == Some(OsStr::new(GIT)) {
+            return Step::Passed;
+        }
+        if self.ignores.as_mut().is_some_and(|ignores| ignores.excludes(&visit, is_directory)) {
+            return Step::Passed;
+        }
+        let path = [&self.prefix[..], visit.path.as_bytes()].concat();
+        if path.len() >= MAX_PATH_BYTES {
+            self.truncate(Truncation::Depth);
+            return Step::Passed;
+        }
+        if is_directory && visit.depth < self.depth_limit {
+            self.enter(&visit);
+        }
+        Step::Found(visit, path)
+    }
+
+    /// Opens the file that was found last; `None`, and counted, if that cannot be.
+    pub(super) fn open_file(&mut self) -> Option<OpenFile> {
+        match self.walk.open_file() {
+            Ok(file) => Some(file),
+            Err(error) => {
+                self.count(error);
+                None
+            }
+        }
+    }
+
+    /// Notes why not everything is shown; the first reason stays.
+    pub(super) fn truncate(&mut self, reason: Truncation) {
+        self.truncated.get_or_insert(reason);
+    }
+
+    fn enter(&mut self, visit: &Visit) {
+        match self.walk.enter() {
+            Ok(()) => {
+                if let Some(ignores) = &mut self.ignores {
+                    ignores.enter(&self.walk, visit);
+                }
+            }
+            Err(Error::TooDeep) => self.truncate(Truncation::Depth),
+            Err(error) => self.count(error),
+        }
+    }
+
+    fn count(&mut self, error: Error) {
+        // What vanished, or became something else, since it was listed is as good as never there.
+        if !matches!(error, Error::NotFound | Error::NotADirectory | Error::TooManySymlinks) {
+            self.unreadable += 1;
+        }
+    }
+}
+
+/// The time a search has.
+#[derive(Debug)]
+pub(super) struct Clock {
+    spent: Duration,
+    slice: Instant,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        Self { spent: Duration::ZERO, slice: Instant::now() }
+    }
+
+    /// To be called when a slice begins: what passed since the last one was no work.
+    pub(super) fn begin(&mut self) {
+        self.slice = Instant::now();
+    }
+
+    /// Whether the slice is over; its time is spent then.
+    pub(super) fn is_slice_over(&mut self) -> bool {
+        let elapsed = self.slice.elapsed();
+        let is_over = elapsed >= Duration::from_millis(SEARCH_SLICE_MS);
+        if is_over {
+            self.spent += elapsed;
+        }
+        is_over
+    }
+
+    /// Whether all of the time is spent.
+    pub(super) fn is_over(&self) -> bool {
+        self.spent >= Duration::from_millis(SEARCH_TIME_MS)
+    }
+}

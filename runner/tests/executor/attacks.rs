@@ -1,0 +1,107 @@
+//! Every trick of the attack corpus, tried on the requests that work on whole trees.
+//!
+//! The corpus makes one attempt with each path; here each path is given to every such request.
+
+#[path = "../../../pathguard/tests/support/arena.rs"]
+#[allow(dead_code)]
+mod arena;
+#[path = "../../../pathguard/tests/support/corpus.rs"]
+#[allow(dead_code)]
+mod corpus;
+#[path = "../../../pathguard/tests/support/tar.rs"]
+#[allow(dead_code)]
+mod tar;
+
+use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
+
+use proto::request::{Download, Glob, Grep, WriteTree};
+use proto::{ErrorKind, WirePath};
+use runner::confine::Profile;
+
+use self::arena::{Arena, OUTSIDE_MARK, Plant};
+use self::corpus::{CASES, Case, Expected};
+use self::tar::Tar;
+use crate::download::{answer, download_of, serve};
+use crate::search::{glob, glob_for, grep, grep_for};
+use crate::tree::{read_tree, tree_to, write_tree};
+use crate::world::World;
+
+/// What a request showed, or why it was refused.
+type Seen = Result<String, ErrorKind>;
+
+async fn attempts(world: &mut World, path: WirePath, source: SocketAddr) -> Vec<(&'static str, Seen)> {
+    let peer = &mut world.peer;
+    let by_name = glob(peer, Glob { path: path.clone(), ..glob_for("**") }).await;
+    let by_content = grep(peer, Grep { path: path.clone(), ..grep_for(OUTSIDE_MARK) }).await;
+    let out = read_tree(peer, path.clone()).await;
+    let archive = Tar::new().file("secret", b"planted").directory("new").end();
+    let mirror = WriteTree { delete_extra: true, ..tree_to(path.clone()) };
+    let into = write_tree(peer, mirror, &archive).await;
+    let download = Download { path, parents: true, ..download_of(source, "/dir/file") };
+    let fetched = peer.ask(download).await;
+    vec![
+        ("glob", by_name.map(|found| format!("{found:?}")).map_err(|error| error.kind)),
+        ("grep", by_content.map(|(lines, _)| format!("{lines:?}")).map_err(|error| error.kind)),
+        ("read_tree", out.map(|(bytes, _)| text(&bytes)).map_err(|error| error.kind)),
+        ("write_tree", into.map(|written| format!("{written:?}")).map_err(|error| error.kind)),
+        ("download", fetched.map(|message| format!("{message:?}")).map_err(|error| error.kind)),
+    ]
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &arena::Snapshot) {
+    let name = case.name;
+    // A second name of a file is that file, as long as hard links may be read.
+    let is_inside = case.plants.iter().any(|plant| matches!(plant, Plant::HardLink(..)));
+    assert!(
+        is_inside || seen.as_ref().is_ok_and(|seen| !seen.contains(OUTSIDE_MARK)) || seen.is_err(),
+        "{name}: {what}"
+    );
+    assert_eq!(Arena::outside_of(before), Arena::outside_of(&arena.snapshot()), "{name}: {what}");
+    if case.expected == Expected::Escapes {
+        // A file's path that ends in a slash is refused before anything is looked at.
+        let is_refused = what == "download" && *seen == Err(ErrorKind::IsADirectory);
+        assert!(is_refused || *seen == Err(ErrorKind::EscapesWorkspace), "{name}: {what}: {seen:?}");
+    }
+}
+
+#[test]
+fn no_case_of_the_corpus_gets_out_of_a_whole_tree() {
+    let source = serve(answer);
+    for case in CASES {
+        let arena = Arena::new(case.plants);
+        let before = arena.snapshot();
+        let path = WirePath(arena.expand(case.path).as_os_str().as_bytes().to_vec());
+        World::run_in(arena.root(), Profile::Workspace, async |world| {
+            for (what, seen) in attempts(world, path, source).await {
+                check(case, &arena, what, &seen, &before);
+            }
+        });
+    }
+}
+
+#[test]
+fn what_is_planted_in_a_tree_leads_nowhere_when_all_of_it_is_looked_at() {
+    for case in CASES {
+        let arena = Arena::new(case.plants);
+        let before = arena.snapshot();
+        World::run_in(arena.root(), Profile::Workspace, async |world| {
+            let peer = &mut world.peer;
+            let (paths, _) = glob(peer, glob_for("**")).await.unwrap();
+            assert!(!format!("{paths:?}").contains(OUTSIDE_MARK), "{}", case.name);
+            let (_, done) = grep(peer, grep_for(OUTSIDE_MARK)).await.unwrap();
+            let twins = case.plants.iter().filter(|plant| matches!(plant, Plant::HardLink(..))).count();
+            assert_eq!(done.matches, twins as u64, "{}", case.name);
+            // A sparse tebibyte is refused, all else is packed without what leads out.
+            if let Ok((archive, _)) = read_tree(peer, ".".into()).await {
+                assert!(twins > 0 || !text(&archive).contains(OUTSIDE_MARK), "{}", case.name);
+                write_tree(peer, tree_to("copy-of-it"), &archive).await.unwrap();
+            }
+            assert_eq!(Arena::outside_of(&before), Arena::outside_of(&arena.snapshot()), "{}", case.name);
+        });
+    }
+}

@@ -1,0 +1,58 @@
+//! Results of execs that arrived, until the runner is told that it may forget them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use proto::{ExecId, Session};
+
+use crate::driver::stream::StreamState;
+use crate::limits::ACKNOWLEDGE_DELAY;
+
+/// Results to acknowledge once their readers took them, with the next request or when their time has come: a wake-up of
+/// their own they are not worth.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    answered: Vec<(ExecId, Arc<StreamState>)>,
+    /// Acknowledgements that wait for a link.
+    waiting: Vec<ExecId>,
+    due: Option<Instant>,
+}
+
+impl Results {
+    /// A result arrived whose reader may not have taken it yet.
+    pub(super) fn arrived(&mut self, exec_id: ExecId, state: Arc<StreamState>, now: Instant) {
+        self.answered.push((exec_id, state));
+        self.due.get_or_insert(now + ACKNOWLEDGE_DELAY);
+    }
+
+    /// Acknowledges a result, now or over the next link.
+    pub(super) fn acknowledge(&mut self, exec_id: ExecId, session: Option<&mut Session>) {
+        match session {
+            Some(session) => session.acknowledge(exec_id),
+            None => self.waiting.push(exec_id),
+        }
+    }
+
+    /// Acknowledges what waited for a link, and the results that their readers took.
+    pub(super) fn acknowledge_taken(&mut self, session: &mut Session, now: Instant) {
+        for exec_id in self.waiting.drain(..) {
+            session.acknowledge(exec_id);
+        }
+        if self.answered.is_empty() {
+            return;
+        }
+        self.answered.retain(|(exec_id, state)| {
+            let is_taken = state.taken().answer;
+            if is_taken {
+                session.acknowledge(*exec_id);
+            }
+            !is_taken
+        });
+        self.due = (!self.answered.is_empty()).then_some(now + ACKNOWLEDGE_DELAY);
+    }
+
+    /// When they are looked at again.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+}

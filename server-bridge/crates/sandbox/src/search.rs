@@ -1,0 +1,90 @@
+//! Searches, by name and by content.
+
+use std::marker::PhantomData;
+
+use proto::codec::{self, Decode};
+use proto::message::{GlobBatch, GlobDone, GrepBatch, GrepDone, MessageType};
+use proto::request::RequestType;
+
+use crate::driver::{LinkHandle, OpenStream, StreamEvent};
+use crate::error::SandboxError;
+
+/// Which paths to find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GlobQuery {
+    /// Matched against the way down from `path`: `?`, `*`, `**`, `[a-z]`, `{a,b}`. Ends with a slash to find directories,
+    /// which are not found otherwise.
+    pub pattern: String,
+    /// The directory to look beneath.
+    pub path: Vec<u8>,
+    /// Whether also what `.gitignore` files exclude is found.
+    pub ignored: bool,
+    /// At most this many, the newest; the runner has a limit of its own.
+    pub max_results: u32,
+}
+
+/// Which lines to find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrepQuery {
+    /// A regular expression in the syntax of the crate `regex`, matched against one line at a time.
+    pub pattern: String,
+    /// The directory to look beneath, or one file.
+    pub path: Vec<u8>,
+    /// A pattern as [`GlobQuery::pattern`]; one without a slash is matched against the name alone.
+    pub include: Option<String>,
+    /// Whether upper and lower case are the same.
+    pub ignore_case: bool,
+    /// How many lines around each matching one are wanted.
+    pub context_lines: u32,
+    /// Whether also what `.gitignore` files exclude is searched.
+    pub ignored: bool,
+    /// At most this many matching lines; the runner has a limit of its own.
+    pub max_results: u32,
+}
+
+/// Paths as they are found, the newest first.
+pub type GlobReader = SearchReader<GlobBatch, GlobDone>;
+
+/// Lines as they are found.
+pub type GrepReader = SearchReader<GrepBatch, GrepDone>;
+
+/// Results as they arrive. Dropped before its end, it stops the search.
+#[derive(Debug)]
+pub struct SearchReader<Batch, Done> {
+    stream: OpenStream,
+    done: Option<Done>,
+    batch: PhantomData<fn() -> Batch>,
+}
+
+impl<Batch: Decode<()>, Done: MessageType> SearchReader<Batch, Done> {
+    pub(crate) fn open(
+        link: &LinkHandle,
+        request: impl RequestType<Response = Done>,
+    ) -> Result<Self, SandboxError> {
+        Ok(Self { stream: link.open(request)?, done: None, batch: PhantomData })
+    }
+
+    /// Some more results; `None` behind the last ones, and behind an error.
+    pub async fn next_batch(&mut self) -> Option<Result<Batch, SandboxError>> {
+        loop {
+            match self.stream.next().await? {
+                StreamEvent::Data(_, bytes) => {
+                    let batch = codec::decode(&bytes);
+                    return Some(batch.map_err(|_| self.stream.link().broken("results that do not decode")));
+                }
+                StreamEvent::Answer(message) => match self.stream.link().expect(message) {
+                    Ok(done) => self.done = Some(done),
+                    Err(error) => return Some(Err(error)),
+                },
+                StreamEvent::Failed(error) => return Some(Err(error)),
+                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+                StreamEvent::Interrupted | StreamEvent::Resumed => {}
+            }
+        }
+    }
+
+    /// What the search came to, once [`SearchReader::next_batch`] returned `None`.
+    pub fn done(&self) -> Option<&Done> {
+        self.done.as_ref()
+    }
+}

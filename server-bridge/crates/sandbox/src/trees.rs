@@ -1,0 +1,65 @@
+//! Whole trees, as tar archives.
+
+use bytes::Bytes;
+use proto::message::{TreeRead, TreeWritten};
+use proto::request;
+
+use crate::driver::{LinkHandle, OpenStream, StreamEvent};
+use crate::error::SandboxError;
+use crate::upload::Upload;
+
+/// A directory's archive as it arrives. Dropped before its end, it stops the runner.
+///
+/// The runner is not trusted: whoever unpacks the archive has to do that beneath a guarded handle.
+#[derive(Debug)]
+pub struct TreeReader {
+    stream: OpenStream,
+    done: Option<TreeRead>,
+}
+
+impl TreeReader {
+    pub(crate) fn open(link: &LinkHandle, request: request::ReadTree) -> Result<Self, SandboxError> {
+        Ok(Self { stream: link.open(request)?, done: None })
+    }
+
+    /// The next piece, of 64 KiB at most; `None` behind the last one, and behind an error.
+    pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
+        loop {
+            match self.stream.next().await? {
+                StreamEvent::Data(_, bytes) => return Some(Ok(bytes)),
+                StreamEvent::Answer(message) => match self.stream.link().expect(message) {
+                    Ok(done) => self.done = Some(done),
+                    Err(error) => return Some(Err(error)),
+                },
+                StreamEvent::Failed(error) => return Some(Err(error)),
+                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+                StreamEvent::Interrupted | StreamEvent::Resumed => {}
+            }
+        }
+    }
+
+    /// What the archive holds, once [`TreeReader::next`] returned `None`.
+    pub fn done(&self) -> Option<&TreeRead> {
+        self.done.as_ref()
+    }
+}
+
+/// A directory that is being filled from an archive. Dropped unfinished, it leaves what was whole.
+#[derive(Debug)]
+pub struct TreeWriter(Upload);
+
+impl TreeWriter {
+    pub(crate) fn open(link: &LinkHandle, request: request::WriteTree) -> Result<Self, SandboxError> {
+        Ok(Self(Upload::open(link, request)?))
+    }
+
+    /// Sends some of the archive; waits while the runner's disk is behind. Fails with what the runner found wrong so far.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
+        self.0.write(bytes).await
+    }
+
+    /// Ends the archive; what was written, once it is on disk.
+    pub async fn finish(self) -> Result<TreeWritten, SandboxError> {
+        self.0.finish().await
+    }
+}

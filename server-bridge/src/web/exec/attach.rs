@@ -1,0 +1,328 @@
+//! Going on with an exec that runs, or ran, already: for a client that lost its connection, and for another one.
+
+use agent::{sandbox_user, wish_for};
+use axum::extract::ws::WebSocket;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use futures_util::{SinkExt, StreamExt};
+use sandbox::{AckMode, AttachOptions, ExecEvent, RouteError, Sandbox, SandboxError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{ExecStatus, User};
+use tokio::time::{Instant, sleep, timeout_at};
+use utoipa::{IntoParams, ToSchema};
+
+use super::recover::record_end;
+use super::{Ended, Receiver, Running, Sender, Subject, close, stopping, text};
+use crate::limits::{
+    EXEC_AWAY_TIMEOUT, EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, PLACE_LOOK_INTERVAL,
+    REPORT_BYTES,
+};
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract::{Query, Upgrade};
+
+/// How an exec is read on.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct AttachQuery {
+    /// How many bytes of output the client has, what was told to be missing included.
+    #[serde(default)]
+    offset: u64,
+    /// Whether the client acknowledges what it has, as in the exec socket.
+    #[serde(default)]
+    acks: bool,
+}
+
+/// An exec on record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExecView {
+    exec_id: String,
+    command: String,
+    runner: Option<String>,
+    status: &'static str,
+    detached: bool,
+    chat_id: Option<String>,
+    code: Option<i32>,
+    signal: Option<i32>,
+    sandbox_denied: bool,
+    truncated: bool,
+    stdout_bytes: u64,
+    stderr_bytes: u64,
+    error: Option<String>,
+    started_at: i64,
+    finished_at: Option<i64>,
+}
+
+impl From<store::Exec> for ExecView {
+    fn from(exec: store::Exec) -> Self {
+        Self {
+            exec_id: exec.exec_id.to_string(),
+            command: exec.command,
+            runner: exec.runner,
+            status: exec.status.as_str(),
+            detached: exec.detached,
+            chat_id: exec.chat.map(|chat| chat.to_string()),
+            code: exec.exit_code,
+            signal: exec.signal,
+            sandbox_denied: exec.sandbox_denied,
+            truncated: exec.truncated,
+            stdout_bytes: exec.stdout_bytes,
+            stderr_bytes: exec.stderr_bytes,
+            error: exec.error,
+            started_at: exec.started_at_ms,
+            finished_at: exec.finished_at_ms,
+        }
+    }
+}
+
+/// How many execs are listed, and which.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct ListQuery {
+    /// Only those that run.
+    #[serde(default)]
+    running: bool,
+    /// At most so many; 100 if absent.
+    limit: Option<u32>,
+}
+
+/// List your execs, the last started first.
+#[utoipa::path(get, path = "/api/v1/execs", tag = "exec", params(ListQuery),
+               responses((status = 200, body = [ExecView]), (status = 401)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<axum::Json<Vec<ExecView>>, ApiError> {
+    let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
+    // Those that run may lie behind many that ended.
+    let read = if query.running { EXEC_LIST_MAX_ROWS } else { limit };
+    let execs = state.store.execs(caller.user.id, read).await?.into_iter();
+    let wanted = execs.filter(|exec| !query.running || exec.status == ExecStatus::Running);
+    Ok(axum::Json(wanted.take(limit as usize).map(ExecView::from).collect()))
+}
+
+/// What an exec came to, as JSON; or, as a WebSocket, its output from an offset on and its end, like the exec socket.
+#[utoipa::path(get, path = "/api/v1/execs/{id}", tag = "exec", params(("id" = String, Path), AttachQuery),
+               responses((status = 200, body = ExecView), (status = 101), (status = 401), (status = 404)))]
+pub async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<AttachQuery>,
+    upgrade: Result<Upgrade, ApiError>,
+) -> Result<Response, ApiError> {
+    let record = find(&state, &caller.user, &id).await?;
+    let Ok(upgrade) = upgrade else { return Ok(axum::Json(ExecView::from(record)).into_response()) };
+    let tracked = state.tasks.token();
+    Ok(upgrade.with_max_message_bytes(EXEC_MESSAGE_BYTES).on_upgrade(move |socket: WebSocket| async move {
+        let _tracked = tracked;
+        let (mut sender, mut receiver) = socket.split();
+        let AttachQuery { offset, acks } = query;
+        let gone_on = go_on(&state, &caller, record, offset, acks, &mut sender, &mut receiver);
+        if let Err(error) = gone_on.await {
+            super::refuse(&error, &mut sender, &mut receiver).await;
+        }
+    }))
+}
+
+/// End an exec: TERM, grace, KILL on its whole tree.
+#[utoipa::path(post, path = "/api/v1/execs/{id}/cancel", tag = "exec", params(("id" = String, Path)),
+               responses((status = 200), (status = 401), (status = 404)))]
+pub async fn cancel(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<axum::Json<Value>, ApiError> {
+    let record = find(&state, &caller.user, &id).await?;
+    if record.status == ExecStatus::Running {
+        let options = AttachOptions { output: false, acks: AckMode::Manual };
+        let sandbox = place_of(&state, &caller.user, &record).await?;
+        let mut exec = sandbox.attach(exec_id(&record), 0, options).await?;
+        exec.control().cancel();
+        while let Some(event) = exec.next().await {
+            if let ExecEvent::Failed(error) = event {
+                return Err(error.into());
+            }
+        }
+    }
+    state.audit(Some(&caller.user.name), "cancel", record.runner.as_deref(), &record.command, "ok").await;
+    Ok(axum::Json(json!({"exec_id": record.exec_id.to_string()})))
+}
+
+/// How much of an exec's output is reported.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct ReportQuery {
+    /// Bytes of its beginning; 4,096 if absent.
+    head: Option<u32>,
+    /// Bytes of its end; 4,096 if absent.
+    tail: Option<u32>,
+}
+
+/// How an exec stands on its machine, with the beginning and the end of its output.
+#[utoipa::path(get, path = "/api/v1/execs/{id}/report", tag = "exec", params(("id" = String, Path), ReportQuery),
+               responses((status = 200), (status = 401), (status = 404), (status = 503)))]
+pub async fn report(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<ReportQuery>,
+) -> Result<axum::Json<Value>, ApiError> {
+    let record = find(&state, &caller.user, &id).await?;
+    let sandbox = place_of(&state, &caller.user, &record).await?;
+    let (head, tail) = (query.head.unwrap_or(REPORT_BYTES), query.tail.unwrap_or(REPORT_BYTES));
+    let report = sandbox.exec_report(exec_id(&record), head, tail).await?;
+    Ok(axum::Json(json!({
+        "exec_id": record.exec_id.to_string(),
+        "running": report.exited.is_none() && !report.complete,
+        "age_ms": report.age_ms,
+        "output_bytes": report.output_bytes,
+        "head": String::from_utf8_lossy(&report.head),
+        "tail": String::from_utf8_lossy(&report.tail),
+    })))
+}
+
+async fn find(state: &AppState, user: &User, id: &str) -> Result<store::Exec, ApiError> {
+    let id =
+        store::ExecId::parse(id).map_err(|_| ApiError::new("not_found", format!("no exec is named {id}")))?;
+    Ok(state.store.exec(user.id, &id).await?)
+}
+
+pub(super) fn exec_id(record: &store::Exec) -> sandbox::ExecId {
+    record
+        .exec_id
+        .to_string()
+        .parse()
+        .expect("an id on record is 32 hexadecimal digits: it was checked when it came")
+}
+
+/// The sandbox an exec was sent to.
+async fn place_of(state: &AppState, user: &User, record: &store::Exec) -> Result<Sandbox, ApiError> {
+    let wish = wish_for(&state.store, user.id, record.runner.as_deref()).await?;
+    Ok(state.router.for_user(&sandbox_user(user), &wish).await?)
+}
+
+/// Waits until the sandbox an exec was sent to can be reached; an error when it will not be.
+pub(super) async fn available(
+    state: &AppState,
+    user: &User,
+    record: &store::Exec,
+    until: Instant,
+) -> Result<Sandbox, SandboxError> {
+    let runner = record.runner.clone().unwrap_or_default();
+    let lost = || SandboxError::Lost { runner: runner.clone() };
+    let mut events = state.router.subscribe();
+    loop {
+        let wish = wish_for(&state.store, user.id, record.runner.as_deref()).await.map_err(|_| lost())?;
+        match state.router.for_user(&sandbox_user(user), &wish).await {
+            Ok(sandbox) => return Ok(sandbox),
+            Err(RouteError::Offline { .. }) => {}
+            Err(_) => return Err(lost()),
+        }
+        // Any news may be that it is back; now and then it is looked for without.
+        let news = async {
+            tokio::select! {
+                _ = events.recv() => {}
+                () = sleep(PLACE_LOOK_INTERVAL) => {}
+            }
+        };
+        timeout_at(until, news).await.map_err(|_| lost())?;
+    }
+}
+
+/// Serves a client from `offset` on: from the runner, and where that has nothing any more from the record.
+pub(super) async fn go_on(
+    state: &AppState,
+    caller: &Caller,
+    record: store::Exec,
+    offset: u64,
+    acks: bool,
+    sender: &mut Sender,
+    receiver: &mut Receiver,
+) -> Result<(), ApiError> {
+    let _awaited = state.execs.token();
+    let _attended = state.attendance.enter(caller.user.id, &record.exec_id);
+    let is_running = record.status == ExecStatus::Running;
+    let sandbox = if is_running {
+        let until = Instant::now() + EXEC_AWAY_TIMEOUT;
+        tokio::select! {
+            sandbox = available(state, &caller.user, &record, until) => sandbox,
+            () = super::pump::gone(receiver) => return Ok(()),
+            () = state.shutdown.cancelled() => return Err(stopping()),
+        }
+    } else {
+        place_of(state, &caller.user, &record)
+            .await
+            .map_err(|_| SandboxError::Offline { runner: String::new() })
+    };
+    let attached = match sandbox {
+        Ok(sandbox) => {
+            let options = AttachOptions { output: true, acks: AckMode::Manual };
+            sandbox.attach(exec_id(&record), offset, options).await.map(|exec| (sandbox, exec))
+        }
+        Err(error) => Err(error),
+    };
+    let (sandbox, mut exec) = match attached {
+        Ok(attached) => attached,
+        Err(error) => return tell_recorded(state, &record, offset, error, sender, receiver).await,
+    };
+    let first = exec.next().await;
+    if let Some(ExecEvent::Failed(error)) = &first
+        && ["no_such_exec", "expired", "lost", "offline"].contains(&error.kind())
+    {
+        return tell_recorded(state, &record, offset, error.clone(), sender, receiver).await;
+    }
+    let subject = Subject {
+        id: record.exec_id.clone(),
+        shown: record.command.clone(),
+        stdin: true,
+        detached: record.detached,
+        // One that is attached to its client alone is followed by the socket that serves it.
+        followed: record.detached,
+        acks,
+        offset,
+    };
+    Running::new(state, caller, &sandbox, &subject).attend(exec, first, sender, receiver).await;
+    Ok(())
+}
+
+/// Tells what is on record of an exec that its runner knows nothing of any more.
+async fn tell_recorded(
+    state: &AppState,
+    record: &store::Exec,
+    offset: u64,
+    error: SandboxError,
+    sender: &mut Sender,
+    receiver: &mut Receiver,
+) -> Result<(), ApiError> {
+    let mut record = state.store.exec(record.user, &record.exec_id).await?;
+    if record.status == ExecStatus::Running {
+        let lost = SandboxError::Lost { runner: record.runner.clone().unwrap_or_default() };
+        let error = if error.kind() == "offline" { error } else { lost };
+        record_end(state, &record, &Ended::Failed(error)).await;
+        record = state.store.exec(record.user, &record.exec_id).await?;
+    }
+    let written = record.stdout_bytes.saturating_add(record.stderr_bytes);
+    let frame = match record.status {
+        ExecStatus::Lost | ExecStatus::Failed | ExecStatus::Running => json!({
+            "type": "error",
+            "kind": record.status.as_str(),
+            "message": record.error.as_deref().unwrap_or("what became of it is not known"),
+        }),
+        ExecStatus::Exited | ExecStatus::Signaled | ExecStatus::TimedOut | ExecStatus::Cancelled => json!({
+            "type": "exit",
+            "code": record.exit_code,
+            "signal": record.signal,
+            "timed_out": record.status == ExecStatus::TimedOut,
+            "cancelled": record.status == ExecStatus::Cancelled,
+            "sandbox_denied": record.sandbox_denied,
+            "truncated": record.truncated || offset < written,
+            "duration_ms": record.finished_at_ms.map(|at| at - record.started_at_ms),
+            "runner": record.runner,
+        }),
+    };
+    if sender.send(text(&frame)).await.is_ok() {
+        close(sender, receiver).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Whole trees as tar archives, and what the runner fetches itself.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt, stream};
+use sandbox::{DownloadRequest, Sandbox, SandboxError, TreeWritten};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Written;
+use super::change::Change;
+use super::query::{PathQuery, PlaceQuery, octal_mode, sha256};
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+
+/// The content type of archives.
+const TAR: HeaderValue = HeaderValue::from_static("application/x-tar");
+
+/// How a tree is written.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TreeQuery {
+    /// Makes the directory a mirror: what the archive has not is removed.
+    #[serde(default)]
+    delete_extra: bool,
+}
+
+/// A tree that was written.
+#[derive(Serialize, ToSchema)]
+pub struct TreeView {
+    /// Regular files.
+    files: u64,
+    /// Directories, those among them that were there already.
+    directories: u64,
+    /// Symbolic links.
+    symlinks: u64,
+    /// The files' content in bytes.
+    size: u64,
+    /// What a mirror removed; a directory with all that was in it is one.
+    removed: u64,
+}
+
+/// What is fetched, and where to.
+#[derive(Deserialize, ToSchema)]
+pub struct Download {
+    /// `http` or `https`; the runner connects, so that addresses are those of its machine and network.
+    url: String,
+    /// The file, relative to the workspace or absolute beneath it.
+    path: String,
+    /// Permission bits in octal; the old file's, or 0644, if absent.
+    mode: Option<String>,
+    /// Whether missing parent directories are made.
+    #[serde(default)]
+    parents: bool,
+    /// At most this many bytes.
+    max_bytes: u64,
+    /// The SHA-256 that the content must have, in hexadecimal digits.
+    sha256: Option<String>,
+}
+
+/// Download a directory as a tar archive. Links that lead out of it, special files and what may not be read are left
+/// out; a pax record `comment` at the end says so. A connection that breaks off means that it failed.
+#[utoipa::path(get, path = "/api/v1/files/tree", tag = "files", params(PathQuery),
+    responses((status = 200, content_type = "application/x-tar", body = [u8]), (status = 404)))]
+pub async fn read(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PathQuery>,
+) -> Result<Response, ApiError> {
+    let path = query.path()?;
+    let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
+    let mut reader = sandbox.read_tree(&path).await?;
+    // An error before the first bytes still has a status of its own.
+    let first = reader.next().await.transpose()?;
+    let body = stream::try_unfold((first, reader), |(first, mut reader)| async move {
+        let piece = match first {
+            Some(piece) => Some(piece),
+            None => reader.next().await.transpose()?,
+        };
+        Ok::<_, SandboxError>(piece.map(|piece| (piece, (None, reader))))
+    });
+    Ok(([(header::CONTENT_TYPE, TAR)], Body::from_stream(body)).into_response())
+}
+
+/// Upload a directory as a tar archive of regular files, directories and symbolic links that stay in it. Each file is
+/// whole or not there; what came before an error stays, and the error says what that is.
+#[utoipa::path(put, path = "/api/v1/files/tree", tag = "files", params(PathQuery, TreeQuery),
+    request_body(content = [u8], content_type = "application/x-tar"),
+    responses((status = 200, body = TreeView), (status = 400)))]
+pub async fn write(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PathQuery>,
+    extract::Query(tree): extract::Query<TreeQuery>,
+    body: Body,
+) -> Result<Json<TreeView>, ApiError> {
+    let path = query.path()?;
+    let change = Change {
+        state: &state,
+        caller: &caller,
+        on: query.on.as_deref(),
+        action: "file.write_tree",
+        path: &path,
+    };
+    let written =
+        change.make(async |sandbox| receive(&sandbox, &path, tree.delete_extra, body).await).await?;
+    let TreeWritten { files, directories, symlinks, size_bytes, removed } = written;
+    Ok(Json(TreeView { files, directories, symlinks, size: size_bytes, removed }))
+}
+
+/// Let the runner fetch a URL into a file, which takes its name when it is whole.
+#[utoipa::path(post, path = "/api/v1/files/download", tag = "files", params(PlaceQuery), request_body = Download,
+    responses((status = 200, body = Written), (status = 412), (status = 413)))]
+pub async fn download(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<PlaceQuery>,
+    extract::Json(download): extract::Json<Download>,
+) -> Result<Json<Written>, ApiError> {
+    let Download { url, path, mode, parents, max_bytes, sha256: hash } = download;
+    let path = path.into_bytes();
+    let hash = match hash.as_deref().map(sha256) {
+        None => None,
+        Some(Some(hash)) => Some(hash),
+        Some(None) => return Err(ApiError::invalid("sha256 must be 64 hexadecimal digits")),
+    };
+    let mode = mode.as_deref().map(octal_mode).transpose()?;
+    let request = DownloadRequest { url, path: path.clone(), mode, parents, max_bytes, sha256: hash };
+    let change = Change {
+        state: &state,
+        caller: &caller,
+        on: query.on.as_deref(),
+        action: "file.download",
+        path: &path,
+    };
+    let size = change.make(async |sandbox| Ok(sandbox.download(request).await?)).await?;
+    Ok(Json(Written { size }))
+}
+
+/// Passes the archive on to the runner. A body that breaks off drops the writer, which leaves nothing half-written.
+async fn receive(
+    sandbox: &Sandbox,
+    path: &[u8],
+    delete_extra: bool,
+    body: Body,
+) -> Result<TreeWritten, ApiError> {
+    let mut writer = sandbox.write_tree(path, delete_extra).await?;
+    let mut body = body.into_data_stream();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|error| {
+            let text = format!("the upload broke off ({error}); what had come before is written");
+            ApiError::invalid(text)
+        })?;
+        writer.write(&chunk).await?;
+    }
+    Ok(writer.finish().await?)
+}

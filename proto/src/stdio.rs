@@ -22,6 +22,9 @@ const MARKER: [u8; 4] = [0xf5, b'S', b'B', b'1'];
 /// How much may be skipped in search of the first marker, in bytes: half a frame may remain from an old attacher.
 const MAX_SKIPPED_BYTES: usize = 2 * MAX_FRAME_BYTES;
 
+/// How much may be checksummed in search of the first envelope, in bytes: false heads that overlap cost much for little.
+const MAX_CHECKED_BYTES: usize = 32 * MAX_FRAME_BYTES;
+
 /// What an envelope holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
@@ -63,6 +66,7 @@ pub struct Reader {
     buffer: BytesMut,
     in_sync: bool,
     skipped_bytes: usize,
+    checked_bytes: usize,
 }
 
 impl Reader {
@@ -78,7 +82,7 @@ impl Reader {
                 Examined::NeedMore if self.in_sync => return Ok(None),
                 Examined::NeedMore => match self.later_envelope() {
                     Some(start) => self.skip(start)?,
-                    None => return Ok(None),
+                    None => return self.within_bounds().map(|()| None),
                 },
                 Examined::Envelope { length, is_text } => {
                     self.buffer.advance(ENVELOPE_BYTES);
@@ -92,7 +96,7 @@ impl Reader {
         }
     }
 
-    fn examine(&self, start: usize) -> Examined {
+    fn examine(&mut self, start: usize) -> Examined {
         let bytes = &self.buffer[start..];
         let known = bytes.len().min(MARKER.len());
         if bytes[..known] != MARKER[..known] {
@@ -104,6 +108,12 @@ impl Reader {
             return Examined::Wrong(StdioError::TooLarge(length));
         }
         let Some(payload) = bytes[ENVELOPE_BYTES..].get(..length) else { return Examined::NeedMore };
+        if !self.in_sync {
+            self.checked_bytes += length;
+            if self.checked_bytes > MAX_CHECKED_BYTES {
+                return Examined::Wrong(StdioError::OutOfSync);
+            }
+        }
         if crc32fast::hash(payload) != u32::from_le_bytes([head[9], head[10], head[11], head[12]]) {
             return Examined::Wrong(StdioError::OutOfSync);
         }
@@ -116,7 +126,7 @@ impl Reader {
     }
 
     /// Where a whole envelope begins behind a false marker that asks for bytes which may never come.
-    fn later_envelope(&self) -> Option<usize> {
+    fn later_envelope(&mut self) -> Option<usize> {
         let mut start = 1;
         while let Some(at) = self.next_marker(start) {
             if let Examined::Envelope { .. } = self.examine(at) {
@@ -131,7 +141,13 @@ impl Reader {
     fn skip(&mut self, count: usize) -> Result<(), StdioError> {
         self.buffer.advance(count);
         self.skipped_bytes += count;
-        if self.skipped_bytes > MAX_SKIPPED_BYTES { Err(StdioError::OutOfSync) } else { Ok(()) }
+        self.within_bounds()
+    }
+
+    /// An error when the search for the first envelope has gone on for too long.
+    fn within_bounds(&self) -> Result<(), StdioError> {
+        let gives_up = self.skipped_bytes > MAX_SKIPPED_BYTES || self.checked_bytes > MAX_CHECKED_BYTES;
+        if gives_up { Err(StdioError::OutOfSync) } else { Ok(()) }
     }
 
     fn payload(bytes: Bytes, is_text: bool) -> Result<Payload, StdioError> {
@@ -221,6 +237,19 @@ mod tests {
         let mut reader = Reader::default();
         reader.buffer().extend_from_slice(&vec![b'x'; MAX_SKIPPED_BYTES + 1]);
         assert_eq!(reader.next_payload(), Err(StdioError::OutOfSync));
+    }
+
+    #[test]
+    fn false_envelopes_cost_no_more_than_they_hold() {
+        let mut reader = Reader::default();
+        let mut false_head = envelope(b"", false);
+        false_head[5..9].copy_from_slice(&1_000_000u32.to_le_bytes());
+        let mut given_up = false;
+        for _ in 0..MAX_SKIPPED_BYTES / 8192 {
+            reader.buffer().extend_from_slice(&false_head.repeat(8192 / ENVELOPE_BYTES));
+            given_up |= reader.next_payload() == Err(StdioError::OutOfSync);
+        }
+        assert!(given_up, "each head asks for a checksum of a megabyte");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod exec;
 mod files;
 mod life;
 mod panel;
+mod python;
 mod routing;
 mod scripts;
 mod shell;

@@ -78,22 +78,31 @@ impl Stream {
         let length = bytes.len() as u64;
         let frame = bytes.into_frame(self.header(Kind::Data, id, channel));
         let body = frame.slice(HEADER_BYTES..);
-        if !self.ended {
+        if self.push_flow(frame) {
             self.send_credit -= length;
             self.queued_offset += length;
-            self.outgoing.push_back(Outgoing::Flow(frame));
         }
         body
     }
 
     pub(super) fn push_end(&mut self, id: StreamId, channel: Channel) {
-        self.push(Outgoing::Flow(self.header(Kind::End, id, channel).frame(&[])));
+        self.push_flow(self.header(Kind::End, id, channel).frame(&[]));
     }
 
     pub(super) fn push_gap(&mut self, id: StreamId, channel: Channel, dropped: u64) {
         let header = self.header(Kind::Gap, id, channel);
-        self.push(Outgoing::Flow(header.frame(&dropped.to_le_bytes())));
-        self.queued_offset += dropped;
+        if self.push_flow(header.frame(&dropped.to_le_bytes())) {
+            self.queued_offset += dropped;
+        }
+    }
+
+    /// Queues what has an offset. A cancel may have dropped what came before it: nothing may follow then.
+    fn push_flow(&mut self, frame: Bytes) -> bool {
+        let takes = !self.ended && !self.cancel_sent;
+        if takes {
+            self.outgoing.push_back(Outgoing::Flow(frame));
+        }
+        takes
     }
 
     fn header(&self, kind: Kind, id: StreamId, channel: Channel) -> Header {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::*;
+use crate::frame;
 use crate::ids::ExecId;
 use crate::limits::{HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT};
 use crate::message::{Attached, Done, ExecTreeGone, FileRead};

@@ -146,6 +146,8 @@ impl Sink<LinkMessage> for Link {
         let message = match message {
             LinkMessage::Text(text) => Message::text(text),
             LinkMessage::Binary(bytes) => Message::Binary(bytes),
+            LinkMessage::Ping => Message::Ping(Default::default()),
+            LinkMessage::Pong => Message::Pong(Default::default()),
         };
         Pin::new(&mut self.0).start_send(message).map_err(lost)
     }

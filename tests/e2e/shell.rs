@@ -160,16 +160,35 @@ fn the_escape_hangs_up_and_leaves_nothing_behind() {
 #[test]
 fn the_terminal_is_restored_after_signals_and_a_lost_server() {
     let (mut server, person, _machine) = setup();
-    for signal in [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT] {
+    for (signal, code) in [(Signal::TERM, 129), (Signal::HUP, 0), (Signal::INT, 129), (Signal::QUIT, 129)] {
         let mut terminal = at_prompt(&person);
         process::signal(terminal.pid(), signal);
-        assert_eq!(terminal.ends(), 129, "{signal:?}");
+        assert_eq!(terminal.ends(), code, "{signal:?}");
         terminal.wait_raw(false);
     }
     let mut terminal = at_prompt(&person);
     server.restart(&["--docker", "off"]);
     assert_eq!(terminal.ends(), 125);
     terminal.wait_raw(false);
+}
+
+#[test]
+fn a_terminal_that_was_left_shows_its_screen_again_and_goes_on() {
+    let (_server, person, _machine) = setup();
+    let mut terminal = at_prompt(&person);
+    terminal.types("kept=$((40 + 2)); echo screen of $kept\r");
+    terminal.sees("screen of 42");
+    terminal.types("\r~d");
+    terminal.sees("shell --attach ");
+    assert_eq!(terminal.ends(), 0);
+    let left = terminal.rest();
+    let exec_id = left.split("--attach ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert!(person.run(&["ps"]).stdout.contains(&exec_id));
+    let mut terminal = shell(&person, &["--attach", &exec_id]);
+    terminal.sees("screen of 42");
+    terminal.types("echo kept $kept; exit 7\r");
+    terminal.sees("kept 42");
+    assert_eq!(terminal.ends(), 7);
 }
 
 #[test]

@@ -105,7 +105,12 @@ pub(super) async fn run(globals: &Globals, options: ShellOptions) -> Result<Exit
     match ended {
         Ended::Exit(_) if stream.hung_up.is_some() => Ok(ExitCode::from(failure::HUNG_UP)),
         Ended::Exit(exit) => Ok(ExitCode::from(exit.exit_code())),
-        Ended::Failed(failure) => Err(failure),
+        Ended::Failed(mut failure) => {
+            if failure.kind == "lost" {
+                failure.message += &format!("; it goes on: sandbridge shell --attach {exec_id}");
+            }
+            Err(failure)
+        }
         Ended::HungUp => Ok(ExitCode::from(failure::HUNG_UP)),
         Ended::Left => {
             output::warn(&format!("it goes on; come back with: sandbridge shell --attach {exec_id}"));

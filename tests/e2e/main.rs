@@ -9,6 +9,7 @@ mod docker;
 mod exec;
 mod files;
 mod panel;
+mod resume;
 mod routing;
 mod scripts;
 mod shell;

@@ -27,23 +27,32 @@ impl Machine {
 
     /// The same with more options.
     pub fn start_with(server: &Server, person: &Person, name: &str, options: &[&str]) -> Self {
-        let machine = Self::start_with_token(server, name, &person.add_runner(name), options);
+        Self::start_at(server.url(), person, name, options)
+    }
+
+    /// The same with a server that is reached at `url`.
+    pub fn start_at(url: &str, person: &Person, name: &str, options: &[&str]) -> Self {
+        let machine = Self::spawn_at(url, name, &person.add_runner(name), options);
         machine.wait_online(person, name);
         machine
     }
 
     /// Starts a runner with a token that exists; does not wait.
     pub fn start_with_token(server: &Server, name: &str, token: &str, options: &[&str]) -> Self {
+        Self::spawn_at(server.url(), name, token, options)
+    }
+
+    fn spawn_at(url: &str, name: &str, token: &str, options: &[&str]) -> Self {
         let workspace = TempDir::with_prefix(format!("sandbridge-ws-{name}-")).unwrap();
         let state = TempDir::with_prefix("sandbridge-state-").unwrap();
-        let process = spawn(server, name, token, workspace.path(), state.path(), options);
+        let process = spawn(url, name, token, workspace.path(), state.path(), options);
         Self { process, workspace, state }
     }
 
     /// Starts the runner again after it ended, in the same workspace.
     pub fn restart(&mut self, server: &Server, name: &str, token: &str, options: &[&str]) {
         process::terminate(&mut self.process);
-        self.process = spawn(server, name, token, self.workspace.path(), self.state.path(), options);
+        self.process = spawn(server.url(), name, token, self.workspace.path(), self.state.path(), options);
     }
 
     /// Waits until the server says that the runner is online.
@@ -87,16 +96,9 @@ impl Drop for Machine {
     }
 }
 
-fn spawn(
-    server: &Server,
-    name: &str,
-    token: &str,
-    workspace: &Path,
-    state: &Path,
-    options: &[&str],
-) -> Child {
+fn spawn(url: &str, name: &str, token: &str, workspace: &Path, state: &Path, options: &[&str]) -> Child {
     let mut process = Command::new(binaries::runner())
-        .args(["--server", server.url(), "--token-file", "-", "--name", name])
+        .args(["--server", url, "--token-file", "-", "--name", name])
         .arg("--workspace")
         .arg(workspace)
         .arg("--state-dir")

@@ -1,11 +1,14 @@
 //! Cuts of the network and kills of the server, with real processes: nothing is lost, doubled or reordered.
 
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+use tests::http::Client;
 use tests::proxy::{Fate, Proxy};
 use tests::random::{Random, count};
-use tests::{Machine, Output, Person, Server};
+use tests::{Machine, Output, Person, Server, process};
 
 /// Every runner here comes back soon, so that many cuts fit into a test.
 const SOON: [&str; 2] = ["--reconnect-max", "0.2"];
@@ -177,4 +180,82 @@ fn cuts_between_cli_and_server_lose_nothing() {
     let proxy = Proxy::before(&server);
     let away = alice.at(proxy.url());
     cut_at_random(&proxy, &away);
+}
+
+/// Waits until a file that a command writes is there.
+fn wait_for(machine: &Machine, file: &str) {
+    tests::eventually(file, PATIENCE, || machine.workspace().join(file).exists().then_some(()));
+}
+
+/// The exec messages of a chat.
+fn chat_exec(client: &Client, chat: &str) -> Value {
+    let messages = client.call("GET", &format!("/chats/{chat}/messages")).json();
+    let list = messages["messages"].as_array().unwrap().clone();
+    list.into_iter().find(|message| message["role"] == "exec").unwrap_or_default()
+}
+
+#[test]
+fn kills_of_the_server_cost_no_result() {
+    let mut random = Random::seeded();
+    let mut server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start_with(&server, &alice, "laptop", &SOON);
+    let client = Client::login(&server, "alice");
+    for round in 0..count("SANDBRIDGE_KILLS", 5) {
+        let lines_of = |last: u64, code: i32| {
+            format!("i=0; while [ $i -lt {last} ]; do i=$((i+1)); echo $i; sleep 0.01; done; exit {code}")
+        };
+        let attached = [start(&alice, 4 * round), start(&alice, 4 * round + 2)];
+        let detached = alice.run(&["exec", "--detach", "--", "sh", "-c", &lines_of(100, 7)]);
+        assert_eq!(detached.code, 0, "{}", detached.stderr);
+        let id = detached.stdout.trim().to_owned();
+        let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+        let said =
+            serde_json::json!({"text": format!("!touch chat{round}; {}", lines_of(100, 3))}).to_string();
+        assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), said.as_bytes()).status, 202);
+        wait_for(&machine, &format!("chat{round}"));
+        // All have begun, so that each must end.
+        thread::sleep(Duration::from_millis(random.within(0..900)));
+        server.kill();
+        thread::sleep(Duration::from_millis(random.within(0..500)));
+        server.restart(&["--docker", "off"]);
+        for expected in attached {
+            expected.check();
+        }
+        machine.wait_online(&alice, "laptop");
+        let all = alice.run(&["ps", "--all"]);
+        assert!(all.stdout.contains(&id), "{}", all.stdout);
+        let whole = alice.run(&["attach", &id]);
+        assert_same("attach", "stdout", &whole.stdout_bytes, &lines("", 100));
+        assert_eq!(whole.code, 7, "{}", whole.stderr);
+        let message = tests::eventually("the chat has its result", PATIENCE, || {
+            Some(chat_exec(&client, &chat)).filter(|message| message["exec"]["status"] != "running")
+        });
+        assert_same("chat", "text", message["text"].as_str().unwrap().as_bytes(), &lines("", 100));
+        assert_eq!(message["exec"]["exit_code"], 3, "{message}");
+    }
+}
+
+#[test]
+fn a_command_whose_caller_died_with_the_server_is_cancelled_once_that_is_back() {
+    let mut server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start_with(&server, &alice, "laptop", &SOON);
+    let marker = format!("{}", 44_000_000 + std::process::id());
+    let script = format!("touch ready; sleep {marker}");
+    let mut command = alice.command(&["exec", "--", "sh", "-c", &script]);
+    let mut caller = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for(&machine, "ready");
+    server.kill();
+    caller.kill().unwrap();
+    caller.wait().unwrap();
+    server.restart(&["--docker", "off"]);
+    machine.wait_online(&alice, "laptop");
+    assert!(alice.run(&["ps"]).stdout.contains(&marker), "it still runs, and is listed");
+    tests::eventually("the command is gone", Duration::from_secs(30), || {
+        process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
+    });
+    tests::eventually("it is on record", Duration::from_secs(10), || {
+        alice.run(&["ps", "--all"]).stdout.contains("cancelled").then_some(())
+    });
 }

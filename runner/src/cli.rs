@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -10,6 +11,7 @@ use crate::confine::Profile;
 use crate::connect::Token;
 use crate::error::Error;
 use crate::executor::{ExecutorConfig, check_state_dir};
+use crate::limits::{RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MAX_S};
 use crate::link::websocket::Endpoint;
 use crate::secret::{read_secret, read_secret_from_stdin};
 
@@ -94,6 +96,9 @@ pub struct Options {
     /// Certificates to trust besides the system's, in PEM
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_CA_CERT")]
     pub ca_cert: Option<PathBuf>,
+    /// Pause at most so many seconds between attempts to connect (fractions are fine) [default: 60]
+    #[arg(long, value_name = "S", env = "SANDBRIDGE_RECONNECT_MAX", value_parser = pause)]
+    pub reconnect_max: Option<Duration>,
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
@@ -114,6 +119,8 @@ pub enum Source {
         endpoint: Endpoint,
         /// How it knows this runner.
         token: Token,
+        /// The longest pause between two attempts to connect.
+        longest_pause: Duration,
     },
     /// Whoever holds the standard streams.
     Stdio,
@@ -193,7 +200,20 @@ impl Options {
                 return Err(Error::Usage(text.to_owned()));
             }
         };
-        Ok(Source::Server { endpoint, token })
+        let longest_pause = self.reconnect_max.unwrap_or(Duration::from_millis(RECONNECT_PAUSE_LIMIT_MS));
+        Ok(Source::Server { endpoint, token, longest_pause })
+    }
+}
+
+/// Reads a pause in seconds.
+fn pause(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= RECONNECT_PAUSE_MAX_S => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
+        Ok(_) | Err(_) => Err(format!(
+            "give a number of seconds greater than 0 and at most {RECONNECT_PAUSE_MAX_S} (a day), like 10"
+        )),
     }
 }
 
@@ -222,6 +242,15 @@ mod tests {
         assert!(error.contains("--server"), "{error}");
         let error = options(&["--server", "ws://localhost:1"]).source(None).unwrap_err().to_string();
         assert!(error.contains("--token-file"), "{error}");
+    }
+
+    #[test]
+    fn the_longest_pause_is_a_number_of_seconds() {
+        let parsed = |text| options(&["--reconnect-max", text]).reconnect_max;
+        assert_eq!(parsed("0.5"), Some(Duration::from_millis(500)));
+        for bad in ["", "0", "-1", "inf", "NaN", "1s", "86401"] {
+            assert!(pause(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Staying connected: register, serve, and try again until a person or the server says stop.
 //!
 //! ```text
-//! connect ─▶ register ─▶ serve ──lost──▶ pause (full jitter, 1 s to 60 s) ─▶ connect
+//! connect ─▶ register ─▶ serve ──lost──▶ pause (full jitter, 1 s to 60 s or --reconnect-max) ─▶ connect
 //!                │          └─replaced, revoked─▶ end (exit codes 3 and 4)
-//!                └─refused: a person must act─▶ pause 60 s ─▶ connect
+//!                └─refused: a person must act─▶ the longest pause ─▶ connect
 //! ```
 
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::clock::SleepDetector;
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::identity::{Identity, summary};
-use crate::limits::{LINK_HEALTHY_MS, RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MS, SLEEP_LOOK_MS};
+use crate::limits::{LINK_HEALTHY_MS, RECONNECT_PAUSE_MS, SLEEP_LOOK_MS};
 use crate::link::LinkError;
 use crate::link::register::{RegisterError, register};
 use crate::link::stdio::StdioLink;
@@ -66,15 +66,16 @@ impl Failure {
     }
 }
 
-/// Keeps a runner connected over WebSockets; returns its exit code.
+/// Keeps a runner connected over WebSockets, pausing at most `longest_pause` between attempts; returns its exit code.
 pub async fn run(
     endpoint: &Endpoint,
     token: &Token,
+    longest_pause: Duration,
     identity: &Identity,
     executor: &Rc<Executor>,
     shutdown: &CancellationToken,
 ) -> i32 {
-    let mut pauses = Pauses::default();
+    let mut pauses = Pauses::up_to(longest_pause);
     let mut told = String::new();
     let mut tell = |text: String| {
         // The same trouble is told once, not at each attempt.
@@ -117,7 +118,7 @@ pub async fn run(
             Err(failure) => {
                 let (advice, needs_a_person) = failure.advice(endpoint.url());
                 tell(advice);
-                if needs_a_person { pauses.longest() } else { pauses.next(rand::random()) }
+                if needs_a_person { pauses.longest } else { pauses.next(rand::random()) }
             }
         };
         tokio::select! {
@@ -216,26 +217,26 @@ async fn wait_awake(pause: Duration) {
 }
 
 /// How long to wait before each attempt: a random part of a bound that doubles.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pauses {
     attempts: u32,
+    longest: Duration,
 }
 
 impl Pauses {
+    fn up_to(longest: Duration) -> Self {
+        Self { attempts: 0, longest }
+    }
+
     fn reset(&mut self) {
         self.attempts = 0;
     }
 
-    fn longest(&self) -> Duration {
-        Duration::from_millis(RECONNECT_PAUSE_LIMIT_MS)
-    }
-
     /// The next pause; `part` is random, 0 to 1.
     fn next(&mut self, part: f64) -> Duration {
-        let bound =
-            RECONNECT_PAUSE_MS.saturating_mul(1 << self.attempts.min(16)).min(RECONNECT_PAUSE_LIMIT_MS);
+        let bound = Duration::from_millis(RECONNECT_PAUSE_MS.saturating_mul(1 << self.attempts.min(16)));
         self.attempts = self.attempts.saturating_add(1);
-        Duration::from_millis(bound).mul_f64(part)
+        bound.min(self.longest).mul_f64(part)
     }
 }
 
@@ -247,12 +248,14 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_their_limit_and_start_over() {
-        let mut pauses = Pauses::default();
+        let mut pauses = Pauses::up_to(Duration::from_secs(60));
         let bounds: Vec<_> = (0..8).map(|_| pauses.next(1.0).as_secs()).collect();
         assert_eq!(bounds, [1, 2, 4, 8, 16, 32, 60, 60]);
         assert_eq!(pauses.next(0.5), Duration::from_secs(30));
         pauses.reset();
         assert_eq!(pauses.next(1.0), Duration::from_secs(1));
+        let short = Duration::from_millis(200);
+        assert_eq!(Pauses::up_to(short).next(1.0), short, "a limit below the first pause rules too");
     }
 
     #[tokio::test(start_paused = true)]

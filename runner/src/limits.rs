@@ -223,6 +223,9 @@ pub const RECONNECT_PAUSE_MS: u64 = 1_000;
 /// The longest pause before connecting again, in milliseconds; also after a refusal that needs a person.
 pub const RECONNECT_PAUSE_LIMIT_MS: u64 = 60_000;
 
+/// The longest that this pause may be set to, in seconds.
+pub const RECONNECT_PAUSE_MAX_S: f64 = 24.0 * 3600.0;
+
 /// How often the clocks are compared to notice that the machine slept, in milliseconds.
 pub const SLEEP_LOOK_MS: u64 = 5_000;
 

@@ -53,7 +53,7 @@ impl Manager {
 /// Options are missing, files cannot be written, or systemd refuses.
 pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<(), Error> {
     let source = options.source(token)?;
-    let Source::Server { endpoint, token } = &source else {
+    let Source::Server { endpoint, token, .. } = &source else {
         return Err(Error::Usage(
             "a service needs --server and --token-file; --stdio is for servers".to_owned(),
         ));
@@ -144,6 +144,10 @@ fn unit(
         words.extend(["--ca-cert", text(file)?]);
     }
     words.extend(options.insecure.then_some("--insecure"));
+    let pause = options.reconnect_max.map(|pause| pause.as_secs_f64().to_string());
+    if let Some(pause) = &pause {
+        words.extend(["--reconnect-max", pause]);
+    }
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };

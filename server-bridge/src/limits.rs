@@ -51,6 +51,11 @@ pub const RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 pub const EXEC_GATHER_BYTES: usize = 64 * 1024;
 /// The largest message of an exec's client, in bytes.
 pub const EXEC_MESSAGE_BYTES: usize = 1024 * 1024;
+/// How much of an exec's input is taken from its client before the command took it, in bytes: a client that waits for what it
+/// is told of its input never meets this.
+pub const EXEC_INPUT_BYTES: usize = 2 * 1024 * 1024;
+/// How much more of an exec's input must have been taken before its client is told again, in bytes.
+pub const EXEC_INPUT_TOLD_BYTES: u64 = 64 * 1024;
 /// Time an exec's client has to say what to run.
 pub const EXEC_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an attached exec goes on without its client.

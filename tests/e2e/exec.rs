@@ -188,3 +188,11 @@ fn many_execs_leave_no_zombie_and_no_descriptor() {
         process::children(runner).is_empty().then_some(())
     });
 }
+
+#[test]
+fn input_in_bulk_that_comes_back_as_output_does_not_stop() {
+    let (_server, person, _machine) = setup();
+    let stdin: Vec<u8> = (0..20_000_000_u32).map(|number| (number % 251) as u8).collect();
+    let output = person.with_stdin(&["exec", "--stdin", "--", "cat"], &stdin);
+    assert_eq!((output.code, output.stdout_bytes == stdin), (0, true), "{}", output.stderr);
+}

@@ -11,6 +11,7 @@ mod files;
 mod life;
 mod panel;
 mod python;
+mod resume;
 mod routing;
 mod scripts;
 mod shell;

@@ -9,6 +9,8 @@
 //! | [`docker`] | the engine and the image the container tests use |
 //! | [`http`] | the HTTP API as another program would call it |
 //! | [`process`] | finding and ending processes |
+//! | [`proxy`] | a network that drops, stalls and truncates |
+//! | [`random`] | chance that can be had again |
 //! | [`terminal`] | a terminal with a person in front of it |
 //! | [`wait`] | waiting for something to become true, with a deadline |
 //!
@@ -20,6 +22,8 @@ pub mod docker;
 pub mod http;
 pub mod machine;
 pub mod process;
+pub mod proxy;
+pub mod random;
 pub mod server;
 pub mod terminal;
 

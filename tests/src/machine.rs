@@ -27,16 +27,25 @@ impl Machine {
 
     /// The same with more options.
     pub fn start_with(server: &Server, person: &Person, name: &str, options: &[&str]) -> Self {
-        let machine = Self::start_with_token(server, name, &person.add_runner(name), options);
+        Self::start_at(server.url(), person, name, options)
+    }
+
+    /// The same with a server that is reached at `url`.
+    pub fn start_at(url: &str, person: &Person, name: &str, options: &[&str]) -> Self {
+        let machine = Self::spawn_at(url, name, &person.add_runner(name), options);
         machine.wait_online(person, name);
         machine
     }
 
     /// Starts a runner with a token that exists; does not wait.
     pub fn start_with_token(server: &Server, name: &str, token: &str, options: &[&str]) -> Self {
+        Self::spawn_at(server.url(), name, token, options)
+    }
+
+    fn spawn_at(url: &str, name: &str, token: &str, options: &[&str]) -> Self {
         let workspace = TempDir::with_prefix(format!("sandbridge-ws-{name}-")).unwrap();
         let state = TempDir::with_prefix("sandbridge-state-").unwrap();
-        let process = spawn(server, name, token, workspace.path(), state.path(), options);
+        let process = spawn(url, name, token, workspace.path(), state.path(), options);
         Self { process, workspace, state }
     }
 
@@ -44,21 +53,23 @@ impl Machine {
     pub fn start_with_token_file(server: &Server, name: &str, file: &Path) -> Self {
         let workspace = TempDir::with_prefix(format!("sandbridge-ws-{name}-")).unwrap();
         let state = TempDir::with_prefix("sandbridge-state-").unwrap();
-        let process =
-            command(server, name, file, workspace.path(), state.path()).stdin(Stdio::null()).spawn().unwrap();
+        let process = command(server.url(), name, file, workspace.path(), state.path())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
         Self { process, workspace, state }
     }
 
     /// Starts the runner again after it ended, or ends it, in the same workspace.
     pub fn restart(&mut self, server: &Server, name: &str, token: &str, options: &[&str]) {
         process::terminate(&mut self.process);
-        self.process = spawn(server, name, token, self.workspace.path(), self.state.path(), options);
+        self.process = spawn(server.url(), name, token, self.workspace.path(), self.state.path(), options);
     }
 
     /// The same with the token in a file.
     pub fn restart_with_token_file(&mut self, server: &Server, name: &str, file: &Path) {
         process::terminate(&mut self.process);
-        let mut command = command(server, name, file, self.workspace.path(), self.state.path());
+        let mut command = command(server.url(), name, file, self.workspace.path(), self.state.path());
         self.process = command.stdin(Stdio::null()).spawn().unwrap();
     }
 
@@ -103,15 +114,8 @@ impl Drop for Machine {
     }
 }
 
-fn spawn(
-    server: &Server,
-    name: &str,
-    token: &str,
-    workspace: &Path,
-    state: &Path,
-    options: &[&str],
-) -> Child {
-    let mut process = command(server, name, Path::new("-"), workspace, state)
+fn spawn(url: &str, name: &str, token: &str, workspace: &Path, state: &Path, options: &[&str]) -> Child {
+    let mut process = command(url, name, Path::new("-"), workspace, state)
         .args(options)
         .stdin(Stdio::piped())
         .spawn()
@@ -120,10 +124,10 @@ fn spawn(
     process
 }
 
-fn command(server: &Server, name: &str, token_file: &Path, workspace: &Path, state: &Path) -> Command {
+fn command(url: &str, name: &str, token_file: &Path, workspace: &Path, state: &Path) -> Command {
     let mut command = Command::new(binaries::runner());
     command
-        .args(["--server", server.url(), "--name", name, "--token-file"])
+        .args(["--server", url, "--name", name, "--token-file"])
         .arg(token_file)
         .arg("--workspace")
         .arg(workspace)

@@ -48,6 +48,12 @@ impl Server {
         self.process.id() as i32
     }
 
+    /// Ends the server without a word and leaves it so, until it is restarted.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
     /// Stops the server in an orderly way and starts it again at the same address.
     pub fn restart(&mut self, options: &[&str]) {
         process::terminate(&mut self.process);
@@ -65,8 +71,7 @@ impl Server {
             home: TempDir::with_prefix("sandbridge-client-").unwrap(),
             url: self.url.clone(),
         };
-        let login = person.with_stdin(&["login", "--user", name, "--password-stdin"], PASSWORD.as_bytes());
-        assert_eq!(login.code, 0, "login: {}", login.stderr);
+        person.log_in();
         person
     }
 }
@@ -86,6 +91,20 @@ pub struct Person {
 }
 
 impl Person {
+    /// The same user on another machine, who reaches the server at `url`.
+    pub fn at(&self, url: &str) -> Self {
+        let home = TempDir::with_prefix("sandbridge-client-").unwrap();
+        let person = Self { name: self.name.clone(), home, url: url.to_owned() };
+        person.log_in();
+        person
+    }
+
+    fn log_in(&self) {
+        let login = ["login", "--user", &self.name, "--password-stdin"];
+        let login = self.with_stdin(&login, PASSWORD.as_bytes());
+        assert_eq!(login.code, 0, "login: {}", login.stderr);
+    }
+
     /// Runs the CLI.
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.with_stdin(arguments, b"")

@@ -21,6 +21,9 @@ pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) const STDIN_CHUNK_BYTES: usize = 64 * 1024;
 /// Pieces of standard input that may wait to be sent.
 pub(super) const STDIN_QUEUE: usize = 2;
+/// How far input may be ahead of what the server says it took, in bytes: what is said of the output is behind it on the same
+/// connection, and the command may wait for that.
+pub(super) const STDIN_AHEAD_BYTES: u64 = 1024 * 1024 - STDIN_CHUNK_BYTES as u64;
 /// How much of the input that was sent is kept, to be sent again after the connection was lost, in bytes: more than can be
 /// under way between here and the command.
 pub(super) const STDIN_KEPT_BYTES: u64 = 16 * 1024 * 1024;

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::stdin_frame;
 use crate::cli::failure::Failure;
-use crate::cli::limits::{STDIN_CHUNK_BYTES, STDIN_KEPT_BYTES, STDIN_QUEUE};
+use crate::cli::limits::{STDIN_AHEAD_BYTES, STDIN_CHUNK_BYTES, STDIN_KEPT_BYTES, STDIN_QUEUE};
 
 /// Standard input as frames; the last one is empty and ends the command's input. The last of what was sent is kept, to be
 /// sent again over another connection.
@@ -20,6 +20,9 @@ pub(in crate::cli) struct Stdin {
     has_ended: bool,
     /// What is to be sent again, before anything new.
     again: VecDeque<Bytes>,
+    /// How far the server took it on this connection, and how far it was sent there, in bytes of input.
+    taken: u64,
+    offset: u64,
 }
 
 impl Stdin {
@@ -36,6 +39,8 @@ impl Stdin {
             sent_bytes: 0,
             has_ended: false,
             again: VecDeque::new(),
+            taken: 0,
+            offset: 0,
         }
     }
 
@@ -55,6 +60,16 @@ impl Stdin {
         self.frames.is_some() || !self.again.is_empty()
     }
 
+    /// Whether more may be sent before the server takes more.
+    pub(in crate::cli) fn may_go_ahead(&self) -> bool {
+        self.offset.saturating_sub(self.taken) < STDIN_AHEAD_BYTES
+    }
+
+    /// The server took it up to there.
+    pub(in crate::cli) fn taken(&mut self, offset: u64) {
+        self.taken = offset;
+    }
+
     /// Takes no more.
     pub(in crate::cli) fn close(&mut self) {
         self.frames = None;
@@ -66,6 +81,7 @@ impl Stdin {
         if offset < self.forgotten_bytes {
             return false;
         }
+        (self.taken, self.offset) = (offset, offset);
         self.again.clear();
         let mut at = self.forgotten_bytes;
         for piece in &self.sent {
@@ -85,12 +101,14 @@ impl Stdin {
     /// The next frame; the last one, once there is no more.
     pub(in crate::cli) async fn next(&mut self) -> Bytes {
         if let Some(piece) = self.again.pop_front() {
+            self.offset += piece.len() as u64;
             return stdin_frame(&piece);
         }
         if let Some(frames) = &mut self.frames
             && let Some(piece) = frames.recv().await
         {
             self.keep(&piece);
+            self.offset += piece.len() as u64;
             return stdin_frame(&piece);
         }
         self.frames = None;
@@ -150,6 +168,11 @@ mod tests {
         assert!(stdin.rewind(4));
         assert_eq!((stdin.next().await, stdin.next().await), (stdin_frame(b"wo"), stdin_frame(b"")));
         assert!(!stdin.is_open());
+        assert!(stdin.may_go_ahead());
+        stdin.offset += STDIN_AHEAD_BYTES;
+        assert!(!stdin.may_go_ahead());
+        stdin.taken(STDIN_AHEAD_BYTES);
+        assert!(stdin.may_go_ahead());
         stdin.forgotten_bytes = 3;
         assert!(!stdin.rewind(2), "it is not kept any more");
     }

@@ -128,7 +128,8 @@ impl<'a> Stream<'a> {
         loop {
             let is_blocked = self.writer.is_full();
             let is_cancelled = given_up_at.is_some();
-            let sends_input = self.stdin.is_open() && !self.outbox.is_busy() && !self.awaits_start;
+            let may_send = !self.outbox.is_busy() && !self.awaits_start;
+            let sends_input = may_send && self.stdin.is_open() && self.stdin.may_go_ahead();
             tokio::select! {
                 message = self.inbox.next(), if !is_blocked => match message {
                     Ok(message) => {
@@ -186,6 +187,7 @@ impl<'a> Stream<'a> {
                 }
                 self.awaits_start = false;
             }
+            Incoming::InputTaken(offset) => self.stdin.taken(offset),
             Incoming::Away(true) => {
                 self.note("the runner is away; the command goes on there, waiting for it")
             }

@@ -34,6 +34,8 @@ pub(in crate::cli) enum Incoming {
     Output(Channel, Bytes, usize),
     /// So many bytes of output are not there any more.
     Gap(u64),
+    /// So much of its input was taken, in bytes from its start.
+    InputTaken(u64),
     /// The runner is away, or back again.
     Away(bool),
     /// It ended.
@@ -79,6 +81,9 @@ enum Told {
     Gap {
         bytes: u64,
     },
+    Input {
+        offset: u64,
+    },
     Interrupted,
     Resumed,
     /// Whatever a newer server says besides.
@@ -101,6 +106,7 @@ pub(in crate::cli) fn incoming(message: Message, format: Format) -> Option<Incom
                 Ok(Told::Started { stdin_offset }) => Some(Incoming::Started(stdin_offset)),
                 Ok(Told::Detached { exec_id, runner }) => Some(Incoming::Detached { exec_id, runner }),
                 Ok(Told::Gap { bytes }) => Some(Incoming::Gap(bytes)),
+                Ok(Told::Input { offset }) => Some(Incoming::InputTaken(offset)),
                 Ok(Told::Interrupted) => Some(Incoming::Away(true)),
                 Ok(Told::Resumed) => Some(Incoming::Away(false)),
                 Ok(Told::Other) => None,

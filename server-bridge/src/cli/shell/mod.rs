@@ -216,7 +216,8 @@ impl Stream {
                         }
                         Some(Incoming::Exit(exit)) => return Ended::Exit(exit),
                         Some(Incoming::Failed(failure)) => return Ended::Failed(failure),
-                        Some(Incoming::Started(_) | Incoming::Away(_) | Incoming::Detached { .. }) | None => {}
+                        Some(Incoming::Started(_) | Incoming::InputTaken(_) | Incoming::Away(_)) => {}
+                        Some(Incoming::Detached { .. }) | None => {}
                     },
                     Err(failure) => return Ended::Failed(failure),
                 },

@@ -247,7 +247,7 @@ pub(super) async fn go_on(
         let until = Instant::now() + EXEC_AWAY_TIMEOUT;
         tokio::select! {
             sandbox = available(state, &caller.user, &record, until) => sandbox,
-            () = super::pump::gone(receiver) => return Ok(()),
+            () = super::commands::gone(receiver) => return Ok(()),
             () = state.shutdown.cancelled() => return Err(stopping()),
         }
     } else {

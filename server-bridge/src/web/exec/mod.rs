@@ -15,6 +15,7 @@
 
 pub mod attach;
 pub mod attendance;
+mod commands;
 mod pump;
 pub mod recover;
 mod request;
@@ -37,7 +38,8 @@ use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEO
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use crate::web::exec::pump::{Acks, End, commands, orphaned, output};
+use crate::web::exec::commands::commands;
+use crate::web::exec::pump::{Acks, End, orphaned, output};
 use crate::web::exec::request::{Asked, ExecAsk};
 use crate::web::extract::Upgrade;
 use crate::web::metrics::exec_ended;
@@ -52,7 +54,8 @@ type Receiver = SplitStream<WebSocket>;
 /// The client's first frame is text: what to run (`ExecAsk`). Behind it, its binary frames are standard input behind a
 /// byte 0 (that byte alone ends it), its text frames `{"type":"cancel"}`, `{"type":"signal","signal":15}`, for a
 /// command with a terminal `{"type":"resize","rows":24,"columns":80}` or, where `acks` was asked for,
-/// `{"type":"ack","offset"}`: how many bytes of output it has. The same request sent again, with
+/// `{"type":"ack","offset"}`: how many bytes of output it has. Such a client is told `{"type":"input","offset"}`: how much of
+/// its input was taken; it must not be more than 1 MiB ahead of that, or its acknowledgements wait too. The same request sent again, with
 /// `offset`, goes on with the command; standard input goes on at `stdin_offset`.
 ///
 /// The server's first frame is `{"type":"started","exec_id","runner","offset","stdin_offset"}`, or with `detach`
@@ -233,17 +236,18 @@ impl<'a> Running<'a> {
     ) {
         let Subject { id, stdin, acks, offset, .. } = self.subject;
         let control = exec.control();
+        let input = exec.input_bytes().unwrap_or(0);
         let hello = json!({
             "type": "started",
             "exec_id": id.to_string(),
             "runner": self.place,
             "offset": offset,
-            "stdin_offset": exec.input_bytes().unwrap_or(0),
+            "stdin_offset": input,
         });
-        let (received, acks) = Acks::new(*acks, *offset);
+        let (told, acks) = Acks::new(*acks, *offset, input);
         let end = tokio::select! {
             end = output(&mut exec, &hello, first, sender, acks) => end,
-            () = commands(receiver, &control, *stdin, &received) => End::ClientGone,
+            () = commands(receiver, &control, *stdin, &told) => End::ClientGone,
             () = self.caller.session_ended(self.state) => End::LoggedOut,
             () = self.state.shutdown.cancelled() => End::Stopping,
         };

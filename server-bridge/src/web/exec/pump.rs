@@ -1,24 +1,22 @@
-//! Between a running command and its client: output one way, input and commands the other.
+//! From a running command to its client: output, and how it ends. The other way is `commands`.
 
 use axum::extract::ws::Message;
 use bytes::{BufMut, Bytes, BytesMut};
-use futures_util::{FutureExt, SinkExt, StreamExt};
-use sandbox::{Exec, ExecControl, ExecEvent, SandboxError};
-use serde::Deserialize;
+use futures_util::{FutureExt, SinkExt};
+use sandbox::{Exec, ExecEvent, SandboxError};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Ended, Receiver, Sender, text};
+use super::commands::Told;
+use super::{Ended, Sender, text};
 use crate::limits::{EXEC_CLIENT_GRACE, EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
 
 /// The first byte of the server's binary frames.
 const STDOUT: u8 = 1;
 /// See [`STDOUT`].
 const STDERR: u8 = 2;
-/// The first byte of the client's binary frames.
-const STDIN: u8 = 0;
 
 /// Why a client is served no longer.
 pub(super) enum End {
@@ -34,49 +32,41 @@ pub(super) enum End {
     Stopping,
 }
 
-/// A text frame of the client behind the first one.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ClientFrame {
-    /// End the command.
-    Cancel,
-    /// What the client has of the output.
-    Ack {
-        /// Up to where, in bytes.
-        offset: u64,
-    },
-    /// Send it a signal.
-    Signal {
-        /// Its number.
-        signal: i32,
-    },
-    /// The client's terminal has another size.
-    Resize {
-        /// Height in character cells.
-        rows: u16,
-        /// Width in character cells.
-        columns: u16,
-    },
-}
-
-/// What a client has of the output, as it says, or as far as it was sent to it.
+/// What a client has of the output, as it says, or as far as it was sent to it; and what was taken of its input.
 pub(super) struct Acks {
     is_manual: bool,
     received: watch::Receiver<u64>,
+    input: watch::Receiver<u64>,
     counted: u64,
 }
 
+/// News of them.
+enum News {
+    /// The client has more.
+    Received,
+    /// Its input was taken up to here.
+    InputTaken(u64),
+}
+
 impl Acks {
-    /// Where `offset` is what the client has already; the sender is for what it says.
-    pub(super) fn new(is_manual: bool, offset: u64) -> (watch::Sender<u64>, Self) {
-        let (sender, received) = watch::channel(offset);
-        (sender, Self { is_manual, received, counted: offset })
+    /// Where `offset` is what the client has already, and `input` where its input begins; the other side is for what it
+    /// says.
+    pub(super) fn new(is_manual: bool, offset: u64, input: u64) -> (Told, Self) {
+        let (received_sender, received) = watch::channel(offset);
+        let (input_sender, input) = watch::channel(input);
+        let told = Told { received: received_sender, input: input_sender };
+        (told, Self { is_manual, received, input, counted: offset })
     }
 
-    /// Waits for the client to say something.
-    async fn changed(&mut self) {
-        if !self.is_manual || self.received.changed().await.is_err() {
-            std::future::pending().await
+    /// Waits for either.
+    async fn news(&mut self) -> News {
+        if !self.is_manual {
+            return std::future::pending().await;
+        }
+        tokio::select! {
+            Ok(()) = self.received.changed() => News::Received,
+            Ok(()) = self.input.changed() => News::InputTaken(*self.input.borrow_and_update()),
+            else => std::future::pending().await,
         }
     }
 
@@ -110,8 +100,16 @@ pub(super) async fn output(
         if next.is_none() {
             next = tokio::select! {
                 event = exec.next() => Some(event),
-                () = acks.changed() => {
-                    acks.count(exec);
+                news = acks.news() => {
+                    match news {
+                        News::Received => acks.count(exec),
+                        News::InputTaken(offset) => {
+                            let frame = json!({"type": "input", "offset": offset});
+                            if sender.send(text(&frame)).await.is_err() {
+                                return End::ClientGone;
+                            }
+                        }
+                    }
                     continue;
                 }
                 _ = ping.tick() => {
@@ -149,51 +147,6 @@ pub(super) async fn output(
             return End::ClientGone;
         }
         acks.count(exec);
-    }
-}
-
-/// Does what the client says, until it is gone. Not reading it is the back-pressure of standard input.
-pub(super) async fn commands(
-    receiver: &mut Receiver,
-    control: &ExecControl,
-    stdin: bool,
-    acks: &watch::Sender<u64>,
-) {
-    while let Some(Ok(message)) = receiver.next().await {
-        match message {
-            Message::Binary(bytes) if stdin => match bytes.as_ref() {
-                // Errors say that the command reads no more, which is its own affair.
-                [STDIN] => control.close_stdin(),
-                [STDIN, rest @ ..] => drop(control.write_stdin(rest).await),
-                _ => tracing::debug!("a binary frame of no known kind"),
-            },
-            Message::Text(text) => match serde_json::from_str(&text) {
-                Ok(ClientFrame::Cancel) => control.cancel(),
-                Ok(ClientFrame::Ack { offset }) => drop(acks.send_replace(offset)),
-                Ok(ClientFrame::Signal { signal }) => {
-                    if let Err(error) = control.signal(signal).await {
-                        tracing::debug!(%error, signal, "a signal was not delivered");
-                    }
-                }
-                Ok(ClientFrame::Resize { rows, columns }) => {
-                    if let Err(error) = control.resize(rows, columns).await {
-                        tracing::debug!(%error, "a terminal was not resized");
-                    }
-                }
-                Err(error) => tracing::debug!(%error, "a text frame of no known kind"),
-            },
-            Message::Close(_) => return,
-            Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => {}
-        }
-    }
-}
-
-/// Waits until a client is gone that has nothing to say yet.
-pub(super) async fn gone(receiver: &mut Receiver) {
-    while let Some(Ok(message)) = receiver.next().await {
-        if matches!(message, Message::Close(_)) {
-            return;
-        }
     }
 }
 

@@ -1,0 +1,145 @@
+//! From a client to its running command: input and commands.
+//!
+//! ```text
+//! socket ─▶ read ─┬─ cancel, acknowledgements, signals: at once
+//!                 └─ input ─▶ queue ─▶ write ─▶ command
+//! ```
+//! Input waits for the command beside what the client says of the output, not before it: a command may take no more input
+//! until its output is taken.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::extract::ws::Message;
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt};
+use sandbox::ExecControl;
+use serde::Deserialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+
+use super::Receiver;
+use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES};
+
+/// The first byte of the client's binary frames.
+const STDIN: u8 = 0;
+
+/// A text frame of the client behind the first one.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ClientFrame {
+    /// End the command.
+    Cancel,
+    /// What the client has of the output.
+    Ack {
+        /// Up to where, in bytes.
+        offset: u64,
+    },
+    /// Send it a signal.
+    Signal {
+        /// Its number.
+        signal: i32,
+    },
+    /// The client's terminal has another size.
+    Resize {
+        /// Height in character cells.
+        rows: u16,
+        /// Width in character cells.
+        columns: u16,
+    },
+}
+
+/// What is made known of a client's words: see [`super::pump::Acks`].
+pub(super) struct Told {
+    /// What the client has of the output, in bytes.
+    pub(super) received: watch::Sender<u64>,
+    /// Up to where its input was taken, in bytes.
+    pub(super) input: watch::Sender<u64>,
+}
+
+/// A piece of input, or none for its end, and its place in the queue.
+type Queued = (Bytes, Option<OwnedSemaphorePermit>);
+
+/// Does what the client says, until it is gone.
+pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, stdin: bool, told: &Told) {
+    // Bounded by the room that each piece holds.
+    let (queue, queued) = mpsc::unbounded_channel();
+    let mut write = pin!(write(queued, control, &told.input));
+    tokio::select! {
+        () = read(receiver, control, stdin, &told.received, queue) => {}
+        () = &mut write => return,
+    }
+    // What the command takes at once is not lost with the client.
+    let _ = write.as_mut().now_or_never();
+}
+
+/// Reads until the client is gone. Not reading is what makes a client wait that sends more than is taken.
+async fn read(
+    receiver: &mut Receiver,
+    control: &ExecControl,
+    stdin: bool,
+    received: &watch::Sender<u64>,
+    queue: mpsc::UnboundedSender<Queued>,
+) {
+    let room = Arc::new(Semaphore::new(EXEC_INPUT_BYTES));
+    while let Some(Ok(message)) = receiver.next().await {
+        match message {
+            Message::Binary(bytes) if stdin && bytes.first() == Some(&STDIN) => {
+                let input = bytes.slice(1..);
+                let length = u32::try_from(input.len()).unwrap_or(u32::MAX);
+                let permit = Arc::clone(&room).acquire_many_owned(length).await;
+                // An error says that nobody takes it, which ends this anyway.
+                let _ = queue.send((input, permit.ok()));
+            }
+            Message::Text(text) => match serde_json::from_str(&text) {
+                Ok(ClientFrame::Cancel) => control.cancel(),
+                Ok(ClientFrame::Ack { offset }) => drop(received.send_replace(offset)),
+                Ok(ClientFrame::Signal { signal }) => {
+                    if let Err(error) = control.signal(signal).await {
+                        tracing::debug!(%error, signal, "a signal was not delivered");
+                    }
+                }
+                Ok(ClientFrame::Resize { rows, columns }) => {
+                    if let Err(error) = control.resize(rows, columns).await {
+                        tracing::debug!(%error, "a terminal was not resized");
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "a text frame of no known kind"),
+            },
+            Message::Close(_) => return,
+            Message::Binary(_) => tracing::debug!("a binary frame of no known kind"),
+            Message::Ping(_) | Message::Pong(_) => {}
+        }
+    }
+}
+
+/// Hands input to the command, in its order.
+async fn write(
+    mut queued: mpsc::UnboundedReceiver<Queued>,
+    control: &ExecControl,
+    taken: &watch::Sender<u64>,
+) {
+    let mut told = *taken.borrow();
+    let mut offset = told;
+    while let Some((input, _room)) = queued.recv().await {
+        // Errors say that the command reads no more, which is its own affair.
+        if input.is_empty() {
+            control.close_stdin();
+        } else {
+            let _ = control.write_stdin(&input).await;
+        }
+        offset += input.len() as u64;
+        if offset - told >= EXEC_INPUT_TOLD_BYTES {
+            told = offset;
+            taken.send_replace(offset);
+        }
+    }
+}
+
+/// Waits until a client is gone that has nothing to say yet.
+pub(super) async fn gone(receiver: &mut Receiver) {
+    while let Some(Ok(message)) = receiver.next().await {
+        if matches!(message, Message::Close(_)) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Cuts of the network and kills of the server, with real processes: nothing is lost, doubled or reordered.
+
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tests::http::Client;
+use tests::proxy::{Fate, Proxy};
+use tests::random::{Random, count};
+use tests::{Machine, Output, Person, Server, process};
+
+/// Every runner here comes back soon, so that many cuts fit into a test.
+const SOON: [&str; 2] = ["--reconnect-max", "0.2"];
+
+/// How long any one command may take, cuts included.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running command, and what it must come to.
+struct Expected {
+    what: &'static str,
+    caller: thread::JoinHandle<Output>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    code: i32,
+}
+
+impl Expected {
+    fn is_over(&self) -> bool {
+        self.caller.is_finished()
+    }
+
+    fn check(self) {
+        let what = self.what;
+        let output = self.caller.join().unwrap();
+        if output.stderr.contains("is offline") && output.stdout.is_empty() {
+            // It was asked for while the runner was away: an honest refusal, nothing ran.
+            return;
+        }
+        assert_ne!(output.code, 125, "{what}: {}", output.stderr);
+        assert_same(what, "stdout", &output.stdout_bytes, &self.stdout);
+        // Behind what the command wrote there may be a word on the server's being away.
+        let stderr: String = output
+            .stderr
+            .lines()
+            .filter(|line| !line.starts_with("sandbridge: "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_same(what, "stderr", stderr.as_bytes(), &self.stderr);
+        assert_eq!(output.code, self.code, "{what}: {}", output.stderr);
+    }
+}
+
+fn assert_same(what: &str, channel: &str, is: &[u8], expected: &[u8]) {
+    if is == expected {
+        return;
+    }
+    let at = is
+        .iter()
+        .zip(expected)
+        .position(|(left, right)| left != right)
+        .unwrap_or(is.len().min(expected.len()));
+    let around = |bytes: &[u8]| {
+        let range = at.saturating_sub(40).min(bytes.len())..(at + 40).min(bytes.len());
+        String::from_utf8_lossy(&bytes[range]).into_owned()
+    };
+    panic!(
+        "{what}: {channel} is {} bytes instead of {}, and differs at {at}: {:?} instead of {:?}",
+        is.len(),
+        expected.len(),
+        around(is),
+        around(expected)
+    );
+}
+
+fn lines(prefix: &str, last: u64) -> Vec<u8> {
+    (1..=last).flat_map(|number| format!("{prefix}{number}\n").into_bytes()).collect()
+}
+
+fn call(person: &Person, arguments: &[&str], stdin: Vec<u8>) -> thread::JoinHandle<Output> {
+    let command = person.command(arguments);
+    thread::spawn(move || tests::server::run(command, &stdin))
+}
+
+/// Starts a command of the `number`th kind: slow numbered lines on both channels, bulk, or bulk through its input.
+fn start(person: &Person, number: u64) -> Expected {
+    let code = i32::try_from(number % 120).unwrap() + 1;
+    match number % 4 {
+        0 | 1 => {
+            let last = 150;
+            let script = format!(
+                "i=0; while [ $i -lt {last} ]; do i=$((i+1)); echo $i; echo e$i >&2; sleep 0.01; done; exit {code}"
+            );
+            let caller = call(person, &["exec", "--", "sh", "-c", &script], Vec::new());
+            Expected {
+                what: "numbered lines",
+                caller,
+                stdout: lines("", last),
+                stderr: lines("e", last),
+                code,
+            }
+        }
+        2 => {
+            let last = 750_000;
+            let script = format!("seq 1 {last}; exit {code}");
+            let caller = call(person, &["exec", "--", "sh", "-c", &script], Vec::new());
+            Expected { what: "bulk", caller, stdout: lines("", last), stderr: Vec::new(), code }
+        }
+        _ => {
+            let stdin = lines("in", 200_000);
+            let script = format!("cat; exit {code}");
+            let caller = call(person, &["exec", "--stdin", "--", "sh", "-c", &script], stdin.clone());
+            Expected { what: "standard input", caller, stdout: stdin, stderr: Vec::new(), code }
+        }
+    }
+}
+
+fn fate(random: &mut Random) -> Fate {
+    let pause = Duration::from_millis(random.within(10..300));
+    match random.within(0..8) {
+        0 | 1 => Fate::Reset,
+        2 => Fate::End,
+        3 | 4 => Fate::Truncate {
+            bytes: usize::try_from(random.within(1..40_000)).unwrap(),
+            from_server: random.within(0..2) == 0,
+        },
+        5 => Fate::Stall(pause),
+        6 => Fate::StallAndReset(pause),
+        _ => Fate::HalfOpen(pause),
+    }
+}
+
+/// Cuts at random moments while commands run, and checks each of them at its end.
+fn cut_at_random(proxy: &Proxy, person: &Person) {
+    let mut random = Random::seeded();
+    let cuts = count("SANDBRIDGE_CUTS", 20);
+    let mut started = 0;
+    let mut running: Vec<Expected> = Vec::new();
+    let mut begin = |running: &mut Vec<Expected>| {
+        running.push(start(person, started));
+        started += 1;
+    };
+    (0..4).for_each(|_| begin(&mut running));
+    let mut done = 0;
+    while done < cuts {
+        thread::sleep(Duration::from_millis(random.within(20..400)));
+        let fate = fate(&mut random);
+        let connections = proxy.cut(fate);
+        done += u64::from(connections > 0);
+        let (over, still): (Vec<_>, Vec<_>) = running.into_iter().partition(Expected::is_over);
+        running = still;
+        for expected in over {
+            expected.check();
+            begin(&mut running);
+        }
+    }
+    let deadline = Instant::now() + PATIENCE;
+    for expected in running {
+        tests::eventually(expected.what, deadline.saturating_duration_since(Instant::now()), || {
+            expected.is_over().then_some(())
+        });
+        expected.check();
+    }
+}
+
+#[test]
+fn cuts_between_runner_and_server_lose_nothing() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let proxy = Proxy::before(&server);
+    let _machine = Machine::start_at(proxy.url(), &alice, "laptop", &SOON);
+    cut_at_random(&proxy, &alice);
+}
+
+#[test]
+fn cuts_between_cli_and_server_lose_nothing() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let proxy = Proxy::before(&server);
+    let away = alice.at(proxy.url());
+    cut_at_random(&proxy, &away);
+}
+
+/// Waits until a file that a command writes is there.
+fn wait_for(machine: &Machine, file: &str) {
+    tests::eventually(file, PATIENCE, || machine.workspace().join(file).exists().then_some(()));
+}
+
+/// The exec messages of a chat.
+fn chat_exec(client: &Client, chat: &str) -> Value {
+    let messages = client.call("GET", &format!("/chats/{chat}/messages")).json();
+    let list = messages["messages"].as_array().unwrap().clone();
+    list.into_iter().find(|message| message["role"] == "exec").unwrap_or_default()
+}
+
+#[test]
+fn kills_of_the_server_cost_no_result() {
+    let mut random = Random::seeded();
+    let mut server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start_with(&server, &alice, "laptop", &SOON);
+    let client = Client::login(&server, "alice");
+    for round in 0..count("SANDBRIDGE_KILLS", 5) {
+        let lines_of = |last: u64, code: i32| {
+            format!("i=0; while [ $i -lt {last} ]; do i=$((i+1)); echo $i; sleep 0.01; done; exit {code}")
+        };
+        let attached = [start(&alice, 4 * round), start(&alice, 4 * round + 2)];
+        let detached = alice.run(&["exec", "--detach", "--", "sh", "-c", &lines_of(100, 7)]);
+        assert_eq!(detached.code, 0, "{}", detached.stderr);
+        let id = detached.stdout.trim().to_owned();
+        let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+        let said =
+            serde_json::json!({"text": format!("!touch chat{round}; {}", lines_of(100, 3))}).to_string();
+        assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), said.as_bytes()).status, 202);
+        wait_for(&machine, &format!("chat{round}"));
+        // All have begun, so that each must end.
+        thread::sleep(Duration::from_millis(random.within(0..900)));
+        server.kill();
+        thread::sleep(Duration::from_millis(random.within(0..500)));
+        server.restart(&["--docker", "off"]);
+        for expected in attached {
+            expected.check();
+        }
+        machine.wait_online(&alice, "laptop");
+        let all = alice.run(&["ps", "--all"]);
+        assert!(all.stdout.contains(&id), "{}", all.stdout);
+        let whole = alice.run(&["attach", &id]);
+        assert_same("attach", "stdout", &whole.stdout_bytes, &lines("", 100));
+        assert_eq!(whole.code, 7, "{}", whole.stderr);
+        let message = tests::eventually("the chat has its result", PATIENCE, || {
+            Some(chat_exec(&client, &chat)).filter(|message| message["exec"]["status"] != "running")
+        });
+        assert_same("chat", "text", message["text"].as_str().unwrap().as_bytes(), &lines("", 100));
+        assert_eq!(message["exec"]["exit_code"], 3, "{message}");
+    }
+}
+
+#[test]
+fn a_command_whose_caller_died_with_the_server_is_cancelled_once_that_is_back() {
+    let mut server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start_with(&server, &alice, "laptop", &SOON);
+    let marker = format!("{}", 44_000_000 + std::process::id());
+    let script = format!("touch ready; sleep {marker}");
+    let mut command = alice.command(&["exec", "--", "sh", "-c", &script]);
+    let mut caller = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for(&machine, "ready");
+    server.kill();
+    caller.kill().unwrap();
+    caller.wait().unwrap();
+    server.restart(&["--docker", "off"]);
+    machine.wait_online(&alice, "laptop");
+    assert!(alice.run(&["ps"]).stdout.contains(&marker), "it still runs, and is listed");
+    tests::eventually("the command is gone", Duration::from_secs(30), || {
+        process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
+    });
+    tests::eventually("it is on record", Duration::from_secs(10), || {
+        alice.run(&["ps", "--all"]).stdout.contains("cancelled").then_some(())
+    });
+}

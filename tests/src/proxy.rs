@@ -1,0 +1,228 @@
+//! A TCP proxy in front of a server: a network that drops, stalls and truncates on command.
+//!
+//! ```text
+//! program ──▶ proxy ──▶ server
+//!               │ cut: all its connections of the moment meet the same fate; new ones are not touched
+//! ```
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use crate::Server;
+
+/// How much passes in one go; several frames or a part of one.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// How often a write that nobody takes is looked at: its connection may have been cut.
+const WRITE_LOOK: Duration = Duration::from_millis(50);
+
+/// What happens to a connection.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// Both sides are told that it was reset (RST); what was not delivered is gone.
+    Reset,
+    /// Both sides are told that it ended (FIN), wherever in a frame that is.
+    End,
+    /// So many more bytes of the server pass, or of the program, then it is reset: mostly amid a frame.
+    Truncate {
+        /// How many.
+        bytes: usize,
+        /// Whether the server's bytes are counted, or the program's.
+        from_server: bool,
+    },
+    /// Nothing moves for so long; then it goes on.
+    Stall(Duration),
+    /// Nothing moves for so long; then it is reset.
+    StallAndReset(Duration),
+    /// The program's side has ended, the server's is open and silent for so long, then reset.
+    HalfOpen(Duration),
+}
+
+/// A listening proxy; its connections end when this is dropped.
+pub struct Proxy {
+    url: String,
+    address: SocketAddr,
+    connections: Arc<Mutex<Connections>>,
+}
+
+#[derive(Default)]
+struct Connections {
+    is_closed: bool,
+    open: Vec<Weak<Connection>>,
+}
+
+struct Connection {
+    program: TcpStream,
+    server: TcpStream,
+    gate: Mutex<Gate>,
+}
+
+/// What may pass.
+#[derive(Default)]
+struct Gate {
+    /// Nothing until this moment.
+    closed_until: Option<Instant>,
+    /// So much more of the one direction, then a reset.
+    rest: Option<(usize, bool)>,
+    /// Nothing any more.
+    is_reset: bool,
+}
+
+impl Proxy {
+    /// Listens on a port of its own.
+    pub fn before(server: &Server) -> Self {
+        let target: SocketAddr = server.url().trim_start_matches("http://").parse().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Arc::new(Mutex::new(Connections::default()));
+        let accepted = Arc::clone(&connections);
+        std::thread::spawn(move || {
+            for program in listener.incoming().flatten() {
+                let mut connections = lock(&accepted);
+                if connections.is_closed {
+                    return;
+                }
+                // While the server is away, so is this.
+                let Ok(server) = TcpStream::connect(target) else { continue };
+                connections.open.retain(|connection| connection.strong_count() > 0);
+                connections.open.push(Arc::downgrade(&forward(program, server)));
+            }
+        });
+        Self { url: format!("http://{address}"), address, connections }
+    }
+
+    /// The base URL, for whoever is to pass through here.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Brings a fate on every connection of the moment; returns how many there were.
+    pub fn cut(&self, fate: Fate) -> usize {
+        let open: Vec<_> = lock(&self.connections).open.iter().filter_map(Weak::upgrade).collect();
+        open.iter().for_each(|connection| connection.meet(fate));
+        open.len()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        lock(&self.connections).is_closed = true;
+        self.cut(Fate::Reset);
+        // Wakes the one that accepts; where that fails, it has ended.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Connection {
+    fn meet(self: &Arc<Self>, fate: Fate) {
+        match fate {
+            Fate::Reset => self.reset(),
+            Fate::End => self.end(),
+            Fate::Truncate { bytes, from_server } => lock(&self.gate).rest = Some((bytes, from_server)),
+            Fate::Stall(pause) => self.stall(pause),
+            Fate::StallAndReset(pause) => {
+                self.stall(pause);
+                self.later(pause, Self::reset);
+            }
+            Fate::HalfOpen(pause) => {
+                self.stall(pause);
+                let _ = self.program.shutdown(Shutdown::Both);
+                self.later(pause, Self::reset);
+            }
+        }
+    }
+
+    fn stall(&self, pause: Duration) {
+        lock(&self.gate).closed_until = Some(Instant::now() + pause);
+    }
+
+    fn later(self: &Arc<Self>, pause: Duration, then: fn(&Self)) {
+        let connection = Arc::clone(self);
+        std::thread::spawn(move || {
+            std::thread::sleep(pause);
+            then(&connection);
+        });
+    }
+
+    /// Has both sides told of a reset, by closing them once their threads have ended.
+    fn reset(&self) {
+        lock(&self.gate).is_reset = true;
+        for stream in [&self.program, &self.server] {
+            // A close sends RST then. Who reads it is woken, and the peer learns nothing of that.
+            let _ = rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO));
+            let _ = stream.shutdown(Shutdown::Read);
+        }
+    }
+
+    fn end(&self) {
+        if lock(&self.gate).is_reset {
+            return;
+        }
+        // One that has ended already cannot be ended again.
+        let _ = self.program.shutdown(Shutdown::Both);
+        let _ = self.server.shutdown(Shutdown::Both);
+    }
+
+    /// Waits until something may pass; how much of `wanted`, and whether that is the last.
+    fn admit(&self, wanted: usize, from_server: bool) -> (usize, bool) {
+        loop {
+            let mut gate = lock(&self.gate);
+            let pause = gate.closed_until.and_then(|until| until.checked_duration_since(Instant::now()));
+            match (pause, &mut gate.rest) {
+                (Some(pause), _) => {
+                    drop(gate);
+                    std::thread::sleep(pause);
+                }
+                (None, Some((rest, counted))) if *counted == from_server => {
+                    let admitted = wanted.min(*rest);
+                    *rest -= admitted;
+                    return (admitted, *rest == 0);
+                }
+                (None, _) => return (wanted, false),
+            }
+        }
+    }
+
+    fn pass(&self, from_server: bool) {
+        let (mut from, mut to) =
+            if from_server { (&self.server, &self.program) } else { (&self.program, &self.server) };
+        let mut buffer = vec![0; CHUNK_BYTES];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            let (admitted, is_last) = self.admit(read, from_server);
+            let mut left = &buffer[..admitted];
+            while !left.is_empty() {
+                match to.write(left) {
+                    Ok(written) => left = &left[written..],
+                    Err(error) if error.kind() == ErrorKind::WouldBlock && !lock(&self.gate).is_reset => {}
+                    Err(_) => return self.end(),
+                }
+            }
+            if is_last {
+                return self.reset();
+            }
+        }
+        // What the one side said last is delivered; the other may still speak.
+        if !lock(&self.gate).is_reset {
+            let _ = to.shutdown(Shutdown::Write);
+        }
+    }
+}
+
+fn forward(program: TcpStream, server: TcpStream) -> Arc<Connection> {
+    for stream in [&program, &server] {
+        stream.set_nodelay(true).unwrap();
+        stream.set_write_timeout(Some(WRITE_LOOK)).unwrap();
+    }
+    let connection = Arc::new(Connection { program, server, gate: Mutex::default() });
+    for from_server in [true, false] {
+        let connection = Arc::clone(&connection);
+        std::thread::spawn(move || connection.pass(from_server));
+    }
+    connection
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -11,6 +11,7 @@ use runner::executor::{Executor, ExecutorConfig};
 use runner::guardian::KillTier;
 use runner::identity::Identity;
 use runner::link::websocket::Endpoint;
+use runner::llm::{LlmConfig, Provider, base_url};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
 use tokio_tungstenite::WebSocketStream;
@@ -21,11 +22,17 @@ type Socket = WebSocketStream<TcpStream>;
 
 /// Runs a runner on its own thread, which is confined, against `server` and returns its exit code.
 fn exit_code(server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 {
+    exit_code_with(None, server)
+}
+
+/// The same with an LLM endpoint.
+fn exit_code_with(llm: Option<LlmConfig>, server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 {
     let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let config = ExecutorConfig {
         workspace: workspace.path().to_owned(),
         state_dir: state.path().to_owned(),
         profile: Profile::Workspace,
+        llm,
     };
     let shutdown = CancellationToken::new();
     let (send_url, url) = std::sync::mpsc::channel::<String>();
@@ -96,6 +103,31 @@ async fn close(mut socket: Socket, code: CloseCode) {
 fn a_replaced_runner_ends_and_says_so_by_its_code() {
     let code = exit_code(async |listener, _| close(register(listener).await, CloseCode::Replaced).await);
     assert_eq!(code, EXIT_REPLACED);
+}
+
+#[test]
+fn an_llm_endpoint_is_announced_without_its_address() {
+    let llm = LlmConfig {
+        base: base_url("http://127.0.0.1:1/base").unwrap(),
+        provider: Provider::Anthropic,
+        model: "large".to_owned(),
+        key: None,
+        idle_ms: 1,
+    };
+    for (llm, announced) in [(Some(llm), ("anthropic", "large")), (None, ("", ""))] {
+        let has_llm = llm.is_some();
+        exit_code_with(llm, async |listener, shutdown| {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+            let handshake = next_handshake(&mut socket).await;
+            assert!(!handshake.to_text().contains("127.0.0.1:1/base"));
+            let Handshake::Register { body, .. } = handshake else { panic!("no registration") };
+            assert_eq!((body.llm_provider.as_str(), body.llm_model.as_str()), announced);
+            let capabilities = body.sandbridge.unwrap().capabilities;
+            assert_eq!(capabilities.iter().any(|name| name == "llm"), has_llm, "{capabilities:?}");
+            shutdown.cancel();
+        });
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod confinement;
 mod docker;
 mod exec;
 mod files;
+mod mcp;
 mod panel;
 mod routing;
 mod scripts;

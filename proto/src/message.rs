@@ -86,6 +86,8 @@ messages! {
     16 GrepDone, "The lines were found.";
     17 TreeRead, "The tree was streamed.";
     18 TreeWritten, "The tree is on disk.";
+    30 LlmHeaders, "How the LLM endpoint answers.";
+    31 LlmDone, "The LLM endpoint's answer is complete.";
 }
 
 /// It succeeded.
@@ -385,4 +387,20 @@ pub struct TreeWritten {
     pub size_bytes: u64,
     /// What a mirror removed; a directory with all that was in it is one.
     pub removed: u64,
+}
+
+/// How the LLM endpoint answers; the body follows.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct LlmHeaders {
+    /// The status of HTTP, an error's too.
+    pub status: u16,
+    /// Names in lower case and values, without those that concern one connection or hold secrets.
+    pub headers: Vec<(String, String)>,
+}
+
+/// The LLM endpoint's answer is complete.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct LlmDone {
+    /// Bytes of its body.
+    pub bytes: u64,
 }

@@ -98,6 +98,7 @@ requests! {
     20 ReadTree -> TreeRead, true, "Reads a directory with all that is in it, as a tar archive.";
     21 WriteTree -> TreeWritten, true, "Fills a directory from a tar archive.";
     22 Download -> FileWritten, false, "Fetches a URL into a file.";
+    30 Llm -> LlmDone, true, "Asks the LLM endpoint that the runner was given.";
 }
 
 /// What to run.
@@ -449,4 +450,23 @@ pub struct Download {
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,
+}
+
+/// Asks the LLM endpoint that the runner's configuration names, with the key that only the runner holds.
+///
+/// The body follows as DATA until END, at most 16 MiB; it is POSTed, and an empty one makes it a GET. The answer is
+/// [`message::LlmHeaders`], whatever its status, then its body as DATA, each piece as it comes, END and
+/// [`message::LlmDone`]. Redirects are answers like others and are not followed. A cancel and a lost link close the connection to the
+/// endpoint.
+///
+/// Fails with `unsupported` where the runner was given no endpoint, `invalid_body` for a path or a header that is not let
+/// through, `too_large`, `busy`, and `io` where the endpoint cannot be reached, is silent, or breaks off.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Llm {
+    /// Put behind the endpoint's base URL, such as `/v1/chat/completions`: begins with one slash, has neither `..` nor `//`
+    /// nor, before a `?`, a percent sign.
+    pub path: String,
+    /// Names and values: `accept`, `anthropic-beta`, `anthropic-version`, `content-type`, `idempotency-key` and
+    /// `openai-beta`, in any case and each once. Everything else is the runner's to say.
+    pub headers: Vec<(String, String)>,
 }

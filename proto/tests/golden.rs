@@ -12,12 +12,12 @@ use proto::frame::{Header, Kind};
 use proto::message::{
     Attached, DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecReport, ExecStarted,
     ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, GlobBatch,
-    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, Metadata, TreeRead, TreeWritten,
-    Truncation,
+    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, LlmDone, LlmHeaders, Metadata, TreeRead,
+    TreeWritten, Truncation,
 };
 use proto::request::{
-    Attach, Command, Download, Exec, Glob, Grep, List, MkdirAll, Overflow, Profile, Pty, ReadDir, ReadFile,
-    ReadTree, Remove, RemoveAll, Rename, Report, Resize, Signal, Stat, Stdin, WriteFile, WriteTree,
+    Attach, Command, Download, Exec, Glob, Grep, List, Llm, MkdirAll, Overflow, Profile, Pty, ReadDir,
+    ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize, Signal, Stat, Stdin, WriteFile, WriteTree,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -111,6 +111,7 @@ fn requests() -> Vec<Request> {
             sha256: Some([0xcd; 32]),
         }
         .into(),
+        Llm { path: "/v1/messages".into(), headers: vec![("accept".into(), "*/*".into())] }.into(),
     ]
 }
 
@@ -157,6 +158,8 @@ fn messages() -> Vec<Message> {
         TreeRead { files: 1, directories: 2, symlinks: 3, size_bytes: 4, skipped: 5, note: Some("n".into()) }
             .into(),
         TreeWritten { files: 1, directories: 2, symlinks: 3, size_bytes: 4, removed: 5 }.into(),
+        LlmHeaders { status: 200, headers: vec![("content-type".into(), "text/event-stream".into())] }.into(),
+        LlmDone { bytes: 6 }.into(),
     ]
 }
 

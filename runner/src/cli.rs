@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::executor::{ExecutorConfig, check_state_dir};
 use crate::limits::{RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MAX_S};
 use crate::link::websocket::Endpoint;
+use crate::llm::LlmOptions;
 use crate::secret::{read_secret, read_secret_from_stdin};
 
 /// Runs commands and file operations on this machine for a Sandbridge server, confined to one workspace.
@@ -48,7 +49,7 @@ pub enum Command {
         print: bool,
         /// How to run.
         #[command(flatten)]
-        options: Options,
+        options: Box<Options>,
     },
     /// Undo install-service
     UninstallService {
@@ -102,6 +103,9 @@ pub struct Options {
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
+    /// An LLM endpoint to relay to.
+    #[command(flatten)]
+    pub llm: LlmOptions,
 }
 
 impl std::fmt::Debug for Options {
@@ -137,7 +141,7 @@ impl WhereOptions {
         let absolute = std::path::absolute(&state_dir).map_err(Error::file(&state_dir))?;
         let known = absolute.canonicalize().unwrap_or(absolute);
         check_state_dir(&workspace, &known, profile)?;
-        Ok(ExecutorConfig { workspace, state_dir, profile })
+        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None })
     }
 
     fn workspace(&self) -> Result<PathBuf, Error> {
@@ -172,6 +176,16 @@ impl WhereOptions {
 }
 
 impl Options {
+    /// The directories, with their defaults, and the LLM endpoint.
+    ///
+    /// # Errors
+    /// As [`WhereOptions::executor_config`] and [`LlmOptions::config`].
+    pub fn executor_config(&self) -> Result<ExecutorConfig, Error> {
+        let mut config = self.place.executor_config(self.profile)?;
+        config.llm = self.llm.config(&config)?;
+        Ok(config)
+    }
+
     /// Checks what was asked for; `token` is the one that was taken out of the command line.
     ///
     /// # Errors
@@ -257,6 +271,27 @@ mod tests {
     fn a_token_from_the_command_line_needs_no_file() {
         let source = options(&["--server", "ws://localhost:1"]).source(Some("t".to_owned())).unwrap();
         assert!(matches!(source, Source::Server { token: Token::Given(_), .. }));
+    }
+
+    #[test]
+    fn an_llm_key_without_an_endpoint_or_within_the_workspace_is_refused() {
+        let words = ["sandbridge-runner", "--llm-key-file", "k"];
+        assert!(Cli::try_parse_from(words).unwrap_err().to_string().contains("--llm-url"));
+        let workspace = tempfile::tempdir().unwrap();
+        let (place, key) = (workspace.path().to_str().unwrap(), workspace.path().join("key"));
+        std::fs::write(&key, "sk-secret").unwrap();
+        let options = options(&[
+            "--workspace",
+            place,
+            "--state-dir",
+            "/nonexistent/state",
+            "--llm-url",
+            "https://a.example",
+            "--llm-key-file",
+            key.to_str().unwrap(),
+        ]);
+        let text = options.executor_config().unwrap_err().to_string();
+        assert!(text.contains("--llm-key-file") && !text.contains("sk-secret"), "{text}");
     }
 
     #[test]

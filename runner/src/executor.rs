@@ -24,7 +24,9 @@ use crate::error::Error;
 use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
 use crate::files;
 use crate::kill;
+
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
+use crate::llm::{self, LlmConfig, Relay};
 use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner};
 use crate::stream::{Connection, StreamHandle};
 
@@ -37,6 +39,8 @@ pub struct ExecutorConfig {
     pub state_dir: PathBuf,
     /// How tightly commands are confined, unless a request asks for less.
     pub profile: Profile,
+    /// The LLM endpoint that servers may ask, if any.
+    pub llm: Option<LlmConfig>,
 }
 
 /// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, and spawns
@@ -52,6 +56,7 @@ pub struct Executor {
     connection: RefCell<Option<Rc<Connection>>>,
     pub(crate) trees: TreeWatch,
     pub(crate) scratch: Scratch,
+    pub(crate) llm: Relay,
     spawner: Here,
     /// For requests that ask for less than the runner's profile; started when the first one does.
     narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
@@ -90,6 +95,7 @@ impl Executor {
             connection: RefCell::default(),
             trees: TreeWatch::default(),
             scratch: Scratch::default(),
+            llm: Relay::new(config.llm.clone()),
             narrower: [Profile::ReadOnly, Profile::Workspace].map(|profile| (profile, OnceCell::new())),
             tasks: TaskTracker::new(),
             stop_due: Cell::default(),
@@ -155,6 +161,7 @@ impl Executor {
             Request::Glob(request) => self.begin(files::glob(self.root.clone(), stream, request)),
             Request::Grep(request) => self.begin(files::grep(self.root.clone(), stream, request)),
             Request::ReadTree(request) => self.begin(files::read_tree(self.root.clone(), stream, request)),
+            Request::Llm(request) => self.begin(llm::run(executor, stream, request)),
             Request::WriteFile(WriteFile { id, .. })
             | Request::MkdirAll(MkdirAll { id, .. })
             | Request::Remove(Remove { id, .. })

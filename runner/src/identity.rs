@@ -10,11 +10,16 @@ use crate::guardian::KillTier;
 /// What the server can count on beyond the requests themselves.
 const CAPABILITIES: &[&str] = &["exec", "files", "resume", ENROLMENT_CAPABILITY];
 
+/// Likewise, where the runner was given an LLM endpoint.
+const LLM: &str = "llm";
+
 /// Who this runner is, for as long as its process lives.
 #[derive(Debug, Clone)]
 pub struct Identity {
     workspace: String,
     shell: String,
+    llm_provider: &'static str,
+    llm_model: String,
     facts: Facts,
 }
 
@@ -29,6 +34,8 @@ impl Identity {
             holds: layer.holds,
             detail: layer.detail.clone(),
         });
+        let llm = executor.llm.config();
+        let capabilities = CAPABILITIES.iter().chain(llm.map(|_| &LLM));
         let facts = Facts {
             protocol: VersionRange::OURS,
             runner_id: name.unwrap_or_default().to_owned(),
@@ -38,13 +45,19 @@ impl Identity {
             hostname: text(machine.nodename()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             profile: executor.profile().to_string(),
-            capabilities: CAPABILITIES.iter().map(|name| (*name).to_owned()).collect(),
+            capabilities: capabilities.map(|name| (*name).to_owned()).collect(),
             landlock_abi: report.landlock_abi(),
             kill_tier: tier.as_str().to_owned(),
             layers: layers.collect(),
         };
         let workspace = executor.workspace().to_string_lossy().into_owned();
-        Self { workspace, shell: executor.shell().to_owned(), facts }
+        Self {
+            workspace,
+            shell: executor.shell().to_owned(),
+            llm_provider: llm.map_or("", |llm| llm.provider.name()),
+            llm_model: llm.map_or_else(String::new, |llm| llm.model.clone()),
+            facts,
+        }
     }
 
     /// The registration with a token; without one where the link itself proves who this is.
@@ -54,8 +67,8 @@ impl Identity {
             auth_token: token.to_owned(),
             workspace: self.workspace.clone(),
             shell: self.shell.clone(),
-            llm_provider: String::new(),
-            llm_model: String::new(),
+            llm_provider: self.llm_provider.to_owned(),
+            llm_model: self.llm_model.clone(),
             sandbridge: Some(self.facts.clone()),
         }
     }

@@ -12,6 +12,7 @@
 //! | [`executor`] | what a runner can do; **a new request type** gets its arm there |
 //! | `exec` | commands: streams, input, timeout, cancel, what they leave behind |
 //! | `files` | file operations, guarded by [`pathguard`] |
+//! | [`llm`] | the relay to an LLM endpoint; `http` is what it shares with downloads |
 //! | `changes` | what each change to files came to, so that it is made once |
 //! | `blocking` | work that blocks, on threads that are not confined |
 //! | [`serve`] | the loop that owns a link; `stream` is what it shares with the tasks |
@@ -39,10 +40,12 @@ mod exec;
 pub mod executor;
 mod files;
 pub mod guardian;
+mod http;
 pub mod identity;
 pub mod kill;
 pub mod limits;
 pub mod link;
+pub mod llm;
 pub mod run;
 pub mod secret;
 pub mod serve;

@@ -43,7 +43,7 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
         }
         None => {
             let source = cli.options.source(token)?;
-            let config = cli.options.place.executor_config(cli.options.profile)?;
+            let config = cli.options.executor_config()?;
             let name = cli.options.name;
             let guard = GuardConfig { restart: matches!(source, Source::Server { .. }) };
             let code = guardian::run_guarded(guard, |context| {

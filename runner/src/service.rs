@@ -9,6 +9,7 @@ use crate::confine::Profile;
 use crate::connect::{EXIT_REPLACED, EXIT_REVOKED, Token};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
+use crate::llm::LlmConfig;
 use crate::secret::{read_secret, write_private};
 
 /// The unit's file name.
@@ -58,7 +59,7 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
             "a service needs --server and --token-file; --stdio is for servers".to_owned(),
         ));
     };
-    let config = options.place.executor_config(options.profile)?;
+    let config = options.executor_config()?;
     let token_file = config.state_dir.join("token");
     let program = std::env::current_exe().map_err(Error::system("find this program"))?;
     let manager = Manager::of_this_user()?;
@@ -148,6 +149,8 @@ fn unit(
     if let Some(pause) = &pause {
         words.extend(["--reconnect-max", pause]);
     }
+    let llm = config.llm.as_ref().map(LlmConfig::words).unwrap_or_default();
+    words.extend(llm.iter().map(String::as_str));
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };
@@ -198,11 +201,13 @@ mod tests {
     fn unit_of(words: &[&str], is_user: bool) -> String {
         let options =
             Cli::try_parse_from(std::iter::once(&"sandbridge-runner").chain(words)).unwrap().options;
-        let config = ExecutorConfig {
+        let mut config = ExecutorConfig {
             workspace: PathBuf::from("/home/me/my project"),
             state_dir: PathBuf::from("/state"),
             profile: options.profile,
+            llm: None,
         };
+        config.llm = options.llm.config(&config).unwrap();
         let (program, token) = (Path::new("/opt/sandbridge-runner"), Path::new("/state/token"));
         unit(program, "wss://example.com/runner", token, &config, &options, is_user).unwrap()
     }
@@ -225,6 +230,21 @@ mod tests {
     #[test]
     fn a_replaced_or_revoked_runner_is_not_started_again() {
         assert!(unit_of(&[], false).contains("RestartPreventExitStatus=2 3 4"));
+    }
+
+    #[test]
+    fn the_unit_names_the_llm_endpoint_and_not_its_key() {
+        let key = tempfile::NamedTempFile::new().unwrap();
+        fs::write(&key, "sk-secret").unwrap();
+        let file = key.path().to_str().unwrap();
+        let words =
+            ["--llm-url", "https://a.example/x", "--llm-key-file", file, "--llm-provider", "anthropic"];
+        let unit = unit_of(&words, true);
+        let expected = format!(
+            r#""--llm-url" "https://a.example/x" "--llm-provider" "anthropic" "--llm-key-file" "{file}""#
+        );
+        assert!(unit.contains(&expected) && !unit.contains("sk-secret"), "{unit}");
+        assert!(!unit_of(&[], true).contains("llm"));
     }
 
     #[test]

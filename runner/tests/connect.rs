@@ -11,6 +11,7 @@ use runner::executor::{Executor, ExecutorConfig};
 use runner::guardian::KillTier;
 use runner::identity::Identity;
 use runner::link::websocket::Endpoint;
+use runner::llm::{LlmConfig, Provider, base_url};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
 use tokio_tungstenite::WebSocketStream;
@@ -21,16 +22,21 @@ type Socket = WebSocketStream<TcpStream>;
 
 /// Runs a runner on its own thread, which is confined, against `server` and returns its exit code.
 fn exit_code(server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 {
-    exit_code_with(Token::Given("the-token".to_owned()), server)
+    exit_code_with(Token::Given("the-token".to_owned()), None, server)
 }
 
-/// The same with a token of the test's own.
-fn exit_code_with(token: Token, server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 {
+/// The same with a token of the test's own, or an LLM endpoint.
+fn exit_code_with(
+    token: Token,
+    llm: Option<LlmConfig>,
+    server: impl AsyncFnOnce(&TcpListener, &CancellationToken),
+) -> i32 {
     let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let config = ExecutorConfig {
         workspace: workspace.path().to_owned(),
         state_dir: state.path().to_owned(),
         profile: Profile::Workspace,
+        llm,
     };
     let shutdown = CancellationToken::new();
     let (send_url, url) = std::sync::mpsc::channel::<String>();
@@ -120,6 +126,31 @@ fn a_replaced_runner_ends_and_says_so_by_its_code() {
 }
 
 #[test]
+fn an_llm_endpoint_is_announced_without_its_address() {
+    let llm = LlmConfig {
+        base: base_url("http://127.0.0.1:1/base").unwrap(),
+        provider: Provider::Anthropic,
+        model: "large".to_owned(),
+        key: None,
+        idle_ms: 1,
+    };
+    for (llm, announced) in [(Some(llm), ("anthropic", "large")), (None, ("", ""))] {
+        let has_llm = llm.is_some();
+        exit_code_with(Token::Given("the-token".to_owned()), llm, async |listener, shutdown| {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+            let handshake = next_handshake(&mut socket).await;
+            assert!(!handshake.to_text().contains("127.0.0.1:1/base"));
+            let Handshake::Register { body, .. } = handshake else { panic!("no registration") };
+            assert_eq!((body.llm_provider.as_str(), body.llm_model.as_str()), announced);
+            let capabilities = body.sandbridge.unwrap().capabilities;
+            assert_eq!(capabilities.iter().any(|name| name == "llm"), has_llm, "{capabilities:?}");
+            shutdown.cancel();
+        });
+    }
+}
+
+#[test]
 fn a_lost_connection_is_made_again() {
     let code = exit_code(async |listener, _| {
         drop(register(listener).await);
@@ -157,7 +188,7 @@ fn a_token_file_is_read_at_each_attempt() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("token");
     std::fs::write(&file, "old").unwrap();
-    let code = exit_code_with(Token::File(file.clone()), async |listener, _| {
+    let code = exit_code_with(Token::File(file.clone()), None, async |listener, _| {
         let (mut socket, token) = accept_any(listener).await;
         assert_eq!(token, "old");
         answer(&mut socket, None).await;
@@ -178,7 +209,7 @@ fn a_token_in_exchange_is_on_disk_before_the_runner_is_ready() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("token");
     std::fs::write(&file, "sbe_once").unwrap();
-    let code = exit_code_with(Token::File(file.clone()), async |listener, _| {
+    let code = exit_code_with(Token::File(file.clone()), None, async |listener, _| {
         let (mut socket, token) = accept_any(listener).await;
         assert_eq!(token, "sbe_once");
         // The answer is lost on its way: the token still works.
@@ -199,7 +230,7 @@ fn a_token_in_exchange_is_on_disk_before_the_runner_is_ready() {
 
 #[test]
 fn a_given_token_in_exchange_is_shown_from_then_on() {
-    let code = exit_code_with(Token::Given("sbe_once".to_owned()), async |listener, _| {
+    let code = exit_code_with(Token::Given("sbe_once".to_owned()), None, async |listener, _| {
         let (mut socket, token) = accept_any(listener).await;
         assert_eq!(token, "sbe_once");
         answer(&mut socket, Some("sbr_own")).await;

@@ -33,6 +33,7 @@ use std::path::PathBuf;
 
 pub(crate) use ground::Ground;
 pub use policy::ConfinePolicy;
+pub(crate) use policy::seen_by_commands;
 pub use report::{Layer, LayerReport, Profile, UnknownProfile, layer_name};
 pub use terminal::TerminalSize;
 pub(crate) use terminal::{OpenTerminal, resize};

@@ -183,6 +183,16 @@ impl ConfinePolicy {
     }
 }
 
+/// The trees whose files commands may read, by their real names: a secret of the runner has to lie elsewhere.
+pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path) -> Vec<PathBuf> {
+    let home = std::env::home_dir().unwrap_or_default();
+    let system = SYSTEM_TREES.iter().map(PathBuf::from);
+    let etc = ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry));
+    let tools = HOME_TOOLS.iter().map(|tool| home.join(tool));
+    let own = [workspace.to_owned(), state_dir.join("homes")].into_iter();
+    own.chain(system).chain(etc).chain(tools).map(|path| path.canonicalize().unwrap_or(path)).collect()
+}
+
 /// Whether that is a shell: accounts of services have a program in its place that turns people away.
 fn runs_commands(shell: &Path) -> bool {
     let turns_away = shell.file_name().is_some_and(|name| name == "nologin" || name == "false");

@@ -8,6 +8,7 @@
 //! | `files` | file operations |
 //! | `tree` | whole trees |
 //! | `download` | what the runner fetches |
+//! | `llm` | the relay to an LLM endpoint |
 //! | `search` | by name and by content |
 //! | `attacks` | the attack corpus of `pathguard`, against what works on whole trees |
 //! | `start` | what it refuses to start on |
@@ -21,6 +22,7 @@ mod exec;
 mod files;
 mod flow;
 mod link;
+mod llm;
 mod resume;
 mod search;
 mod start;

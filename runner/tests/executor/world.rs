@@ -13,6 +13,7 @@ use proto::{Channel, DataBuf, Event, ExecId, Message, Request, Session, Side, St
 use runner::confine::Profile;
 use runner::executor::{Executor, ExecutorConfig};
 use runner::link::memory::{MemoryLink, pair};
+use runner::llm::LlmConfig;
 use runner::serve::{Ended, serve};
 use tokio::task::{JoinHandle, LocalSet};
 use tokio_util::sync::CancellationToken;
@@ -58,20 +59,43 @@ impl World {
 
     /// Runs a test in a workspace that is there already.
     pub(crate) fn run_in(workspace: &Path, profile: Profile, test: impl AsyncFnOnce(&mut World)) {
+        Self::run_with(workspace, profile, |_| None, test);
+    }
+
+    /// Runs a test with an LLM endpoint.
+    pub(crate) fn run_with_llm(
+        llm: impl FnOnce(&ExecutorConfig) -> LlmConfig,
+        test: impl AsyncFnOnce(&mut World),
+    ) {
+        let workspace = tempfile::tempdir().unwrap();
+        Self::run_with(workspace.path(), Profile::Workspace, |config| Some(llm(config)), test);
+    }
+
+    fn run_with(
+        workspace: &Path,
+        profile: Profile,
+        llm: impl FnOnce(&ExecutorConfig) -> Option<LlmConfig>,
+        test: impl AsyncFnOnce(&mut World),
+    ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async {
-            let mut world = World::new(workspace, profile);
+            let mut world = World::new(workspace, profile, llm);
             test(&mut world).await;
             world.shutdown.cancel();
             world.stop_executor();
         });
     }
 
-    fn new(workspace: &Path, profile: Profile) -> Self {
+    fn new(
+        workspace: &Path,
+        profile: Profile,
+        llm: impl FnOnce(&ExecutorConfig) -> Option<LlmConfig>,
+    ) -> Self {
         let state = tempfile::tempdir().unwrap();
         let workspace = workspace.canonicalize().unwrap();
         let state_dir = state.path().to_owned();
-        let config = ExecutorConfig { workspace: workspace.clone(), state_dir, profile };
+        let mut config = ExecutorConfig { workspace: workspace.clone(), state_dir, profile, llm: None };
+        config.llm = llm(&config);
         let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
         let (serve_link, mut to_serve) = tokio::sync::mpsc::unbounded_channel::<ToServe>();
         let tokens = (shutdown.clone(), stop.clone());

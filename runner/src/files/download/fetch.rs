@@ -5,8 +5,6 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,14 +14,9 @@ use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, LOCATION, USER_AGENT}
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use proto::{ErrorKind, WireError};
-use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
-use crate::blocking::blocking;
-use crate::limits::{CONNECT_TIMEOUT_MS, DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
-use crate::link::websocket::tls_config;
+use crate::http::{self, Connection, connect, innermost};
+use crate::limits::{DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
 
 /// An answer whose content is still to come.
 pub(super) struct Answer {
@@ -31,13 +24,6 @@ pub(super) struct Answer {
     response: Response<Incoming>,
     from: Uri,
 }
-
-/// What moves the bytes; polled beside what waits for them, and `None` once it has ended.
-struct Connection(Option<Pin<Box<dyn Future<Output = hyper::Result<()>>>>>);
-
-trait Socket: AsyncRead + AsyncWrite + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Unpin> Socket for T {}
 
 /// Reads a URL that can be fetched.
 pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
@@ -103,18 +89,15 @@ impl Answer {
     }
 
     async fn ask(uri: &Uri) -> Result<Self, WireError> {
-        let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
-        let socket = tokio::time::timeout(timeout, connect(uri))
-            .await
-            .map_err(|_| failed(uri, &format!("no connection within {} s", timeout.as_secs())))??;
+        let socket = connect(uri, |_| true).await.map_err(|error| failed(uri, &error))?;
         let refused = |error: hyper::Error| failed(uri, &innermost(&error));
         let (mut sender, connection) =
             http1::handshake::<_, String>(TokioIo::new(socket)).await.map_err(refused)?;
-        let mut connection = Connection(Some(Box::pin(connection)));
+        let mut connection = Connection::new(connection);
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let request = Request::get(path)
             .header(HOST, uri.authority().map_or("", |authority| authority.as_str()))
-            .header(USER_AGENT, concat!("sandbridge-runner/", env!("CARGO_PKG_VERSION")))
+            .header(USER_AGENT, http::USER_AGENT)
             .header(ACCEPT_ENCODING, "identity")
             .body(String::new())
             .map_err(|error| failed(uri, &error))?;
@@ -122,39 +105,6 @@ impl Answer {
         let response = in_time(uri, asked).await?.map_err(refused)?;
         Ok(Self { connection, response, from: uri.clone() })
     }
-}
-
-impl Connection {
-    /// Waits for something that the connection brings.
-    async fn beside<T>(&mut self, wanted: impl Future<Output = T>) -> T {
-        let mut wanted = std::pin::pin!(wanted);
-        poll_fn(|cx| {
-            // How it ended is told by what is waited for.
-            if self.0.as_mut().is_some_and(|connection| connection.as_mut().poll(cx).is_ready()) {
-                self.0 = None;
-            }
-            match wanted.as_mut().poll(cx) {
-                Poll::Ready(value) => Poll::Ready(value),
-                Poll::Pending => Poll::Pending,
-            }
-        })
-        .await
-    }
-}
-
-async fn connect(uri: &Uri) -> Result<Box<dyn Socket>, WireError> {
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-    let is_encrypted = uri.scheme_str() == Some("https");
-    let port = uri.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 });
-    let unreachable = |error: std::io::Error| failed(uri, &error);
-    let socket = TcpStream::connect((host.as_str(), port)).await.map_err(unreachable)?;
-    if !is_encrypted {
-        return Ok(Box::new(socket));
-    }
-    let config = blocking(|| tls_config(None)).await?.map_err(|error| failed(uri, &error))?;
-    let name = ServerName::try_from(host).map_err(|error| failed(uri, &error))?;
-    let socket = TlsConnector::from(Arc::new(config)).connect(name, socket).await.map_err(unreachable)?;
-    Ok(Box::new(socket))
 }
 
 /// Fails where nothing happens for too long.
@@ -189,15 +139,6 @@ fn resolve(uri: &Uri, location: &str) -> String {
 fn failed(uri: &Uri, reason: &dyn std::fmt::Display) -> WireError {
     let host = uri.authority().map_or("", |authority| authority.as_str());
     WireError::new(ErrorKind::Io, format!("the download from {host} failed: {reason}; nothing was written"))
-}
-
-/// The innermost reason, which says most.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }
 
 #[cfg(test)]

@@ -35,6 +35,12 @@ pub struct RunnerFacts {
     pub layers: Vec<Layer>,
     /// Absolute path of its workspace.
     pub workspace: String,
+    /// `openai` or `anthropic` where [`crate::Sandbox::llm`] reaches an endpoint there, else empty.
+    #[serde(default)]
+    pub llm_provider: String,
+    /// The model to ask that endpoint for; may be empty.
+    #[serde(default)]
+    pub llm_model: String,
 }
 
 impl RunnerFacts {
@@ -52,7 +58,13 @@ impl RunnerFacts {
             kill_tier: fact(&facts.kill_tier),
             layers: facts.layers.iter().take(FACT_ITEMS).map(layer).collect(),
             workspace: fact(workspace),
+            llm_provider: String::new(),
+            llm_model: String::new(),
         }
+    }
+
+    fn with_llm(self, register: &Register) -> Self {
+        Self { llm_provider: fact(&register.llm_provider), llm_model: fact(&register.llm_model), ..self }
     }
 }
 
@@ -103,7 +115,10 @@ impl Registration {
     /// `facts` are those of the extension, which a runner of xbot's dialect has not.
     pub(crate) fn new(register: Register, facts: Option<&Facts>) -> Self {
         let (dialect, facts) = match facts {
-            Some(facts) => (Dialect::Sandbridge, RunnerFacts::new(facts, &register.workspace)),
+            Some(facts) => {
+                let known = RunnerFacts::new(facts, &register.workspace).with_llm(&register);
+                (Dialect::Sandbridge, known)
+            }
             None => (Dialect::Xbot, xbot::register::facts(&register)),
         };
         Self {

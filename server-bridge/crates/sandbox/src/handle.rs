@@ -8,6 +8,7 @@ use crate::error::SandboxError;
 use crate::exec::{AttachOptions, Exec, ExecRequest};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
+use crate::llm::{LlmRequest, LlmStream};
 use crate::routing::{DOCKER, NONE};
 use crate::search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
 use crate::trees::{TreeReader, TreeWriter};
@@ -147,6 +148,14 @@ impl Sandbox {
         let path = WirePath(path);
         let request = request::Download { id: new_id(), url, path, mode, parents, max_bytes, sha256 };
         self.link.call(request).await.map(|written| written.bytes)
+    }
+
+    /// Asks the LLM endpoint that the runner was given, with the key that only the runner holds: write the body, then
+    /// [`LlmStream::finish`]. [`RunnerFacts::llm_provider`] says whether there is one and what it speaks.
+    ///
+    /// Fails later with `unsupported` where there is none, and as `lost` with the link: it is never asked twice.
+    pub async fn llm(&self, request: LlmRequest) -> Result<LlmStream, SandboxError> {
+        LlmStream::open(&self.link, request)
     }
 
     /// Makes a directory and whatever parents are missing, with these permission bits.

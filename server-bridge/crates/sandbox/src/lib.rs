@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
-//! | `handle`, `exec`, `files`, `search`, `trees` | what is done in a sandbox; `upload` is what two of them share |
+//! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | what is done in a sandbox; `upload` is what three of them share |
 //! | `replay` | showing a terminal again to somebody who attaches |
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
@@ -32,6 +32,7 @@ mod handle;
 mod handshake;
 mod limits;
 pub mod links;
+mod llm;
 mod on_demand;
 mod registry;
 mod replay;
@@ -54,6 +55,7 @@ pub use limits::XBOT_MESSAGE_BYTES;
 pub use links::memory::{MemoryLink, memory_link};
 pub use links::xbot::register::Dialect;
 pub use links::{Link, LinkMessage};
+pub use llm::{LlmAnswer, LlmRequest, LlmStream};
 pub use proto::handshake::ENROLMENT_CAPABILITY;
 pub use proto::message::{
     DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine,

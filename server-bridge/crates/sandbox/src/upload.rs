@@ -48,6 +48,13 @@ impl Upload {
         self.answer().await
     }
 
+    /// Ends the data; the stream, for an answer of more than one message.
+    pub(crate) async fn end(mut self) -> Result<OpenStream, SandboxError> {
+        self.send_piece().await?;
+        self.writer.end();
+        Ok(self.stream)
+    }
+
     async fn send_piece(&mut self) -> Result<(), SandboxError> {
         if self.piece.is_empty() {
             return Ok(());

@@ -54,6 +54,8 @@ pub(super) enum Nature {
     Question,
     File,
     Listing,
+    /// Has an effect elsewhere each time it is sent, and on nothing here.
+    Relay,
 }
 
 /// One stream that has no answer yet.
@@ -108,6 +110,7 @@ impl Entry {
             Request::Resize(_) => Nature::Control("the new size of the terminal"),
             Request::Report(_) | Request::List(_) | Request::Stat(_) => Nature::Question,
             Request::ReadFile(_) => Nature::File,
+            Request::Llm(_) => Nature::Relay,
             Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_) | Request::ReadTree(_) => {
                 Nature::Listing
             }
@@ -163,7 +166,7 @@ impl Entry {
             return Fate::Gone;
         }
         match nature {
-            Nature::Control(_) => Fate::Fails(self.final_error(runner)),
+            Nature::Control(_) | Nature::Relay => Fate::Fails(self.final_error(runner)),
             Nature::Write(_) if !self.is_input_sent => Fate::Fails(self.final_error(runner)),
             // A directory may have changed, so that a listing cannot be put together from two.
             Nature::Listing if self.state.taken().data_bytes > 0 => Fate::Fails(self.final_error(runner)),
@@ -188,9 +191,8 @@ impl Entry {
                 SandboxError::Ambiguous { runner, what: "the file's new content" }
             }
             Nature::Write(_) => SandboxError::NotWritten { runner },
-            Nature::Exec(_) | Nature::Attach(_) | Nature::Question | Nature::File | Nature::Listing => {
-                SandboxError::Lost { runner }
-            }
+            Nature::Exec(_) | Nature::Attach(_) | Nature::Question => SandboxError::Lost { runner },
+            Nature::File | Nature::Listing | Nature::Relay => SandboxError::Lost { runner },
         }
     }
 
@@ -217,7 +219,7 @@ impl Entry {
                 Request::Attach(Attach { id, offset: 0, output: false })
             }
             Nature::File => self.rest_of_the_file(now),
-            Nature::Control(_) | Nature::Question | Nature::Listing => self.original(now),
+            Nature::Control(_) | Nature::Question | Nature::Listing | Nature::Relay => self.original(now),
         }
     }
 

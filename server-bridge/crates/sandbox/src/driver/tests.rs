@@ -1,6 +1,7 @@
 //! A driver against a scripted runner over an in-memory link.
 
 mod files;
+mod llm;
 mod resume;
 mod resume_changes;
 mod simulation;

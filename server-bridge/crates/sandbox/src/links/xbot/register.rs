@@ -44,6 +44,8 @@ pub(crate) fn facts(register: &Register) -> RunnerFacts {
             lacks("exact output", "bytes of an output that are not UTF-8 arrive as replacement characters"),
         ],
         workspace: fact(&register.workspace),
+        llm_provider: String::new(),
+        llm_model: String::new(),
     }
 }
 

@@ -1,0 +1,269 @@
+//! Which LLM endpoint there is, from the runner's configuration, never from a request.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use hyper::Uri;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+
+use crate::confine::{Profile, seen_by_commands};
+use crate::error::Error;
+use crate::executor::ExecutorConfig;
+use crate::limits::{LLM_IDLE_MS, LLM_URL_BYTES};
+use crate::secret::read_secret;
+
+/// The LLM endpoint that servers may ask through this runner.
+#[derive(Debug, Clone, Args)]
+pub struct LlmOptions {
+    /// Let servers ask an LLM through this runner, at this base URL (without /v1)
+    #[arg(long, value_name = "URL", env = "SANDBRIDGE_RUNNER_LLM_URL")]
+    pub llm_url: Option<String>,
+    /// What that endpoint speaks
+    #[arg(long, value_name = "NAME", requires = "llm_url", env = "SANDBRIDGE_RUNNER_LLM_PROVIDER")]
+    pub llm_provider: Option<Provider>,
+    /// The model to ask for, announced to the server
+    #[arg(long, value_name = "NAME", requires = "llm_url", env = "SANDBRIDGE_RUNNER_LLM_MODEL")]
+    pub llm_model: Option<String>,
+    /// File that holds the endpoint's key, which never leaves this machine for the server
+    #[arg(long, value_name = "FILE", requires = "llm_url", env = "SANDBRIDGE_RUNNER_LLM_KEY_FILE")]
+    pub llm_key_file: Option<PathBuf>,
+}
+
+/// What an endpoint speaks, and so how it is shown the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Provider {
+    /// `Authorization: Bearer`, as OpenAI and most others.
+    Openai,
+    /// `x-api-key`.
+    Anthropic,
+}
+
+/// The endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LlmConfig {
+    /// `http` or `https`, a host, perhaps the beginning of a path; no query.
+    pub base: Uri,
+    /// What it speaks.
+    pub provider: Provider,
+    /// The model's name, only announced; may be empty.
+    pub model: String,
+    /// Where its key is; endpoints of one's own may have none.
+    pub key: Option<KeyFile>,
+    /// How long it may be silent, in milliseconds.
+    pub idle_ms: u64,
+}
+
+/// A file with a key, in a place that commands cannot see. It is read for each request, so that a new key is taken up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyFile {
+    path: PathBuf,
+    /// What commands see.
+    open: Vec<PathBuf>,
+}
+
+impl LlmOptions {
+    /// The endpoint, if one was named, for an executor that is set up like this otherwise.
+    ///
+    /// # Errors
+    /// The URL cannot be used, or the key's file cannot be read or could be read by commands.
+    pub fn config(&self, executor: &ExecutorConfig) -> Result<Option<LlmConfig>, Error> {
+        let Some(url) = &self.llm_url else { return Ok(None) };
+        let key = self.llm_key_file.as_ref().map(|file| KeyFile::new(file, executor)).transpose()?;
+        Ok(Some(LlmConfig {
+            base: base_url(url)?,
+            provider: self.llm_provider.unwrap_or(Provider::Openai),
+            model: self.llm_model.clone().unwrap_or_default(),
+            key,
+            idle_ms: LLM_IDLE_MS,
+        }))
+    }
+}
+
+impl LlmConfig {
+    /// The words that name the same endpoint on a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = vec!["--llm-url".to_owned(), self.base.to_string()];
+        words.extend(["--llm-provider".to_owned(), self.provider.name().to_owned()]);
+        if !self.model.is_empty() {
+            words.extend(["--llm-model".to_owned(), self.model.clone()]);
+        }
+        if let Some(key) = &self.key {
+            words.extend(["--llm-key-file".to_owned(), key.path.to_string_lossy().into_owned()]);
+        }
+        words
+    }
+
+    /// Which addresses it may be at: what is not encrypted stays on this machine or its private network.
+    pub(crate) fn may_reach(&self) -> fn(IpAddr) -> bool {
+        if self.base.scheme_str() == Some("https") { |_| true } else { is_private }
+    }
+}
+
+impl Provider {
+    /// The name on the command line and in the registration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
+        }
+    }
+
+    /// The header that shows a key.
+    pub(crate) fn authorization(self, key: &str) -> io::Result<(HeaderName, HeaderValue)> {
+        let (name, value) = match self {
+            Self::Openai => (AUTHORIZATION, format!("Bearer {key}")),
+            Self::Anthropic => (HeaderName::from_static("x-api-key"), key.to_owned()),
+        };
+        let mut value = HeaderValue::from_str(&value).map_err(io::Error::other)?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    }
+}
+
+impl KeyFile {
+    /// Refuses a file that commands could read, or let point elsewhere.
+    ///
+    /// Where they may touch the whole machine anyway, by profile or by workspace, there is nothing to keep from them.
+    ///
+    /// # Errors
+    /// It is such a file, or cannot be read, or holds no key.
+    pub fn new(file: &Path, executor: &ExecutorConfig) -> Result<Self, Error> {
+        let all_is_open = executor.profile == Profile::FullControl || executor.workspace == Path::new("/");
+        let open =
+            if all_is_open { Vec::new() } else { seen_by_commands(&executor.workspace, &executor.state_dir) };
+        let path = std::path::absolute(file).map_err(Error::file(file))?;
+        let directory = path.parent().unwrap_or(&path).canonicalize().map_err(Error::file(file))?;
+        let key = Self { path, open };
+        key.check(&key.path)?;
+        key.check(&directory)?;
+        key.read()?;
+        Ok(key)
+    }
+
+    /// The key as it is now; blocks.
+    pub(crate) fn read(&self) -> Result<String, Error> {
+        let path = self.path.canonicalize().map_err(Error::file(&self.path))?;
+        self.check(&path)?;
+        read_secret(&path)
+    }
+
+    fn check(&self, path: &Path) -> Result<(), Error> {
+        let Some(open) = self.open.iter().find(|open| path.starts_with(open)) else { return Ok(()) };
+        Err(Error::Usage(format!(
+            "--llm-key-file {}: commands can read what is in {}. Move the key to where they cannot, such as the runner's state \
+             directory",
+            self.path.display(),
+            open.display()
+        )))
+    }
+}
+
+/// Reads the address of an endpoint.
+///
+/// # Errors
+/// It is no address of HTTP, holds more than host and path, or would carry the key unencrypted to a public address.
+pub fn base_url(url: &str) -> Result<Uri, Error> {
+    let usage = |text: &str| Err(Error::Usage(format!("--llm-url: {text}")));
+    let Ok(uri) = url.parse::<Uri>() else {
+        return usage("it is not understood; it should be like https://api.example.com");
+    };
+    let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+    let host = uri.host().unwrap_or_default();
+    if !is_http || host.is_empty() || url.len() > LLM_URL_BYTES {
+        return usage("it has to begin with http:// or https:// and a host");
+    }
+    if uri.query().is_some()
+        || url.contains('#')
+        || uri.authority().is_some_and(|it| it.as_str().contains('@'))
+    {
+        return usage("it may have a host and a path only; a key belongs into --llm-key-file");
+    }
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    if uri.scheme_str() == Some("http") && address.is_ok_and(|address| !is_private(address)) {
+        return usage("http:// would carry the key unencrypted over public networks; use https://");
+    }
+    Ok(uri)
+}
+
+/// Whether an address is this machine's or a private network's, link-local and carrier-grade addresses included.
+fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            let is_shared = first == 100 && second & 0xc0 == 64;
+            address.is_loopback() || address.is_private() || address.is_link_local() || is_shared
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_that_keep_the_key_safe_are_taken() {
+        for url in [
+            "https://api.example.com",
+            "https://api.example.com:8443/prefix/",
+            "http://localhost:11434",
+            "http://127.0.0.1:1",
+            "http://[::1]:1",
+            "http://10.1.2.3",
+            "http://100.64.0.1",
+            "http://ollama:11434",
+        ] {
+            assert!(base_url(url).is_ok(), "{url}");
+        }
+        for url in [
+            "",
+            "/v1",
+            "api.example.com",
+            "ftp://a",
+            "http://8.8.8.8",
+            "http://[2001:4860::1]",
+            "http://[::ffff:8.8.8.8]",
+            "https://key@a",
+            "https://a/?key=1",
+            "https://a/#x",
+            "https://a b/",
+        ] {
+            assert!(matches!(base_url(url), Err(Error::Usage(_))), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_commands_could_read_is_refused() {
+        let outside = tempfile::tempdir().unwrap();
+        let root = outside.path().canonicalize().unwrap();
+        let (workspace, state_dir) = (root.join("workspace"), root.join("state"));
+        std::fs::create_dir_all(state_dir.join("homes")).unwrap();
+        std::fs::create_dir(&workspace).unwrap();
+        let of = |profile| ExecutorConfig {
+            workspace: workspace.clone(),
+            state_dir: state_dir.clone(),
+            profile,
+            llm: None,
+        };
+        let write = |path: PathBuf| {
+            std::fs::write(&path, "secret\n").unwrap();
+            path
+        };
+        let good = write(state_dir.join("key"));
+        let link_in = root.join("link");
+        std::os::unix::fs::symlink(write(workspace.join("key")), &link_in).unwrap();
+        let link_out = workspace.join("link");
+        std::os::unix::fs::symlink(&good, &link_out).unwrap();
+        for file in [workspace.join("key"), link_in.clone(), link_out, write(state_dir.join("homes/key"))] {
+            let text = KeyFile::new(&file, &of(Profile::Workspace)).unwrap_err().to_string();
+            assert!(text.contains("commands can read") && !text.contains("secret"), "{text}");
+        }
+        assert_eq!(KeyFile::new(&good, &of(Profile::ReadOnly)).unwrap().read().unwrap(), "secret");
+        assert!(KeyFile::new(&link_in, &of(Profile::FullControl)).is_ok());
+        assert!(KeyFile::new(&root.join("none"), &of(Profile::Workspace)).is_err());
+    }
+}

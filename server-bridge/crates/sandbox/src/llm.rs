@@ -1,0 +1,94 @@
+//! Asking the LLM endpoint that a runner was given.
+
+use bytes::Bytes;
+use proto::message::{LlmDone, LlmHeaders};
+use proto::{Message, request};
+
+use crate::driver::{LinkHandle, OpenStream, StreamEvent};
+use crate::error::SandboxError;
+use crate::upload::Upload;
+
+/// What to ask; the body is written to the [`LlmStream`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LlmRequest {
+    /// Such as `/v1/chat/completions`; the runner puts it behind its endpoint's base URL.
+    pub path: String,
+    /// Names and values; `accept`, `anthropic-beta`, `anthropic-version`, `content-type`, `idempotency-key` and
+    /// `openai-beta` are let through.
+    pub headers: Vec<(String, String)>,
+}
+
+/// A request whose body is being written. Dropped unfinished, nothing is asked.
+#[derive(Debug)]
+pub struct LlmStream(Upload);
+
+impl LlmStream {
+    pub(crate) fn open(link: &LinkHandle, request: LlmRequest) -> Result<Self, SandboxError> {
+        let LlmRequest { path, headers } = request;
+        Ok(Self(Upload::open(link, request::Llm { path, headers })?))
+    }
+
+    /// Writes some of the body, of 16 MiB at most. Fails with what the runner found wrong so far.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
+        self.0.write(bytes).await
+    }
+
+    /// Ends the body, and waits for the endpoint's answer. Without a body it is a GET, else a POST.
+    pub async fn finish(self) -> Result<LlmAnswer, SandboxError> {
+        let mut stream = self.0.end().await?;
+        loop {
+            match stream.next().await {
+                Some(StreamEvent::Message(Message::LlmHeaders(head))) => {
+                    return Ok(LlmAnswer { stream, head, delivered_bytes: 0 });
+                }
+                Some(StreamEvent::Failed(error)) => return Err(error),
+                Some(StreamEvent::Interrupted | StreamEvent::Resumed) => {}
+                _ => return Err(stream.link().broken("an LLM's answer without its beginning")),
+            }
+        }
+    }
+}
+
+/// The endpoint's answer as it arrives. Dropped before its end, it closes the connection to the endpoint.
+///
+/// The runner is not trusted, nor is what it says an endpoint said.
+#[derive(Debug)]
+pub struct LlmAnswer {
+    stream: OpenStream,
+    head: LlmHeaders,
+    delivered_bytes: u64,
+}
+
+impl LlmAnswer {
+    /// The status of HTTP; errors and redirects are answers too.
+    pub fn status(&self) -> u16 {
+        self.head.status
+    }
+
+    /// Names in lower case and values.
+    pub fn headers(&self) -> &[(String, String)] {
+        &self.head.headers
+    }
+
+    /// The next piece of the body, of 64 KiB at most, as soon as it is there; `None` behind the last one, and behind an error.
+    pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
+        loop {
+            match self.stream.next().await? {
+                StreamEvent::Data(_, bytes) => {
+                    self.delivered_bytes += bytes.len() as u64;
+                    return Some(Ok(bytes));
+                }
+                StreamEvent::Answer(message) => return self.end(message).err().map(Err),
+                StreamEvent::Failed(error) => return Some(Err(error)),
+                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+                StreamEvent::Interrupted | StreamEvent::Resumed => {}
+            }
+        }
+    }
+
+    fn end(&self, message: Message) -> Result<(), SandboxError> {
+        let link = self.stream.link();
+        let LlmDone { bytes } = link.expect(message)?;
+        if bytes == self.delivered_bytes { Ok(()) } else { Err(link.broken("fewer bytes than it announced")) }
+    }
+}

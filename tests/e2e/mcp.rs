@@ -1,0 +1,149 @@
+//! A server of the Model Context Protocol from npm, as any program there: its lines in and out over `exec --stdin`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::{Machine, Person, Server};
+
+/// How long an answer may take; node has to start first.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// Beneath the workspace.
+const PROGRAM: &str = "mcp/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
+
+/// A server there, and what it says.
+struct Mcp {
+    process: Child,
+    stdin: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Mcp {
+    fn start(person: &Person, workspace: &Path) -> Self {
+        let mut process = person
+            .command(&["exec", "--stdin", "--", "node", PROGRAM, workspace.to_str().unwrap()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (stdin, stdout) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+        Self { process, stdin, lines: lines_of(stdout) }
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").unwrap();
+    }
+
+    /// The next line, which has to be JSON-RPC.
+    fn hear(&self) -> Value {
+        let line = self.lines.recv_timeout(ANSWER_WITHIN).expect("a line in time");
+        let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{message}");
+        message
+    }
+
+    fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        let answer = self.hear();
+        assert_eq!(answer["id"], id, "{answer}");
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].clone()
+    }
+
+    fn initialize(&mut self) -> Value {
+        let client = json!({"name": "sandbridge-tests", "version": "1"});
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+        let result = self.ask(0, "initialize", params);
+        self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        result
+    }
+
+    /// Closes its standard input: what it still said on either stream, and its exit code.
+    fn close(mut self) -> (Vec<String>, String, Option<i32>) {
+        drop(self.stdin);
+        let mut stderr = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        let code = self.process.wait().unwrap().code();
+        (self.lines.iter().collect(), stderr, code)
+    }
+}
+
+fn lines_of(stdout: ChildStdout) -> Receiver<String> {
+    let (send, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines() {
+            let Ok(line) = line else { return };
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// A machine whose workspace has the package in it.
+fn machine(server: &Server, person: &Person) -> Machine {
+    let machine = Machine::start(server, person, "laptop");
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
+    assert!(installed.join("node_modules").exists(), "run `npm ci` in {}", installed.display());
+    let copied = Command::new("cp").arg("-r").arg(installed).arg(machine.workspace()).status().unwrap();
+    assert!(copied.success());
+    machine
+}
+
+#[test]
+fn an_mcp_server_from_npm_answers_in_order_and_ends_with_its_input() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let machine = machine(&server, &person);
+    let workspace = machine.workspace().canonicalize().unwrap();
+    std::fs::write(workspace.join("notes.txt"), "zweite Zeile: äöü 😀\n").unwrap();
+    let mut mcp = Mcp::start(&person, &workspace);
+
+    let result = mcp.initialize();
+    assert_eq!(result["serverInfo"]["name"], "secure-filesystem-server", "{result}");
+    let tools = mcp.ask(1, "tools/list", json!({}));
+    let names: Vec<_> = tools["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert!(names.contains(&&json!("read_text_file")), "{names:?}");
+
+    let path = workspace.join("notes.txt");
+    let read = json!({"name": "read_text_file", "arguments": {"path": path}});
+    let read = mcp.ask(2, "tools/call", read);
+    assert_eq!(read["content"][0]["text"], "zweite Zeile: äöü 😀\n", "{read}");
+
+    // Many at once, each answered by one whole line.
+    for id in 3..53 {
+        mcp.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
+    }
+    let mut answered: Vec<u64> = (3..53).map(|_| mcp.hear()["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, (3..53).collect::<Vec<_>>());
+
+    let (rest, stderr, code) = mcp.close();
+    assert_eq!((rest, code), (Vec::new(), Some(0)), "{stderr}");
+    assert!(stderr.contains("running on stdio") && !stderr.contains("jsonrpc"), "{stderr}");
+}
+
+#[test]
+fn an_mcp_server_is_confined_like_every_command() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let machine = machine(&server, &person);
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::write(elsewhere.path().join("secret"), "secret words").unwrap();
+    // Told to serve the whole machine, it still sees what commands see.
+    let mut mcp = Mcp::start(&person, Path::new("/"));
+    mcp.initialize();
+    let path = elsewhere.path().join("secret");
+    let read = mcp.ask(1, "tools/call", json!({"name": "read_text_file", "arguments": {"path": path}}));
+    assert!(read["isError"] == true && !read.to_string().contains("secret words"), "{read}");
+    let made = json!({"path": machine.workspace().canonicalize().unwrap().join("made"), "content": "x"});
+    let made = mcp.ask(2, "tools/call", json!({"name": "write_file", "arguments": made}));
+    assert!(made["isError"] != true && machine.workspace().join("made").exists(), "{made}");
+    assert_eq!(mcp.close().2, Some(0));
+}

@@ -61,7 +61,8 @@ async fn runner(config: &ExecutorConfig, url: &str, token: &Token, shutdown: &Ca
     let executor = Executor::start(config).unwrap();
     let identity = Identity::of(&executor, Some("laptop"), KillTier::Unguarded);
     let endpoint = Endpoint::new(url, false, None).unwrap();
-    let code = run(&endpoint, token, Duration::from_secs(60), &identity, &executor, shutdown).await;
+    let code =
+        run(&endpoint, token, std::time::Duration::from_secs(60), &identity, &executor, shutdown).await;
     executor.shutdown().await;
     code
 }

@@ -182,7 +182,7 @@ fn a_terminal_that_was_left_shows_its_screen_again_and_goes_on() {
     terminal.sees("shell --attach ");
     assert_eq!(terminal.ends(), 0);
     let left = terminal.rest();
-    let exec_id = left.split("--attach ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let exec_id = left.split_whitespace().next().unwrap().to_owned();
     assert!(person.run(&["ps"]).stdout.contains(&exec_id));
     let mut terminal = shell(&person, &["--attach", &exec_id]);
     terminal.sees("screen of 42");

@@ -9,6 +9,7 @@ mod docker;
 mod exec;
 mod files;
 mod life;
+mod load;
 mod mcp;
 mod panel;
 mod python;

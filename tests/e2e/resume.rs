@@ -10,6 +10,8 @@ use tests::proxy::{Fate, Proxy};
 use tests::random::{Random, count};
 use tests::{Machine, Output, Person, Server, process};
 
+use crate::docker::Cleanup;
+
 /// Every runner here comes back soon, so that many cuts fit into a test.
 const SOON: [&str; 2] = ["--reconnect-max", "0.2"];
 
@@ -82,37 +84,33 @@ fn call(person: &Person, arguments: &[&str], stdin: Vec<u8>) -> thread::JoinHand
     thread::spawn(move || tests::server::run(command, &stdin))
 }
 
-/// Starts a command of the `number`th kind: slow numbered lines on both channels, bulk, or bulk through its input.
+/// Starts a command of the `number`th kind: slow numbered lines on both channels, bulk, or bulk through its input. It makes
+/// a file `begun` with its number.
 fn start(person: &Person, number: u64) -> Expected {
     let code = i32::try_from(number % 120).unwrap() + 1;
-    match number % 4 {
+    let (what, script, stdin, stdout, stderr) = match number % 4 {
         0 | 1 => {
-            let last = 150;
-            let script = format!(
-                "i=0; while [ $i -lt {last} ]; do i=$((i+1)); echo $i; echo e$i >&2; sleep 0.01; done; exit {code}"
-            );
-            let caller = call(person, &["exec", "--", "sh", "-c", &script], Vec::new());
-            Expected {
-                what: "numbered lines",
-                caller,
-                stdout: lines("", last),
-                stderr: lines("e", last),
-                code,
-            }
+            let (last, nothing) = (150, Vec::new());
+            ("numbered lines", slow_lines(last, "; echo e$i >&2"), nothing, lines("", last), lines("e", last))
         }
-        2 => {
-            let last = 750_000;
-            let script = format!("seq 1 {last}; exit {code}");
-            let caller = call(person, &["exec", "--", "sh", "-c", &script], Vec::new());
-            Expected { what: "bulk", caller, stdout: lines("", last), stderr: Vec::new(), code }
-        }
+        2 => ("bulk", "seq 1 750000".to_owned(), Vec::new(), lines("", 750_000), Vec::new()),
         _ => {
             let stdin = lines("in", 200_000);
-            let script = format!("cat; exit {code}");
-            let caller = call(person, &["exec", "--stdin", "--", "sh", "-c", &script], stdin.clone());
-            Expected { what: "standard input", caller, stdout: stdin, stderr: Vec::new(), code }
+            ("standard input", "cat".to_owned(), stdin.clone(), stdin, Vec::new())
         }
+    };
+    let script = format!("touch begun{number}; {script}; exit {code}");
+    let mut arguments = vec!["exec", "--", "sh", "-c", &script];
+    if !stdin.is_empty() {
+        arguments.insert(1, "--stdin");
     }
+    let caller = call(person, &arguments, stdin);
+    Expected { what, caller, stdout, stderr, code }
+}
+
+/// A script that prints numbered lines for a while, and does something more with each.
+fn slow_lines(last: u64, more: &str) -> String {
+    format!("i=0; while [ $i -lt {last} ]; do i=$((i+1)); echo $i{more}; sleep 0.01; done")
 }
 
 fn fate(random: &mut Random) -> Fate {
@@ -202,19 +200,18 @@ fn kills_of_the_server_cost_no_result() {
     let machine = Machine::start_with(&server, &alice, "laptop", &SOON);
     let client = Client::login(&server, "alice");
     for round in 0..count("SANDBRIDGE_KILLS", 5) {
-        let lines_of = |last: u64, code: i32| {
-            format!("i=0; while [ $i -lt {last} ]; do i=$((i+1)); echo $i; sleep 0.01; done; exit {code}")
-        };
-        let attached = [start(&alice, 4 * round), start(&alice, 4 * round + 2)];
-        let detached = alice.run(&["exec", "--detach", "--", "sh", "-c", &lines_of(100, 7)]);
+        let slow = slow_lines(100, "");
+        let numbers = [4 * round, 4 * round + 2, 4 * round + 3];
+        let attached = numbers.map(|number| start(&alice, number));
+        let detached = alice.run(&["exec", "--detach", "--", "sh", "-c", &format!("{slow}; exit 7")]);
         assert_eq!(detached.code, 0, "{}", detached.stderr);
         let id = detached.stdout.trim().to_owned();
         let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
-        let said =
-            serde_json::json!({"text": format!("!touch chat{round}; {}", lines_of(100, 3))}).to_string();
+        let said = serde_json::json!({"text": format!("!touch chat{round}; {slow}; exit 3")}).to_string();
         assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), said.as_bytes()).status, 202);
-        wait_for(&machine, &format!("chat{round}"));
         // All have begun, so that each must end.
+        wait_for(&machine, &format!("chat{round}"));
+        numbers.iter().for_each(|number| wait_for(&machine, &format!("begun{number}")));
         thread::sleep(Duration::from_millis(random.within(0..900)));
         server.kill();
         thread::sleep(Duration::from_millis(random.within(0..500)));
@@ -258,4 +255,39 @@ fn a_command_whose_caller_died_with_the_server_is_cancelled_once_that_is_back() 
     tests::eventually("it is on record", Duration::from_secs(10), || {
         alice.run(&["ps", "--all"]).stdout.contains("cancelled").then_some(())
     });
+}
+
+#[test]
+fn a_kill_of_the_server_costs_a_container_no_result() {
+    tests::docker::ready();
+    let mut random = Random::seeded();
+    let options = ["--docker", "on", "--docker-image", tests::docker::IMAGE];
+    let mut server = Server::start_with(&options);
+    let alice = server.person("alice");
+    let _cleanup = Cleanup::of(&server);
+    alice.run(&["use", "__docker__"]);
+    let warm = alice.run(&["exec", "--", "true"]);
+    assert_eq!(warm.code, 0, "{}", warm.stderr);
+    for round in 0..count("SANDBRIDGE_DOCKER_KILLS", 2) {
+        let numbers = [4 * round, 4 * round + 2];
+        let attached = numbers.map(|number| start(&alice, number));
+        let script = slow_lines(100, "") + "; exit 7";
+        let detached = alice.run(&["exec", "--detach", "--", "sh", "-c", &script]);
+        assert_eq!(detached.code, 0, "{}", detached.stderr);
+        for number in numbers {
+            let begun = format!("begun{number}");
+            tests::eventually(&begun, PATIENCE, || {
+                (alice.run(&["exec", "--", "test", "-e", &begun]).code == 0).then_some(())
+            });
+        }
+        thread::sleep(Duration::from_millis(random.within(0..500)));
+        server.kill();
+        server.restart(&options);
+        for expected in attached {
+            expected.check();
+        }
+        let whole = alice.run(&["attach", detached.stdout.trim()]);
+        assert_same("attach", "stdout", &whole.stdout_bytes, &lines("", 100));
+        assert_eq!(whole.code, 7, "{}", whole.stderr);
+    }
 }

@@ -334,3 +334,25 @@ async fn a_request_that_makes_no_sense_is_answered_and_closed() {
     assert!(matches!(exec.next().await, Frame::Json(error) if error["kind"] == "invalid"));
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_client_that_waits_for_a_runner_is_not_told_an_end_by_a_stopping_server() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let token = alice.add_runner("laptop").await;
+    let runner = FakeRunner::connect(&alice.base, &token, "laptop").await.unwrap();
+    alice.wait_online("laptop", true).await;
+    let request = json!({"shell": "hang", "exec_id": ID, "acks": true});
+    let mut first = alice.socket("/exec").await;
+    first.json(request.clone()).await;
+    first.until(|frame| frame["type"] == "started").await;
+    runner.vanish();
+    alice.wait_online("laptop", false).await;
+    let mut again = alice.socket("/exec").await;
+    again.json(request).await;
+    let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
+    let (store, _home) = server.stop_and_reopen().await;
+    assert_eq!(again.next().await, Frame::Closed, "no last word: the client comes again");
+    let record = store.exec(user, &store::ExecId::parse(ID).unwrap()).await.unwrap();
+    assert_eq!(record.status, ExecStatus::Running);
+}

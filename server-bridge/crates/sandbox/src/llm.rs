@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proto::message::{LlmDone, LlmHeaders};
 use proto::{Message, request};
 
-use crate::driver::{LinkHandle, OpenStream, StreamEvent};
+use crate::driver::{LinkHandle, OpenStream, Piece, StreamEvent};
 use crate::error::SandboxError;
 use crate::upload::Upload;
 
@@ -72,17 +72,13 @@ impl LlmAnswer {
 
     /// The next piece of the body, of 64 KiB at most, as soon as it is there; `None` behind the last one, and behind an error.
     pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
-        loop {
-            match self.stream.next().await? {
-                StreamEvent::Data(_, bytes) => {
-                    self.delivered_bytes += bytes.len() as u64;
-                    return Some(Ok(bytes));
-                }
-                StreamEvent::Answer(message) => return self.end(message).err().map(Err),
-                StreamEvent::Failed(error) => return Some(Err(error)),
-                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
-                StreamEvent::Interrupted | StreamEvent::Resumed => {}
+        match self.stream.next_piece().await? {
+            Ok(Piece::Data(bytes)) => {
+                self.delivered_bytes += bytes.len() as u64;
+                Some(Ok(bytes))
             }
+            Ok(Piece::Answer(message)) => self.end(message).err().map(Err),
+            Err(error) => Some(Err(error)),
         }
     }
 

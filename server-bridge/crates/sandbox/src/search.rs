@@ -6,7 +6,7 @@ use proto::codec::{self, Decode};
 use proto::message::{GlobBatch, GlobDone, GrepBatch, GrepDone, MessageType};
 use proto::request::RequestType;
 
-use crate::driver::{LinkHandle, OpenStream, StreamEvent};
+use crate::driver::{LinkHandle, OpenStream, Piece};
 use crate::error::SandboxError;
 
 /// Which paths to find.
@@ -66,20 +66,16 @@ impl<Batch: Decode<()>, Done: MessageType> SearchReader<Batch, Done> {
 
     /// Some more results; `None` behind the last ones, and behind an error.
     pub async fn next_batch(&mut self) -> Option<Result<Batch, SandboxError>> {
-        loop {
-            match self.stream.next().await? {
-                StreamEvent::Data(_, bytes) => {
-                    let batch = codec::decode(&bytes);
-                    return Some(batch.map_err(|_| self.stream.link().broken("results that do not decode")));
-                }
-                StreamEvent::Answer(message) => match self.stream.link().expect(message) {
-                    Ok(done) => self.done = Some(done),
-                    Err(error) => return Some(Err(error)),
-                },
-                StreamEvent::Failed(error) => return Some(Err(error)),
-                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
-                StreamEvent::Interrupted | StreamEvent::Resumed => {}
+        match self.stream.next_piece().await? {
+            Ok(Piece::Data(bytes)) => {
+                let batch = codec::decode(&bytes);
+                Some(batch.map_err(|_| self.stream.link().broken("results that do not decode")))
             }
+            Ok(Piece::Answer(message)) => {
+                let done = self.stream.link().expect(message).map(|done| self.done = Some(done));
+                done.err().map(Err)
+            }
+            Err(error) => Some(Err(error)),
         }
     }
 

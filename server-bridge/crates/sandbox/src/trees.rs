@@ -4,7 +4,7 @@ use bytes::Bytes;
 use proto::message::{TreeRead, TreeWritten};
 use proto::request;
 
-use crate::driver::{LinkHandle, OpenStream, StreamEvent};
+use crate::driver::{LinkHandle, OpenStream, Piece};
 use crate::error::SandboxError;
 use crate::upload::Upload;
 
@@ -24,17 +24,13 @@ impl TreeReader {
 
     /// The next piece, of 64 KiB at most; `None` behind the last one, and behind an error.
     pub async fn next(&mut self) -> Option<Result<Bytes, SandboxError>> {
-        loop {
-            match self.stream.next().await? {
-                StreamEvent::Data(_, bytes) => return Some(Ok(bytes)),
-                StreamEvent::Answer(message) => match self.stream.link().expect(message) {
-                    Ok(done) => self.done = Some(done),
-                    Err(error) => return Some(Err(error)),
-                },
-                StreamEvent::Failed(error) => return Some(Err(error)),
-                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
-                StreamEvent::Interrupted | StreamEvent::Resumed => {}
+        match self.stream.next_piece().await? {
+            Ok(Piece::Data(bytes)) => Some(Ok(bytes)),
+            Ok(Piece::Answer(message)) => {
+                let done = self.stream.link().expect(message).map(|done| self.done = Some(done));
+                done.err().map(Err)
             }
+            Err(error) => Some(Err(error)),
         }
     }
 

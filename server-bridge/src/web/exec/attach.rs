@@ -5,7 +5,7 @@ use axum::extract::ws::WebSocket;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::{SinkExt, StreamExt};
-use sandbox::{AckMode, AttachOptions, ExecEvent, RouteError, Sandbox, SandboxError};
+use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, RouteError, Sandbox, SandboxError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{ExecStatus, User};
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use utoipa::{IntoParams, ToSchema};
 
 use super::recover::record_end;
-use super::{Ended, Receiver, Running, Sender, Subject, close, stopping, text};
+use super::{Ended, Receiver, Running, Sender, Subject, close, text};
 use crate::limits::{
     EXEC_AWAY_TIMEOUT, EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, PLACE_LOOK_INTERVAL,
     REPORT_BYTES,
@@ -209,8 +209,7 @@ pub(super) async fn available(
     record: &store::Exec,
     until: Instant,
 ) -> Result<Sandbox, SandboxError> {
-    let runner = record.runner.clone().unwrap_or_default();
-    let lost = || SandboxError::Lost { runner: runner.clone() };
+    let lost = || lost(record);
     let mut events = state.router.subscribe();
     loop {
         let wish = wish_for(&state.store, user.id, record.runner.as_deref()).await.map_err(|_| lost())?;
@@ -243,35 +242,26 @@ pub(super) async fn go_on(
     let _awaited = state.execs.token();
     let _attended = state.attendance.enter(caller.user.id, &record.exec_id);
     let is_running = record.status == ExecStatus::Running;
-    let sandbox = if is_running {
-        let until = Instant::now() + EXEC_AWAY_TIMEOUT;
-        tokio::select! {
-            sandbox = available(state, &caller.user, &record, until) => sandbox,
+    let until = Instant::now() + EXEC_AWAY_TIMEOUT;
+    let attached = loop {
+        let attached = tokio::select! {
+            attached = attach(state, &caller.user, &record, offset, is_running.then_some(until)) => attached,
             () = super::commands::gone(receiver) => return Ok(()),
-            () = state.shutdown.cancelled() => return Err(stopping()),
+            // No last word: the client comes again, and so does the server.
+            () = state.shutdown.cancelled() => return Ok(()),
+        };
+        // A runner that went away in between is no end of what runs there.
+        if !is_running || !matches!(&attached, Err(SandboxError::Offline { .. })) {
+            break attached;
         }
-    } else {
-        place_of(state, &caller.user, &record)
-            .await
-            .map_err(|_| SandboxError::Offline { runner: String::new() })
     };
-    let attached = match sandbox {
-        Ok(sandbox) => {
-            let options = AttachOptions { output: true, acks: AckMode::Manual };
-            sandbox.attach(exec_id(&record), offset, options).await.map(|exec| (sandbox, exec))
-        }
-        Err(error) => Err(error),
-    };
-    let (sandbox, mut exec) = match attached {
+    let (sandbox, exec, first) = match attached {
         Ok(attached) => attached,
-        Err(error) => return tell_recorded(state, &record, offset, error, sender, receiver).await,
+        Err(error) if is_running && !["no_such_exec", "expired", "lost"].contains(&error.kind()) => {
+            return Err(error.into());
+        }
+        Err(_) => return tell_recorded(state, &record, offset, sender, receiver).await,
     };
-    let first = exec.next().await;
-    if let Some(ExecEvent::Failed(error)) = &first
-        && (!is_running || ["no_such_exec", "expired", "lost", "offline"].contains(&error.kind()))
-    {
-        return tell_recorded(state, &record, offset, error.clone(), sender, receiver).await;
-    }
     let subject = Subject {
         id: record.exec_id.clone(),
         shown: record.command.clone(),
@@ -286,20 +276,41 @@ pub(super) async fn go_on(
     Ok(())
 }
 
+/// Attaches to an exec where it was sent, and takes its first event; waits for its runner as long as is said.
+async fn attach(
+    state: &AppState,
+    user: &User,
+    record: &store::Exec,
+    offset: u64,
+    until: Option<Instant>,
+) -> Result<(Sandbox, Exec, Option<ExecEvent>), SandboxError> {
+    let sandbox = match until {
+        Some(until) => available(state, user, record, until).await?,
+        None => place_of(state, user, record).await.map_err(|_| lost(record))?,
+    };
+    let options = AttachOptions { output: true, acks: AckMode::Manual };
+    let mut exec = sandbox.attach(exec_id(record), offset, options).await?;
+    match exec.next().await {
+        Some(ExecEvent::Failed(error)) => Err(error),
+        first => Ok((sandbox, exec, first)),
+    }
+}
+
+fn lost(record: &store::Exec) -> SandboxError {
+    SandboxError::Lost { runner: record.runner.clone().unwrap_or_default() }
+}
+
 /// Tells what is on record of an exec that its runner knows nothing of any more.
 async fn tell_recorded(
     state: &AppState,
     record: &store::Exec,
     offset: u64,
-    error: SandboxError,
     sender: &mut Sender,
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
     let mut record = state.store.exec(record.user, &record.exec_id).await?;
     if record.status == ExecStatus::Running {
-        let lost = SandboxError::Lost { runner: record.runner.clone().unwrap_or_default() };
-        let error = if error.kind() == "offline" { error } else { lost };
-        record_end(state, &record, &Ended::Failed(error)).await;
+        record_end(state, &record, &Ended::Failed(lost(&record))).await;
         record = state.store.exec(record.user, &record.exec_id).await?;
     }
     let written = record.stdout_bytes.saturating_add(record.stderr_bytes);

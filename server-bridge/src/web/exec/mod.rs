@@ -84,7 +84,8 @@ async fn converse(
 ) -> Result<(), ApiError> {
     let asked = tokio::select! {
         asked = first_frame(receiver) => asked?,
-        () = state.shutdown.cancelled() => return Err(stopping()),
+        // Without a word: what was asked for may run already, and is asked for again.
+        () = state.shutdown.cancelled() => return Ok(()),
     };
     // From here on a stopping server waits for the record.
     let _awaited = state.execs.token();

@@ -216,6 +216,20 @@ impl OpenStream {
         Some(event)
     }
 
+    /// The next data, or the answer; `None` behind the last one, and behind an error. For streams of which nothing else is
+    /// wanted.
+    pub(crate) async fn next_piece(&mut self) -> Option<Result<Piece, SandboxError>> {
+        loop {
+            match self.next().await? {
+                StreamEvent::Data(_, bytes) => return Some(Ok(Piece::Data(bytes))),
+                StreamEvent::Answer(message) => return Some(Ok(Piece::Answer(message))),
+                StreamEvent::Failed(error) => return Some(Err(error)),
+                StreamEvent::Gap(..) | StreamEvent::Message(_) => {}
+                StreamEvent::Interrupted | StreamEvent::Resumed => {}
+            }
+        }
+    }
+
     /// Says that the reader drained that much; only where it says so itself.
     pub(crate) fn drained(&self, bytes: usize) {
         if let Some(bytes) = self.state.drained(bytes) {
@@ -242,6 +256,14 @@ impl Drop for OpenStream {
             self.link.send(Command::Abandon(Arc::clone(&self.state)));
         }
     }
+}
+
+/// What a stream of data brings.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    Data(bytes::Bytes),
+    /// Nothing follows.
+    Answer(proto::Message),
 }
 
 /// Writes to a stream, and cancels it.

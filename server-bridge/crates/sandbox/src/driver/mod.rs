@@ -36,7 +36,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use handle::{Command, LinkHandle, OpenStream, StreamWriter};
+pub(crate) use handle::{Command, LinkHandle, OpenStream, Piece, StreamWriter};
 pub(crate) use plug::{LinkEnd, Plugged, Presence};
 pub(crate) use stream::{Seat, StreamEvent, StreamState};
 pub(crate) use table::end_state;

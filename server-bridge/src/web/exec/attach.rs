@@ -242,26 +242,7 @@ pub(super) async fn go_on(
     let _awaited = state.execs.token();
     let _attended = state.attendance.enter(caller.user.id, &record.exec_id);
     let is_running = record.status == ExecStatus::Running;
-    let until = Instant::now() + EXEC_AWAY_TIMEOUT;
-    let attached = loop {
-        let attached = tokio::select! {
-            attached = attach(state, &caller.user, &record, offset, is_running.then_some(until)) => attached,
-            () = super::commands::gone(receiver) => return Ok(()),
-            // No last word: the client comes again, and so does the server.
-            () = state.shutdown.cancelled() => return Ok(()),
-        };
-        // A runner that went away in between is no end of what runs there.
-        if !is_running || !matches!(&attached, Err(SandboxError::Offline { .. })) {
-            break attached;
-        }
-    };
-    let (sandbox, exec, first) = match attached {
-        Ok(attached) => attached,
-        Err(error) if is_running && !["no_such_exec", "expired", "lost"].contains(&error.kind()) => {
-            return Err(error.into());
-        }
-        Err(_) => return tell_recorded(state, &record, offset, sender, receiver).await,
-    };
+    let until = is_running.then(|| Instant::now() + EXEC_AWAY_TIMEOUT);
     let subject = Subject {
         id: record.exec_id.clone(),
         shown: record.command.clone(),
@@ -272,28 +253,61 @@ pub(super) async fn go_on(
         acks,
         offset,
     };
-    Running::new(state, caller, &sandbox, &subject).attend(exec, first, sender, receiver).await;
-    Ok(())
+    loop {
+        let attached = tokio::select! {
+            attached = attach(state, &caller.user, &record, offset, until) => attached,
+            () = super::commands::gone(receiver) => return Ok(()),
+            // No last word: the client comes again, and so does the server.
+            () = state.shutdown.cancelled() => return Ok(()),
+        };
+        let error = match attached {
+            Ok((sandbox, mut exec)) => {
+                let running = Running::new(state, caller, &sandbox, &subject);
+                let first = tokio::select! {
+                    first = exec.next() => first,
+                    // Whoever served it before does so no longer.
+                    () = super::commands::gone(receiver) => {
+                        running.go_without_client(exec).await;
+                        return Ok(());
+                    }
+                    () = state.shutdown.cancelled() => return Ok(()),
+                };
+                match first {
+                    Some(ExecEvent::Failed(error)) => error,
+                    first => {
+                        running.attend(exec, first, sender, receiver).await;
+                        return Ok(());
+                    }
+                }
+            }
+            Err(error) => error,
+        };
+        match error.kind() {
+            // A runner that went away in between is no end of what runs there.
+            "offline" if is_running => {}
+            "no_such_exec" | "expired" | "lost" => break,
+            _ if is_running => return Err(error.into()),
+            _ => break,
+        }
+    }
+    tell_recorded(state, &record, offset, sender, receiver).await
 }
 
-/// Attaches to an exec where it was sent, and takes its first event; waits for its runner as long as is said.
+/// Attaches to an exec where it was sent; waits for its runner as long as is said.
 async fn attach(
     state: &AppState,
     user: &User,
     record: &store::Exec,
     offset: u64,
     until: Option<Instant>,
-) -> Result<(Sandbox, Exec, Option<ExecEvent>), SandboxError> {
+) -> Result<(Sandbox, Exec), SandboxError> {
     let sandbox = match until {
         Some(until) => available(state, user, record, until).await?,
         None => place_of(state, user, record).await.map_err(|_| lost(record))?,
     };
     let options = AttachOptions { output: true, acks: AckMode::Manual };
-    let mut exec = sandbox.attach(exec_id(record), offset, options).await?;
-    match exec.next().await {
-        Some(ExecEvent::Failed(error)) => Err(error),
-        first => Ok((sandbox, exec, first)),
-    }
+    let exec = sandbox.attach(exec_id(record), offset, options).await?;
+    Ok((sandbox, exec))
 }
 
 fn lost(record: &store::Exec) -> SandboxError {

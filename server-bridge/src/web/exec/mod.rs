@@ -263,17 +263,7 @@ impl<'a> Running<'a> {
                 }
             }
             End::Detached(error) => self.tell(&error.into(), sender, receiver).await,
-            End::ClientGone if self.subject.detached => {
-                exec.leave();
-                self.be_followed().await;
-            }
-            End::ClientGone => {
-                if let Some(ended) = orphaned(&mut exec, &self.state.shutdown).await {
-                    self.record(&ended).await;
-                } else {
-                    exec.leave();
-                }
-            }
+            End::ClientGone => self.go_without_client(exec).await,
             End::LoggedOut if self.subject.detached => {
                 exec.leave();
                 self.be_followed().await;
@@ -291,6 +281,18 @@ impl<'a> Running<'a> {
                 let error = ApiError::new("unavailable", "the server is stopping; the command was cancelled");
                 self.cut_off(exec, &error, sender, receiver).await;
             }
+        }
+    }
+
+    /// Sees to a command whose client is gone: a detached one goes on, another one has its client's grace.
+    async fn go_without_client(&self, mut exec: Exec) {
+        if self.subject.detached {
+            exec.leave();
+            self.be_followed().await;
+        } else if let Some(ended) = orphaned(&mut exec, &self.state.shutdown).await {
+            self.record(&ended).await;
+        } else {
+            exec.leave();
         }
     }
 

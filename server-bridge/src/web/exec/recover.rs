@@ -76,10 +76,6 @@ async fn watch(state: &AppState, record: &store::Exec, mut exec: Exec) -> Ended 
     loop {
         let event = tokio::select! {
             event = exec.next() => event,
-            () = state.shutdown.cancelled() => {
-                exec.leave();
-                return std::future::pending().await;
-            }
             _ = alone.tick(), if !record.detached => {
                 if !state.attendance.has_client(record.user, &record.exec_id) {
                     control.cancel();

@@ -152,10 +152,11 @@ impl LinkHandle {
             is_manual: acks == AckMode::Manual,
             offset: request.first_offset(),
         }));
+        let is_attached = matches!(request, Request::Attach(_));
         self.commands
             .send(Command::Open { request, stream: Arc::clone(&state), permit })
             .map_err(|_| self.offline())?;
-        Ok(OpenStream { link: self.clone(), state, is_over: false })
+        Ok(OpenStream { link: self.clone(), state, is_attached, is_over: false })
     }
 
     /// Sends a request that is answered by one message.
@@ -190,11 +191,12 @@ impl LinkHandle {
     }
 }
 
-/// One open stream. Dropped before its end, it cancels the work.
+/// One open stream. Dropped before its end, it cancels the work that it started, and leaves what it attached to.
 #[derive(Debug)]
 pub(crate) struct OpenStream {
     link: LinkHandle,
     state: Arc<StreamState>,
+    is_attached: bool,
     is_over: bool,
 }
 
@@ -252,8 +254,11 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        if !self.is_over {
-            self.link.send(Command::Abandon(Arc::clone(&self.state)));
+        let state = || Arc::clone(&self.state);
+        match (self.is_over, self.is_attached) {
+            (true, _) => {}
+            (false, true) => self.link.send(Command::Leave(state())),
+            (false, false) => self.link.send(Command::Abandon(state())),
         }
     }
 }

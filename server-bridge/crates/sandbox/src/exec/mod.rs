@@ -82,7 +82,8 @@ pub struct Collected {
     pub outcome: ExecOutcome,
 }
 
-/// A running command. Dropped before its last event, it is cancelled; see [`Exec::leave`].
+/// A running command. Dropped before its last event, it is cancelled where this started it, and left where this attached to
+/// it; see [`Exec::leave`].
 ///
 /// A connection that is lost ends nothing: the command goes on, and so does this when the runner is back within 10 min.
 #[derive(Debug)]

@@ -519,6 +519,10 @@ async fn exec_of_an_earlier_server_is_attached_to_written_to_and_left() {
     exec.leave();
     assert_eq!(world.runner.next().await, Some(Event::Left(stream)), "and no cancel");
 
+    drop(world.sandbox.attach(id, 104, AttachOptions::default()).await.unwrap());
+    let (stream, _) = world.runner.attached().await;
+    assert_eq!(world.runner.next().await, Some(Event::Left(stream)), "so it is when nobody says it");
+
     let mut none = world.sandbox.attach(ExecId([6; 16]), 0, AttachOptions::default()).await.unwrap();
     let (stream, _) = world.runner.attached().await;
     world.runner.no_such_exec(stream).await;

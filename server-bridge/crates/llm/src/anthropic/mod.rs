@@ -1,0 +1,30 @@
+//! Anthropic's messages.
+
+mod read;
+mod write;
+
+use crate::dialect::{Decode, Dialect};
+use crate::message::Request;
+use crate::transport::Call;
+
+/// The dialect of `/v1/messages`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Anthropic;
+
+/// The version of the interface that this speaks.
+const VERSION: &str = "2023-06-01";
+
+impl Dialect for Anthropic {
+    fn write(&self, request: &Request) -> Call {
+        let headers =
+            vec![("accept", "text/event-stream".to_owned()), ("anthropic-version", VERSION.to_owned())];
+        Call { path: "/v1/messages", headers, body: write::body(request) }
+    }
+
+    fn decoder(&self) -> Box<dyn Decode> {
+        Box::new(read::Decoder::default())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What can fail, by what a user can do about it.
+
+use std::time::Duration;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The provider does not take the key.
+    #[error("the model's provider does not take the key ({0}); check it in the settings")]
+    Key(String),
+    /// The provider has no such model, or not for this key.
+    #[error("the provider has no such model ({0}); choose another one with /model")]
+    UnknownModel(String),
+    /// The conversation does not fit into the model's window.
+    #[error("the conversation is too long for the model ({0})")]
+    InputTooLong(String),
+    /// Too many calls, or no credit left for now.
+    #[error("the provider's rate limit is reached ({message})")]
+    RateLimited {
+        /// Its own words.
+        message: String,
+        /// How long it wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The account has nothing left to pay with.
+    #[error("the provider says that the account is used up ({0})")]
+    Quota(String),
+    /// The provider has a problem of its own.
+    #[error("the provider failed ({0})")]
+    Provider(String),
+    /// It could not be reached, or the connection broke.
+    #[error("the provider cannot be reached ({0})")]
+    Network(String),
+    /// No sign of life for 120 s, or no end after 600 s.
+    #[error("the provider took too long ({0})")]
+    Timeout(&'static str),
+    /// The answer broke off.
+    #[error("the answer broke off before its end")]
+    Interrupted,
+    /// The answer has neither words nor tool calls.
+    #[error("the model answered nothing")]
+    Empty,
+    /// The provider does not take the request.
+    #[error("the provider refuses the request ({0})")]
+    Refused(String),
+    /// The answer is not in the dialect.
+    #[error("the provider's answer makes no sense: {0}; is it the right kind of provider?")]
+    Nonsense(&'static str),
+    /// The runner that relays has no model, or is not there.
+    #[error("{0}")]
+    Relay(String),
+}
+
+impl Error {
+    /// One word for programs and for the record.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Key(_) => "key",
+            Self::UnknownModel(_) => "unknown_model",
+            Self::InputTooLong(_) => "input_too_long",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::Quota(_) => "quota",
+            Self::Provider(_) => "provider",
+            Self::Network(_) => "network",
+            Self::Timeout(_) => "timeout",
+            Self::Interrupted => "interrupted",
+            Self::Empty => "empty",
+            Self::Refused(_) => "refused",
+            Self::Nonsense(_) => "nonsense",
+            Self::Relay(_) => "relay",
+        }
+    }
+
+    /// Whether the same request may well be answered a little later.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::RateLimited { .. } | Self::Provider(_) | Self::Network(_) | Self::Timeout(_) => true,
+            Self::Interrupted | Self::Empty => true,
+            Self::Key(_) | Self::UnknownModel(_) | Self::InputTooLong(_) | Self::Quota(_) => false,
+            Self::Refused(_) | Self::Nonsense(_) | Self::Relay(_) => false,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Every limit and timeout of this crate.
+//!
+//! The numbers of retry and concurrency are those of the reference engine.
+
+use std::time::Duration;
+
+/// How often a call is tried in all.
+pub const RETRY_ATTEMPTS: u32 = 5;
+
+/// The pause before the second attempt; it doubles from attempt to attempt.
+pub const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest of those pauses, without what a rate limit adds.
+pub const RETRY_PAUSE_LIMIT: Duration = Duration::from_secs(30);
+
+/// After a rate limit the `n`th pause is longer by 2^min(n, this) seconds.
+pub const RATE_LIMIT_DOUBLINGS: u32 = 4;
+
+/// The longest pause that a provider may ask for; it is told to the user when it wants more.
+pub const RETRY_AFTER_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long one attempt may be without a sign of life: before its answer begins, and between two pieces of it.
+pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long one attempt may take in all: an answer that never ends is none.
+pub const ATTEMPT_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long it may take to connect.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Calls that one tenant may have under way on the server's own model.
+pub const SHARED_CALLS: usize = 5;
+
+/// Calls that one tenant may have under way on a model of their own.
+pub const PERSONAL_CALLS: usize = 3;
+
+/// Calls that the sub-agents of one tenant may have under way.
+pub const SUB_AGENT_CALLS: usize = 3;
+
+/// The longest answer, in bytes on the wire.
+pub const ANSWER_BYTES: usize = 32 * 1024 * 1024;
+
+/// How much of a refusal is read, in bytes.
+pub const REFUSAL_BYTES: usize = 64 * 1024;
+
+/// How much of a provider's own words is shown, in characters.
+pub const SHOWN_CHARACTERS: usize = 500;
+
+/// The arguments of one tool call, in bytes.
+pub const ARGUMENTS_BYTES: usize = 16 * 1024 * 1024;
+
+/// Tool calls in one answer.
+pub const TOOL_CALLS: usize = 128;

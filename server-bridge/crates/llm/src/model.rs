@@ -1,0 +1,100 @@
+//! A dialect over a transport: one attempt at an answer.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use tokio::time::{Instant, timeout_at};
+
+use crate::dialect::Dialect;
+use crate::error::Error;
+use crate::limits::{ANSWER_BYTES, ATTEMPT_LIMIT, ATTEMPT_TIMEOUT, REFUSAL_BYTES};
+use crate::message::Request;
+use crate::reply::{Assembly, Delta, Reply};
+use crate::sse::Events;
+use crate::transport::{Answer, Transport};
+
+/// A provider, as it is reached.
+#[derive(Clone)]
+pub struct Model {
+    dialect: Arc<dyn Dialect>,
+    transport: Arc<dyn Transport>,
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Model").finish_non_exhaustive()
+    }
+}
+
+impl Model {
+    /// Asks in that dialect over that transport.
+    pub fn new(dialect: impl Dialect + 'static, transport: impl Transport + 'static) -> Self {
+        Self { dialect: Arc::new(dialect), transport: Arc::new(transport) }
+    }
+
+    /// Asks once; `each` is told of every piece as it comes.
+    ///
+    /// Dropped, it closes the connection to the provider.
+    ///
+    /// # Errors
+    /// Any of [`Error`]; what came before it is void.
+    pub async fn ask(&self, request: &Request, mut each: impl FnMut(&Delta)) -> Result<Reply, Error> {
+        let ends_at = Instant::now() + ATTEMPT_LIMIT;
+        let sent = self.transport.send(self.dialect.write(request));
+        let answer = alive(ends_at, sent).await??;
+        if !(200..300).contains(&answer.status) {
+            return Err(self.refused(answer, ends_at).await);
+        }
+        let mut body = answer.body;
+        let (mut events, mut decoder) = (Events::default(), self.dialect.decoder());
+        let (mut assembly, mut deltas, mut received) = (Assembly::default(), Vec::new(), 0);
+        while let Some(bytes) = alive(ends_at, body.next()).await? {
+            let bytes = bytes?;
+            received += bytes.len();
+            if received > ANSWER_BYTES {
+                return Err(Error::Nonsense("an answer of more than 32 MiB"));
+            }
+            let is_over = events.push(&bytes, |data| {
+                let is_over = decoder.read(data, &mut deltas)?;
+                for delta in deltas.drain(..) {
+                    assembly.push(&delta)?;
+                    each(&delta);
+                }
+                Ok::<_, Error>(is_over)
+            })?;
+            if is_over {
+                break;
+            }
+        }
+        assembly.finish()
+    }
+
+    async fn refused(&self, answer: Answer, ends_at: Instant) -> Error {
+        match beginning(answer.body, ends_at).await {
+            Ok(body) => self.dialect.refusal(answer.status, &body, answer.retry_after_s),
+            Err(error) => error,
+        }
+    }
+}
+
+/// Waits for a sign of life.
+async fn alive<T>(ends_at: Instant, sign: impl Future<Output = T>) -> Result<T, Error> {
+    let silence = Instant::now() + ATTEMPT_TIMEOUT;
+    let what = if silence < ends_at { "nothing came for 120 s" } else { "no end after 600 s" };
+    timeout_at(silence.min(ends_at), sign).await.map_err(|_| Error::Timeout(what))
+}
+
+/// The beginning of a refusal; what breaks off is enough.
+async fn beginning(
+    mut body: BoxStream<'static, Result<bytes::Bytes, Error>>,
+    ends_at: Instant,
+) -> Result<Vec<u8>, Error> {
+    let mut kept = Vec::new();
+    while kept.len() < REFUSAL_BYTES
+        && let Some(Ok(bytes)) = alive(ends_at, body.next()).await?
+    {
+        kept.extend_from_slice(&bytes[..bytes.len().min(REFUSAL_BYTES - kept.len())]);
+    }
+    Ok(kept)
+}

@@ -1,0 +1,26 @@
+//! OpenAI's chat completions, which most other providers and proxies speak too.
+
+mod read;
+mod write;
+
+use crate::dialect::{Decode, Dialect};
+use crate::message::Request;
+use crate::transport::Call;
+
+/// The dialect of `/v1/chat/completions`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenAi;
+
+impl Dialect for OpenAi {
+    fn write(&self, request: &Request) -> Call {
+        let headers = vec![("accept", "text/event-stream".to_owned())];
+        Call { path: "/v1/chat/completions", headers, body: write::body(request) }
+    }
+
+    fn decoder(&self) -> Box<dyn Decode> {
+        Box::new(read::Decoder::default())
+    }
+}
+
+#[cfg(test)]
+mod tests;

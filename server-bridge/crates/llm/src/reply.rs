@@ -1,0 +1,276 @@
+//! What a model answers: events as they come, and what they come to.
+
+use crate::error::Error;
+use crate::limits::{ARGUMENTS_BYTES, TOOL_CALLS};
+use crate::message::{Assistant, Reasoning, ToolCall};
+
+/// A piece of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delta {
+    /// More of what it says.
+    Text(String),
+    /// More of what it thinks.
+    Reasoning(String),
+    /// A proof of, or the hidden form of, what it thought; ends that piece of thinking.
+    ReasoningSeal {
+        /// See [`Reasoning::signature`].
+        signature: Option<String>,
+        /// See [`Reasoning::redacted`].
+        redacted: Option<String>,
+    },
+    /// It begins to write a call; `slot` tells the calls of one answer apart.
+    ToolCall {
+        /// Where in the answer it stands, as the provider counts.
+        slot: u64,
+        /// The provider's name for it.
+        id: String,
+        /// The tool.
+        name: String,
+    },
+    /// More of a call's arguments.
+    Arguments {
+        /// Of which call.
+        slot: u64,
+        /// The next part of the JSON.
+        part: String,
+    },
+    /// Tokens that were counted so far; what is told later replaces it.
+    Usage(Usage),
+    /// Why it stopped.
+    Stop(Stop),
+}
+
+/// Why a model stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It has said everything.
+    End,
+    /// It waits for what the tools come to.
+    ToolCalls,
+    /// It used up the tokens that it may answer with.
+    MaxTokens,
+    /// Conversation and answer together fill its window.
+    ContextFull,
+    /// It, or its provider, does not want to answer that.
+    Refused,
+    /// Another reason, in its provider's word.
+    Other(String),
+}
+
+/// Tokens of one call, as its provider counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// What it read, from a cache or not.
+    pub input_tokens: u64,
+    /// So many of those came from a cache.
+    pub cache_read_tokens: u64,
+    /// So many of those were put into a cache.
+    pub cache_write_tokens: u64,
+    /// What it wrote, thinking included.
+    pub output_tokens: u64,
+}
+
+impl Usage {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            cache_read_tokens: self.cache_read_tokens.saturating_add(other.cache_read_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+        }
+    }
+
+    /// What is known of either: a later event tells only what changed.
+    fn updated(self, by: Self) -> Self {
+        let newer = |old: u64, new: u64| if new == 0 { old } else { new };
+        Self {
+            input_tokens: newer(self.input_tokens, by.input_tokens),
+            cache_read_tokens: newer(self.cache_read_tokens, by.cache_read_tokens),
+            cache_write_tokens: newer(self.cache_write_tokens, by.cache_write_tokens),
+            output_tokens: newer(self.output_tokens, by.output_tokens),
+        }
+    }
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// What it said and wants.
+    pub message: Assistant,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// What it cost; zeroes where the provider does not count.
+    pub usage: Usage,
+}
+
+/// Puts an answer together.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    message: Assistant,
+    slots: Vec<u64>,
+    is_thinking: bool,
+    stop: Option<Stop>,
+    usage: Usage,
+}
+
+impl Assembly {
+    /// Adds a piece.
+    ///
+    /// # Errors
+    /// [`Error::Nonsense`]: more calls or longer arguments than any tool has, or arguments of a call that never began.
+    pub fn push(&mut self, delta: &Delta) -> Result<(), Error> {
+        match delta {
+            Delta::Text(text) => self.message.text.push_str(text),
+            Delta::Reasoning(text) => self.thought().text.push_str(text),
+            Delta::ReasoningSeal { signature, redacted } => {
+                let thought = self.thought();
+                thought.signature.clone_from(signature);
+                thought.redacted.clone_from(redacted);
+                self.is_thinking = false;
+            }
+            Delta::ToolCall { slot, id, name } => self.begin_call(*slot, id, name)?,
+            Delta::Arguments { slot, part } => {
+                let at = self.slots.iter().position(|known| known == slot);
+                let at = at.ok_or(Error::Nonsense("arguments of a tool call that never began"))?;
+                let arguments = &mut self.message.tool_calls[at].arguments;
+                if arguments.len() + part.len() > ARGUMENTS_BYTES {
+                    return Err(Error::Nonsense("arguments of a tool call longer than 16 MiB"));
+                }
+                arguments.push_str(part);
+            }
+            Delta::Usage(usage) => self.usage = self.usage.updated(*usage),
+            Delta::Stop(stop) => self.stop = Some(stop.clone()),
+        }
+        Ok(())
+    }
+
+    fn thought(&mut self) -> &mut Reasoning {
+        if !std::mem::replace(&mut self.is_thinking, true) {
+            self.message.reasoning.push(Reasoning::default());
+        }
+        self.message.reasoning.last_mut().expect("one was added when this piece of thinking began")
+    }
+
+    fn begin_call(&mut self, slot: u64, id: &str, name: &str) -> Result<(), Error> {
+        if self.slots.contains(&slot) {
+            return Err(Error::Nonsense("two tool calls in the place of one"));
+        }
+        if self.slots.len() == TOOL_CALLS {
+            return Err(Error::Nonsense("more than 128 tool calls at once"));
+        }
+        self.slots.push(slot);
+        // Some providers leave it out; results have to name their call.
+        let id = if id.is_empty() { format!("call_{slot}") } else { id.to_owned() };
+        self.message.tool_calls.push(ToolCall { id, name: name.to_owned(), arguments: String::new() });
+        Ok(())
+    }
+
+    /// What has come so far, for an answer that breaks off.
+    pub fn so_far(&self) -> &Assistant {
+        &self.message
+    }
+
+    /// The answer, at the end of its events.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]: it broke off; [`Error::Empty`]: it ended and says nothing.
+    pub fn finish(self) -> Result<Reply, Error> {
+        let Some(mut stop) = self.stop else { return Err(Error::Interrupted) };
+        let message = self.message;
+        let has_calls = !message.tool_calls.is_empty();
+        if message.text.is_empty() && !has_calls && matches!(stop, Stop::End | Stop::ToolCalls) {
+            return Err(Error::Empty);
+        }
+        // Several providers say `stop` behind a tool call.
+        if has_calls && stop == Stop::End {
+            stop = Stop::ToolCalls;
+        }
+        Ok(Reply { message, stop, usage: self.usage })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(deltas: &[Delta]) -> Result<Reply, Error> {
+        let mut assembly = Assembly::default();
+        for delta in deltas {
+            assembly.push(delta)?;
+        }
+        assembly.finish()
+    }
+
+    fn call(slot: u64) -> Delta {
+        Delta::ToolCall { slot, id: format!("c{slot}"), name: "Read".to_owned() }
+    }
+
+    fn arguments(slot: u64, part: &str) -> Delta {
+        Delta::Arguments { slot, part: part.to_owned() }
+    }
+
+    #[test]
+    fn interleaved_calls_keep_their_arguments_apart() {
+        let stop = Delta::Stop(Stop::End);
+        let deltas =
+            [call(0), call(3), arguments(3, "{\"b\""), arguments(0, "{}"), arguments(3, ":1}"), stop];
+        let reply = finished(&deltas).unwrap();
+        let calls = reply.message.tool_calls;
+        assert_eq!((calls[0].arguments.as_str(), calls[1].arguments.as_str()), ("{}", "{\"b\":1}"));
+        assert_eq!(reply.stop, Stop::ToolCalls, "whatever the provider called it");
+    }
+
+    #[test]
+    fn pieces_of_thinking_keep_their_own_seals() {
+        let seal = |text: &str| Delta::ReasoningSeal { signature: Some(text.to_owned()), redacted: None };
+        let thought = |text: &str| Delta::Reasoning(text.to_owned());
+        let deltas = [
+            thought("a"),
+            thought("b"),
+            seal("1"),
+            thought("c"),
+            seal("2"),
+            Delta::Text("x".to_owned()),
+            Delta::Stop(Stop::End),
+        ];
+        let reasoning = finished(&deltas).unwrap().message.reasoning;
+        let pairs: Vec<_> =
+            reasoning.iter().map(|one| (one.text.as_str(), one.signature.as_deref().unwrap())).collect();
+        assert_eq!(pairs, [("ab", "1"), ("c", "2")]);
+    }
+
+    #[test]
+    fn an_answer_without_an_end_or_without_a_word_is_none() {
+        assert_eq!(finished(&[Delta::Text("half".to_owned())]), Err(Error::Interrupted));
+        assert_eq!(finished(&[Delta::Stop(Stop::End)]), Err(Error::Empty));
+        assert_eq!(finished(&[Delta::Reasoning("hm".to_owned()), Delta::Stop(Stop::End)]), Err(Error::Empty));
+        assert!(finished(&[Delta::Stop(Stop::Refused)]).is_ok());
+        assert!(finished(&[Delta::Stop(Stop::ContextFull)]).is_ok());
+    }
+
+    #[test]
+    fn what_no_tool_has_is_refused() {
+        assert!(matches!(finished(&[arguments(1, "{}")]), Err(Error::Nonsense(_))));
+        assert!(matches!(finished(&[call(1), call(1)]), Err(Error::Nonsense(_))));
+        let long = arguments(0, &"x".repeat(ARGUMENTS_BYTES));
+        assert!(finished(&[call(0), long.clone(), Delta::Stop(Stop::End)]).is_ok());
+        assert!(matches!(finished(&[call(0), long, arguments(0, "x")]), Err(Error::Nonsense(_))));
+        let many: Vec<Delta> = (0..=TOOL_CALLS as u64).map(call).collect();
+        assert!(matches!(finished(&many), Err(Error::Nonsense(_))));
+        let most = [&many[1..], &[Delta::Stop(Stop::ToolCalls)]].concat();
+        assert_eq!(finished(&most).unwrap().message.tool_calls.len(), TOOL_CALLS);
+    }
+
+    #[test]
+    fn usage_told_in_two_events_is_one() {
+        let first = Usage { input_tokens: 10, cache_read_tokens: 4, ..Usage::default() };
+        let last = Usage { output_tokens: 7, ..Usage::default() };
+        let deltas =
+            [Delta::Usage(first), Delta::Text("x".to_owned()), Delta::Usage(last), Delta::Stop(Stop::End)];
+        let usage = finished(&deltas).unwrap().usage;
+        assert_eq!((usage.input_tokens, usage.cache_read_tokens, usage.output_tokens), (10, 4, 7));
+        assert_eq!(usage.plus(usage).output_tokens, 14);
+    }
+}

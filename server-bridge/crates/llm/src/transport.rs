@@ -1,0 +1,42 @@
+//! How a request's bytes get to a provider, and its answer's back.
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+
+use crate::error::Error;
+
+/// A request to a provider: always a POST of JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Behind the provider's base URL, such as `/v1/messages`.
+    pub path: &'static str,
+    /// Names in small letters, and values; the key is the transport's business.
+    pub headers: Vec<(&'static str, String)>,
+    /// JSON.
+    pub body: Bytes,
+}
+
+/// A provider's answer as it arrives. Dropped, it ends the connection.
+pub struct Answer {
+    /// HTTP's status.
+    pub status: u16,
+    /// How long the provider wants to be left alone, in seconds, where it says so.
+    pub retry_after_s: Option<u64>,
+    /// What follows.
+    pub body: BoxStream<'static, Result<Bytes, Error>>,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+/// A way to a provider: straight over HTTP ([`crate::http`]), or through a runner that holds the key.
+pub trait Transport: Send + Sync {
+    /// Sends a call and waits for its answer to begin.
+    ///
+    /// Fails with [`Error::Network`] or [`Error::Relay`]; a provider's refusal is an answer.
+    fn send(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>>;
+}

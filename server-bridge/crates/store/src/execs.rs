@@ -191,6 +191,19 @@ impl Store {
         }
     }
 
+    /// Records that a user's exec goes on without whoever waited for it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn detach_exec(&self, user: UserId, exec_id: &ExecId) -> Result<()> {
+        sqlx::query("UPDATE execs SET detached = TRUE WHERE user_id = $1 AND exec_id = $2")
+            .bind(user)
+            .bind(exec_id)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
     /// Records how a user's exec ended. Returns `false`, and changes nothing, if its end was recorded before; a lost
     /// exec may still be told.
     ///

@@ -19,6 +19,11 @@ pub struct RunnerId(pub i64);
 #[sqlx(transparent)]
 pub struct MessageId(pub i64);
 
+/// A turn's row. Grows with time, so it orders a chat's turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct TurnId(pub i64);
+
 /// An audit entry's row. Grows with time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
 #[sqlx(transparent)]
@@ -86,6 +91,12 @@ impl fmt::Display for UserId {
 }
 
 impl fmt::Display for RunnerId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for TurnId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }

@@ -13,6 +13,7 @@
 //! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
 //! | `chats`, `messages` | conversations |
+//! | `turns` | what a model was told and said; long results of its tools |
 //! | `execs` | commands: started once per id and request, finished once |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
@@ -39,6 +40,7 @@ mod runners;
 mod sessions;
 mod settings;
 mod tokens;
+mod turns;
 mod users;
 
 use std::path::Path;
@@ -49,13 +51,14 @@ pub use clock::Clock;
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
-pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, UserId};
+pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, TurnId, UserId};
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use sessions::NewSession;
 pub use settings::ACTIVE_RUNNER;
 pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
+pub use turns::{OpenTurn, TurnStatus, TurnUsage};
 pub use users::User;
 
 /// The store. Cheap to clone; every clone is the same store.

@@ -52,6 +52,10 @@ pub const MESSAGE_EXEC_MAX_BYTES: usize = 256 * 1024;
 pub const EXEC_COMMAND_MAX_BYTES: usize = 4096;
 /// How much of an exec's error text is recorded, in bytes; the rest is cut.
 pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
+/// The largest item of a turn, in bytes: a tool call with a whole file in it.
+pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
+/// The largest result of a tool that is kept, in bytes.
+pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The most rows one listing returns, whatever its caller asks for.

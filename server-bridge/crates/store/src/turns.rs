@@ -1,0 +1,339 @@
+//! Turns: one message of a user each, and all that a model does about it.
+//!
+//! ```text
+//!   queue ─► queued ─begin─► running ─finish─► done | failed | cancelled | interrupted (the server stopped)
+//! ```
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{EXEC_ERROR_MAX_BYTES, OFFLOAD_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
+use crate::{ChatId, MessageId, Store, TurnId, UserId};
+
+/// How a turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum TurnStatus {
+    /// An earlier one of its chat is not over.
+    Queued,
+    /// It goes on.
+    Running,
+    /// The model has said all it had to say.
+    Done,
+    /// It could not go on.
+    Failed,
+    /// Its user stopped it.
+    Cancelled,
+    /// The server stopped amid it.
+    Interrupted,
+}
+
+impl TurnStatus {
+    /// The word that stands for it in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A turn that is not over.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct OpenTurn {
+    /// The turn.
+    pub id: TurnId,
+    /// Its conversation.
+    #[sqlx(rename = "chat_id")]
+    pub chat: ChatId,
+    /// Whose that is.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// The message that shows its first answer.
+    #[sqlx(rename = "message_id")]
+    pub message: Option<MessageId>,
+    /// [`TurnStatus::Queued`] or [`TurnStatus::Running`].
+    pub status: TurnStatus,
+}
+
+/// What turns took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
+pub struct TurnUsage {
+    /// Tokens that the model read, from a cache or not.
+    pub input_tokens: i64,
+    /// So many of those came from a cache.
+    pub cache_read_tokens: i64,
+    /// So many of those were put into a cache.
+    pub cache_write_tokens: i64,
+    /// Tokens that it wrote.
+    pub output_tokens: i64,
+    /// Millionths of a US dollar, where a price is known.
+    pub cost_micros: i64,
+}
+
+impl Store {
+    /// Queues a turn of a user's conversation, with its first item.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for an item beyond 32 MiB.
+    pub async fn queue_turn(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        message: MessageId,
+        item_json: &str,
+    ) -> Result<TurnId> {
+        self.chat(user, chat).await?;
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let mut transaction = self.database.write().await?;
+        let turn: TurnId = sqlx::query_scalar(
+            "INSERT INTO turns (chat_id, message_id, status, created_at_ms) VALUES ($1, $2, 'queued', $3) RETURNING id",
+        )
+        .bind(chat)
+        .bind(message)
+        .bind(self.now_ms())
+        .fetch_one(&mut *transaction)
+        .await?;
+        sqlx::query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
+            .bind(turn)
+            .bind(item_json)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(turn)
+    }
+
+    /// Says that a queued turn begins, with this model; whether it was still queued.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn begin_turn(&self, turn: TurnId, model: &str) -> Result<bool> {
+        let begun = sqlx::query(
+            "UPDATE turns SET status = 'running', model = $1 WHERE id = $2 AND status = 'queued'",
+        )
+        .bind(model)
+        .bind(turn)
+        .execute(self.database.writer())
+        .await?;
+        Ok(begun.rows_affected() == 1)
+    }
+
+    /// Adds an item to a turn, and to what it took.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
+    pub async fn append_turn_item(&self, turn: TurnId, item_json: &str, usage: TurnUsage) -> Result<()> {
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let mut transaction = self.database.write().await?;
+        let counted = sqlx::query(
+            "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
+                cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
+                cost_micros = cost_micros + $5 WHERE id = $6",
+        )
+        .bind(usage.input_tokens)
+        .bind(usage.cache_read_tokens)
+        .bind(usage.cache_write_tokens)
+        .bind(usage.output_tokens)
+        .bind(usage.cost_micros)
+        .bind(turn)
+        .execute(&mut *transaction)
+        .await?;
+        if counted.rows_affected() == 0 {
+            return Err(Error::not_found("turn", turn));
+        }
+        sqlx::query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
+            .bind(turn)
+            .bind(item_json)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// The items of a user's conversation up to and with a turn, in their order.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn turn_items(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<Vec<String>> {
+        self.chat(user, chat).await?;
+        Ok(sqlx::query_scalar(
+            "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id
+             WHERE t.chat_id = $1 AND t.id <= $2 ORDER BY t.id, i.id",
+        )
+        .bind(chat)
+        .bind(up_to)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Says how a turn ended; one that has ended stays as it is. Whether it was this that ended it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn finish_turn(&self, turn: TurnId, status: TurnStatus, error: Option<&str>) -> Result<bool> {
+        let finished = sqlx::query(
+            "UPDATE turns SET status = $1, error = $2, finished_at_ms = $3
+             WHERE id = $4 AND status IN ('queued', 'running')",
+        )
+        .bind(status)
+        .bind(error.map(|error| beginning(error, EXEC_ERROR_MAX_BYTES)))
+        .bind(self.now_ms())
+        .bind(turn)
+        .execute(self.database.writer())
+        .await?;
+        Ok(finished.rows_affected() == 1)
+    }
+
+    /// All turns that are not over, the oldest first. For a server's start.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn open_turns(&self) -> Result<Vec<OpenTurn>> {
+        Ok(sqlx::query_as(
+            "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status FROM turns t JOIN chats c ON c.id = t.chat_id
+             WHERE t.status IN ('queued', 'running') ORDER BY t.id",
+        )
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// What a user's turns took since then, in Unix milliseconds; in one of their conversations, or in all.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn usage(&self, user: UserId, chat: Option<&ChatId>, since_ms: i64) -> Result<TurnUsage> {
+        Ok(sqlx::query_as(
+            "SELECT CAST(COALESCE(SUM(t.input_tokens), 0) AS BIGINT) AS input_tokens,
+                CAST(COALESCE(SUM(t.cache_read_tokens), 0) AS BIGINT) AS cache_read_tokens,
+                CAST(COALESCE(SUM(t.cache_write_tokens), 0) AS BIGINT) AS cache_write_tokens,
+                CAST(COALESCE(SUM(t.output_tokens), 0) AS BIGINT) AS output_tokens,
+                CAST(COALESCE(SUM(t.cost_micros), 0) AS BIGINT) AS cost_micros
+             FROM turns t JOIN chats c ON c.id = t.chat_id
+             WHERE c.user_id = $1 AND t.created_at_ms >= $2 AND c.id = COALESCE($3, c.id)",
+        )
+        .bind(user)
+        .bind(since_ms)
+        .bind(chat)
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+
+    /// Keeps a long result of a tool for a user's conversation.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] beyond 16 MiB.
+    pub async fn put_offload(&self, user: UserId, chat: &ChatId, id: &str, text: &str) -> Result<()> {
+        self.chat(user, chat).await?;
+        check_length("result", text, OFFLOAD_MAX_BYTES)?;
+        sqlx::query("INSERT INTO offloads (chat_id, id, text) VALUES ($1, $2, $3)")
+            .bind(chat)
+            .bind(id)
+            .bind(text)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// A long result of a tool; `None` where there is none of that name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn offload(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<String>> {
+        self.chat(user, chat).await?;
+        Ok(sqlx::query_scalar("SELECT text FROM offloads WHERE chat_id = $1 AND id = $2")
+            .bind(chat)
+            .bind(id)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// Where the agent of a user's conversation is; empty for the workspace.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn chat_cwd(&self, user: UserId, chat: &ChatId) -> Result<String> {
+        sqlx::query_scalar("SELECT cwd FROM chats WHERE id = $1 AND user_id = $2")
+            .bind(chat)
+            .bind(user)
+            .fetch_optional(self.database.reader())
+            .await?
+            .ok_or_else(|| Error::not_found("chat", chat))
+    }
+
+    /// Moves the agent of a user's conversation.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] as above; [`Error::Invalid`] for a path beyond 4 KiB.
+    pub async fn set_chat_cwd(&self, user: UserId, chat: &ChatId, cwd: &str) -> Result<()> {
+        check_length("path", cwd, EXEC_ERROR_MAX_BYTES)?;
+        let moved = sqlx::query("UPDATE chats SET cwd = $1 WHERE id = $2 AND user_id = $3")
+            .bind(cwd)
+            .bind(chat)
+            .bind(user)
+            .execute(self.database.writer())
+            .await?;
+        if moved.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MessageRole, Name};
+
+    async fn world() -> (Store, UserId, ChatId, MessageId) {
+        let store = Store::open_in_memory().await.unwrap();
+        let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
+        let chat = store.create_chat(user).await.unwrap().id;
+        let message = store.append_message(user, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
+        (store, user, chat, message)
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_begun_and_finished_once_and_its_items_keep_their_order() {
+        let (store, user, chat, message) = world().await;
+        let first = store.queue_turn(user, &chat, message, "1").await.unwrap();
+        let second = store.queue_turn(user, &chat, message, "4").await.unwrap();
+        assert!(store.begin_turn(first, "m").await.unwrap());
+        assert!(!store.begin_turn(first, "m").await.unwrap());
+        let usage = TurnUsage { input_tokens: 5, output_tokens: 2, cost_micros: 7, ..TurnUsage::default() };
+        store.append_turn_item(first, "2", usage).await.unwrap();
+        store.append_turn_item(first, "3", usage).await.unwrap();
+        assert_eq!(store.turn_items(user, &chat, first).await.unwrap(), ["1", "2", "3"]);
+        assert_eq!(store.turn_items(user, &chat, second).await.unwrap(), ["1", "2", "3", "4"]);
+        let open: Vec<_> =
+            store.open_turns().await.unwrap().into_iter().map(|turn| (turn.id, turn.status)).collect();
+        assert_eq!(open, [(first, TurnStatus::Running), (second, TurnStatus::Queued)]);
+        assert!(store.finish_turn(first, TurnStatus::Done, None).await.unwrap());
+        assert!(!store.finish_turn(first, TurnStatus::Failed, Some("late")).await.unwrap());
+        let used = store.usage(user, Some(&chat), 0).await.unwrap();
+        assert_eq!((used.input_tokens, used.output_tokens, used.cost_micros), (10, 4, 14));
+        assert_eq!(store.usage(user, None, 0).await.unwrap(), used);
+        assert_eq!(store.usage(user, Some(&ChatId::random()), 0).await.unwrap(), TurnUsage::default());
+        assert_eq!(store.usage(user, None, i64::MAX).await.unwrap(), TurnUsage::default());
+    }
+
+    #[tokio::test]
+    async fn what_belongs_to_another_is_not_there() {
+        let (store, user, chat, message) = world().await;
+        let turn = store.queue_turn(user, &chat, message, "1").await.unwrap();
+        store.put_offload(user, &chat, "ol_1", "long").await.unwrap();
+        let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
+        assert!(matches!(store.queue_turn(eve, &chat, message, "x").await, Err(Error::NotFound { .. })));
+        assert!(matches!(store.turn_items(eve, &chat, turn).await, Err(Error::NotFound { .. })));
+        assert!(matches!(store.offload(eve, &chat, "ol_1").await, Err(Error::NotFound { .. })));
+        assert!(matches!(store.set_chat_cwd(eve, &chat, "x").await, Err(Error::NotFound { .. })));
+        assert_eq!(store.usage(eve, Some(&chat), 0).await.unwrap(), TurnUsage::default());
+        assert_eq!(store.offload(user, &chat, "ol_1").await.unwrap().as_deref(), Some("long"));
+        assert_eq!(store.offload(user, &chat, "ol_2").await.unwrap(), None);
+        store.set_chat_cwd(user, &chat, "src").await.unwrap();
+        assert_eq!(store.chat_cwd(user, &chat).await.unwrap(), "src");
+        store.delete_chat(user, &chat).await.unwrap();
+        let late = store.append_turn_item(turn, "2", TurnUsage::default()).await;
+        assert!(matches!(late, Err(Error::NotFound { .. })), "{late:?}");
+    }
+}

@@ -21,6 +21,25 @@ impl Channel {
     }
 }
 
+/// What a model does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It says something.
+    Text,
+    /// It thinks.
+    Reasoning,
+}
+
+impl Part {
+    /// The word that stands for it on the wire, among those of [`Channel`].
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Reasoning => "reasoning",
+        }
+    }
+}
+
 /// Something happened in one of a user's chats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatEvent {
@@ -35,6 +54,17 @@ pub enum ChatEvent {
         /// Where it wrote to.
         channel: Channel,
         /// What it wrote, decoded.
+        text: String,
+    },
+    /// A model said something more: shown as [`ChatEvent::Output`] is.
+    Said {
+        /// The conversation.
+        chat: ChatId,
+        /// The message that shows its answer.
+        message: MessageId,
+        /// Whether it speaks or thinks.
+        part: Part,
+        /// The next words.
         text: String,
     },
     /// A conversation is new, or changed: its title, its binding, its time.

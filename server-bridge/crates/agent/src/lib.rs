@@ -1,4 +1,4 @@
-//! What answers in a chat: slash commands and `!command` today; the engine loop of an agent has its place here.
+//! What answers in a chat: slash commands, `!command`, and a model that works with tools.
 //!
 //! A [`ChatService`] takes what a user wrote into a chat, stores it, and answers. What changes later (a running
 //! command's output above all) is told through a sink of [`ChatEvent`]s, which the web layer spreads to the user's
@@ -11,6 +11,8 @@
 //! | `commands/` | one file per command, and the enum that a text is parsed into |
 //! | `shell/` | a `!command` while it runs: decoding, the live view, head and tail, the file that keeps it whole |
 //! | `recover` | goes on with what an earlier server left running |
+//! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
+//! | `tools/` | what a model may do: one file per tool |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
@@ -18,14 +20,14 @@
 //! | `event`, `error` | what is told, and what can go wrong |
 //! | [`limits`] | every limit and timeout |
 //!
-//! A new chat command: a file in `commands/`, a variant of its enum, a line in `/help`. The engine (turns with a model,
-//! `tools/`, `context/`, `hooks/`, `memory/`) will be modules beside `shell/`, entered where `commands` now answers a
-//! plain message with how to set up a model.
+//! A new chat command: a file in `commands/`, a variant of its enum, a line in `/help`. A new tool: a file in `tools/`, a
+//! variant of its enum.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod commands;
 mod ending;
+mod engine;
 mod error;
 mod event;
 mod exec_document;
@@ -35,13 +37,15 @@ mod recover;
 mod running;
 mod service;
 mod shell;
+mod tools;
 
 #[cfg(test)]
 mod tests;
 
 pub use ending::Ending;
+pub use engine::{AgentDocument, ModelSetup};
 pub use error::{Error, Result};
-pub use event::{Channel, ChatEvent, Posted};
+pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;
 pub use place::{sandbox_user, wish, wish_for};
 pub use service::{ChatService, EventSink};

@@ -51,3 +51,60 @@ pub const LIVE_BURST_BYTES: usize = 1024 * 1024;
 pub const LIVE_RATE_BYTES_PER_MS: usize = 320;
 /// How often the output so far is stored while a command runs, in milliseconds: what a killed server still has.
 pub const SNAPSHOT_INTERVAL_MS: u64 = 5_000;
+
+/// How often a model may answer in one turn.
+pub const TURN_ITERATIONS: usize = 100;
+/// Messages that may wait in one chat while an answer is under way.
+pub const TURNS_QUEUED: usize = 32;
+/// Tools that run side by side, where they change nothing.
+pub const TOOLS_AT_ONCE: usize = 8;
+/// Tokens that a model may answer with at once, unless its settings say otherwise.
+pub const REPLY_TOKENS: u32 = 16_384;
+
+/// A tool's result beyond so many tokens is put aside.
+pub const OFFLOAD_TOKENS: usize = 2_000;
+/// A tool's result beyond so many bytes is put aside, however few tokens it is.
+pub const OFFLOAD_BYTES: usize = 10_240;
+/// How much of what was put aside stays, at its beginning and at its end each, in lines.
+pub const OFFLOAD_SHOWN_LINES: usize = 20;
+/// The longest of those lines, in characters.
+pub const OFFLOAD_LINE_CHARS: usize = 200;
+/// How much of what was put aside is read at once, in characters.
+pub const RECALL_CHARS: usize = 16_000;
+
+/// How long a model's command may run before it becomes a task, in seconds.
+pub const SHELL_TIMEOUT_S: u64 = 120;
+/// The longest it may ask for, in seconds.
+pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
+/// How long a cancelled command of a model is waited for; its runner goes on ending it.
+pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
+/// The pause before a task whose runner is away is looked for again, in milliseconds.
+pub const TASK_LOOK_MS: u64 = 2_000;
+/// How long a task may run: 24 hours.
+pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
+/// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.
+pub const SHELL_KEPT_BYTES: usize = 512 * 1024;
+/// How much of a task's output is reported, at its beginning and at its end each, in bytes: 50 KB in all.
+pub const TASK_REPORT_BYTES: u32 = 25_000;
+/// Execs that are looked through for a chat's tasks.
+pub const TASKS_LISTED: u32 = 1_000;
+/// The largest file that is read at once, in bytes.
+pub const READ_FILE_BYTES: u64 = 8 * 1024 * 1024;
+/// Lines that are read at once.
+pub const READ_LINES: u64 = 2_000;
+/// The longest line that is shown whole, in characters.
+pub const READ_LINE_CHARS: usize = 2_000;
+/// Paths that one search by name finds.
+pub const GLOB_RESULTS: u32 = 500;
+/// Lines that one search by content finds.
+pub const GREP_RESULTS: u32 = 500;
+/// Lines around each of those.
+pub const GREP_CONTEXT_LINES: u32 = 20;
+/// How large a compiled regular expression of a model may be, in bytes.
+pub const REGEX_BYTES: usize = 1024 * 1024;
+/// How much of a call's subject is shown to people, in characters.
+pub const TOOL_HINT_CHARS: usize = 500;
+/// How much of a tool's result is shown to people, in characters.
+pub const TOOL_SHOWN_CHARS: usize = 4_000;
+/// The largest file of project instructions, in bytes; the rest is left out.
+pub const INSTRUCTIONS_BYTES: u64 = 32 * 1024;

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::commands::{self, Context, Input};
+use crate::engine::{self, Engine, ModelSetup};
 use crate::running::Running;
 use crate::shell::LeftOut;
 use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
@@ -24,25 +25,28 @@ pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) router: SandboxRouter,
     pub(crate) running: Running,
+    pub(crate) engine: Engine,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     sink: EventSink,
 }
 
 impl ChatService {
-    /// A service over this store and router, which tells `sink` what happens.
-    pub fn new(store: Store, router: SandboxRouter, sink: EventSink) -> Self {
+    /// A service over this store and router, which tells `sink` what happens, and answers with `model` where there is one.
+    pub fn new(store: Store, router: SandboxRouter, sink: EventSink, model: Option<ModelSetup>) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self(Arc::new(Inner { store, router, running: Running::default(), tasks, stop, sink }))
+        let (running, engine) = (Running::default(), Engine::new(model));
+        Self(Arc::new(Inner { store, router, running, engine, tasks, stop, sink }))
     }
 
-    /// Goes on with every command of a chat that an earlier server left running, and returns how many there are. For a
-    /// server's start, before anything is posted: each waits in the background for its runner, 10 min at most.
+    /// Goes on with every command of a chat that an earlier server left running, and with every message that it had not
+    /// begun to answer; tells of the answers that it was amid. Returns how many there are. For a server's start, before
+    /// anything is posted: each command waits in the background for its runner, 10 min at most.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
-        recover::recover(&self.0).await
+        Ok(recover::recover(&self.0).await? + engine::recover(&self.0).await?)
     }
 
     /// Takes what a user wrote into one of their chats: stores it, and does what it asks for. A command that runs is
@@ -70,13 +74,14 @@ impl ChatService {
         Ok(posted)
     }
 
-    /// Tells every command that runs in a chat to stop, and returns how many there were. Their messages say the rest.
+    /// Tells every command and answer under way in a chat to stop, and returns how many there were. Their messages say
+    /// the rest.
     ///
     /// # Errors
     /// [`Error::Store`] for a chat that is gone or another user's.
     pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
         self.0.store.chat(user, chat).await?;
-        Ok(self.0.running.cancel(user, chat))
+        Ok(self.0.cancel(user, chat))
     }
 
     /// Puts the output so far into those of the messages whose command still runs.
@@ -99,6 +104,10 @@ impl ChatService {
 }
 
 impl Inner {
+    pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
+        self.running.cancel(user, chat) + self.engine.cancel(user, chat)
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop.is_cancelled()
     }

@@ -48,7 +48,7 @@ impl Bench {
         let sink = Arc::new(move |_, event| {
             let _ = sender.send(event);
         });
-        let service = ChatService::new(store.clone(), router.clone(), sink);
+        let service = ChatService::new(store.clone(), router.clone(), sink, None);
         Self { service, store, router, user, chat, events }
     }
 
@@ -107,7 +107,8 @@ impl Bench {
                         return (message, document, told);
                     }
                 }
-                ChatEvent::Output { .. } | ChatEvent::Message(_) | ChatEvent::Chat(_) => {}
+                ChatEvent::Output { .. } | ChatEvent::Said { .. } => {}
+                ChatEvent::Message(_) | ChatEvent::Chat(_) => {}
             }
         }
     }

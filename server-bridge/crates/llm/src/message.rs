@@ -1,6 +1,7 @@
 //! A conversation, and what is asked of a model.
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What is asked of a model. Everything in it is sent in the order it stands here, so that what does not change stays at the
@@ -42,7 +43,8 @@ pub struct Tool {
 }
 
 /// One message of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Message {
     /// What the user said.
     User(Vec<Content>),
@@ -53,7 +55,8 @@ pub enum Message {
 }
 
 /// A piece of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Text.
     Text(String),
@@ -61,13 +64,15 @@ pub enum Content {
     Image {
         /// Such as `image/png`.
         media_type: String,
-        /// The file's bytes.
+        /// The file's bytes; base64 where they are kept.
+        #[serde(with = "base64_bytes")]
         data: Bytes,
     },
 }
 
 /// What a model answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Assistant {
     /// What it thought, where it tells.
     pub reasoning: Vec<Reasoning>,
@@ -78,7 +83,8 @@ pub struct Assistant {
 }
 
 /// A piece of what a model thought. It goes back unchanged to the provider it came from: some refuse the next call otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Reasoning {
     /// The words; empty where the provider hides them.
     pub text: String,
@@ -89,7 +95,7 @@ pub struct Reasoning {
 }
 
 /// A tool that the model wants called.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's name for this call.
     pub id: String,
@@ -122,7 +128,7 @@ impl ToolCall {
 }
 
 /// What a tool came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call's [`ToolCall::id`].
     pub call_id: String,
@@ -155,6 +161,23 @@ impl Message {
     }
 }
 
+/// Bytes as base64 text.
+mod base64_bytes {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use bytes::Bytes;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+        STANDARD.encode(bytes).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        STANDARD.decode(text).map(Bytes::from).map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,5 +193,28 @@ mod tests {
         for bad in [r#"{"path":"#, "[]", "\"a\"", "null", "{}{}"] {
             assert!(call(bad).parse().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_message_that_was_kept_is_the_same_again() {
+        let image = Content::Image { media_type: "image/png".to_owned(), data: vec![0, 255].into() };
+        let said = Assistant {
+            reasoning: vec![Reasoning { signature: Some("s".to_owned()), ..Reasoning::default() }],
+            text: "x".to_owned(),
+            tool_calls: vec![call("{}")],
+        };
+        let result = ToolResult { call_id: "1".to_owned(), content: vec![image.clone()], is_error: true };
+        for message in [
+            Message::User(vec!["hi".into(), image]),
+            Message::Assistant(said),
+            Message::Assistant(Assistant::default()),
+            Message::Tool(result),
+        ] {
+            let kept = serde_json::to_string(&message).unwrap();
+            assert_eq!(serde_json::from_str::<Message>(&kept).unwrap(), message, "{kept}");
+        }
+        // What a later version adds, or an earlier one left out, is no matter.
+        let older: Message = serde_json::from_str(r#"{"assistant":{"text":"x","new":1}}"#).unwrap();
+        assert!(matches!(older, Message::Assistant(said) if said.text == "x"));
     }
 }

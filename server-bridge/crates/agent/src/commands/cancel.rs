@@ -4,9 +4,11 @@ use super::Context;
 use crate::{Posted, Result};
 
 pub(super) async fn run(context: &Context<'_>) -> Result<Posted> {
-    match context.service.running.cancel(context.user.id, &context.chat.id) {
-        0 => context.notice("No command runs in this chat.").await,
-        1 => context.notice("The running command was told to stop.").await,
-        count => context.notice(&format!("The {count} running commands were told to stop.")).await,
+    match context.service.cancel(context.user.id, &context.chat.id) {
+        0 => context.notice("Nothing runs in this chat.").await,
+        1 => context.notice("What was running was told to stop.").await,
+        count => {
+            context.notice(&format!("The {count} running commands and answers were told to stop.")).await
+        }
     }
 }

@@ -96,7 +96,7 @@ impl Context<'_> {
 /// Does what a text asks for.
 pub(crate) async fn dispatch(context: Context<'_>, input: Input<'_>) -> Result<Posted> {
     match input {
-        Input::Plain(_) => plain::run(&context).await,
+        Input::Plain(text) => plain::run(&context, text).await,
         Input::Unknown(word) => help::unknown(&context, word).await,
         Input::Command(Command::Bang(command)) => bang::run(&context, command).await,
         Input::Command(Command::Help) => help::run(&context).await,

@@ -1,7 +1,7 @@
-//! A message that is no command: for a model to answer, once one is configured.
+//! A message that is no command: for a model to answer, where one is set up.
 
 use super::Context;
-use crate::{Posted, Result};
+use crate::{Posted, Result, engine};
 
 const NO_MODEL: &str = "\
 No model is set up on this server, so nobody can answer this yet. Whoever runs the server sets one up with
@@ -13,6 +13,10 @@ SANDBRIDGE_LLM_MODEL      the name of the model
 
 and starts it again. Commands work without one: try !pwd, or /help.";
 
-pub(super) async fn run(context: &Context<'_>) -> Result<Posted> {
-    context.notice(NO_MODEL).await
+pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
+    if context.service.engine.has_model() {
+        engine::post(context, text).await
+    } else {
+        context.notice(NO_MODEL).await
+    }
 }

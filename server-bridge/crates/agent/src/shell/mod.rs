@@ -20,5 +20,7 @@ mod tidy;
 mod transcript;
 mod utf8;
 
+pub(crate) use live::Live;
 pub(crate) use run::{Begin, Run, Shown, conclude};
 pub(crate) use transcript::{LeftOut, Transcript};
+pub(crate) use utf8::Utf8Decoder;

@@ -151,7 +151,7 @@ async fn cancel_stops_what_runs_in_the_chat_and_keeps_what_it_wrote() {
     for _ in 0..2 {
         runner.started.recv().await.unwrap();
     }
-    assert!(bench.ask("/cancel").await.text.contains("2 running commands"));
+    assert!(bench.ask("/cancel").await.text.contains("The 2 running"));
     for id in [first, second] {
         let stored = loop {
             let message = bench.store.message(bench.user.id, id).await.unwrap();

@@ -1,0 +1,143 @@
+//! Answers with a model: turns, one after the other in each chat.
+//!
+//! ```text
+//! post ─▶ queue (32 a chat) ─▶ turn: [ ask the model ─▶ keep and show the answer ─▶ run its tools ─▶ keep the results ]* ─▶ end
+//! ```
+//! Everything is kept before the next step begins, so that a killed server loses nothing and does nothing twice: what it was
+//! amid is told to be interrupted.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `turn` | the loop |
+//! | `tools_of_reply` | which calls of one answer run side by side |
+//! | `history` | the conversation as the model sees it, read from and kept in the store |
+//! | `show` | the same as people see it |
+//! | `prompt` | who the model is told to be, and a project's own instructions |
+//! | `offload` | long results, put aside |
+//! | `queue` | which chats have a turn under way, and what waits |
+
+mod history;
+mod offload;
+mod prompt;
+mod queue;
+mod show;
+mod tools_of_reply;
+mod turn;
+
+use std::sync::Arc;
+
+use llm::slots::{Kind, Slots};
+use llm::{Content, Message, Model};
+use store::{MessageRole, TurnStatus, User, UserId};
+
+use crate::commands::Context;
+use crate::limits::TURNS_QUEUED;
+use crate::service::Inner;
+use crate::{ChatEvent, Posted, Result};
+use queue::{Queue, Waiting};
+pub use show::AgentDocument;
+use turn::Turn;
+
+/// A model that answers.
+#[derive(Clone, Debug)]
+pub struct ModelSetup {
+    /// How it is asked.
+    pub model: Model,
+    /// Its name, as its provider knows it.
+    pub name: String,
+    /// How many tokens it may answer with at once.
+    pub reply_tokens: u32,
+    /// How much it shall think, in tokens.
+    pub thinking_tokens: Option<u32>,
+    /// What its tokens cost.
+    pub price: llm::price::Price,
+}
+
+/// The models, and what is under way with them.
+pub(crate) struct Engine {
+    model: Option<ModelSetup>,
+    slots: Slots,
+    queue: Queue,
+}
+
+impl Engine {
+    pub(crate) fn new(model: Option<ModelSetup>) -> Self {
+        Self { model, slots: Slots::default(), queue: Queue::default() }
+    }
+
+    /// Whether anybody could answer.
+    pub(crate) fn has_model(&self) -> bool {
+        self.model.is_some()
+    }
+
+    /// Stops what is under way in a chat and forgets what waits; how much that was.
+    pub(crate) fn cancel(&self, user: UserId, chat: &store::ChatId) -> usize {
+        self.queue.cancel(user, chat)
+    }
+}
+
+/// Queues a message for the model; its answer comes as events.
+pub(crate) async fn post(context: &Context<'_>, text: &str) -> Result<Posted> {
+    let (service, user, chat) = (context.service, context.user, &context.chat.id);
+    // Taken first, so that a flood of messages is refused before anything is kept of it.
+    let Some(place) = service.engine.queue.reserve(user.id, chat) else {
+        return context
+            .notice(&format!(
+                "{TURNS_QUEUED} messages wait for an answer in this chat already. Wait for one, or stop them with /cancel."
+            ))
+            .await;
+    };
+    let document = AgentDocument::reply(TurnStatus::Queued);
+    let shown = service
+        .store
+        .append_message(user.id, chat, MessageRole::Assistant, "", Some(&document.to_json()))
+        .await?;
+    let item = history::to_json(&Message::User(vec![Content::Text(text.to_owned())]));
+    let turn = service.store.queue_turn(user.id, chat, shown.id, &item).await?;
+    service.tell(user.id, ChatEvent::Message(shown.clone()));
+    place.fill(Waiting { turn, message: shown.id });
+    work(service, user, chat);
+    Ok(Posted { messages: vec![shown], chat: None })
+}
+
+/// Lets somebody work on a chat's queue, unless somebody does.
+fn work(service: &Arc<Inner>, user: &User, chat: &store::ChatId) {
+    let Some(worker) = service.engine.queue.employ(user.id, chat) else { return };
+    let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
+    let tasks = service.tasks.clone();
+    tasks.spawn(async move {
+        while let Some((waiting, cancelled)) = worker.next() {
+            let turn = Turn { service: &service, user: &user, chat: &chat, waiting, cancelled: &cancelled };
+            turn.run().await;
+        }
+    });
+}
+
+/// Tells of every turn that an earlier server was amid, and goes on with those that it had not begun. For a server's start.
+pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
+    let open = service.store.open_turns().await?;
+    let count = open.len();
+    for turn in open {
+        let Some(user) = service.store.user_by_id(turn.user).await? else { continue };
+        let Some(message) = turn.message else {
+            service.store.finish_turn(turn.id, TurnStatus::Interrupted, None).await?;
+            continue;
+        };
+        let waiting = Waiting { turn: turn.id, message };
+        let can_begin = turn.status == TurnStatus::Queued && service.engine.has_model();
+        match service.engine.queue.reserve(user.id, &turn.chat).filter(|_| can_begin) {
+            Some(place) => {
+                place.fill(waiting);
+                work(service, &user, &turn.chat);
+            }
+            None => turn::interrupted(service, &user, &turn.chat, waiting).await?,
+        }
+    }
+    Ok(count)
+}
+
+impl Engine {
+    fn seat(&self, user: UserId) -> llm::slots::Seat {
+        self.slots.seat(&user.to_string(), Kind::Shared)
+    }
+}

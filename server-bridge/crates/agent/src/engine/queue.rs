@@ -1,0 +1,174 @@
+//! Which chats have a turn under way, and what waits behind it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use store::{ChatId, MessageId, TurnId, UserId};
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::TURNS_QUEUED;
+
+/// A turn that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) turn: TurnId,
+    /// What shows its answer.
+    pub(super) message: MessageId,
+}
+
+type Key = (UserId, ChatId);
+
+/// The queues of all chats. Cheap to clone; every clone is the same.
+#[derive(Clone, Default)]
+pub(super) struct Queue(Arc<Mutex<HashMap<Key, Line>>>);
+
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Waiting>,
+    /// Places that were taken and are not filled yet.
+    reserved: usize,
+    has_worker: bool,
+    /// Of the turn under way, and of those that waited when it was cancelled.
+    cancelled: CancellationToken,
+}
+
+/// A place in a chat's queue, given back when dropped unfilled.
+pub(super) struct Place {
+    queue: Queue,
+    key: Key,
+}
+
+/// Whoever works on a chat's queue.
+pub(super) struct Worker {
+    queue: Queue,
+    key: Key,
+}
+
+impl Queue {
+    /// Takes a place; `None` where too many wait.
+    pub(super) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Place> {
+        let key = (user, chat.clone());
+        let mut lines = self.lock();
+        let line = lines.entry(key.clone()).or_default();
+        if line.waiting.len() + line.reserved >= TURNS_QUEUED {
+            return None;
+        }
+        line.reserved += 1;
+        Some(Place { queue: self.clone(), key })
+    }
+
+    /// Somebody to work on a chat's queue, unless somebody does.
+    pub(super) fn employ(&self, user: UserId, chat: &ChatId) -> Option<Worker> {
+        let key = (user, chat.clone());
+        let mut lines = self.lock();
+        let line = lines.get_mut(&key)?;
+        (!std::mem::replace(&mut line.has_worker, true)).then(|| Worker { queue: self.clone(), key })
+    }
+
+    /// Stops the turn under way and those that wait; how many were not told before.
+    pub(super) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
+        let mut lines = self.lock();
+        let Some(line) = lines.get_mut(&(user, chat.clone())) else { return 0 };
+        if line.cancelled.is_cancelled() {
+            return 0;
+        }
+        line.cancelled.cancel();
+        line.waiting.len() + usize::from(line.has_worker)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Line>> {
+        // Every change is one step, so a panic elsewhere leaves the map whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// Lets a turn wait here.
+    pub(super) fn fill(self, waiting: Waiting) {
+        if let Some(line) = self.queue.lock().get_mut(&self.key) {
+            // What is said behind a cancel is not cancelled with what was said before.
+            if line.waiting.is_empty() && !line.has_worker {
+                line.cancelled = CancellationToken::new();
+            }
+            line.waiting.push_back(waiting);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut lines = self.queue.lock();
+        let Some(line) = lines.get_mut(&self.key) else { return };
+        line.reserved -= 1;
+        if line.reserved == 0 && line.waiting.is_empty() && !line.has_worker {
+            lines.remove(&self.key);
+        }
+    }
+}
+
+impl Worker {
+    /// What comes next, and what tells that it is to stop; `None` ends the work.
+    pub(super) fn next(&self) -> Option<(Waiting, CancellationToken)> {
+        let mut lines = self.queue.lock();
+        let line = lines.get_mut(&self.key)?;
+        if let Some(next) = line.waiting.pop_front() {
+            return Some((next, line.cancelled.clone()));
+        }
+        line.has_worker = false;
+        line.cancelled = CancellationToken::new();
+        if line.reserved == 0 {
+            lines.remove(&self.key);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(number: i64) -> Waiting {
+        Waiting { turn: TurnId(number), message: MessageId(number) }
+    }
+
+    #[test]
+    fn turns_of_a_chat_come_one_after_the_other() {
+        let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
+        queue.reserve(user, &chat).unwrap().fill(waiting(1));
+        let worker = queue.employ(user, &chat).unwrap();
+        assert_eq!(worker.next().unwrap().0, waiting(1));
+        queue.reserve(user, &chat).unwrap().fill(waiting(2));
+        assert!(queue.employ(user, &chat).is_none(), "somebody works on it");
+        assert_eq!(worker.next().unwrap().0, waiting(2));
+        assert!(worker.next().is_none());
+        assert!(queue.lock().is_empty(), "nothing is left of a chat at rest");
+    }
+
+    #[test]
+    fn a_queue_holds_32_and_a_place_that_is_not_filled_is_free_again() {
+        let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
+        let mut places: Vec<Place> = (0..32).map(|_| queue.reserve(user, &chat).unwrap()).collect();
+        assert!(queue.reserve(user, &chat).is_none());
+        assert!(queue.reserve(UserId(2), &chat).is_some());
+        places.pop();
+        assert!(queue.reserve(user, &chat).is_some());
+        drop(places);
+        assert!(queue.lock().is_empty());
+    }
+
+    #[test]
+    fn a_cancel_reaches_what_is_there_and_not_what_comes_later() {
+        let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
+        assert_eq!(queue.cancel(user, &chat), 0);
+        queue.reserve(user, &chat).unwrap().fill(waiting(1));
+        queue.reserve(user, &chat).unwrap().fill(waiting(2));
+        let worker = queue.employ(user, &chat).unwrap();
+        let (_, first) = worker.next().unwrap();
+        assert_eq!((queue.cancel(user, &chat), queue.cancel(user, &chat)), (2, 0));
+        assert!(first.is_cancelled() && worker.next().unwrap().1.is_cancelled());
+        assert!(worker.next().is_none());
+        queue.reserve(user, &chat).unwrap().fill(waiting(3));
+        let worker = queue.employ(user, &chat).unwrap();
+        assert!(!worker.next().unwrap().1.is_cancelled());
+    }
+}

@@ -1,0 +1,224 @@
+//! A turn as people see it: a message for each answer, and one for each call of a tool.
+
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use store::{ChatId, Message, MessageId, MessageRole, TurnStatus, User};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use crate::limits::TOOL_SHOWN_CHARS;
+use crate::service::Inner;
+use crate::shell::Live;
+use crate::{Channel, ChatEvent, Part};
+
+/// What a message of the agent says beside its text, as clients read it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AgentDocument {
+    /// Something the model said. The first one of a turn stands for the whole turn.
+    Reply {
+        /// Of the turn: `queued`, `running`, `done`, `failed`, `cancelled` or `interrupted`; of a later answer always `done`.
+        status: String,
+        /// What it thought, where it tells.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reasoning: String,
+        /// Why the turn did not end well, and what to do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// What the turn took, once it is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<UsageDocument>,
+    },
+    /// A tool that was called; the message's text is what it came to.
+    Tool {
+        /// Its name.
+        tool: String,
+        /// What it was about: a command, a path, a pattern.
+        hint: String,
+        /// `running`, `done`, `failed` or `cancelled`.
+        status: String,
+        /// Where it ran.
+        place: Option<String>,
+    },
+}
+
+/// What a turn took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UsageDocument {
+    /// Tokens that the model read.
+    pub input_tokens: u64,
+    /// So many of those came from its provider's cache.
+    pub cache_read_tokens: u64,
+    /// Tokens that it wrote.
+    pub output_tokens: u64,
+    /// Millionths of a US dollar, where a price is known.
+    pub cost_micros: u64,
+}
+
+impl AgentDocument {
+    pub(super) fn reply(status: TurnStatus) -> Self {
+        let status = status.as_str().to_owned();
+        Self::Reply { status, reasoning: String::new(), error: None, usage: None }
+    }
+
+    /// Of an answer that is not the first one of its turn.
+    pub(super) fn later_reply(reasoning: String) -> Self {
+        Self::Reply { status: TurnStatus::Done.as_str().to_owned(), reasoning, error: None, usage: None }
+    }
+
+    /// As the store keeps it.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("texts and numbers are always JSON")
+    }
+}
+
+/// Where a turn is shown.
+pub(super) struct Screen<'a> {
+    pub(super) service: &'a Inner,
+    pub(super) user: &'a User,
+    pub(super) chat: &'a ChatId,
+}
+
+impl Screen<'_> {
+    /// Adds a message.
+    pub(super) async fn add(&self, text: &str, document: &AgentDocument) -> store::Result<Message> {
+        let (text, document) = (cut(text), document.to_json());
+        let role = MessageRole::Assistant;
+        let message =
+            self.service.store.append_message(self.user.id, self.chat, role, &text, Some(&document)).await?;
+        self.service.tell(self.user.id, ChatEvent::Message(message.clone()));
+        Ok(message)
+    }
+
+    /// Changes a message.
+    pub(super) async fn change(
+        &self,
+        id: MessageId,
+        text: &str,
+        document: &AgentDocument,
+    ) -> store::Result<()> {
+        let message = self
+            .service
+            .store
+            .update_message(self.user.id, id, &cut(text), Some(&document.to_json()))
+            .await?;
+        self.service.tell(self.user.id, ChatEvent::Message(message));
+        Ok(())
+    }
+
+    /// Shows more of an answer at the end of its message, until that is changed.
+    pub(super) fn said(&self, message: MessageId, part: Part, text: String) {
+        self.service.tell(self.user.id, ChatEvent::Said { chat: self.chat.clone(), message, part, text });
+    }
+
+    fn output(&self, message: MessageId, outputs: Vec<(Channel, String)>) {
+        for (channel, text) in outputs {
+            self.service
+                .tell(self.user.id, ChatEvent::Output { chat: self.chat.clone(), message, channel, text });
+        }
+    }
+
+    /// A word of the server itself.
+    pub(super) async fn notice(&self, text: &str) -> store::Result<()> {
+        self.service.say(self.user.id, self.chat, MessageRole::Notice, text).await.map(drop)
+    }
+}
+
+/// A command's output, shown at the end of its message at a readable pace, until the message is changed.
+pub(super) struct Output<'a> {
+    screen: Screen<'a>,
+    message: MessageId,
+    gathered: Mutex<Live>,
+    news: Notify,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(screen: Screen<'a>, message: MessageId) -> Self {
+        Self { screen, message, gathered: Mutex::new(Live::new(Instant::now())), news: Notify::new() }
+    }
+
+    /// Adds what came next.
+    pub(super) fn push(&self, text: &str) {
+        if self.gathered().push(Instant::now(), Channel::Stdout, text) {
+            self.take();
+        }
+        self.news.notify_one();
+    }
+
+    /// Shows what was gathered whenever it is due, for ever.
+    pub(super) async fn tell(&self) -> Infallible {
+        loop {
+            let due = self.gathered().due();
+            match due {
+                Some(due) => {
+                    sleep_until(due).await;
+                    self.take();
+                }
+                None => self.news.notified().await,
+            }
+        }
+    }
+
+    fn take(&self) {
+        let outputs = self.gathered().take(Instant::now());
+        self.screen.output(self.message, outputs);
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Live> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What fits into a message.
+fn cut(text: &str) -> String {
+    let most = store::limits::MESSAGE_TEXT_MAX_BYTES;
+    text[..text.floor_char_boundary(most)].to_owned()
+}
+
+/// The beginning and the end of a tool's result.
+pub(super) fn shortened(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= TOOL_SHOWN_CHARS {
+        return text.to_owned();
+    }
+    let half = TOOL_SHOWN_CHARS / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half).collect();
+    format!("{head}\n… {} characters left out …\n{tail}", count - 2 * half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_told_apart_by_their_kind() {
+        let tool = AgentDocument::Tool {
+            tool: "Shell".to_owned(),
+            hint: "ls".to_owned(),
+            status: "done".to_owned(),
+            place: None,
+        };
+        for document in [AgentDocument::reply(TurnStatus::Running), tool] {
+            assert_eq!(serde_json::from_str::<AgentDocument>(&document.to_json()).unwrap(), document);
+        }
+        assert_eq!(
+            AgentDocument::reply(TurnStatus::Queued).to_json(),
+            r#"{"kind":"reply","status":"queued"}"#
+        );
+    }
+
+    #[test]
+    fn a_long_result_is_shown_from_both_ends() {
+        assert_eq!(shortened("é"), "é");
+        let shown = shortened(&format!("{}{}", "a".repeat(4_000), "z".repeat(10)));
+        assert!(
+            shown.starts_with("aaa")
+                && shown.ends_with("zzz")
+                && shown.contains("… 10 characters left out …")
+        );
+    }
+}

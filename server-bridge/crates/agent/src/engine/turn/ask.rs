@@ -1,0 +1,158 @@
+//! Asking the model once, and showing its answer as it comes.
+
+use std::pin::pin;
+
+use llm::retry::Patience;
+use llm::{Assistant, Delta, Message, Reply, Request};
+use store::{MessageId, TurnUsage};
+use tokio::sync::mpsc;
+
+use super::{End, Progress, Turn, document};
+use crate::Part;
+use crate::engine::show::AgentDocument;
+use crate::engine::{ModelSetup, history};
+
+/// Something to show of an answer under way.
+enum Piece {
+    Text(String),
+    Reasoning(String),
+    /// What came so far is void; why.
+    Again(String),
+}
+
+/// An answer under way, as it is shown.
+#[derive(Default)]
+struct Shown {
+    message: Option<MessageId>,
+    text: String,
+    reasoning: String,
+}
+
+impl Turn<'_> {
+    /// Asks until there is an answer, which is kept and shown.
+    pub(super) async fn ask(
+        &self,
+        setup: &ModelSetup,
+        request: &Request,
+        progress: &mut Progress,
+    ) -> Result<Reply, End> {
+        let is_first = !std::mem::replace(&mut progress.has_first, true);
+        let mut shown = Shown { message: is_first.then_some(self.waiting.message), ..Shown::default() };
+        let seat = self.service.engine.seat(self.user.id);
+        // Bounded by what an answer may be.
+        let (sender, mut pieces) = mpsc::unbounded_channel();
+        let mut asking = pin!(llm::call(&setup.model, request, Patience::default(), &seat, |news| {
+            let piece = match news {
+                llm::Progress::Delta(Delta::Text(text)) => Piece::Text(text.clone()),
+                llm::Progress::Delta(Delta::Reasoning(text)) => Piece::Reasoning(text.clone()),
+                llm::Progress::Delta(_) => return,
+                llm::Progress::Retrying { .. } => Piece::Again(news.to_string()),
+            };
+            // The receiver lives as long as this call.
+            let _ = sender.send(piece);
+        }));
+        let answered = loop {
+            tokio::select! {
+                biased;
+                Some(piece) = pieces.recv() => self.show(piece, &mut shown).await?,
+                answered = &mut asking => break answered,
+                () = self.cancelled.cancelled() => {
+                    self.keep_half(shown, is_first, progress).await?;
+                    return Err(End::Cancelled);
+                }
+            }
+        };
+        while let Ok(piece) = pieces.try_recv() {
+            self.show(piece, &mut shown).await?;
+        }
+        match answered {
+            Ok(reply) => {
+                self.keep(setup, &reply, shown, is_first, progress).await?;
+                Ok(reply)
+            }
+            Err(error) => Err(End::Failed(error.to_string())),
+        }
+    }
+
+    async fn show(&self, piece: Piece, shown: &mut Shown) -> Result<(), End> {
+        let (part, text) = match piece {
+            Piece::Again(why) => {
+                (shown.text, shown.reasoning) = Default::default();
+                if let Some(message) = shown.message {
+                    self.screen()
+                        .change(message, "", &AgentDocument::reply(store::TurnStatus::Running))
+                        .await?;
+                }
+                return Ok(self.screen().notice(&format!("⚠️ {why}")).await?);
+            }
+            Piece::Text(text) => (Part::Text, text),
+            Piece::Reasoning(text) => (Part::Reasoning, text),
+        };
+        let so_far = if part == Part::Text { &mut shown.text } else { &mut shown.reasoning };
+        so_far.push_str(&text);
+        let message = match shown.message {
+            Some(message) => message,
+            None => {
+                let document = document(store::TurnStatus::Running, String::new(), None, None);
+                let message = self.screen().add("", &document).await?.id;
+                *shown.message.insert(message)
+            }
+        };
+        self.screen().said(message, part, text);
+        Ok(())
+    }
+
+    /// Keeps an answer, and shows it as it is kept.
+    async fn keep(
+        &self,
+        setup: &ModelSetup,
+        reply: &Reply,
+        shown: Shown,
+        is_first: bool,
+        progress: &mut Progress,
+    ) -> Result<(), End> {
+        let cost_micros = setup.price.cost_micros(reply.usage);
+        progress.usage = progress.usage.plus(reply.usage);
+        progress.cost_micros += cost_micros;
+        let usage = TurnUsage {
+            input_tokens: reply.usage.input_tokens.cast_signed(),
+            cache_read_tokens: reply.usage.cache_read_tokens.cast_signed(),
+            cache_write_tokens: reply.usage.cache_write_tokens.cast_signed(),
+            output_tokens: reply.usage.output_tokens.cast_signed(),
+            cost_micros: cost_micros.cast_signed(),
+        };
+        let item = history::to_json(&Message::Assistant(reply.message.clone()));
+        self.service.store.append_turn_item(self.waiting.turn, &item, usage).await?;
+        self.settle(reply.message.text.clone(), shown, is_first, progress).await
+    }
+
+    /// Keeps what was said of an answer that its user stopped; calls that are not whole are not.
+    async fn keep_half(&self, shown: Shown, is_first: bool, progress: &mut Progress) -> Result<(), End> {
+        let text = shown.text.clone();
+        if !text.is_empty() {
+            let said = Assistant { text: text.clone(), ..Assistant::default() };
+            let item = history::to_json(&Message::Assistant(said));
+            self.service.store.append_turn_item(self.waiting.turn, &item, TurnUsage::default()).await?;
+        }
+        self.settle(text, shown, is_first, progress).await
+    }
+
+    async fn settle(
+        &self,
+        text: String,
+        shown: Shown,
+        is_first: bool,
+        progress: &mut Progress,
+    ) -> Result<(), End> {
+        let Shown { message, reasoning, .. } = shown;
+        if is_first {
+            // The turn goes on; its end rewrites the message.
+            let document = document(store::TurnStatus::Running, reasoning.clone(), None, None);
+            self.screen().change(self.waiting.message, &text, &document).await?;
+            (progress.text, progress.reasoning) = (text, reasoning);
+        } else if let Some(message) = message {
+            self.screen().change(message, &text, &AgentDocument::later_reply(reasoning)).await?;
+        }
+        Ok(())
+    }
+}

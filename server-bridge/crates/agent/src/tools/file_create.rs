@@ -1,0 +1,46 @@
+//! `FileCreate`: a new file, or a new content for an old one.
+
+use sandbox::{SandboxError, WriteOptions};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome, Workshop};
+
+pub(super) const DESCRIPTION: &str = "Writes a file of the workspace, with the directories that are missing on the way to it. \
+An existing file is replaced only with rewrite; prefer FileReplace to change a part of a file.";
+
+/// What to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The file, relative to the current directory or absolute.
+    pub(super) path: String,
+    /// All of its content.
+    content: String,
+    /// Whether an existing file is replaced.
+    #[serde(default)]
+    rewrite: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    let Arguments { content, rewrite, .. } = arguments;
+    let path = workshop.path(&arguments.path).await?;
+    let sandbox = workshop.sandbox().await?;
+    let known = match sandbox.stat(path.as_bytes()).await {
+        Ok(_) => true,
+        Err(SandboxError::Remote { kind: sandbox::ErrorKind::NotFound, .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    if known && !rewrite {
+        return Err(Failure::Told(format!(
+            "{path} exists; change it with FileReplace, or set rewrite to replace it"
+        )));
+    }
+    let options =
+        WriteOptions { parents: true, size_bytes: Some(content.len() as u64), ..WriteOptions::default() };
+    let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
+    writer.write(content.as_bytes()).await?;
+    let bytes = writer.finish().await?;
+    let (verb, lines) = (if known { "replaced" } else { "made" }, content.lines().count());
+    Ok(Outcome::done(format!("{verb} {path}: {lines} lines, {bytes} bytes")))
+}

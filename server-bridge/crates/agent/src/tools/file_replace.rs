@@ -1,0 +1,202 @@
+//! `FileReplace`: a part of a file becomes another.
+
+use std::ops::Range;
+
+use regex::RegexBuilder;
+use sandbox::WriteOptions;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::read::{text, whole};
+use super::{Failure, Outcome, Workshop};
+use crate::limits::REGEX_BYTES;
+
+pub(super) const DESCRIPTION: &str = "Replaces text in a file of the workspace. old_string must be there exactly once, unless \
+replace_all is set. Read the file first and copy old_string exactly, with its white space; the line numbers are not part of it.";
+
+/// What to replace.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The file, relative to the current directory or absolute.
+    pub(super) path: String,
+    /// What is there now.
+    old_string: String,
+    /// What shall be there.
+    new_string: String,
+    /// Whether every occurrence is replaced.
+    #[serde(default)]
+    replace_all: bool,
+    /// Whether old_string is a regular expression; new_string may then hold $1 or ${name}, and $$ for a dollar sign.
+    #[serde(default)]
+    regex: bool,
+    /// Only from this line on; the first line is 1.
+    #[serde(default)]
+    start_line: Option<usize>,
+    /// Only up to this line.
+    #[serde(default)]
+    end_line: Option<usize>,
+}
+
+pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    let path = workshop.path(&arguments.path).await?;
+    let sandbox = workshop.sandbox().await?;
+    let old = whole(&sandbox, &path).await?;
+    let digest = Sha256::digest(&old).into();
+    let old = text(&path, old)?;
+    let (new, count) = replaced(arguments, &old).map_err(|why| Failure::Told(format!("{path}: {why}")))?;
+    // Whoever else changes it meanwhile is not overwritten.
+    let options = WriteOptions {
+        size_bytes: Some(new.len() as u64),
+        if_match: Some(digest),
+        ..WriteOptions::default()
+    };
+    let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
+    writer.write(new.as_bytes()).await?;
+    writer.finish().await?;
+    let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    Ok(Outcome::done(format!("replaced {times} in {path}")))
+}
+
+/// The new content and how often something was replaced.
+fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), String> {
+    let Arguments { old_string, new_string, replace_all, start_line, end_line, .. } = arguments;
+    if old_string.is_empty() {
+        return Err("old_string is empty; FileCreate writes a whole file".to_owned());
+    }
+    let region = region(content, *start_line, *end_line)?;
+    let within = &content[region.clone()];
+    let found =
+        if arguments.regex { found_by_regex(arguments, within)? } else { found_as_text(arguments, within) };
+    match found.len() {
+        0 => return Err(not_found(arguments, content)),
+        1 => {}
+        _ if *replace_all => {}
+        count => {
+            return Err(format!(
+                "old_string is there {count} times; make it longer, name lines, or set replace_all"
+            ));
+        }
+    }
+    let mut new = content[..region.start].to_owned();
+    let mut from = 0;
+    for (range, replacement) in &found {
+        new.push_str(&within[from..range.start]);
+        new.push_str(replacement.as_deref().unwrap_or(new_string));
+        from = range.end;
+    }
+    new.push_str(&within[from..]);
+    new.push_str(&content[region.end..]);
+    if new == content {
+        Err("old_string and new_string are the same".to_owned())
+    } else {
+        Ok((new, found.len()))
+    }
+}
+
+/// Where it is, and what comes there where that is not `new_string` itself.
+type Found = Vec<(Range<usize>, Option<String>)>;
+
+fn found_as_text(arguments: &Arguments, within: &str) -> Found {
+    let length = arguments.old_string.len();
+    within.match_indices(&arguments.old_string).map(|(at, _)| (at..at + length, None)).collect()
+}
+
+fn found_by_regex(arguments: &Arguments, within: &str) -> Result<Found, String> {
+    let regex = RegexBuilder::new(&arguments.old_string).multi_line(true).size_limit(REGEX_BYTES).build();
+    let regex = regex.map_err(|error| format!("old_string is no regular expression: {error}"))?;
+    let expanded = |captures: regex::Captures<'_>| {
+        let mut replacement = String::new();
+        captures.expand(&arguments.new_string, &mut replacement);
+        (captures.get_match().range(), Some(replacement))
+    };
+    Ok(regex.captures_iter(within).map(expanded).collect())
+}
+
+/// The bytes of the lines from `first` to `last`.
+fn region(content: &str, first: Option<usize>, last: Option<usize>) -> Result<Range<usize>, String> {
+    let (first, last) = (first.unwrap_or(1).max(1), last.unwrap_or(usize::MAX));
+    if last < first {
+        return Err(format!("end_line {last} stands before start_line {first}"));
+    }
+    let mut ends = content.split_inclusive('\n').scan(0, |end, line| {
+        *end += line.len();
+        Some(*end)
+    });
+    let start = if first == 1 { 0 } else { ends.nth(first - 2).unwrap_or(content.len()) };
+    let end = ends.nth(last - first).unwrap_or(content.len());
+    Ok(start..end)
+}
+
+/// Why it is not there, as far as that can be told.
+fn not_found(arguments: &Arguments, content: &str) -> String {
+    let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Arguments { old_string, regex, .. } = arguments;
+    if !regex && content.contains(old_string.as_str()) {
+        return "old_string is not within these lines".to_owned();
+    }
+    if !regex && squeezed(content).contains(&squeezed(old_string)) {
+        return "old_string is there with other white space; Read the file and copy it exactly".to_owned();
+    }
+    "old_string is not there; Read the file again".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(old: &str, new: &str) -> Arguments {
+        Arguments {
+            path: String::new(),
+            old_string: old.to_owned(),
+            new_string: new.to_owned(),
+            replace_all: false,
+            regex: false,
+            start_line: None,
+            end_line: None,
+        }
+    }
+
+    fn new(arguments: &Arguments, content: &str) -> String {
+        replaced(arguments, content).unwrap().0
+    }
+
+    #[test]
+    fn text_is_replaced_where_it_is_the_only_one() {
+        assert_eq!(new(&arguments("b", "$1"), "abc"), "a$1c");
+        let several = replaced(&arguments("a", "b"), "aXa").unwrap_err();
+        assert!(several.contains("2 times"), "{several}");
+        let all = Arguments { replace_all: true, ..arguments("a", "b") };
+        assert_eq!(replaced(&all, "aXa").unwrap(), ("bXb".to_owned(), 2));
+        assert!(replaced(&arguments("", "b"), "a").is_err());
+        assert!(replaced(&arguments("a", "a"), "a").is_err());
+    }
+
+    #[test]
+    fn lines_limit_where_it_is_looked_for() {
+        let content = "x\nx\nx\n";
+        let lines = |start_line, end_line| Arguments { start_line, end_line, ..arguments("x", "y") };
+        assert_eq!(new(&lines(Some(2), Some(2)), content), "x\ny\nx\n");
+        assert_eq!(new(&lines(Some(3), None), content), "x\nx\ny\n");
+        assert_eq!(new(&lines(None, Some(1)), content), "y\nx\nx\n");
+        assert!(replaced(&lines(Some(4), None), content).unwrap_err().contains("not within"));
+        assert!(replaced(&lines(Some(3), Some(2)), content).unwrap_err().contains("before"));
+    }
+
+    #[test]
+    fn regular_expressions_are_expanded_and_limited() {
+        let by = |old: &str, new: &str| Arguments { regex: true, replace_all: true, ..arguments(old, new) };
+        assert_eq!(new(&by(r"^(\w)=", "$1: "), "a=1\nb=2\n"), "a: 1\nb: 2\n");
+        assert_eq!(new(&by("é*$", "."), "xé"), "x.");
+        assert!(replaced(&by("(", ""), "x").unwrap_err().contains("regular expression"));
+        assert!(replaced(&by(r"\w{1000}{1000}", ""), "x").is_err(), "one that is too large");
+    }
+
+    #[test]
+    fn other_white_space_is_told() {
+        let why = replaced(&arguments("a  b", "c"), "a\tb").unwrap_err();
+        assert!(why.contains("white space"), "{why}");
+        assert!(replaced(&arguments("q", "c"), "a\tb").unwrap_err().contains("not there"));
+    }
+}

@@ -1,0 +1,45 @@
+//! `Glob`: files by their names.
+
+use sandbox::GlobQuery;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome, Workshop};
+use crate::limits::GLOB_RESULTS;
+
+pub(super) const DESCRIPTION: &str = "Finds files of the workspace by name, the newest first: **/*.rs, src/{a,b}*.ts. What \
+.gitignore excludes is not found.";
+
+/// What to find.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The pattern, matched against the path from the directory on.
+    pub(super) pattern: String,
+    /// The directory to look beneath; the current one by default.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    let path = workshop.path(arguments.path.as_deref().unwrap_or(".")).await?;
+    let query = GlobQuery {
+        pattern: arguments.pattern.clone(),
+        path: path.into_bytes(),
+        ignored: false,
+        max_results: GLOB_RESULTS,
+    };
+    let mut reader = workshop.sandbox().await?.glob(query).await?;
+    let mut paths = Vec::new();
+    while let Some(batch) = reader.next_batch().await {
+        paths.extend(
+            batch?.entries.into_iter().map(|entry| String::from_utf8_lossy(&entry.path).into_owned()),
+        );
+    }
+    if paths.is_empty() {
+        return Ok(Outcome::done("no file matches"));
+    }
+    let truncated = reader.done().is_some_and(|done| done.truncated.is_some());
+    let more = if truncated { "\n(there are more; make the pattern narrower)" } else { "" };
+    Ok(Outcome::done(format!("{}{more}", paths.join("\n"))))
+}

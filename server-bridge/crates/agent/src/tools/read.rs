@@ -1,0 +1,97 @@
+//! `Read`: a file's lines.
+
+use sandbox::{FileReader, Range, Sandbox};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome, Workshop};
+use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES};
+
+pub(super) const DESCRIPTION: &str = "Reads a text file of the workspace. Lines are numbered; long lines are cut. \
+Read a long file in parts, with offset and max_lines.";
+
+/// What to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The file, relative to the current directory or absolute.
+    pub(super) path: String,
+    /// The first line wanted; the first line of the file is 1.
+    #[serde(default)]
+    offset: Option<u64>,
+    /// At most so many lines, 2000 by default.
+    #[serde(default)]
+    max_lines: Option<u64>,
+}
+
+pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    let path = workshop.path(&arguments.path).await?;
+    let content = whole(&workshop.sandbox().await?, &path).await?;
+    if content.is_empty() {
+        return Ok(Outcome::done("(the file is empty)"));
+    }
+    let text = text(&path, content)?;
+    let (first, count) = (arguments.offset.unwrap_or(1).max(1), arguments.max_lines.unwrap_or(READ_LINES));
+    let shown = numbered(&text, first, count.clamp(1, READ_LINES));
+    let is_part = arguments.offset.is_some() || arguments.max_lines.is_some();
+    Ok(if is_part { Outcome::part(shown) } else { Outcome::done(shown) })
+}
+
+/// Lines in the form `NUMBER<tab>TEXT`, and what was left out.
+fn numbered(text: &str, first: u64, count: u64) -> String {
+    let total = text.lines().count() as u64;
+    if first > total {
+        return format!("(the file has only {total} lines)");
+    }
+    let mut shown = String::new();
+    for (number, line) in (1..).zip(text.lines()).skip((first - 1) as usize).take(count as usize) {
+        let cut = line.char_indices().nth(READ_LINE_CHARS).map(|(at, _)| at);
+        let (line, mark) = cut.map_or((line, ""), |at| (&line[..at], "…"));
+        shown.push_str(&format!("{number}\t{line}{mark}\n"));
+    }
+    let last = total.min(first.saturating_add(count) - 1);
+    if first > 1 || last < total {
+        shown.push_str(&format!("(lines {first} to {last} of {total})\n"));
+    }
+    shown
+}
+
+/// All of a file that is not too large to be read at once.
+pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Failure> {
+    let mut reader: FileReader = sandbox.read_file(path.as_bytes(), Range::default()).await?;
+    let size_bytes = reader.size_bytes();
+    if size_bytes > READ_FILE_BYTES {
+        let limit_mib = READ_FILE_BYTES / 1024 / 1024;
+        let text = format!(
+            "{path} has {size_bytes} bytes, more than the {limit_mib} MiB that can be read at once; use Grep, or head and tail in Shell"
+        );
+        return Err(Failure::Told(text));
+    }
+    let mut content = Vec::with_capacity(usize::try_from(size_bytes).unwrap_or(0));
+    while let Some(piece) = reader.next().await {
+        content.extend_from_slice(&piece?);
+    }
+    Ok(content)
+}
+
+/// A file's content as text.
+pub(super) fn text(path: &str, content: Vec<u8>) -> Result<String, Failure> {
+    let no_text =
+        |_| Failure::Told(format!("{path} is not text in UTF-8; look at it with a command in Shell"));
+    String::from_utf8(content).map_err(no_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_numbered_and_what_is_missing_is_told() {
+        assert_eq!(numbered("a\nb\n", 1, 10), "1\ta\n2\tb\n");
+        assert_eq!(numbered("a\nb\nc", 2, 1), "2\tb\n(lines 2 to 2 of 3)\n");
+        assert_eq!(numbered("a\nb\nc", 2, u64::MAX), "2\tb\n3\tc\n(lines 2 to 3 of 3)\n");
+        assert_eq!(numbered("a", 2, 1), "(the file has only 1 lines)");
+        let long = numbered(&"é".repeat(READ_LINE_CHARS + 1), 1, 1);
+        assert_eq!(long.chars().count(), "1\t…\n".chars().count() + READ_LINE_CHARS);
+    }
+}

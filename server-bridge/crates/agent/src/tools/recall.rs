@@ -1,0 +1,59 @@
+//! `offload_recall`: what was too long for the conversation.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome, Workshop};
+use crate::limits::RECALL_CHARS;
+
+pub(super) const DESCRIPTION: &str =
+    "Reads a result that was put aside because it was long, by the id in its place, in parts.";
+
+/// What to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The id, like ol_1a2b3c4d.
+    pub(super) id: String,
+    /// How many characters to pass over, 0 by default.
+    #[serde(default)]
+    offset: usize,
+    /// At most so many characters, 16000 by default and at most.
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    let Arguments { id, offset, limit } = arguments;
+    let Some(text) = workshop.service.store.offload(workshop.user.id, workshop.chat, id).await? else {
+        return Err(Failure::Told(format!("nothing is put aside as {id:?}")));
+    };
+    Ok(Outcome::part(page(&text, *offset, limit.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS))))
+}
+
+fn page(text: &str, offset: usize, limit: usize) -> String {
+    let total = text.chars().count();
+    let shown: String = text.chars().skip(offset).take(limit).collect();
+    let end = offset.saturating_add(limit).min(total);
+    if offset >= total {
+        return format!("(it has only {total} characters)");
+    }
+    if offset == 0 && end == total {
+        shown
+    } else {
+        format!("{shown}\n(characters {offset} to {end} of {total})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_cover_the_text_and_say_where_they_are() {
+        assert_eq!(page("héllo", 0, 16_000), "héllo");
+        assert_eq!(page("héllo", 1, 2), "él\n(characters 1 to 3 of 5)");
+        assert_eq!(page("héllo", 3, usize::MAX), "lo\n(characters 3 to 5 of 5)");
+        assert_eq!(page("héllo", 5, 1), "(it has only 5 characters)");
+    }
+}

@@ -1,0 +1,259 @@
+//! `Shell`: a command in the sandbox. What takes too long goes on as a task.
+
+use std::time::Duration;
+
+use sandbox::{AckMode, Exec, ExecEvent, ExecRequest, Sandbox};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use tokio::time::{Instant, sleep_until};
+
+use super::{Failure, Outcome, Workshop, tasks};
+use crate::Ending;
+use crate::limits::{
+    SHELL_CANCEL_PATIENCE, SHELL_KEPT_BYTES, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
+};
+use crate::shell::Utf8Decoder;
+
+pub(super) const DESCRIPTION: &str = "Runs a command line in a shell of the sandbox, beginning in the current directory, and \
+answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
+task: see task_status, task_read and task_kill. Use background for servers and watchers. Use Read, Glob and Grep instead of \
+cat, find and grep.";
+
+/// What to run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The command line.
+    pub(super) command: String,
+    /// After how many seconds it becomes a task; 120 by default, 600 at most.
+    #[serde(default)]
+    timeout: Option<u64>,
+    /// Whether it is a task from the beginning.
+    #[serde(default)]
+    background: bool,
+    /// Why it is run, in a few words for the user.
+    #[serde(default)]
+    #[serde(rename = "reason")]
+    _reason: Option<String>,
+}
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    workshop: &Workshop<'_>,
+    live: &mut (dyn FnMut(&str) + Send),
+) -> Result<Outcome, Failure> {
+    let sandbox = workshop.sandbox().await?;
+    let request = request(arguments, workshop).await?;
+    let record = put_on_record(&request, arguments, workshop, sandbox.place()).await?;
+    let exec = match sandbox.exec(request).await {
+        Ok(exec) => exec,
+        Err(error) => {
+            record.finish(workshop, &Ending::failed(&error)).await?;
+            return Err(error.into());
+        }
+    };
+    let timeout_s = arguments.timeout.unwrap_or(SHELL_TIMEOUT_S).clamp(1, SHELL_TIMEOUT_MAX_S);
+    let patience = if arguments.background { Duration::ZERO } else { Duration::from_secs(timeout_s) };
+    Watch { exec, record, output: Output::default(), place: sandbox }.until(patience, workshop, live).await
+}
+
+async fn request(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<ExecRequest, Failure> {
+    let cwd = workshop.service.store.chat_cwd(workshop.user.id, workshop.chat).await?;
+    let mut request = ExecRequest::shell(arguments.command.as_str());
+    request.cwd = (!cwd.is_empty()).then(|| cwd.into_bytes());
+    request.merge_stderr = true;
+    // A task is read later, and by others.
+    (request.retain, request.acks) = (true, AckMode::Manual);
+    request.timeout = Some(Duration::from_secs(TASK_LIFETIME_S));
+    Ok(request)
+}
+
+/// An exec on record: after a restart of the server it is found, and ended unless it is a task.
+struct Record(store::ExecId);
+
+async fn put_on_record(
+    request: &ExecRequest,
+    arguments: &Arguments,
+    workshop: &Workshop<'_>,
+    place: &str,
+) -> Result<Record, Failure> {
+    let exec_id = store::ExecId::from_bytes(request.exec_id.0);
+    let hash = Sha256::digest(arguments.command.as_bytes());
+    let start = store::ExecRequest {
+        exec_id: exec_id.clone(),
+        user: workshop.user.id,
+        chat: Some(workshop.chat.clone()),
+        message: None,
+        request_hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        runner: Some(place.to_owned()),
+        command: arguments.command.clone(),
+        detached: arguments.background,
+    };
+    workshop.service.store.start_exec(&start).await?;
+    Ok(Record(exec_id))
+}
+
+impl Record {
+    async fn finish(&self, workshop: &Workshop<'_>, ending: &Ending) -> Result<(), Failure> {
+        workshop.service.store.finish_exec(workshop.user.id, &self.0, &ending.outcome).await?;
+        Ok(())
+    }
+}
+
+/// A command that is waited for.
+struct Watch {
+    exec: Exec,
+    record: Record,
+    output: Output,
+    place: Sandbox,
+}
+
+impl Watch {
+    async fn until(
+        mut self,
+        patience: Duration,
+        workshop: &Workshop<'_>,
+        live: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Outcome, Failure> {
+        let mut deadline = Instant::now() + patience;
+        let control = self.exec.control();
+        let (mut decoder, mut is_cancelled, mut has_started) = (Utf8Decoder::default(), false, false);
+        loop {
+            let event = tokio::select! {
+                event = self.exec.next() => event,
+                () = workshop.cancelled.cancelled(), if !is_cancelled => {
+                    is_cancelled = true;
+                    control.cancel();
+                    deadline = Instant::now() + SHELL_CANCEL_PATIENCE;
+                    continue;
+                }
+                // Its runner goes on ending it.
+                () = sleep_until(deadline), if is_cancelled => {
+                    self.record.finish(workshop, &Ending::refused("cancelled", "cancelled by the user")).await?;
+                    return Ok(Outcome::failed("cancelled by the user; it is being ended"));
+                }
+                () = sleep_until(deadline), if has_started => return self.become_task(workshop).await,
+            };
+            match event {
+                Some(ExecEvent::Stdout(bytes) | ExecEvent::Stderr(bytes)) => {
+                    self.exec.consumed(bytes.len());
+                    live(&decoder.decode(&bytes));
+                    self.output.push(&bytes);
+                }
+                Some(ExecEvent::Started { .. }) => has_started = true,
+                Some(ExecEvent::Gap { bytes, .. }) => self.output.left_out_bytes += bytes,
+                Some(ExecEvent::Exited(_) | ExecEvent::Interrupted | ExecEvent::Resumed) => {}
+                Some(ExecEvent::Finished(outcome)) => {
+                    let ending = Ending::of(&outcome);
+                    self.record.finish(workshop, &ending).await?;
+                    self.exec.acknowledge();
+                    return Ok(told(&self.output.text(), &ending, &outcome));
+                }
+                Some(ExecEvent::Failed(error)) => {
+                    self.record.finish(workshop, &Ending::failed(&error)).await?;
+                    return Err(error.into());
+                }
+                None => return Err(Failure::Told("the command's end was not told".to_owned())),
+            }
+        }
+    }
+
+    /// Lets it go on by itself.
+    async fn become_task(self, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+        let Self { exec, record, output, place } = self;
+        exec.leave();
+        workshop.service.store.detach_exec(workshop.user.id, &record.0).await?;
+        tasks::follow(workshop, &record.0);
+        let (id, place, text) = (&record.0, place.place(), output.text());
+        let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
+        Ok(Outcome::done(format!(
+            "{so_far}It goes on as task {id} on {place}; ask with task_status, task_read and task_kill."
+        )))
+    }
+}
+
+/// What the model is told of a command that ended.
+fn told(text: &str, ending: &Ending, outcome: &sandbox::ExecOutcome) -> Outcome {
+    let mut lines = Vec::new();
+    if !text.is_empty() {
+        lines.push(text.trim_end_matches('\n').to_owned());
+    }
+    lines.push(match (outcome.code, outcome.signal) {
+        _ if outcome.cancelled => "(cancelled by the user)".to_owned(),
+        _ if outcome.timed_out => "(ended: it ran for 24 hours)".to_owned(),
+        (Some(code), _) => format!("(exit code {code})"),
+        (None, Some(signal)) => format!("(killed by signal {signal})"),
+        (None, None) => ending.outcome.error.clone().unwrap_or_default(),
+    });
+    if outcome.sandbox_denied {
+        lines.push("(the sandbox denied it something: files outside the workspace and other machines' secrets are out of reach)".to_owned());
+    }
+    let failed = outcome.code != Some(0);
+    if failed && !outcome.cancelled {
+        lines.push("Do NOT retry the same command. Analyze the error, fix the root cause.".to_owned());
+    }
+    Outcome { text: lines.join("\n"), is_error: failed, may_be_offloaded: true }
+}
+
+/// The beginning and the end of an output.
+#[derive(Default)]
+struct Output {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    left_out_bytes: u64,
+}
+
+impl Output {
+    fn push(&mut self, bytes: &[u8]) {
+        let room = SHELL_KEPT_BYTES - self.head.len();
+        let (head, rest) = bytes.split_at(bytes.len().min(room));
+        self.head.extend_from_slice(head);
+        self.tail.extend_from_slice(rest);
+        // Twice as much before it is cut, so that little is moved.
+        if self.tail.len() > 2 * SHELL_KEPT_BYTES {
+            self.cut_tail();
+        }
+    }
+
+    fn cut_tail(&mut self) {
+        let surplus = self.tail.len().saturating_sub(SHELL_KEPT_BYTES);
+        self.tail.drain(..surplus);
+        self.left_out_bytes += surplus as u64;
+    }
+
+    fn text(&self) -> String {
+        let surplus = self.tail.len().saturating_sub(SHELL_KEPT_BYTES);
+        let (left_out_bytes, tail) = (self.left_out_bytes + surplus as u64, &self.tail[surplus..]);
+        if left_out_bytes == 0 {
+            // A character may stand on both sides.
+            return String::from_utf8_lossy(&[&self.head, tail].concat()).into_owned();
+        }
+        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(tail));
+        format!("{head}\n… {left_out_bytes} bytes left out …\n{tail}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pieces: &[&[u8]]) -> String {
+        let mut output = Output::default();
+        pieces.iter().for_each(|piece| output.push(piece));
+        output.text()
+    }
+
+    #[test]
+    fn a_long_output_keeps_its_beginning_and_its_end() {
+        assert_eq!(of(&[b"a", "é".as_bytes(), b"b"]), "aéb");
+        let whole = vec![b'x'; 2 * SHELL_KEPT_BYTES];
+        assert_eq!(of(&[&whole]).len(), whole.len(), "all of it, as long as it fits");
+        let long = [b"begin".to_vec(), vec![b'x'; 5 * SHELL_KEPT_BYTES], b"end".to_vec()].concat();
+        let pieces: Vec<&[u8]> = long.chunks(1000).collect();
+        let text = of(&pieces);
+        let left_out = long.len() - 2 * SHELL_KEPT_BYTES;
+        assert!(text.starts_with("begin") && text.ends_with("end"));
+        assert!(text.contains(&format!("… {left_out} bytes left out …")));
+    }
+}

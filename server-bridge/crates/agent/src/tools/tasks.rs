@@ -1,0 +1,164 @@
+//! `task_status`, `task_read`, `task_kill`: commands that go on by themselves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandbox::{AckMode, AttachOptions, ExecEvent, ExecId, Sandbox, SandboxError, Wish};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::ExecStatus;
+use tokio::time::sleep;
+
+use super::{Failure, Outcome, Workshop};
+use crate::Ending;
+use crate::limits::{TASK_LOOK_MS, TASK_REPORT_BYTES, TASKS_LISTED};
+use crate::place::sandbox_user;
+use crate::service::Inner;
+
+pub(super) const STATUS: &str = "Tells how a task stands, or how all of this chat's tasks do.";
+pub(super) const READ: &str = "Reads the beginning and the end of a task's output so far.";
+pub(super) const KILL: &str = "Ends a task with everything it started.";
+
+/// Of which task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Status {
+    /// The task's id; all tasks of the chat without it.
+    #[serde(default)]
+    pub(super) id: Option<String>,
+}
+
+/// Which task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Read {
+    /// The task's id.
+    pub(super) id: String,
+}
+
+/// Which task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kill {
+    /// The task's id.
+    pub(super) id: String,
+}
+
+pub(super) async fn status(arguments: &Status, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    let tasks = match &arguments.id {
+        Some(id) => vec![find(id, workshop).await?],
+        None => {
+            let execs = workshop.service.store.execs(workshop.user.id, TASKS_LISTED).await?;
+            execs
+                .into_iter()
+                .filter(|exec| exec.detached && exec.chat.as_ref() == Some(workshop.chat))
+                .collect()
+        }
+    };
+    let lines: Vec<String> = tasks.iter().map(line).collect();
+    Ok(Outcome::done(if lines.is_empty() { "there are no tasks".to_owned() } else { lines.join("\n") }))
+}
+
+fn line(task: &store::Exec) -> String {
+    let end = match (task.status, task.exit_code, task.signal) {
+        (ExecStatus::Running, ..) => "running".to_owned(),
+        (_, Some(code), _) => format!("exit code {code}"),
+        (_, None, Some(signal)) => format!("killed by signal {signal}"),
+        (status, ..) => status.as_str().to_owned(),
+    };
+    format!("{} {end}: {}", task.exec_id, task.command)
+}
+
+pub(super) async fn read(arguments: &Read, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    let task = find(&arguments.id, workshop).await?;
+    let report =
+        workshop.sandbox().await?.exec_report(exec_id(&task), TASK_REPORT_BYTES, TASK_REPORT_BYTES).await?;
+    let shown_bytes = (report.head.len() + report.tail.len()) as u64;
+    let (head, tail) = (String::from_utf8_lossy(&report.head), String::from_utf8_lossy(&report.tail));
+    let left_out_bytes = report.output_bytes.saturating_sub(shown_bytes);
+    let gap = if left_out_bytes == 0 {
+        String::new()
+    } else {
+        format!("\n… {left_out_bytes} bytes left out …\n")
+    };
+    Ok(Outcome::done(format!("{}\n{head}{gap}{tail}", line(&task))))
+}
+
+pub(super) async fn kill(arguments: &Kill, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    let task = find(&arguments.id, workshop).await?;
+    if task.status == ExecStatus::Running {
+        end(&workshop.sandbox().await?, exec_id(&task)).await?;
+    }
+    Ok(Outcome::done(format!("task {} has ended", task.exec_id)))
+}
+
+async fn end(sandbox: &Sandbox, id: ExecId) -> Result<(), Failure> {
+    let options = AttachOptions { output: false, acks: AckMode::Manual };
+    let mut exec = sandbox.attach(id, 0, options).await?;
+    exec.control().cancel();
+    while let Some(event) = exec.next().await {
+        if let ExecEvent::Failed(error) = event {
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a task's end, without its output, and puts it on record.
+pub(super) fn follow(workshop: &Workshop<'_>, id: &store::ExecId) {
+    let (service, user) = (Arc::clone(workshop.service), workshop.user.clone());
+    let (wish, id) = (workshop.wish.clone(), id.clone());
+    let tasks = service.tasks.clone();
+    tasks.spawn(async move {
+        let ending = tokio::select! {
+            ending = end_of(&service, &user, &wish, &id) => ending,
+            // The next life of the server goes on.
+            () = service.stop.cancelled() => return,
+        };
+        if let Err(error) = service.store.finish_exec(user.id, &id, &ending.outcome).await {
+            tracing::error!(%error, %id, "cannot record how a task ended");
+        }
+    });
+}
+
+async fn end_of(service: &Inner, user: &store::User, wish: &Wish, id: &store::ExecId) -> Ending {
+    let options = AttachOptions { output: false, acks: AckMode::Manual };
+    loop {
+        let attached = match service.router.for_user(&sandbox_user(user), wish).await {
+            Ok(sandbox) => sandbox.attach(parsed(id), 0, options).await,
+            Err(_) => Err(SandboxError::Offline { runner: String::new() }),
+        };
+        let Ok(mut exec) = attached else {
+            sleep(Duration::from_millis(TASK_LOOK_MS)).await;
+            continue;
+        };
+        loop {
+            match exec.next().await {
+                Some(ExecEvent::Finished(outcome)) => return Ending::of(&outcome),
+                Some(ExecEvent::Failed(SandboxError::Offline { .. })) => break,
+                Some(ExecEvent::Failed(error)) => return Ending::refused("lost", error),
+                Some(_) => {}
+                None => return Ending::refused("lost", "its end was not told"),
+            }
+        }
+    }
+}
+
+/// A task of this chat.
+async fn find(id: &str, workshop: &Workshop<'_>) -> Result<store::Exec, Failure> {
+    let unknown = || Failure::Told(format!("this chat has no task {id:?}"));
+    let parsed = store::ExecId::parse(id).map_err(|_| unknown())?;
+    match workshop.service.store.exec(workshop.user.id, &parsed).await {
+        Ok(task) if task.chat.as_ref() == Some(workshop.chat) => Ok(task),
+        Ok(_) | Err(store::Error::NotFound { .. }) => Err(unknown()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn exec_id(task: &store::Exec) -> ExecId {
+    parsed(&task.exec_id)
+}
+
+fn parsed(id: &store::ExecId) -> ExecId {
+    id.to_string().parse().expect("an id on record is 32 hexadecimal digits: it was checked when it came")
+}

@@ -4,6 +4,7 @@
 //! `config.json` and `SANDBRIDGE_DOCKER_IMAGE` in the two environments. Both files are read from the home directory
 //! only: a file that happens to lie where a command is typed must not configure a server.
 
+mod model;
 mod settings;
 
 use std::fs;
@@ -11,6 +12,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+pub use model::{ModelArgs, ModelConfig};
 use sandbox::LocalPolicy;
 use sandbox::routing::LocalPolicyError;
 pub use settings::Settings;
@@ -98,6 +100,9 @@ pub struct ServeArgs {
     /// The runner for work on this server itself [default: sandbridge-runner beside this program]
     #[arg(long, value_name = "FILE")]
     pub runner: Option<PathBuf>,
+    /// The model that answers in chats.
+    #[command(flatten)]
+    pub model: ModelArgs,
 }
 
 /// The server's configuration, complete and checked.
@@ -123,6 +128,8 @@ pub struct Config {
     pub runner: Option<PathBuf>,
     /// Who may work on the server itself.
     pub local: LocalPolicy,
+    /// The model that answers in chats, if there is one.
+    pub model: Option<ModelConfig>,
 }
 
 impl Config {
@@ -164,6 +171,7 @@ impl Config {
                 value: local.clone(),
                 rule: error.to_string(),
             })?,
+            model: ModelConfig::from_settings(options.model, settings)?,
         })
     }
 

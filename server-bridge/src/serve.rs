@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::{ChatEvent, ChatService, EventSink};
+use agent::{ChatEvent, ChatService, EventSink, ModelSetup};
 use anyhow::Context;
 use sandbox::{DockerConfig, LocalConfig, RouterConfig, SandboxRouter};
 use store::Store;
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{Config, ServeArgs};
+use crate::config::{Config, ModelConfig, ServeArgs};
 use crate::limits::{
     COMMANDS_STOP_TIMEOUT, LOGINS_PER_ADDRESS_PER_MINUTE, LOGINS_PER_NAME_PER_MINUTE, PURGE_INTERVAL,
     RATE_LIMIT_KEYS, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
@@ -59,6 +59,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// The model cannot be asked as it is set up.
+    #[error("the model cannot be used: {0}; see --llm-base-url and the key")]
+    Model(llm::Error),
     /// Another server serves the same home directory.
     #[error("another server uses {}{holder}; stop it or pass --home DIR", home.display())]
     HomeInUse {
@@ -144,7 +147,8 @@ impl Server {
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(router_config(&config));
         let hub = Arc::new(Hub::default());
-        let chats = ChatService::new(store.clone(), sandboxes.clone(), chat_sink(Arc::clone(&hub)));
+        let model = config.model.as_ref().map(model).transpose()?;
+        let chats = ChatService::new(store.clone(), sandboxes.clone(), chat_sink(Arc::clone(&hub)), model);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -255,14 +259,25 @@ fn router_config(config: &Config) -> RouterConfig {
 }
 
 /// Passes what happens in chats to the listeners. Never waits.
+fn model(config: &ModelConfig) -> Result<ModelSetup, StartError> {
+    tls::install_provider();
+    config.setup().map_err(StartError::Model)
+}
+
 fn chat_sink(hub: Arc<Hub>) -> EventSink {
     Arc::new(move |user, event| {
         let event = match event {
-            ChatEvent::Message(message) => Event::Message { message: message.into() },
+            ChatEvent::Message(message) => Event::Message { message: Box::new(message.into()) },
             ChatEvent::Output { chat, message, channel, text } => Event::Output {
                 chat_id: chat.to_string(),
                 message_id: message.0,
                 channel: channel.as_str(),
+                text,
+            },
+            ChatEvent::Said { chat, message, part, text } => Event::Output {
+                chat_id: chat.to_string(),
+                message_id: message.0,
+                channel: part.as_str(),
                 text,
             },
             ChatEvent::Chat(chat) => Event::Chat { chat: chat.into() },

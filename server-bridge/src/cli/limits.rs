@@ -51,3 +51,6 @@ pub(super) const OUTPUT_QUEUE: usize = 16;
 
 /// Messages of a chat looked through after the client was too slow for its events.
 pub(super) const CATCH_UP_MESSAGES: u32 = 100;
+
+/// How much of what a tool is about is shown, in characters.
+pub(super) const HINT_CHARS: usize = 100;

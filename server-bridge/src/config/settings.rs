@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::{ConfigError, ServeArgs};
 
-/// Keys of `config.json` that the client commands read.
-const CLIENT_KEYS: [&str; 2] = ["server", "ca_cert"];
+/// Keys of `config.json` that are no flags of `serve`: those of the client commands, and a secret.
+const OTHER_KEYS: [&str; 3] = ["server", "ca_cert", "llm_api_key"];
 
 /// What the files and the environment say, flags aside.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Settings {
     pub(super) fn unknown_keys(&self) -> Vec<&str> {
         let serve = ServeArgs::augment_args(clap::Command::new("serve"));
         let is_known = |key: &str| {
-            CLIENT_KEYS.contains(&key) || serve.get_arguments().any(|argument| argument.get_id() == key)
+            OTHER_KEYS.contains(&key) || serve.get_arguments().any(|argument| argument.get_id() == key)
         };
         let mut unknown: Vec<&str> =
             self.json.keys().map(String::as_str).filter(|key| !is_known(key)).collect();

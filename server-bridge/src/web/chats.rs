@@ -1,6 +1,6 @@
 //! Conversations and what is said in them.
 
-use agent::ExecDocument;
+use agent::{AgentDocument, ExecDocument};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -39,6 +39,9 @@ pub struct MessageView {
     /// For the role `exec`: what ran and how it ended.
     #[schema(value_type = Option<ExecView>)]
     exec: Option<ExecDocument>,
+    /// For the role `assistant`: an answer, or a tool that was called; its `kind` says which.
+    #[schema(value_type = Option<Object>)]
+    agent: Option<AgentDocument>,
 }
 
 /// A command shown in a chat. Describes what `agent` writes; see there.
@@ -196,13 +199,15 @@ impl From<Chat> for ChatView {
 
 impl From<Message> for MessageView {
     fn from(message: Message) -> Self {
+        let document = message.exec_json.as_deref();
         Self {
             id: message.id.0,
             chat_id: message.chat.to_string(),
             role: message.role.as_str(),
             text: message.text,
             created_at: message.created_at_ms,
-            exec: message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok()),
+            exec: document.and_then(|json| serde_json::from_str(json).ok()),
+            agent: document.and_then(|json| serde_json::from_str(json).ok()),
         }
     }
 }

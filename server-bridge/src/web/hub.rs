@@ -18,15 +18,15 @@ pub enum Event {
     /// A message is new or changed.
     Message {
         /// The message.
-        message: MessageView,
+        message: Box<MessageView>,
     },
-    /// A running command wrote something.
+    /// A running command wrote something, or a model said something.
     Output {
         /// The chat.
         chat_id: String,
-        /// The message that shows the command.
+        /// The message that shows it.
         message_id: i64,
-        /// `stdout` or `stderr`.
+        /// `stdout` or `stderr`, `text` or `reasoning`.
         channel: &'static str,
         /// What it wrote.
         text: String,

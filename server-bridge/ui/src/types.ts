@@ -87,6 +87,22 @@ export interface Exec {
   error: string | null;
 }
 
+/** What a model did about a message: an answer (the first one stands for all of it), or a tool that it called. */
+export type Agent =
+  | { kind: "reply"; status: TurnStatus; reasoning?: string; error?: string; usage?: Usage }
+  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null };
+
+export type TurnStatus = "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
+
+export type ToolStatus = "running" | "done" | "failed" | "cancelled";
+
+export interface Usage {
+  input_tokens: number;
+  cache_read_tokens: number;
+  output_tokens: number;
+  cost_micros: number;
+}
+
 export interface Message {
   id: number;
   chat_id: string;
@@ -94,6 +110,7 @@ export interface Message {
   text: string;
   created_at: number;
   exec: Exec | null;
+  agent?: Agent | null;
 }
 
 export interface MessagePage {
@@ -107,7 +124,8 @@ export interface SendResult {
   chat?: Chat | null;
 }
 
-export type Channel = "stdout" | "stderr";
+/** Where a command wrote to, or what a model does. */
+export type Channel = "stdout" | "stderr" | "text" | "reasoning";
 
 export type ServerEvent =
   | { type: "hello"; seq: number; user: string }

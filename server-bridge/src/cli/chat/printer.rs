@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 
+use crate::cli::limits::HINT_CHARS;
 use crate::cli::output;
 
 /// Shows what happens.
@@ -12,11 +13,15 @@ pub(super) struct Printer {
     as_json: bool,
     /// The last character shown of each running command's output; none while nothing was shown.
     shown: BTreeMap<i64, Option<char>>,
+    /// How much was shown of what a model says, in bytes.
+    said: BTreeMap<i64, usize>,
+    /// Whether the last thing shown has not ended its line.
+    is_amid_line: bool,
 }
 
 impl Printer {
     pub(super) fn new(as_json: bool) -> Self {
-        Self { as_json, shown: BTreeMap::new() }
+        Self { as_json, shown: BTreeMap::new(), said: BTreeMap::new(), is_amid_line: false }
     }
 
     /// The server said something.
@@ -42,6 +47,15 @@ impl Printer {
 
     /// A running command wrote something.
     pub(super) fn output(&mut self, id: i64, channel: &str, text: &str) {
+        match channel {
+            "text" => return self.words(id, text),
+            "reasoning" if self.as_json => {
+                return output::json_line(&json!({"type": "reasoning", "id": id, "text": text}));
+            }
+            // A person sees what comes of it.
+            "reasoning" => return,
+            _ => {}
+        }
         if let Some(last) = text.chars().next_back() {
             self.shown.insert(id, Some(last));
         }
@@ -51,6 +65,92 @@ impl Printer {
             let _ = std::io::stderr().write_all(text.as_bytes());
         } else {
             let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+        }
+    }
+
+    /// More of what the model says.
+    fn words(&mut self, id: i64, text: &str) {
+        *self.said.entry(id).or_default() += text.len();
+        if self.as_json {
+            return output::json_line(&json!({"type": "text", "id": id, "text": text}));
+        }
+        self.is_amid_line = !text.ends_with('\n');
+        let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+    }
+
+    /// A message of the model as it stands now: what was not shown of it yet is, once it is whole.
+    pub(super) fn reply(&mut self, id: i64, text: &str) {
+        let shown = self.said.get(&id).copied().unwrap_or(0);
+        match text.get(shown..) {
+            Some(rest) if !rest.is_empty() => self.words(id, rest),
+            // It begins anew: what was shown is void, of which a notice tells.
+            _ if text.is_empty() => {
+                self.end_line();
+                self.said.remove(&id);
+            }
+            _ => {}
+        }
+    }
+
+    /// The model has said and done all it wanted to, or could.
+    pub(super) fn reply_ended(&mut self, agent: &Value) {
+        self.end_line();
+        if self.as_json {
+            let mut usage = agent["usage"].clone();
+            if usage.is_object() {
+                usage["type"] = json!("usage");
+                output::json_line(&usage);
+            }
+        }
+        let Some(error) = agent["error"].as_str() else { return };
+        if self.as_json {
+            output::json_line(&json!({"type": "error", "kind": agent["status"], "message": error}));
+        } else {
+            output::warn(error);
+        }
+    }
+
+    /// The model called a tool.
+    pub(super) fn tool_started(&mut self, id: i64, agent: &Value) {
+        self.end_line();
+        self.shown.insert(id, None);
+        let (tool, hint, place) = (&agent["tool"], &agent["hint"], &agent["place"]);
+        if self.as_json {
+            output::json_line(
+                &json!({"type": "tool_start", "id": id, "tool": tool, "command": hint, "runner": place}),
+            );
+        } else {
+            dim(&format!("● {} {}", tool.as_str().unwrap_or_default(), one_line(hint)));
+        }
+    }
+
+    /// What it came to.
+    pub(super) fn tool_ended(&mut self, id: i64, message: &Value) {
+        let agent = &message["agent"];
+        let shown = self.shown.remove(&id).flatten();
+        if self.as_json {
+            let (status, tool) = (&agent["status"], &agent["tool"]);
+            output::json_line(
+                &json!({"type": "tool_end", "id": id, "tool": tool, "status": status, "text": message["text"]}),
+            );
+            return;
+        }
+        if shown.is_some_and(|last| last != '\n') && std::io::stdout().is_terminal() {
+            println!();
+        }
+        if agent["status"] != "done" {
+            let text = message["text"].as_str().unwrap_or_default();
+            dim(&format!(
+                "  {}: {}",
+                agent["status"].as_str().unwrap_or_default(),
+                text.lines().next().unwrap_or_default()
+            ));
+        }
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.is_amid_line) && !self.as_json {
+            println!();
         }
     }
 
@@ -152,6 +252,11 @@ fn status_line(exec: &Value) -> String {
         parts.push(format!("whole output in {path}"));
     }
     parts.join(" · ")
+}
+
+/// The beginning of something on one line.
+fn one_line(hint: &Value) -> String {
+    hint.as_str().unwrap_or_default().lines().next().unwrap_or_default().chars().take(HINT_CHARS).collect()
 }
 
 fn duration(duration_ms: u64) -> String {

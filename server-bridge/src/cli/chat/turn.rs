@@ -45,7 +45,7 @@ impl Conversation {
         let Some((answer, mut wants_cancel)) = self.post_through(text, ctrl_c).await? else {
             return Ok(failure::INTERRUPTED);
         };
-        let mut turn = Turn { printer: &mut self.printer, pending: BTreeSet::new(), code: 0 };
+        let mut turn = Turn::new(&mut self.printer, &self.chat);
         for message in answer["messages"].as_array().into_iter().flatten() {
             turn.take_message(message, true);
         }
@@ -145,31 +145,85 @@ impl Conversation {
 /// What is still awaited of a message.
 struct Turn<'a> {
     printer: &'a mut Printer,
+    chat: &'a str,
+    /// Commands that run, and the answer that is under way.
     pending: BTreeSet<i64>,
+    /// The message that stands for a model's answer.
+    answer: Option<i64>,
+    /// The tools that it called, those of them that have ended, and the notices in between.
+    tools: BTreeSet<i64>,
+    ended_tools: BTreeSet<i64>,
+    noticed: BTreeSet<i64>,
     code: u8,
 }
 
-impl Turn<'_> {
+impl<'a> Turn<'a> {
+    fn new(printer: &'a mut Printer, chat: &'a str) -> Self {
+        let empty = BTreeSet::new;
+        let (pending, tools, ended_tools, noticed) = (empty(), empty(), empty(), empty());
+        Self { printer, chat, pending, answer: None, tools, ended_tools, noticed, code: 0 }
+    }
+
     /// A message as it stands now. `is_answer` is true for those that the post was answered with.
     fn take_message(&mut self, message: &Value, is_answer: bool) {
         let Some(id) = message["id"].as_i64() else { return };
-        match message["role"].as_str() {
-            Some("exec") => {
-                let is_running = message["exec"]["status"] == "running";
-                if is_answer {
-                    self.printer.exec_started(id, &message["exec"]);
-                    self.pending.insert(id);
-                } else if is_running && self.pending.contains(&id) {
-                    self.printer.exec_waits(&message["exec"]);
-                }
-                if !is_running && self.pending.remove(&id) {
-                    self.printer.exec_ended(id, message);
-                    self.code = exit_code(&message["exec"]);
-                }
+        let text = message["text"].as_str().unwrap_or_default();
+        match (message["role"].as_str(), message["agent"]["kind"].as_str()) {
+            (Some("exec"), _) => self.take_exec(id, message, is_answer),
+            (Some("assistant"), Some("reply")) => self.take_reply(id, message, is_answer),
+            (Some("assistant"), Some("tool")) if self.follows(message) => self.take_tool(id, message),
+            (Some("assistant"), _) if is_answer => self.printer.text(text),
+            (Some("notice"), _) if is_answer || self.follows(message) && self.noticed.insert(id) => {
+                self.printer.notice(text);
             }
-            Some("notice") if is_answer => self.printer.notice(message["text"].as_str().unwrap_or_default()),
-            Some("assistant") if is_answer => self.printer.text(message["text"].as_str().unwrap_or_default()),
             _ => {}
+        }
+    }
+
+    /// Whether a message belongs to the answer that is awaited.
+    fn follows(&self, message: &Value) -> bool {
+        let id = message["id"].as_i64().unwrap_or_default();
+        message["chat_id"] == *self.chat && self.answer.is_some_and(|answer| id >= answer)
+    }
+
+    fn take_exec(&mut self, id: i64, message: &Value, is_answer: bool) {
+        let is_running = message["exec"]["status"] == "running";
+        if is_answer {
+            self.printer.exec_started(id, &message["exec"]);
+            self.pending.insert(id);
+        } else if is_running && self.pending.contains(&id) {
+            self.printer.exec_waits(&message["exec"]);
+        }
+        if !is_running && self.pending.remove(&id) {
+            self.printer.exec_ended(id, message);
+            self.code = exit_code(&message["exec"]);
+        }
+    }
+
+    /// Something the model said. The first message of an answer stands for all that comes of it.
+    fn take_reply(&mut self, id: i64, message: &Value, is_answer: bool) {
+        if is_answer {
+            self.answer = Some(id);
+            self.pending.insert(id);
+        }
+        if !self.follows(message) {
+            return;
+        }
+        let (agent, text) = (&message["agent"], message["text"].as_str().unwrap_or_default());
+        self.printer.reply(id, text);
+        let is_open = matches!(agent["status"].as_str(), Some("queued" | "running"));
+        if !is_open && self.answer == Some(id) && self.pending.remove(&id) {
+            self.printer.reply_ended(agent);
+            self.code = answer_code(agent);
+        }
+    }
+
+    fn take_tool(&mut self, id: i64, message: &Value) {
+        if self.tools.insert(id) {
+            self.printer.tool_started(id, &message["agent"]);
+        }
+        if message["agent"]["status"] != "running" && self.ended_tools.insert(id) {
+            self.printer.tool_ended(id, message);
         }
     }
 
@@ -177,14 +231,25 @@ impl Turn<'_> {
         match event["type"].as_str() {
             Some("message") => self.take_message(&event["message"], false),
             Some("output") => {
-                let Some(id) = event["message_id"].as_i64().filter(|id| self.pending.contains(id)) else {
+                let Some(id) = event["message_id"].as_i64() else { return };
+                let is_ours = self.pending.contains(&id) || self.answer.is_some_and(|answer| id > answer);
+                if !is_ours || event["chat_id"] != *self.chat {
                     return;
-                };
+                }
                 let channel = event["channel"].as_str().unwrap_or("stdout");
                 self.printer.output(id, channel, event["text"].as_str().unwrap_or_default());
             }
             _ => {}
         }
+    }
+}
+
+/// The exit code that stands for a model's answer.
+fn answer_code(agent: &Value) -> u8 {
+    match agent["status"].as_str() {
+        Some("done") => 0,
+        Some("cancelled") => failure::INTERRUPTED,
+        _ => failure::FAILED,
     }
 }
 

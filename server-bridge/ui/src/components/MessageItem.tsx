@@ -3,6 +3,8 @@ import { absoluteTime } from "../lib/format";
 import type { LiveOutput } from "../state/output";
 import type { Message } from "../types";
 import { ExecCard } from "./ExecCard";
+import { Reply } from "./Reply";
+import { ToolCard } from "./ToolCard";
 
 interface Props {
   message: Message;
@@ -24,9 +26,16 @@ export const MessageItem = memo(function MessageItem({ message, live }: Props) {
       title={absoluteTime(message.created_at)}
       data-testid="message"
       data-role={message.role}
-      data-status={message.exec?.status}
+      data-status={message.exec?.status ?? message.agent?.status}
     >
-      {message.exec ? <ExecCard message={message} exec={message.exec} live={live} /> : <p className="text">{message.text}</p>}
+      <Body message={message} live={live} />
     </article>
   );
 });
+
+function Body({ message, live }: Props) {
+  if (message.exec) return <ExecCard message={message} exec={message.exec} live={live} />;
+  if (message.agent?.kind === "tool") return <ToolCard text={message.text} tool={message.agent} live={live} />;
+  if (message.agent?.kind === "reply") return <Reply message={message} reply={message.agent} live={live} />;
+  return <p className="text">{message.text}</p>;
+}

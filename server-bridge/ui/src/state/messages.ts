@@ -7,7 +7,8 @@ import { appendOutput, emptyOutput, type LiveOutput, markGap, saysAllOf } from "
 export type LiveOutputs = Record<number, LiveOutput>;
 
 export function isRunning(message: Message): boolean {
-  return message.exec?.status === "running";
+  const status = message.exec?.status ?? message.agent?.status;
+  return status === "running" || status === "queued";
 }
 
 /** Puts a message in its place by id. An answer that was overtaken by an event never makes a finished command run again. */
@@ -56,7 +57,11 @@ export function settleOutputs(live: LiveOutputs, messages: Message[]): LiveOutpu
   let next = live;
   for (const message of messages) {
     const buffer = next[message.id];
-    if (isRunning(message)) {
+    if (isRunning(message) && message.agent?.kind === "reply") {
+      // What it says of itself is all there is: an attempt that failed is void.
+      const { chat_id, text } = message;
+      if (buffer !== undefined || text !== "") next = { ...next, [message.id]: appendOutput(emptyOutput(chat_id), "text", text) };
+    } else if (isRunning(message)) {
       if (message.text.length <= (buffer?.received_chars ?? 0)) continue;
       next = { ...next, [message.id]: appendOutput(emptyOutput(message.chat_id), "stdout", message.text) };
     } else if (buffer !== undefined && !saysAllOf(buffer, message.text)) {

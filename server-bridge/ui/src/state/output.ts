@@ -32,7 +32,7 @@ export function emptyOutput(chatId: string): LiveOutput {
     kept_chars: 0,
     received_chars: 0,
     dropped: false,
-    open_escape: { stdout: "", stderr: "" },
+    open_escape: { stdout: "", stderr: "", text: "", reasoning: "" },
   };
 }
 

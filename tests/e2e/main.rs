@@ -1,6 +1,7 @@
 //! End-to-end tests: the built programs, talked to as people and programs talk to them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod agent;
 mod attacks;
 mod bad_input;
 mod chat;

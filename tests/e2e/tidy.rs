@@ -16,8 +16,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("sandbox", &["proto"]),
     ("runner", &["proto", "pathguard"]),
-    ("agent", &["sandbox", "store"]),
-    ("server-bridge", &["agent", "pathguard", "sandbox", "store"]),
+    ("llm", &[]),
+    ("agent", &["llm", "sandbox", "store"]),
+    ("server-bridge", &["agent", "llm", "pathguard", "sandbox", "store"]),
     ("tests", &["sandbox"]),
 ];
 

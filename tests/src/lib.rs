@@ -5,6 +5,7 @@
 //! | [`binaries`] | where the built programs are |
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
+//! | [`model`] | a model by script, in both wire formats |
 //! | [`xbot`] | a stand-in for an xbot runner, built from recorded frames |
 //! | [`docker`] | the engine and the image the container tests use |
 //! | [`http`] | the HTTP API as another program would call it |
@@ -21,6 +22,7 @@ pub mod binaries;
 pub mod docker;
 pub mod http;
 pub mod machine;
+pub mod model;
 pub mod process;
 pub mod proxy;
 pub mod random;
@@ -31,5 +33,6 @@ pub mod wait;
 pub mod xbot;
 
 pub use machine::Machine;
+pub use model::{Asked, Reply, ScriptedModel};
 pub use server::{Output, Person, Server};
 pub use wait::eventually;

@@ -1,0 +1,300 @@
+//! A model that works in a sandbox, in both wire formats, whatever happens meanwhile.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tests::http::Client;
+use tests::random::{Random, count};
+use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, process};
+
+use crate::docker::Cleanup;
+
+/// How long any one answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const ADD: &str = "add() { echo $(($1 - $2)); }\n";
+const TEST: &str = "#!/bin/sh\n. ./add.sh\n[ \"$(add 2 3)\" = 5 ] || { echo \"add 2 3 is $(add 2 3)\"; exit 1; }\necho passed\n";
+
+/// What makes the failing test of that project pass: looks, runs it, changes a line, runs it again, says so.
+fn mends(asked: &Asked) -> Reply {
+    match asked.results().len() {
+        0 => Reply::Call(vec![
+            ("Glob", json!({"pattern": "*.sh"})),
+            ("Read", json!({"path": "add.sh"})),
+            ("Read", json!({"path": "test.sh"})),
+            ("Shell", json!({"command": "sh test.sh"})),
+        ]),
+        4 => Reply::Call(vec![
+            ("FileReplace", json!({"path": "add.sh", "old_string": "$1 - $2", "new_string": "$1 + $2"})),
+            ("Shell", json!({"command": "sh test.sh"})),
+        ]),
+        _ => Reply::Say("It subtracted. Now it adds, and the test passes.".to_owned()),
+    }
+}
+
+fn lines(output: &tests::Output) -> Vec<Value> {
+    output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn put_project(workspace: &Path) {
+    fs::write(workspace.join("add.sh"), ADD).unwrap();
+    fs::write(workspace.join("test.sh"), TEST).unwrap();
+    fs::write(workspace.join("AGENTS.md"), "Shell scripts are POSIX.").unwrap();
+}
+
+/// What it came to, as a program sees it and as the model was told.
+fn check_mended(model: &ScriptedModel, alice: &Person, place: &str) {
+    let output = alice.run(&["chat", "--new", "--json", "make the test pass"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let lines = lines(&output);
+    let of = |kind: &str| lines.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
+    let started: Vec<&str> = of("tool_start").iter().map(|line| line["tool"].as_str().unwrap()).collect();
+    assert_eq!(started, ["Glob", "Read", "Read", "Shell", "FileReplace", "Shell"], "{output:?}");
+    assert!(of("tool_start").iter().all(|line| line["runner"] == place), "{output:?}");
+    let statuses: Vec<&str> = of("tool_end").iter().map(|line| line["status"].as_str().unwrap()).collect();
+    assert_eq!(statuses, ["done", "done", "done", "failed", "done", "done"], "{output:?}");
+    let said: String = of("text").iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!(said, "It subtracted. Now it adds, and the test passes.");
+    assert_eq!(
+        (&of("usage")[0]["input_tokens"], &of("usage")[0]["output_tokens"]),
+        (&json!(300), &json!(30))
+    );
+    let last = model.asked().pop().unwrap();
+    let results = last.results();
+    assert!(results[1].contains("1\tadd() { echo $(($1 - $2)); }"), "{results:?}");
+    assert!(results[3].contains("add 2 3 is -1\n(exit code 1)"), "{results:?}");
+    assert!(results[5].contains("passed\n(exit code 0)"), "{results:?}");
+}
+
+fn mends_on_a_runner(provider: &str) {
+    let model = ScriptedModel::start(mends);
+    let server = Server::start_with(&[&["--docker", "off"], &model.options(provider)[..]].concat());
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    put_project(machine.workspace());
+    check_mended(&model, &alice, "laptop");
+    assert!(fs::read_to_string(machine.workspace().join("add.sh")).unwrap().contains("$1 + $2"));
+    let asked = model.asked();
+    assert!(asked[0].raw.contains("Shell scripts are POSIX."), "the project's instructions");
+    assert_eq!(asked.len(), 3);
+    // What was said before stands at the front, byte for byte, so that a provider's cache finds it.
+    for pair in asked.windows(2) {
+        let shared =
+            pair[0].raw.bytes().zip(pair[1].raw.bytes()).take_while(|(left, right)| left == right).count();
+        assert!(shared * 100 >= pair[0].raw.len() * 85, "{shared} of {}", pair[0].raw.len());
+    }
+}
+
+#[test]
+fn a_failing_test_is_mended_in_openais_words() {
+    mends_on_a_runner("openai");
+}
+
+#[test]
+fn a_failing_test_is_mended_in_anthropics_words() {
+    mends_on_a_runner("anthropic");
+}
+
+#[test]
+fn a_failing_test_is_mended_in_a_container_and_on_the_server_itself() {
+    tests::docker::ready();
+    let model = ScriptedModel::start(mends);
+    let docker = ["--docker", "on", "--docker-image", tests::docker::IMAGE, "--local", "admins"];
+    let server = Server::start_with(&[&docker[..], &model.options("openai")].concat());
+    let alice = server.person("alice");
+    let _cleanup = Cleanup::of(&server);
+    for place in ["__docker__", "none"] {
+        assert_eq!(alice.run(&["use", place]).code, 0);
+        for (file, content) in [("add.sh", ADD), ("test.sh", TEST)] {
+            let source = tempfile::NamedTempFile::new().unwrap();
+            fs::write(source.path(), content).unwrap();
+            let copied = alice.run(&["cp", source.path().to_str().unwrap(), &format!(":{file}")]);
+            assert_eq!(copied.code, 0, "{copied:?}");
+        }
+        check_mended(&model, &alice, place);
+    }
+}
+
+#[test]
+fn a_cancel_stops_the_command_and_keeps_what_was_done() {
+    let marker = format!("{}", 55_000_000 + std::process::id());
+    let sleep = format!("echo begun; touch ready; sleep {marker}");
+    let model = ScriptedModel::start(move |asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Shell", json!({"command": "echo first"}))]),
+        1 => Reply::Call(vec![("Shell", json!({"command": sleep}))]),
+        _ => Reply::Say("on we go".to_owned()),
+    });
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    say(&client, &chat, "sleep a little");
+    eventually("it sleeps", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
+    let cancelled_at = Instant::now();
+    assert_eq!(client.call("POST", &format!("/chats/{chat}/cancel")).json()["cancelled"], 1);
+    let turn = ended(&client, &chat, 1);
+    assert_eq!(turn["agent"]["status"], "cancelled", "{turn}");
+    assert!(cancelled_at.elapsed() < PATIENCE);
+    eventually("nothing is left of it", Duration::from_secs(10), || {
+        process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
+    });
+    // The conversation goes on, with a result for every call.
+    say(&client, &chat, "and now?");
+    assert_eq!(ended(&client, &chat, 2)["text"], "on we go");
+    let results = model.asked().pop().unwrap().results();
+    assert!(results[0].contains("first") && results[1].contains("cancelled"), "{results:?}");
+}
+
+#[test]
+fn messages_are_answered_one_after_the_other() {
+    let model = ScriptedModel::start(|asked| Reply::Say(format!("you said {}", asked.last_of_user())));
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("anthropic")[..]].concat());
+    let _alice = server.person("alice");
+    let client = Client::login(&server, "alice");
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    for word in ["one", "two", "three"] {
+        say(&client, &chat, word);
+    }
+    for (number, word) in [(1, "one"), (2, "two"), (3, "three")] {
+        assert_eq!(ended(&client, &chat, number)["text"], format!("you said {word}"));
+    }
+    // Without a machine it is told so, and has no tools.
+    let first = &model.asked()[0];
+    assert!(
+        first.raw.contains("No machine can be reached") && first.body["tools"].is_null(),
+        "{}",
+        first.raw
+    );
+}
+
+#[test]
+fn what_a_provider_does_wrong_is_told_and_the_chat_goes_on() {
+    let mut replies = vec![
+        Reply::Refuse(401, json!({"error": {"message": "no such key"}}).to_string()),
+        Reply::Refuse(400, json!({"error": {"code": "context_length_exceeded", "message": "x"}}).to_string()),
+        Reply::Break("half an answer".to_owned()),
+        Reply::Say("whole".to_owned()),
+        Reply::Call(vec![("Fly", json!({})), ("Read", json!({"file": "x"}))]),
+        Reply::Say("I cannot fly".to_owned()),
+    ]
+    .into_iter();
+    let model = ScriptedModel::start(move |_| replies.next().unwrap());
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let ask = || alice.run(&["chat", "hello"]);
+    let key = ask();
+    assert_eq!(key.code, 1);
+    assert!(key.stderr.contains("does not take the key"), "{key:?}");
+    let long = ask();
+    assert!(long.stderr.contains("too long"), "{long:?}");
+    let again = ask();
+    assert_eq!(again.code, 0, "{again:?}");
+    assert!(again.stdout.contains("trying again") && again.stdout.ends_with("whole\n"), "{again:?}");
+    let tools = ask();
+    assert!(tools.stdout.contains("I cannot fly"), "{tools:?}");
+    let results = model.asked().pop().unwrap().results();
+    assert!(results[0].contains("there is no tool \"Fly\""), "{results:?}");
+    assert!(results[1].contains("the arguments do not fit"), "{results:?}");
+}
+
+#[test]
+fn a_runner_that_goes_away_ends_the_turn_and_nothing_runs_elsewhere() {
+    let model = ScriptedModel::start(|asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Shell", json!({"command": "touch ready; sleep 600"}))]),
+        _ => Reply::Say("I am back".to_owned()),
+    });
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let token = alice.add_runner("laptop");
+    let mut machine = Machine::start_with_token(&server, "laptop", &token, &[]);
+    machine.wait_online(&alice, "laptop");
+    let other = Machine::start(&server, &alice, "other");
+    alice.run(&["use", "laptop"]);
+    let client = Client::login(&server, "alice");
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    say(&client, &chat, "work");
+    eventually("it works", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
+    machine.stop();
+    let token = token.clone();
+    machine.restart(&server, "laptop", &token, &[]);
+    let turn = ended(&client, &chat, 1);
+    assert!(["failed", "done"].contains(&turn["agent"]["status"].as_str().unwrap()), "{turn}");
+    machine.wait_online(&alice, "laptop");
+    say(&client, &chat, "go on");
+    assert_eq!(ended(&client, &chat, 2)["agent"]["status"], "done");
+    assert!(!other.workspace().join("ready").exists(), "nothing ran elsewhere");
+}
+
+#[test]
+fn a_killed_server_loses_no_message_and_does_nothing_twice() {
+    let mut random = Random::seeded();
+    let model = ScriptedModel::start(|asked| {
+        let last = asked.last_of_user();
+        let done = asked.results().iter().filter(|result| result.contains(&format!("did {last} "))).count();
+        if last == "go on" || done == 5 {
+            return Reply::Say(format!("done with {last}"));
+        }
+        let command = format!("echo {last} {done} >> log; echo did {last} {done}; sleep 0.05");
+        Reply::Call(vec![("Shell", json!({"command": command}))])
+    });
+    let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
+    let mut server = Server::start_with(&options);
+    let alice = server.person("alice");
+    let machine = Machine::start_with(&server, &alice, "laptop", &["--reconnect-max", "0.2"]);
+    let client = Client::login(&server, "alice");
+    for round in 0..count("SANDBRIDGE_TURN_KILLS", 5) {
+        let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+        say(&client, &chat, &format!("round{round}"));
+        std::thread::sleep(Duration::from_millis(random.within(0..700)));
+        server.kill();
+        server.restart(&options);
+        machine.wait_online(&alice, "laptop");
+        let turn = ended(&client, &chat, 1);
+        let status = turn["agent"]["status"].as_str().unwrap();
+        assert!(["done", "interrupted"].contains(&status), "{turn}");
+        say(&client, &chat, "go on");
+        let after = ended(&client, &chat, 2);
+        assert_eq!(after["text"], "done with go on", "{after}");
+        let users = messages(&client, &chat).into_iter().filter(|message| message["role"] == "user").count();
+        assert_eq!(users, 2, "no message is lost or doubled");
+        let log = fs::read_to_string(machine.workspace().join("log")).unwrap_or_default();
+        let mut did: Vec<&str> =
+            log.lines().filter(|line| line.starts_with(&format!("round{round} "))).collect();
+        let count = did.len();
+        did.sort_unstable();
+        did.dedup();
+        assert_eq!(did.len(), count, "done twice: {log}");
+        assert!(status != "done" || count == 5, "{log}");
+    }
+}
+
+fn say(client: &Client, chat: &str, text: &str) {
+    let body = json!({"text": text}).to_string();
+    let answer = client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes());
+    assert_eq!(answer.status, 202);
+}
+
+fn messages(client: &Client, chat: &str) -> Vec<Value> {
+    client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
+}
+
+/// The message that stands for the `number`th answer, once that is over.
+fn ended(client: &Client, chat: &str, number: usize) -> Value {
+    eventually("the answer is over", PATIENCE, || {
+        let messages = messages(client, chat);
+        // An answer's first message stands behind what it answers; several may wait.
+        let handles =
+            messages.iter().filter(|message| !message["agent"]["usage"].is_null() || is_cut(message));
+        let handle = handles.take(number).nth(number - 1)?.clone();
+        Some(handle)
+    })
+}
+
+/// Whether it stands for an answer that a server's end cut off.
+fn is_cut(message: &Value) -> bool {
+    message["agent"]["status"] == "interrupted"
+}

@@ -5,7 +5,7 @@
 #[path = "../../../pathguard/tests/support/arena.rs"]
 #[allow(dead_code)]
 mod arena;
-#[path = "../../../pathguard/tests/support/corpus.rs"]
+#[path = "../../../pathguard/tests/support/corpus/mod.rs"]
 #[allow(dead_code)]
 mod corpus;
 #[path = "../../../pathguard/tests/support/tar.rs"]
@@ -20,7 +20,7 @@ use proto::{ErrorKind, WirePath};
 use runner::confine::Profile;
 
 use self::arena::{Arena, OUTSIDE_MARK, Plant};
-use self::corpus::{CASES, Case, Expected};
+use self::corpus::{Case, Expected, cases};
 use self::tar::Tar;
 use crate::download::{answer, download_of, serve};
 use crate::search::{glob, glob_for, grep, grep_for};
@@ -61,7 +61,7 @@ fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &arena::Sn
         is_inside || seen.as_ref().is_ok_and(|seen| !seen.contains(OUTSIDE_MARK)) || seen.is_err(),
         "{name}: {what}"
     );
-    assert_eq!(Arena::outside_of(before), Arena::outside_of(&arena.snapshot()), "{name}: {what}");
+    assert_eq!(before.outside, arena.snapshot().outside, "{name}: {what}");
     if case.expected == Expected::Escapes {
         // A file's path that ends in a slash is refused before anything is looked at.
         let is_refused = what == "download" && *seen == Err(ErrorKind::IsADirectory);
@@ -72,11 +72,11 @@ fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &arena::Sn
 #[test]
 fn no_case_of_the_corpus_gets_out_of_a_whole_tree() {
     let source = serve(answer);
-    for case in CASES {
+    for case in cases() {
         let arena = Arena::new(case.plants);
         let before = arena.snapshot();
         let path = WirePath(arena.expand(case.path).as_os_str().as_bytes().to_vec());
-        World::run_in(arena.root(), Profile::Workspace, async |world| {
+        World::run_in(&arena.root(), Profile::Workspace, async |world| {
             for (what, seen) in attempts(world, path, source).await {
                 check(case, &arena, what, &seen, &before);
             }
@@ -86,10 +86,10 @@ fn no_case_of_the_corpus_gets_out_of_a_whole_tree() {
 
 #[test]
 fn what_is_planted_in_a_tree_leads_nowhere_when_all_of_it_is_looked_at() {
-    for case in CASES {
+    for case in cases() {
         let arena = Arena::new(case.plants);
         let before = arena.snapshot();
-        World::run_in(arena.root(), Profile::Workspace, async |world| {
+        World::run_in(&arena.root(), Profile::Workspace, async |world| {
             let peer = &mut world.peer;
             let (paths, _) = glob(peer, glob_for("**")).await.unwrap();
             assert!(!format!("{paths:?}").contains(OUTSIDE_MARK), "{}", case.name);
@@ -101,7 +101,7 @@ fn what_is_planted_in_a_tree_leads_nowhere_when_all_of_it_is_looked_at() {
                 assert!(twins > 0 || !text(&archive).contains(OUTSIDE_MARK), "{}", case.name);
                 write_tree(peer, tree_to("copy-of-it"), &archive).await.unwrap();
             }
-            assert_eq!(Arena::outside_of(&before), Arena::outside_of(&arena.snapshot()), "{}", case.name);
+            assert_eq!(before.outside, arena.snapshot().outside, "{}", case.name);
         });
     }
 }

@@ -219,17 +219,22 @@ impl Arena {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot { outside: self.snapshot_outside(), inside: contents(&self.root()) }
+    }
+
+    /// The part of a snapshot that no attempt may change.
+    pub(crate) fn snapshot_outside(&self) -> Contents {
         let names = self.disk.read_dir().unwrap().map(|entry| PathBuf::from(entry.unwrap().file_name()));
         // What else is beside the root is known by its name.
         let mut outside: Contents = names.map(|name| (name, (0, 0, 0, Vec::new()))).collect();
         outside.extend(contents(&self.disk.join("outside")));
         outside.extend(contents(&self.disk.join(format!("{}-evil", self.name))));
-        Snapshot { outside, inside: contents(&self.root()) }
+        outside
     }
 }
 
 /// A temporary directory, in memory where that can be: thousands are made, and what is written is synced.
-fn quick_directory() -> tempfile::TempDir {
+pub(crate) fn quick_directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 

@@ -5,6 +5,8 @@ use super::corpus::{Attempt, Case, Expected};
 
 /// How hidden temporary names begin.
 const TEMPORARY: &str = ".sandbridge-";
+/// How much of a wrong answer is shown.
+const SHOWN_CHARACTERS: usize = 300;
 /// The set-user-id and set-group-id bits.
 const SET_ID: u32 = 0o6000;
 /// The bits that tell a file's kind, and those of the kinds a harmless archive never makes.
@@ -30,7 +32,10 @@ pub(crate) fn judge(
     after: &Snapshot,
     answer: &Answer,
 ) -> Result<(), String> {
-    let wrong = |what: &str| Err(format!("{}: {what}: {answer:?}", case.name));
+    let wrong = |what: &str| {
+        let shown: String = format!("{answer:?}").chars().take(SHOWN_CHARACTERS).collect();
+        Err(format!("{}: {what}: {shown}", case.name))
+    };
     let kind = match answer {
         Ok(_) => Expected::Inside,
         Err(refusal) => refusal.kind,

@@ -235,7 +235,8 @@ fn no_attack_on_files_gets_out_of_the_container_workspace() {
     let root = server.person("root");
     let cleanup = super::docker::Cleanup::of(&server);
     root.run(&["use", "__docker__"]);
-    assert_eq!(root.run(&["exec", "--", "true"]).code, 0);
+    let started = root.run(&["exec", "--", "true"]);
+    assert_eq!(started.code, 0, "{}", started.stderr);
     let container = cleanup.containers().remove(0);
     let pid = docker::docker(&["inspect", "-f", "{{.State.Pid}}", &container]).unwrap();
     let workspace = PathBuf::from(format!("/proc/{}/root/workspace", pid.trim()));

@@ -45,7 +45,7 @@ pub(crate) fn judge(
     }
     // A second name of a file is that file, as long as hard links may be read.
     let is_twin = case.plants.iter().any(|plant| matches!(plant, Plant::HardLink(..)));
-    let said = answer.as_ref().map_or_else(|refusal| &refusal.message, |seen| seen);
+    let said = answer.as_ref().unwrap_or_else(|refusal| &refusal.message);
     if said.contains(OUTSIDE_MARK) && !is_twin {
         return wrong("the outside was seen");
     }

@@ -61,7 +61,7 @@ pub(crate) fn archive(members: &[Member], arena: &Arena) -> Vec<u8> {
             Member::Symlink(path, target) => tar.symlink(&text(path), &text(target)),
             Member::HardLink(path, other) => tar.entry(b'1', &text(path), &text(other), 0, b""),
             Member::Device(path) => {
-                tar.entry(b'3', &text(path), "", 0, b"").patched(start, 329, b"0000001\00000005")
+                tar.entry(b'3', &text(path), "", 0, b"").patched(start, 329, b"0000001\x000000005")
             }
             Member::Fifo(path) => tar.entry(b'6', &text(path), "", 0, b""),
             Member::Prefixed(prefix, name) => {

@@ -76,6 +76,9 @@ impl Target<'_> {
 
     /// Whether the case could be played here, and what went wrong.
     fn play(&self, case: &Case) -> Result<bool, String> {
+        if matches!(case.attempt, Attempt::Find | Attempt::Search) {
+            return Ok(false);
+        }
         self.arena.clear();
         if !self.arena.plant_all(case.plants) {
             return Ok(false); // no hard link can be made here: nobody gets out by one

@@ -24,13 +24,13 @@ use super::tar;
 
 #[path = "../../pathguard/tests/support/arena.rs"]
 #[allow(dead_code)]
-mod arena;
+pub(crate) mod arena;
 #[path = "../../pathguard/tests/support/corpus/mod.rs"]
 #[allow(dead_code)]
-mod corpus;
+pub(crate) mod corpus;
 #[path = "../../pathguard/tests/support/judge.rs"]
 #[allow(dead_code)]
-mod judge;
+pub(crate) mod judge;
 
 /// No attempt may take longer.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);

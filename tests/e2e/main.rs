@@ -9,6 +9,7 @@ mod docker;
 mod exec;
 mod file_attacks;
 mod files;
+mod hostile_server;
 mod life;
 mod load;
 mod mcp;

@@ -30,7 +30,7 @@ pub const REMOVE_SWAPS: usize = 64;
 /// How many directories in one another a walk, or an archive, may lead through; each holds one descriptor open.
 pub const TREE_DEPTH: usize = 128;
 
-/// How many entries one archive may have.
+/// How many entries one archive may have, the directories counted that their names only imply.
 pub const TREE_ENTRIES: u64 = 500_000;
 
 /// How much content one archive may have, in bytes.

@@ -33,12 +33,16 @@ pub(crate) fn relative<'path>(path: &'path Path, roots: [&Path; 2]) -> Result<&'
 fn strip_root<'path>(path: &'path [u8], root: &Path) -> Option<&'path Path> {
     let mut rest = trim_start(path);
     for component in root.components() {
-        if let Component::Normal(name) = component {
-            rest = rest.strip_prefix(name.as_bytes())?;
-            if !rest.is_empty() && rest[0] != b'/' {
-                return None; // `/work-evil` is not beneath `/work`
+        match component {
+            Component::Normal(name) => {
+                rest = rest.strip_prefix(name.as_bytes())?;
+                if !rest.is_empty() && rest[0] != b'/' {
+                    return None; // `/work-evil` is not beneath `/work`
+                }
+                rest = trim_start(rest);
             }
-            rest = trim_start(rest);
+            Component::ParentDir => return None, // only its canonical form says where it is
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
         }
     }
     Some(Path::new(OsStr::from_bytes(if rest.is_empty() { b"." } else { rest })))
@@ -128,6 +132,15 @@ mod tests {
     fn an_absolute_path_elsewhere_escapes() {
         for given in ["/", "/work-evil/x", "/wor", "/etc/passwd", "/real", "/other/../work/a", "/Work/a"] {
             assert_eq!(relative_to_work(given), Err(Error::EscapesRoot), "{given}");
+        }
+    }
+
+    #[test]
+    fn a_root_given_with_dots_is_known_by_its_canonical_form_alone() {
+        let roots = [Path::new("/a/../work"), Path::new("/work")];
+        assert_eq!(relative(Path::new("/work/x"), roots), Ok(Path::new("x")));
+        for given in ["/a/work/x", "/a/../work/x"] {
+            assert_eq!(relative(Path::new(given), roots), Err(Error::EscapesRoot), "{given}");
         }
     }
 

@@ -21,15 +21,11 @@ pub struct OpenFile {
 impl OpenFile {
     /// Lets only regular files through.
     pub(crate) fn of(file: File, hard_links: HardLinks) -> Result<Self> {
-        let metadata = Metadata::from(&rustix::fs::fstat(&file)?);
-        match metadata.kind {
-            Kind::File if metadata.hard_links > 1 && hard_links == HardLinks::Refuse => {
-                Err(Error::HardLinked)
-            }
-            Kind::File => Ok(Self { file, metadata }),
-            Kind::Directory => Err(Error::IsADirectory),
-            Kind::Symlink | Kind::Special => Err(Error::SpecialFile),
+        let metadata = regular(&file)?;
+        if metadata.hard_links > 1 && hard_links == HardLinks::Refuse {
+            return Err(Error::HardLinked);
         }
+        Ok(Self { file, metadata })
     }
 
     /// Facts about the file, taken when it was opened.
@@ -40,6 +36,16 @@ impl OpenFile {
     /// The open file, positioned at its start.
     pub fn into_file(self) -> File {
         self.file
+    }
+}
+
+/// Facts about an open file; an error unless it is a regular one.
+fn regular(file: &File) -> Result<Metadata> {
+    let metadata = Metadata::from(&rustix::fs::fstat(file)?);
+    match metadata.kind {
+        Kind::File => Ok(metadata),
+        Kind::Directory => Err(Error::IsADirectory),
+        Kind::Symlink | Kind::Special => Err(Error::SpecialFile),
     }
 }
 
@@ -86,13 +92,16 @@ impl Iterator for ReadDir {
 impl Root {
     /// Opens a regular file for reading, following symbolic links beneath the root.
     ///
-    /// Returns at once whatever is there: a FIFO without a writer or a leased file does not block.
+    /// Returns at once whatever is there: a FIFO without a writer or a leased file does not block. A FIFO or device is
+    /// not even opened, since that alone wakes a writer or sets a machine going.
     ///
     /// # Errors
     /// `EscapesRoot`, `NotFound`, `IsADirectory`, `SpecialFile`, `HardLinked` where refused, `Busy` for a file
     /// under another process's lease, and the other errors of resolution.
     pub fn open_file(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
         let relative = self.relative(path.as_ref())?;
+        regular(&self.node(relative, OFlags::PATH, FollowSymlinks::Yes)?)?;
+        // Whoever swaps it now gains no more than a file that is opened and closed again.
         let file = self.node(relative, OFlags::NONBLOCK | OFlags::NOCTTY, FollowSymlinks::Yes)?;
         OpenFile::of(file, self.hard_links)
     }

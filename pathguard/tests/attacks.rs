@@ -4,29 +4,43 @@
 
 mod support;
 
-use support::corpus::CASES;
+use support::corpus::cases;
+use support::{again, possible_cases, questions};
 
-/// What the corpus promises at least.
-const CASES_MIN: usize = 30;
+/// How many attacks the corpus has at least, questions about the outside not counted.
+const ATTACKS_MIN: usize = 80;
+
+/// How many questions a program without a guard answers at least.
+const ANSWERED_MIN: usize = 80;
 
 #[test]
 fn no_case_of_the_corpus_gets_out() {
-    assert!(CASES.len() >= CASES_MIN);
     support::run_corpus_guarded();
 }
 
 #[test]
-fn every_case_said_to_get_out_of_an_unguarded_root_does() {
-    let tame: Vec<_> = CASES
-        .iter()
-        .filter(|case| case.escapes_unguarded && !support::escapes_unguarded(case))
-        .map(|case| case.name)
-        .collect();
-    assert!(tame.is_empty(), "these show nothing: {tame:?}");
+fn no_case_of_the_corpus_gets_out_when_an_ordinary_user_serves() {
+    if rustix::process::geteuid().is_root() {
+        again::as_an_ordinary_user("no_case_of_the_corpus_gets_out");
+    }
+}
+
+#[test]
+fn every_attack_does_harm_without_a_guard() {
+    assert!(cases().filter(|case| case.is_attack).count() >= ATTACKS_MIN);
+    let attacks = possible_cases().filter(|case| case.is_attack);
+    let tame: Vec<_> = attacks.filter(|case| !support::harms_unguarded(case)).map(|case| case.name).collect();
+    assert!(tame.is_empty(), "these show nothing: {tame:#?}");
+}
+
+#[test]
+fn a_program_without_a_guard_tells_what_exists_outside() {
+    let answered = questions().filter(|(oracle, attempt)| support::tells_unguarded(oracle, *attempt)).count();
+    assert!(answered >= ANSWERED_MIN, "only {answered} of {} questions were answered", questions().count());
 }
 
 #[test]
 fn the_names_of_the_cases_are_unique() {
-    let names: std::collections::BTreeSet<_> = CASES.iter().map(|case| case.name).collect();
-    assert_eq!(names.len(), CASES.len());
+    let names: std::collections::BTreeSet<_> = cases().map(|case| case.name).collect();
+    assert_eq!(names.len(), cases().count());
 }

@@ -137,6 +137,9 @@ pub const FILE_BUFFER_BYTES: usize = 4 * 1024;
 /// How much is written to a file at once, in bytes.
 pub const WRITE_BATCH_BYTES: usize = 256 * 1024;
 
+/// How much of a file is compared with the condition of a write, in bytes: seconds of hashing, where a sparse file could take hours.
+pub const CONDITION_BYTES: u64 = 1024 * 1024 * 1024;
+
 /// The largest batch of a directory listing or of search results, in bytes: half the smallest credit, so that one always fits.
 pub const DIRECTORY_BATCH_BYTES: usize = 16 * 1024;
 

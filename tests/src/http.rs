@@ -45,6 +45,14 @@ impl Client {
         self.send(method, path, b"")
     }
 
+    /// The first bytes of what a path names.
+    pub fn head(&self, path: &str, bytes: u64) -> Answer {
+        let request = ureq::http::Request::get(format!("{}{path}", self.base))
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("range", format!("bytes=0-{}", bytes - 1));
+        Answer::read(self.agent.run(request.body(()).unwrap()).unwrap())
+    }
+
     /// A request with a body; JSON unless it goes to a file.
     pub fn send(&self, method: &str, path: &str, body: &[u8]) -> Answer {
         let content_type =

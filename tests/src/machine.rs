@@ -1,7 +1,8 @@
 //! A running `sandbridge-runner` with a workspace of its own: somebody's dev machine.
 
 use std::io::Write;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -15,8 +16,10 @@ const ONLINE_WITHIN: Duration = Duration::from_secs(20);
 /// A runner process; it is stopped when this is dropped.
 pub struct Machine {
     process: Child,
-    workspace: TempDir,
+    workspace: PathBuf,
     state: TempDir,
+    /// The workspace, unless it was there before.
+    _directory: Option<TempDir>,
 }
 
 impl Machine {
@@ -37,6 +40,30 @@ impl Machine {
         machine
     }
 
+    /// Registers a runner and starts it in a workspace that is there, as the operating-system user who owns that;
+    /// returns when it is online.
+    pub fn start_in(server: &Server, person: &Person, name: &str, workspace: &Path) -> Self {
+        let state = TempDir::with_prefix("sandbridge-state-").unwrap();
+        let owner = std::fs::metadata(workspace).unwrap().uid();
+        let token = person.add_runner(name);
+        let mut runner = command(server.url(), name, Path::new("-"), workspace, state.path());
+        if owner != rustix::process::geteuid().as_raw() {
+            // Where the programs were built this user may not look.
+            let program = state.path().join("program");
+            std::fs::copy(binaries::runner(), &program).unwrap();
+            chown(state.path(), Some(owner), Some(owner)).unwrap();
+            let id = owner.to_string();
+            let mut other = Command::new("setpriv");
+            other.args(["--reuid", &id, "--regid", &id, "--clear-groups"]).arg(program);
+            other.args(runner.get_args()).env("HOME", state.path()).stdout(Stdio::null());
+            runner = other;
+        }
+        let process = start(runner, &token);
+        let machine = Self { process, workspace: workspace.to_owned(), state, _directory: None };
+        machine.wait_online(person, name);
+        machine
+    }
+
     /// Starts a runner with a token that exists; does not wait.
     pub fn start_with_token(server: &Server, name: &str, token: &str, options: &[&str]) -> Self {
         Self::spawn_at(server.url(), name, token, options)
@@ -46,7 +73,7 @@ impl Machine {
         let workspace = TempDir::with_prefix(format!("sandbridge-ws-{name}-")).unwrap();
         let state = TempDir::with_prefix("sandbridge-state-").unwrap();
         let process = spawn(url, name, token, workspace.path(), state.path(), options);
-        Self { process, workspace, state }
+        Self { process, workspace: workspace.path().to_owned(), state, _directory: Some(workspace) }
     }
 
     /// Starts a runner whose token is in a file; does not wait.
@@ -57,19 +84,19 @@ impl Machine {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        Self { process, workspace, state }
+        Self { process, workspace: workspace.path().to_owned(), state, _directory: Some(workspace) }
     }
 
     /// Starts the runner again after it ended, or ends it, in the same workspace.
     pub fn restart(&mut self, server: &Server, name: &str, token: &str, options: &[&str]) {
         process::terminate(&mut self.process);
-        self.process = spawn(server.url(), name, token, self.workspace.path(), self.state.path(), options);
+        self.process = spawn(server.url(), name, token, &self.workspace, self.state.path(), options);
     }
 
     /// The same with the token in a file.
     pub fn restart_with_token_file(&mut self, server: &Server, name: &str, file: &Path) {
         process::terminate(&mut self.process);
-        let mut command = command(server.url(), name, file, self.workspace.path(), self.state.path());
+        let mut command = command(server.url(), name, file, &self.workspace, self.state.path());
         self.process = command.stdin(Stdio::null()).spawn().unwrap();
     }
 
@@ -82,7 +109,7 @@ impl Machine {
 
     /// The workspace on disk.
     pub fn workspace(&self) -> &Path {
-        self.workspace.path()
+        &self.workspace
     }
 
     /// The started process: the guardian.
@@ -115,11 +142,14 @@ impl Drop for Machine {
 }
 
 fn spawn(url: &str, name: &str, token: &str, workspace: &Path, state: &Path, options: &[&str]) -> Child {
-    let mut process = command(url, name, Path::new("-"), workspace, state)
-        .args(options)
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut runner = command(url, name, Path::new("-"), workspace, state);
+    runner.args(options);
+    start(runner, token)
+}
+
+/// Starts a runner that reads its token.
+fn start(mut runner: Command, token: &str) -> Child {
+    let mut process = runner.stdin(Stdio::piped()).spawn().unwrap();
     writeln!(process.stdin.take().unwrap(), "{token}").unwrap();
     process
 }

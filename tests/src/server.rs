@@ -28,7 +28,11 @@ impl Server {
 
     /// Starts a server with more options.
     pub fn start_with(options: &[&str]) -> Self {
-        let home = TempDir::with_prefix("sandbridge-server-").unwrap();
+        Self::start_in(TempDir::with_prefix("sandbridge-server-").unwrap(), options)
+    }
+
+    /// The same in a home directory of one's choice.
+    pub fn start_in(home: TempDir, options: &[&str]) -> Self {
         let (process, url) = spawn(home.path(), options, "127.0.0.1:0");
         Self { process, home, url }
     }

@@ -5,10 +5,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::name::joined;
@@ -32,6 +32,8 @@ pub(super) struct Target {
     /// Modes that would keep entries out, and are set at the end.
     late_modes: Vec<(Vec<OsString>, u32)>,
     mirror: Option<Mirror>,
+    /// How many directories were made, those among them that the archive only implies.
+    made: u64,
 }
 
 /// What a mirror keeps.
@@ -55,7 +57,7 @@ impl Mirror {
 impl Target {
     pub(super) fn new(top: OwnedFd, top_is_new: bool, delete_extra: bool) -> Self {
         let mirror = delete_extra.then(Mirror::default);
-        Self { top, top_is_new, stack: Vec::new(), late_modes: Vec::new(), mirror }
+        Self { top, top_is_new, stack: Vec::new(), late_modes: Vec::new(), mirror, made: 0 }
     }
 
     /// Makes a directory, or lets one be that is there.
@@ -90,6 +92,11 @@ impl Target {
             return Err(errno.into());
         }
         Ok(())
+    }
+
+    /// How many directories were made.
+    pub(super) fn made(&self) -> u64 {
+        self.made
     }
 
     /// Sets the modes that had to wait; then removes what a mirror does not keep, and says how much that was.
@@ -145,7 +152,7 @@ impl Target {
                     self.make_way(components, name, error)?;
                 }
                 match rustix::fs::mkdirat(self.here(), name, mode) {
-                    Ok(()) | Err(Errno::EXIST) => {}
+                    Ok(()) | Err(Errno::EXIST) => self.made += 1,
                     Err(errno) => return Err(errno.into()),
                 }
                 let handle = self.open_here(name)?;
@@ -217,9 +224,17 @@ impl Target {
     }
 
     fn change_mode(&self, mode: u32) -> Result<()> {
+        let mode = Mode::from_raw_mode(mode & MODE_BITS);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(self.here(), ".", flags, Mode::empty())?;
-        Ok(rustix::fs::fchmod(handle, Mode::from_raw_mode(mode & MODE_BITS))?)
+        match rustix::fs::openat(self.here(), ".", flags, Mode::empty()) {
+            Ok(handle) => Ok(rustix::fs::fchmod(handle, mode)?),
+            // One that is closed to its owner is reached by the descriptor's own link.
+            Err(Errno::ACCESS) => {
+                let own = format!("/proc/thread-self/fd/{}", self.here().as_raw_fd());
+                Ok(rustix::fs::chmodat(CWD, own, mode, AtFlags::empty())?)
+            }
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     fn remove_extra(&self) -> Result<u64> {

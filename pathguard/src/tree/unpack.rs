@@ -100,7 +100,9 @@ impl Unpacker {
 impl Extraction {
     fn begin(&mut self, header: &Header, path: &[OsString]) -> Result<()> {
         let report = &mut self.report;
-        if report.files + report.directories + report.symlinks >= TREE_ENTRIES {
+        // A name alone implies up to 128 directories.
+        let directories = report.directories.max(self.target.made());
+        if report.files + report.symlinks + directories >= TREE_ENTRIES {
             return Err(Error::TooLarge("it has more than 500,000 entries"));
         }
         match header.flag {
@@ -150,5 +152,37 @@ impl Sink for Extraction {
             self.report.files += 1;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unpacker(root: &std::path::Path) -> Unpacker {
+        Unpacker::new(&Root::open(root).unwrap(), "to", UnpackOptions::default()).unwrap()
+    }
+
+    fn header(path: &str) -> Header {
+        let (path, link) = (path.as_bytes().to_vec(), Vec::new());
+        Header { flag: Flag::Directory, path, link, mode: 0o755, size_bytes: 0 }
+    }
+
+    #[test]
+    fn an_archive_has_no_more_entries_than_it_may() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut extraction = unpacker(directory.path()).extraction;
+        extraction.report.files = TREE_ENTRIES - 1;
+        assert_eq!(extraction.entry(&header("last")), Ok(()));
+        assert!(matches!(extraction.entry(&header("more")), Err(Error::TooLarge(_))));
+    }
+
+    #[test]
+    fn directories_that_are_only_implied_count_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut extraction = unpacker(directory.path()).extraction;
+        extraction.report.files = TREE_ENTRIES - 100;
+        assert_eq!(extraction.entry(&header(&"a/".repeat(120))), Ok(()));
+        assert!(matches!(extraction.entry(&header("b")), Err(Error::TooLarge(_))));
     }
 }

@@ -1,22 +1,24 @@
-//! A root with an outside worth stealing, in a temporary directory of its own.
+//! A root with an outside worth stealing, in a temporary directory of its own or around a workspace that is there.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, symlink};
-use std::os::unix::net::UnixListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
 /// Stands in every file's content, every entry's name and every size that only the outside has.
 pub(crate) const OUTSIDE_MARK: &str = "OUTSIDE";
+/// What a planted file holds.
+pub(crate) const INSIDE: &[u8] = b"inside";
 /// The size in bytes of the secret, by which a stat of it is told.
 pub(crate) const SECRET_SIZE_BYTES: u64 = 7_919;
-/// Replaced in paths and link targets by the folder that holds both the root and the outside.
-const PLACEHOLDER: &[u8] = b"{base}";
 /// Beyond this size in bytes a snapshot holds the size only.
 const CONTENT_SIZE_BYTES: u64 = 65_536;
+/// The numbers of `/dev/zero`, which never ends, and of the first loop device.
+const ZERO: (u32, u32) = (1, 5);
+const LOOP: (u32, u32) = (7, 0);
 
 /// One thing to put into the root before the attempt; paths are relative to it.
 #[derive(Debug, Clone, Copy)]
@@ -27,67 +29,162 @@ pub(crate) enum Plant {
     Symlink(&'static str, &'static str),
     /// `chain-1` to `chain-N`, each to the next; the last to the target.
     Chain(usize, &'static str),
-    /// A second name for a file, given like a target.
+    /// A second name for a file beside the root, whose path from the base follows.
     HardLink(&'static str, &'static str),
     Fifo(&'static str),
     Socket(&'static str),
     /// A file of this many bytes without content.
     Sparse(&'static str, u64),
+    /// A file that runs as its owner.
+    SetId(&'static str),
+    /// A directory with this many empty files.
+    Many(&'static str, usize),
+    /// This many directories in one another.
+    Deep(&'static str, usize),
+    /// An endless device; takes the superuser.
+    Device(&'static str),
+    /// A disk; takes the superuser.
+    Disk(&'static str),
+}
+
+impl Plant {
+    /// Whether only the superuser can plant it, or it means something only then.
+    pub(crate) fn takes_root(&self) -> bool {
+        matches!(self, Self::Device(_) | Self::Disk(_) | Self::SetId(_))
+    }
 }
 
 /// ```text
-/// {base}/work/                     the root
-/// {base}/work-evil/secret          a sibling whose name begins like the root's
+/// {base}/{name}/                   the root, also called {root}
+/// {base}/{name}-evil/secret        a sibling whose name begins like the root's
 /// {base}/outside/secret
 /// {base}/outside/folder/OUTSIDE-entry
 /// ```
 pub(crate) struct Arena {
-    base: tempfile::TempDir,
-    root: PathBuf,
+    /// The base on this machine's disk.
+    disk: PathBuf,
+    /// The base as whoever is attacked sees it.
+    view: Vec<u8>,
+    name: String,
+    /// Who owns what is planted, unless it is us.
+    owner: Option<u32>,
+    _directory: Option<tempfile::TempDir>,
 }
 
-/// Everything beneath the base: kind, mode, size and content, but no times.
-pub(crate) type Snapshot = BTreeMap<PathBuf, (u32, u64, Vec<u8>)>;
+/// Kind, mode, owner, size and content of everything, but no times.
+pub(crate) type Contents = BTreeMap<PathBuf, (u32, u32, u64, Vec<u8>)>;
+
+/// What there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    /// The part that no attempt may change: beside the root.
+    pub(crate) outside: Contents,
+    /// Beneath the root.
+    pub(crate) inside: Contents,
+}
 
 impl Arena {
     pub(crate) fn new(plants: &[Plant]) -> Self {
-        let base = tempfile::tempdir().unwrap();
-        let root = base.path().join("work");
+        // In memory, where thousands are made at once, a device may mean nothing.
+        let takes_disk = plants.iter().any(Plant::takes_root);
+        let directory = if takes_disk { tempfile::tempdir().unwrap() } else { quick_directory() };
+        std::fs::create_dir(directory.path().join("work")).unwrap();
+        let mut arena = Self::around(&directory.path().join("work"), directory.path(), None);
+        arena._directory = Some(directory);
+        arena.plant_all(plants);
+        arena
+    }
+
+    /// Around a root that is there; `view` is the folder above it as whoever is attacked sees it.
+    pub(crate) fn around(root: &Path, view: &Path, owner: Option<u32>) -> Self {
+        let name = root.file_name().unwrap().to_str().unwrap().to_owned();
+        let view = view.as_os_str().as_bytes().strip_suffix(b"/").unwrap_or(view.as_os_str().as_bytes());
+        let disk = root.parent().unwrap().to_owned();
+        let arena = Self { disk, view: view.to_vec(), name, owner, _directory: None };
         let mut secret = OUTSIDE_MARK.as_bytes().to_vec();
         secret.resize(usize::try_from(SECRET_SIZE_BYTES).unwrap(), b'!');
-        for folder in ["work", "work-evil", "outside/folder"] {
-            std::fs::create_dir_all(base.path().join(folder)).unwrap();
+        let evil = arena.disk.join(format!("{}-evil", arena.name));
+        let outside = arena.disk.join("outside");
+        for folder in [&evil, &outside, &outside.join("folder")] {
+            std::fs::create_dir_all(folder).unwrap();
+            arena.give_away(folder);
         }
-        for file in ["work-evil/secret", "outside/secret", "outside/folder/OUTSIDE-entry"] {
-            std::fs::write(base.path().join(file), &secret).unwrap();
-        }
-        let arena = Self { base, root };
-        for plant in plants {
-            arena.plant(*plant);
+        for file in [evil.join("secret"), outside.join("secret"), outside.join("folder/OUTSIDE-entry")] {
+            std::fs::write(&file, &secret).unwrap();
+            arena.give_away(&file);
         }
         arena
     }
 
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
+    /// The root on this machine's disk.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.disk.join(&self.name)
     }
 
-    /// Replaces the placeholder in a path.
+    /// Replaces the placeholders in a path, as whoever is attacked is to be given it.
     pub(crate) fn expand(&self, path: &[u8]) -> PathBuf {
-        let Some(at) = path.windows(PLACEHOLDER.len()).position(|window| window == PLACEHOLDER) else {
-            return PathBuf::from(OsStr::from_bytes(path));
-        };
-        let base = self.base.path().as_os_str().as_bytes();
-        let expanded = [&path[..at], base, &path[at + PLACEHOLDER.len()..]].concat();
-        PathBuf::from(std::ffi::OsString::from_vec(expanded))
+        let (view, name) = (self.view.as_slice(), self.name.as_bytes());
+        let root = [view, b"/", name].concat();
+        let upper = name.to_ascii_uppercase();
+        let words: [(&[u8], &[u8]); 4] =
+            [(b"{base}", view), (b"{root}", &root), (b"{name}", name), (b"{NAME}", &upper)];
+        let mut expanded = Vec::new();
+        let mut rest = path;
+        while let Some(first) = rest.first() {
+            let word = words.iter().find(|(word, _)| rest.starts_with(word));
+            let (length, bytes) =
+                word.map_or((1, std::slice::from_ref(first)), |(word, text)| (word.len(), text));
+            expanded.extend_from_slice(bytes);
+            rest = &rest[length..];
+        }
+        PathBuf::from(OsString::from_vec(expanded))
     }
 
-    pub(crate) fn plant(&self, plant: Plant) {
-        let at = |path: &str| self.root.join(path);
+    /// What only somebody who had looked outside could say.
+    pub(crate) fn outside_path(&self) -> String {
+        self.expand(b"{base}/outside").to_string_lossy().into_owned()
+    }
+
+    /// Plants everything; `false` if a hard link cannot be, since the root is on a file system of its own.
+    pub(crate) fn plant_all(&self, plants: &[Plant]) -> bool {
+        let planted = plants.iter().all(|plant| self.plant(*plant));
+        if self.owner.is_some() {
+            let mut pending = vec![self.root()];
+            while let Some(path) = pending.pop() {
+                self.give_away(&path);
+                if path.symlink_metadata().unwrap().is_dir() {
+                    pending.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
+                }
+            }
+        }
+        planted
+    }
+
+    /// Empties the root.
+    pub(crate) fn clear(&self) {
+        for entry in self.root().read_dir().unwrap() {
+            let entry = entry.unwrap();
+            let is_directory = entry.file_type().unwrap().is_dir();
+            let path = entry.path();
+            if is_directory { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }.unwrap();
+        }
+    }
+
+    fn give_away(&self, path: &Path) {
+        if let Some(owner) = self.owner {
+            lchown(path, Some(owner), Some(owner)).unwrap();
+        }
+    }
+
+    fn plant(&self, plant: Plant) -> bool {
+        let at = |path: &str| self.root().join(path);
         let target = |text: &str| self.expand(text.as_bytes());
+        let node = |path: &str, kind, (major, minor)| {
+            mknodat(CWD, at(path), kind, Mode::from_raw_mode(0o666), makedev(major, minor)).unwrap();
+        };
         match plant {
             Plant::Directory(path) => std::fs::create_dir_all(at(path)).unwrap(),
-            Plant::File(path) => std::fs::write(at(path), b"inside").unwrap(),
+            Plant::File(path) => std::fs::write(at(path), INSIDE).unwrap(),
             Plant::Symlink(path, text) => symlink(target(text), at(path)).unwrap(),
             Plant::Chain(length, last) => {
                 for link in 1..=length {
@@ -95,40 +192,70 @@ impl Arena {
                     symlink(target(&next), at(&format!("chain-{link}"))).unwrap();
                 }
             }
-            Plant::HardLink(path, text) => std::fs::hard_link(target(text), at(path)).unwrap(),
-            Plant::Fifo(path) => {
-                mknodat(CWD, at(path), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-            }
-            Plant::Socket(path) => drop(UnixListener::bind(at(path)).unwrap()),
+            Plant::HardLink(path, beside) => match std::fs::hard_link(self.disk.join(beside), at(path)) {
+                Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => return false,
+                linked => linked.unwrap(),
+            },
+            Plant::Fifo(path) => node(path, FileType::Fifo, (0, 0)),
+            Plant::Device(path) => node(path, FileType::CharacterDevice, ZERO),
+            Plant::Disk(path) => node(path, FileType::BlockDevice, LOOP),
+            Plant::Socket(path) => node(path, FileType::Socket, (0, 0)),
             Plant::Sparse(path, size) => std::fs::File::create(at(path)).unwrap().set_len(size).unwrap(),
+            Plant::SetId(path) => {
+                std::fs::write(at(path), INSIDE).unwrap();
+                std::fs::set_permissions(at(path), std::fs::Permissions::from_mode(0o6755)).unwrap();
+            }
+            Plant::Many(path, count) => {
+                std::fs::create_dir(at(path)).unwrap();
+                for number in 0..count {
+                    std::fs::File::create(at(path).join(number.to_string())).unwrap();
+                }
+            }
+            Plant::Deep(path, levels) => {
+                std::fs::create_dir_all(at(path).join("d/".repeat(levels))).unwrap();
+            }
         }
+        true
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::new();
-        let mut pending = vec![self.base.path().to_owned()];
-        while let Some(path) = pending.pop() {
-            let facts = path.symlink_metadata().unwrap();
-            let content = if facts.is_symlink() {
-                path.read_link().unwrap().into_os_string().into_vec()
-            } else if facts.is_file() && facts.len() <= CONTENT_SIZE_BYTES {
-                std::fs::read(&path).unwrap()
-            } else {
-                Vec::new()
-            };
-            if facts.is_dir() {
-                pending.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
-            }
-            let size = if facts.is_dir() { 0 } else { facts.len() };
-            let relative = path.strip_prefix(self.base.path()).unwrap().to_owned();
-            snapshot.insert(relative, (facts.mode(), size, content));
-        }
-        snapshot
+        Snapshot { outside: self.snapshot_outside(), inside: contents(&self.root()) }
     }
 
     /// The part of a snapshot that no attempt may change.
-    pub(crate) fn outside_of(snapshot: &Snapshot) -> Snapshot {
-        let outside = snapshot.iter().filter(|(path, _)| !path.starts_with("work"));
-        outside.map(|(path, facts)| (path.clone(), facts.clone())).collect()
+    pub(crate) fn snapshot_outside(&self) -> Contents {
+        let names = self.disk.read_dir().unwrap().map(|entry| PathBuf::from(entry.unwrap().file_name()));
+        // What else is beside the root is known by its name.
+        let mut outside: Contents = names.map(|name| (name, (0, 0, 0, Vec::new()))).collect();
+        outside.extend(contents(&self.disk.join("outside")));
+        outside.extend(contents(&self.disk.join(format!("{}-evil", self.name))));
+        outside
     }
+}
+
+/// A temporary directory, in memory where that can be: thousands are made, and what is written is synced.
+pub(crate) fn quick_directory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// All there is at a path; nothing if that is gone.
+fn contents(top: &Path) -> Contents {
+    let mut contents = Contents::new();
+    let mut pending = vec![top.to_owned()];
+    while let Some(path) = pending.pop() {
+        let Ok(facts) = path.symlink_metadata() else { continue };
+        let content = if facts.is_symlink() {
+            path.read_link().unwrap().into_os_string().into_vec()
+        } else if facts.is_file() && facts.len() <= CONTENT_SIZE_BYTES {
+            std::fs::read(&path).unwrap()
+        } else {
+            Vec::new()
+        };
+        if facts.is_dir() {
+            pending.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
+        }
+        let size = if facts.is_dir() { 0 } else { facts.len() };
+        contents.insert(path, (facts.mode(), facts.uid(), size, content));
+    }
+    contents
 }

@@ -39,13 +39,29 @@ impl Tar {
         put(156, &[flag]);
         put(157, link.as_bytes());
         put(257, b"ustar\x0000");
-        put(148, &[b' '; 8]);
-        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
-        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-        self.0.extend_from_slice(&block);
+        self.0.extend_from_slice(&summed(block));
         self.0.extend_from_slice(content);
         self.0.resize(self.0.len().next_multiple_of(512), 0);
         self
+    }
+
+    /// How many bytes there are so far: where the next entry's header starts.
+    pub(crate) fn length(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Writes into the header that starts at `header`, and mends its checksum.
+    pub(crate) fn patched(mut self, header: usize, at: usize, bytes: &[u8]) -> Self {
+        let block = &mut self.0[header..header + 512];
+        block[at..at + bytes.len()].copy_from_slice(bytes);
+        let whole = summed(block.try_into().unwrap());
+        block.copy_from_slice(&whole);
+        self
+    }
+
+    /// Gives the entry whose header starts there another mode.
+    pub(crate) fn mode(self, header: usize, mode: u32) -> Self {
+        self.patched(header, 100, format!("{mode:07o}").as_bytes())
     }
 
     /// Turns over a byte of the last entry's header, which has no content.
@@ -64,6 +80,14 @@ impl Tar {
         self.0.resize(self.0.len() + 1024, 0);
         self.0
     }
+}
+
+/// A header with the checksum it should have.
+fn summed(mut block: [u8; 512]) -> [u8; 512] {
+    block[148..156].fill(b' ');
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    block
 }
 
 /// Pax records with the lengths they should have.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{io_error, path, path_error};
 use crate::blocking::blocking;
-use crate::limits::WRITE_BATCH_BYTES;
+use crate::limits::{CONDITION_BYTES, WRITE_BATCH_BYTES};
 use crate::stream::{Stopped, StreamHandle};
 
 /// Makes the file that a `WriteFile` asks for.
@@ -88,21 +88,32 @@ fn create(root: &Root, request: &WriteFile) -> Result<PendingFile, WireError> {
 
 /// The SHA-256 of what the file holds now; `None` where there is none.
 fn present_hash(root: &Root, request: &WriteFile) -> Result<Option<[u8; 32]>, WireError> {
-    let mut file = match root.open_file(path(&request.path)) {
+    let file = match root.open_file(path(&request.path)) {
+        Ok(open) if open.metadata().size_bytes > CONDITION_BYTES => return Err(too_large_to_compare()),
         Ok(open) => open.into_file(),
         Err(pathguard::Error::NotFound) => return Ok(None),
         Err(error) => return Err(path_error(error)),
     };
+    // Its size says nothing of one that grows meanwhile, nor of some file systems' own.
+    let mut file = file.take(CONDITION_BYTES + 1);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; WRITE_BATCH_BYTES];
     loop {
         match file.read(&mut buffer) {
+            Ok(_) if file.limit() == 0 => return Err(too_large_to_compare()),
             Ok(0) => return Ok(Some(hash.finalize().into())),
             Ok(length) => hash.update(&buffer[..length]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(io_error(error)),
         }
     }
+}
+
+fn too_large_to_compare() -> WireError {
+    let text = format!(
+        "the file has more than {CONDITION_BYTES} bytes, which is as much as is compared: write it without a condition"
+    );
+    WireError::new(ErrorKind::TooLarge, text)
 }
 
 fn append(mut pending: PendingFile, batch: &[Bytes]) -> io::Result<PendingFile> {

@@ -5,7 +5,7 @@
 #[path = "../../../pathguard/tests/support/arena.rs"]
 #[allow(dead_code)]
 mod arena;
-#[path = "../../../pathguard/tests/support/corpus.rs"]
+#[path = "../../../pathguard/tests/support/corpus/mod.rs"]
 #[allow(dead_code)]
 mod corpus;
 #[path = "../../../pathguard/tests/support/tar.rs"]
@@ -20,7 +20,7 @@ use proto::{ErrorKind, WirePath};
 use runner::confine::Profile;
 
 use self::arena::{Arena, OUTSIDE_MARK, Plant};
-use self::corpus::{CASES, Case, Expected};
+use self::corpus::{Attempt, Case, Expected, cases};
 use self::tar::Tar;
 use crate::download::{answer, download_of, serve};
 use crate::search::{glob, glob_for, grep, grep_for};
@@ -61,7 +61,21 @@ fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &arena::Sn
         is_inside || seen.as_ref().is_ok_and(|seen| !seen.contains(OUTSIDE_MARK)) || seen.is_err(),
         "{name}: {what}"
     );
-    assert_eq!(Arena::outside_of(before), Arena::outside_of(&arena.snapshot()), "{name}: {what}");
+    assert_eq!(before.outside, arena.snapshot().outside, "{name}: {what}");
+    let asked = match case.attempt {
+        Attempt::Find => "glob",
+        Attempt::Search => "grep",
+        _ => "",
+    };
+    if what == asked {
+        let kind = seen.as_ref().map(drop).map_err(|kind| *kind);
+        let owed = match case.expected {
+            Expected::Inside => Ok(()),
+            Expected::Special => Err(ErrorKind::SpecialFile),
+            _ => Err(ErrorKind::EscapesWorkspace),
+        };
+        assert_eq!(kind, owed, "{name}: {what}");
+    }
     if case.expected == Expected::Escapes {
         // A file's path that ends in a slash is refused before anything is looked at.
         let is_refused = what == "download" && *seen == Err(ErrorKind::IsADirectory);
@@ -69,27 +83,45 @@ fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &arena::Sn
     }
 }
 
+/// Plants cases in turn in the workspace of one executor, each that differs from those before in what `of` tells.
+fn play(of: impl Fn(&Case) -> String, test: impl AsyncFn(&mut World, &'static Case, &Arena)) {
+    let mut played = std::collections::BTreeSet::new();
+    let base = arena::quick_directory();
+    let workspace = base.path().canonicalize().unwrap().join("work");
+    std::fs::create_dir(&workspace).unwrap();
+    let arena = Arena::around(&workspace, workspace.parent().unwrap(), None);
+    let is_root = rustix::process::geteuid().is_root();
+    World::run_in(&workspace, Profile::Workspace, async |world| {
+        let cases = cases().filter(|case| is_root || !case.takes_root());
+        for case in cases.filter(|case| played.insert(of(case))) {
+            arena.clear();
+            assert!(arena.plant_all(case.plants), "{}", case.name);
+            test(world, case, &arena).await;
+        }
+    });
+}
+
 #[test]
 fn no_case_of_the_corpus_gets_out_of_a_whole_tree() {
     let source = serve(answer);
-    for case in CASES {
-        let arena = Arena::new(case.plants);
-        let before = arena.snapshot();
-        let path = WirePath(arena.expand(case.path).as_os_str().as_bytes().to_vec());
-        World::run_in(arena.root(), Profile::Workspace, async |world| {
+    play(
+        |case| format!("{:?}{:?}", case.plants, case.path),
+        async |world, case, arena| {
+            let before = arena.snapshot();
+            let path = WirePath(arena.expand(case.path).as_os_str().as_bytes().to_vec());
             for (what, seen) in attempts(world, path, source).await {
-                check(case, &arena, what, &seen, &before);
+                check(case, arena, what, &seen, &before);
             }
-        });
-    }
+        },
+    );
 }
 
 #[test]
 fn what_is_planted_in_a_tree_leads_nowhere_when_all_of_it_is_looked_at() {
-    for case in CASES {
-        let arena = Arena::new(case.plants);
-        let before = arena.snapshot();
-        World::run_in(arena.root(), Profile::Workspace, async |world| {
+    play(
+        |case| format!("{:?}", case.plants),
+        async |world, case, arena| {
+            let before = arena.snapshot().outside;
             let peer = &mut world.peer;
             let (paths, _) = glob(peer, glob_for("**")).await.unwrap();
             assert!(!format!("{paths:?}").contains(OUTSIDE_MARK), "{}", case.name);
@@ -101,7 +133,7 @@ fn what_is_planted_in_a_tree_leads_nowhere_when_all_of_it_is_looked_at() {
                 assert!(twins > 0 || !text(&archive).contains(OUTSIDE_MARK), "{}", case.name);
                 write_tree(peer, tree_to("copy-of-it"), &archive).await.unwrap();
             }
-            assert_eq!(Arena::outside_of(&before), Arena::outside_of(&arena.snapshot()), "{}", case.name);
-        });
-    }
+            assert_eq!(before, arena.snapshot().outside, "{}", case.name);
+        },
+    );
 }

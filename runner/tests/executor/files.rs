@@ -159,6 +159,18 @@ fn a_condition_on_the_present_content_is_checked() {
 }
 
 #[test]
+fn a_condition_on_a_file_that_takes_hours_to_read_is_refused_at_once() {
+    World::run(async |world| {
+        std::fs::File::create(world.path("sparse")).unwrap().set_len(1 << 40).unwrap();
+        let request = WriteFile { if_match: Some([0; 32]), ..write_file("sparse") };
+        let error = write(&mut world.peer, request, b"new").await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::TooLarge);
+        assert!(error.description.contains("without a condition"), "{error:?}");
+        assert_eq!(std::fs::metadata(world.path("sparse")).unwrap().len(), 1 << 40);
+    });
+}
+
+#[test]
 fn mode_and_parents_are_set() {
     World::run(async |world| {
         let request = WriteFile { mode: Some(0o750), parents: true, ..write_file("a/b/script") };

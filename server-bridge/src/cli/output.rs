@@ -17,7 +17,21 @@ pub(super) fn line(text: &str) {
 
 /// Prints a line for a person, beside the results.
 pub(super) fn warn(text: &str) {
-    let _ = writeln!(std::io::stderr(), "sandbridge: {text}");
+    let _ = writeln!(std::io::stderr(), "sandbridge: {}", printable(text));
+}
+
+/// Control characters are shown, not sent: what a runner or an archive says of itself may be in a text, and a terminal
+/// would obey them.
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push('\n'),
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
 }
 
 /// A point in time, in Unix milliseconds, as "3 min ago".
@@ -50,6 +64,11 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_control_character_reaches_the_terminal() {
+        assert_eq!(printable("a\u{1b}]0;x\u{7}\r\u{9b}b\nä"), "a\\u{1b}]0;x\\u{7}\\r\\u{9b}b\nä");
+    }
 
     #[test]
     fn columns_are_aligned() {

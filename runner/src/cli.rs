@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::account::RunAsOptions;
 use crate::confine::Profile;
 use crate::connect::Token;
 use crate::error::Error;
@@ -60,7 +61,7 @@ pub enum Command {
 }
 
 /// The workspace and what belongs to it.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct WhereOptions {
     /// Directory that commands work in [default: the current one]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_WORKSPACE")]
@@ -68,6 +69,9 @@ pub struct WhereOptions {
     /// Where the runner keeps its own files, outside the workspace [default: of the user]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
+    /// As whom commands run.
+    #[command(flatten)]
+    pub run_as: RunAsOptions,
 }
 
 /// How to run.
@@ -134,14 +138,16 @@ impl WhereOptions {
     /// The directories, with their defaults.
     ///
     /// # Errors
-    /// The workspace is missing or holds the state directory, or the default one is a place to be careful with.
+    /// The workspace is missing or holds the state directory, or the default one is a place to be careful with; or commands
+    /// cannot run as whom they were to.
     pub fn executor_config(&self, profile: Profile) -> Result<ExecutorConfig, Error> {
         let (workspace, state_dir) = (self.workspace()?, self.state_dir());
         // Before anything is made in it. A link on its way is found when the executor starts.
         let absolute = std::path::absolute(&state_dir).map_err(Error::file(&state_dir))?;
         let known = absolute.canonicalize().unwrap_or(absolute);
         check_state_dir(&workspace, &known, profile)?;
-        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None })
+        let run_as = self.run_as.users()?;
+        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None, run_as })
     }
 
     fn workspace(&self) -> Result<PathBuf, Error> {
@@ -296,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_root_directory_is_a_workspace_only_when_asked_for() {
-        let place = WhereOptions { workspace: Some(PathBuf::from("/")), state_dir: None };
+        let place = WhereOptions { workspace: Some(PathBuf::from("/")), ..WhereOptions::default() };
         assert_eq!(place.workspace().unwrap(), Path::new("/"));
     }
 
@@ -304,8 +310,11 @@ mod tests {
     fn a_state_directory_in_the_workspace_is_refused_before_it_is_made() {
         let workspace = tempfile::tempdir().unwrap();
         let state_dir = workspace.path().canonicalize().unwrap().join("state");
-        let place =
-            WhereOptions { workspace: Some(workspace.path().to_owned()), state_dir: Some(state_dir.clone()) };
+        let place = WhereOptions {
+            workspace: Some(workspace.path().to_owned()),
+            state_dir: Some(state_dir.clone()),
+            ..WhereOptions::default()
+        };
         let text = place.executor_config(Profile::Workspace).unwrap_err().to_string();
         assert!(text.contains("--state-dir") && !state_dir.exists(), "{text}");
         assert!(place.executor_config(Profile::FullControl).is_ok());
@@ -313,7 +322,8 @@ mod tests {
 
     #[test]
     fn a_missing_workspace_is_named() {
-        let place = WhereOptions { workspace: Some(PathBuf::from("/nonexistent")), state_dir: None };
+        let place =
+            WhereOptions { workspace: Some(PathBuf::from("/nonexistent")), ..WhereOptions::default() };
         assert!(place.workspace().unwrap_err().to_string().contains("/nonexistent"));
     }
 }

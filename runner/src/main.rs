@@ -39,7 +39,8 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             service::install(&options, token, print).map(|()| Ok(0))?
         }
         Some(Command::UninstallService { state_dir }) => {
-            service::uninstall(&WhereOptions { workspace: None, state_dir }.state_dir()).map(|()| Ok(0))?
+            service::uninstall(&WhereOptions { state_dir, ..WhereOptions::default() }.state_dir())
+                .map(|()| Ok(0))?
         }
         None => {
             let source = cli.options.source(token)?;
@@ -59,7 +60,11 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
 
 fn diagnose(place: &WhereOptions) -> anyhow::Result<i32> {
     let config = place.executor_config(Profile::Workspace)?;
-    let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)?;
+    for warning in config.run_as.warnings(&config.workspace) {
+        println!("note: {warning}");
+    }
+    let user = config.run_as.default.as_ref();
+    let policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)?;
     let guard = GuardConfig { restart: false };
     let code = guardian::run_guarded(guard, |_| match doctor::probe(&policy) {
         Ok(report) => {

@@ -151,6 +151,7 @@ fn unit(
     }
     let llm = config.llm.as_ref().map(LlmConfig::words).unwrap_or_default();
     words.extend(llm.iter().map(String::as_str));
+    words.extend(options.place.run_as.words());
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };
@@ -196,6 +197,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::account::RunAs;
     use crate::cli::Cli;
 
     fn unit_of(words: &[&str], is_user: bool) -> String {
@@ -206,6 +208,7 @@ mod tests {
             state_dir: PathBuf::from("/state"),
             profile: options.profile,
             llm: None,
+            run_as: RunAs::default(),
         };
         config.llm = options.llm.config(&config).unwrap();
         let (program, token) = (Path::new("/opt/sandbridge-runner"), Path::new("/state/token"));

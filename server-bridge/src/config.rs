@@ -11,8 +11,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use sandbox::LocalPolicy;
+use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
+use sandbox::{LocalPolicy, Requirement};
 pub use settings::Settings;
 
 /// Where the server listens unless it is told otherwise.
@@ -92,6 +93,9 @@ pub struct ServeArgs {
     /// Who may choose to run on this server itself: off, admins, or names with commas [default: off]
     #[arg(long, value_name = "off|admins|NAMES")]
     pub local: Option<String>,
+    /// Layers of confinement that runners must hold, with commas, or confined; others are refused [default: none]
+    #[arg(long, value_name = "LAYERS")]
+    pub require: Option<String>,
     /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]
     #[arg(long, value_name = "FILE")]
     pub runner_static: Option<PathBuf>,
@@ -123,6 +127,8 @@ pub struct Config {
     pub runner: Option<PathBuf>,
     /// Who may work on the server itself.
     pub local: LocalPolicy,
+    /// What runners must hold to be used.
+    pub require: Requirement,
 }
 
 impl Config {
@@ -147,6 +153,7 @@ impl Config {
             options.allow_host
         };
         let local = text(options.local, "local").unwrap_or_else(|| "off".to_owned());
+        let require = text(options.require, "require").unwrap_or_default();
         let docker = text(options.docker, "docker").unwrap_or_else(|| "auto".to_owned());
         Ok(Self {
             home: home.to_owned(),
@@ -162,6 +169,11 @@ impl Config {
             local: local.parse().map_err(|error: LocalPolicyError| ConfigError::Value {
                 key: "local",
                 value: local.clone(),
+                rule: error.to_string(),
+            })?,
+            require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
+                key: "require",
+                value: require.clone(),
                 rule: error.to_string(),
             })?,
         })

@@ -251,7 +251,7 @@ fn router_config(config: &Config) -> RouterConfig {
         runner: config.runner.clone(),
         workspaces: config.home.join("workspaces"),
     };
-    RouterConfig { docker, local }
+    RouterConfig { docker, local, require: config.require.clone() }
 }
 
 /// Passes what happens in chats to the listeners. Never waits.

@@ -97,7 +97,7 @@ impl Fixture {
     fn router(&self, runner: Option<PathBuf>) -> SandboxRouter {
         let workspaces = self.folder.path().join("workspaces");
         let local = LocalConfig { policy: LocalPolicy::Admins, runner, workspaces };
-        SandboxRouter::new(RouterConfig { docker: None, local })
+        SandboxRouter::new(RouterConfig { local, ..RouterConfig::default() })
     }
 
     async fn pid(&self, router: &SandboxRouter) -> String {

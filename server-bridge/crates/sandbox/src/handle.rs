@@ -48,9 +48,13 @@ impl Sandbox {
         approval::needs_approval(self.facts(), user)
     }
 
-    /// As whom a command runs, where the runner tells of its users or one is named.
-    pub fn user_of<'a>(&'a self, request: &'a ExecRequest) -> Option<&'a str> {
-        request.named_user().or(self.facts().run_as.as_ref().map(|names| names.default.as_str()))
+    /// A command as the audit trail shows it: with whom it runs as, where the runner tells of its users or one is named.
+    pub fn shown_as(&self, named: Option<&str>, command: &str) -> String {
+        let default = self.facts().run_as.as_ref().map(|names| names.default.as_str());
+        match named.or(default) {
+            Some(user) => format!("as {user}: {command}"),
+            None => command.to_owned(),
+        }
     }
 
     /// Starts a command. Returns once the request is on its way; why it did not start comes as its only event.

@@ -99,7 +99,7 @@ async fn converse(
             return attach::go_on(state, caller, *record, offset, acks, sender, receiver).await;
         }
     };
-    subject.shown = user::shown(&sandbox, &asked.request, &asked.shown);
+    subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
     let running = Running::new(state, caller, &sandbox, &subject);
     match sandbox.exec(asked.request.clone()).await {
         Ok(exec) if asked.detach => running.detach(exec, sender, receiver).await,
@@ -181,7 +181,7 @@ async fn put_on_record(
         message: None,
         request_hash: asked.hash.clone(),
         runner: Some(sandbox.place().to_owned()),
-        command: user::shown(&sandbox, &asked.request, &asked.shown),
+        command: sandbox.shown_as(asked.request.named_user(), &asked.shown),
         detached: asked.goes_on(),
     };
     match state.store.start_exec(&start).await? {

@@ -1,8 +1,7 @@
-//! As whom a command runs: what the audit trail says of it, and whether its owner is to be asked first.
+//! As whom a command may run: whether its owner is to be asked first.
 
 use axum::Json;
 use axum::extract::State;
-use sandbox::{ExecRequest, Sandbox};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -10,14 +9,6 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-
-/// What runs, for the record and the audit trail; with its user where that is known.
-pub(super) fn shown(sandbox: &Sandbox, request: &ExecRequest, command: &str) -> String {
-    match sandbox.user_of(request) {
-        Some(user) => format!("as {user}: {command}"),
-        None => command.to_owned(),
-    }
-}
 
 /// Where, and as whom.
 #[derive(Debug, Deserialize, IntoParams)]

@@ -25,11 +25,23 @@ fn main() -> ExitCode {
                 Cli::command().error(clap::error::ErrorKind::ValueValidation, text).exit()
             }
             _ => {
-                eprintln!("sandbridge-runner: {error:#}");
+                eprintln!("sandbridge-runner: {}", in_words(&error));
                 ExitCode::FAILURE
             }
         },
     }
+}
+
+/// An error with its causes; one that its error's text names already is not said twice.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !words.contains(&cause) {
+            words.push_str(": ");
+            words.push_str(&cause);
+        }
+    }
+    words
 }
 
 fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {

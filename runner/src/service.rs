@@ -89,15 +89,16 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
     Ok(())
 }
 
-/// Stops and removes the service; the token's file too.
+/// Stops and removes the service; the token's file too. Where none is installed there is nothing to do, and that is said.
 ///
 /// # Errors
-/// No service is installed, or systemd refuses.
+/// Systemd refuses, or a file cannot be removed.
 pub fn uninstall(state_dir: &Path) -> Result<(), Error> {
     let manager = Manager::of_this_user()?;
     let file = manager.unit();
     if !file.exists() {
-        return Err(Error::Usage(format!("no service is installed here ({} is missing)", file.display())));
+        println!("no service is installed here ({} is missing); nothing was changed", file.display());
+        return Ok(());
     }
     manager.systemctl(&["disable", "--now", UNIT])?;
     fs::remove_file(&file).map_err(Error::file(&file))?;

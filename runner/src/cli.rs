@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::account::RunAsOptions;
 use crate::confine::Profile;
@@ -34,8 +35,21 @@ impl Cli {
     pub fn from_command_line() -> Self {
         // Where the guardian put the token: it has been taken from there, and stands before any subcommand.
         let taken = |argument: &OsString| argument.as_bytes().starts_with(b"--token-fd=");
-        Self::parse_from(std::env::args_os().filter(|argument| !taken(argument)))
+        let words = std::env::args_os().filter(|argument| !taken(argument));
+        let matches = without_empty_variables(Self::command()).get_matches_from(words);
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
+}
+
+/// An empty variable of the environment counts as none, as it does for the server.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|argument| match argument.get_env() {
+            Some(name) if is_empty(name) => argument.env(Resettable::Reset),
+            Some(_) | None => argument,
+        })
+        .mut_subcommands(without_empty_variables)
 }
 
 /// What can be done besides running.
@@ -243,8 +257,6 @@ fn home() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn options(words: &[&str]) -> Options {

@@ -26,7 +26,7 @@ pub(super) const INTERRUPTED: u8 = SIGNALED + 2;
 pub(super) const BROKEN_PIPE: u8 = SIGNALED + 13;
 
 /// Any other failure.
-const FAILED: u8 = 1;
+pub(super) const FAILED: u8 = 1;
 
 /// Why a command failed.
 #[derive(Debug)]

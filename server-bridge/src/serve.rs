@@ -201,6 +201,7 @@ impl Server {
         let Self { listener, acceptor, state, lock, .. } = self;
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(purge(state.clone()));
+        state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
         accept::serve(listener, acceptor, router(state.clone()), tasks, state.shutdown.clone()).await;
         state.execs.close();

@@ -129,6 +129,16 @@ impl SandboxRouter {
         self.inner.registry.disconnect(user_key, runner, why);
     }
 
+    /// The users, by their keys, for whom runners on this server itself were started.
+    pub fn users_of_local_runners(&self) -> Vec<String> {
+        self.inner.local.user_keys()
+    }
+
+    /// Ends the user's runner on this server itself, if there is one, with all it runs.
+    pub async fn end_local_runner(&self, user_key: &str) {
+        self.inner.local.end(user_key).await;
+    }
+
     /// Events of all users' runners from now on. A subscriber that is 256 events behind misses some.
     pub fn subscribe(&self) -> broadcast::Receiver<RunnerEvent> {
         self.inner.registry.subscribe()

@@ -288,6 +288,36 @@ fn a_runner_of_an_ordinary_user_changes_nobody() {
 }
 
 #[test]
+fn without_an_own_root_the_user_still_has_a_home_and_leaves_nothing() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let (work, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    chown(work.path(), Some(USER_ID), Some(USER_ID)).unwrap();
+    fs::write(state.path().join("token"), alice.add_runner("laptop")).unwrap();
+    fs::set_permissions(state.path().join("token"), fs::Permissions::from_mode(0o600)).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-sys_admin", "--inh-caps", "-all"]).arg(binaries::runner());
+    command
+        .args(["--server", server.url(), "--run-as-default", USER, "--token-file"])
+        .arg(state.path().join("token"));
+    command.arg("--workspace").arg(work.path()).arg("--state-dir").arg(state.path());
+    let mut running = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    eventually("online", PATIENCE, || alice.is_online("laptop").then_some(()));
+    let found = shell(
+        &alice,
+        "id -un; echo x > ~/file && cat ~/file && stat -c %U ~/file; ls ~/../..; cat ~/../../token",
+    );
+    assert_eq!(found.stdout, "www-data\nx\nwww-data\n", "{found:?}");
+    let left =
+        alice.run(&["exec", "--timeout", "0.2", "--", "sh", "-c", "setsid sleep 8643.5 & sleep 8643.5"]);
+    assert_eq!(left.code, 124);
+    eventually("nothing is left", PATIENCE, || {
+        process::with_command("sleep 8643.5").is_empty().then_some(())
+    });
+    process::terminate(&mut running);
+}
+
+#[test]
 fn a_server_that_requires_layers_uses_no_runner_without_them() {
     let server = Server::start_with(&["--docker", "off", "--require", "confined,mount-namespace"]);
     let alice = server.person("alice");

@@ -2,7 +2,7 @@
 //!
 //! A runner of root can be told to run commands as an ordinary user ([`RunAs::default`]), and to let requests name a second
 //! one ([`RunAs::privileged`]). The change itself is made by the child between its birth and its program (`sys::spawn`); file
-//! operations act as the default user too ([`Account::acting`]), so that what they make is that user's and what they may not
+//! operations act as the default user too (`Account::acting`), so that what they make is that user's and what they may not
 //! touch stays untouched.
 
 use std::fmt;

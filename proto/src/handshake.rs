@@ -115,6 +115,19 @@ pub struct Facts {
     /// The layers of confinement and whether each holds.
     #[serde(default)]
     pub layers: Vec<Layer>,
+    /// As whom commands run, where that is not the runner's own user, or may be asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<RunAsNames>,
+}
+
+/// The operating-system users that a runner runs commands as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunAsNames {
+    /// As whom, where a request names nobody.
+    pub default: String,
+    /// Whom a request may name besides, with its user's approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub privileged: Option<String>,
 }
 
 /// The versions a peer speaks, both ends included.
@@ -188,6 +201,9 @@ impl std::fmt::Debug for Accepted {
 
 /// What a runner announces among its capabilities that keeps the token it is given in exchange for a one-use one.
 pub const ENROLMENT_CAPABILITY: &str = "enrolment";
+
+/// What a runner announces among its capabilities that runs commands as the users in [`Facts::run_as`].
+pub const RUN_AS_CAPABILITY: &str = "run_as";
 
 /// The runner's echo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::account::RunAsOptions;
 use crate::confine::Profile;
 use crate::connect::Token;
 use crate::error::Error;
@@ -33,8 +35,21 @@ impl Cli {
     pub fn from_command_line() -> Self {
         // Where the guardian put the token: it has been taken from there, and stands before any subcommand.
         let taken = |argument: &OsString| argument.as_bytes().starts_with(b"--token-fd=");
-        Self::parse_from(std::env::args_os().filter(|argument| !taken(argument)))
+        let words = std::env::args_os().filter(|argument| !taken(argument));
+        let matches = without_empty_variables(Self::command()).get_matches_from(words);
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
+}
+
+/// An empty variable of the environment counts as none, as it does for the server.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|argument| match argument.get_env() {
+            Some(name) if is_empty(name) => argument.env(Resettable::Reset),
+            Some(_) | None => argument,
+        })
+        .mut_subcommands(without_empty_variables)
 }
 
 /// What can be done besides running.
@@ -60,7 +75,7 @@ pub enum Command {
 }
 
 /// The workspace and what belongs to it.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct WhereOptions {
     /// Directory that commands work in [default: the current one]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_WORKSPACE")]
@@ -68,6 +83,9 @@ pub struct WhereOptions {
     /// Where the runner keeps its own files, outside the workspace [default: of the user]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
+    /// As whom commands run.
+    #[command(flatten)]
+    pub run_as: RunAsOptions,
 }
 
 /// How to run.
@@ -134,14 +152,16 @@ impl WhereOptions {
     /// The directories, with their defaults.
     ///
     /// # Errors
-    /// The workspace is missing or holds the state directory, or the default one is a place to be careful with.
+    /// The workspace is missing or holds the state directory, or the default one is a place to be careful with; or commands
+    /// cannot run as whom they were to.
     pub fn executor_config(&self, profile: Profile) -> Result<ExecutorConfig, Error> {
         let (workspace, state_dir) = (self.workspace()?, self.state_dir());
         // Before anything is made in it. A link on its way is found when the executor starts.
         let absolute = std::path::absolute(&state_dir).map_err(Error::file(&state_dir))?;
         let known = absolute.canonicalize().unwrap_or(absolute);
         check_state_dir(&workspace, &known, profile)?;
-        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None })
+        let run_as = self.run_as.users()?;
+        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None, run_as })
     }
 
     fn workspace(&self) -> Result<PathBuf, Error> {
@@ -237,8 +257,6 @@ fn home() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn options(words: &[&str]) -> Options {
@@ -296,7 +314,7 @@ mod tests {
 
     #[test]
     fn the_root_directory_is_a_workspace_only_when_asked_for() {
-        let place = WhereOptions { workspace: Some(PathBuf::from("/")), state_dir: None };
+        let place = WhereOptions { workspace: Some(PathBuf::from("/")), ..WhereOptions::default() };
         assert_eq!(place.workspace().unwrap(), Path::new("/"));
     }
 
@@ -304,8 +322,11 @@ mod tests {
     fn a_state_directory_in_the_workspace_is_refused_before_it_is_made() {
         let workspace = tempfile::tempdir().unwrap();
         let state_dir = workspace.path().canonicalize().unwrap().join("state");
-        let place =
-            WhereOptions { workspace: Some(workspace.path().to_owned()), state_dir: Some(state_dir.clone()) };
+        let place = WhereOptions {
+            workspace: Some(workspace.path().to_owned()),
+            state_dir: Some(state_dir.clone()),
+            ..WhereOptions::default()
+        };
         let text = place.executor_config(Profile::Workspace).unwrap_err().to_string();
         assert!(text.contains("--state-dir") && !state_dir.exists(), "{text}");
         assert!(place.executor_config(Profile::FullControl).is_ok());
@@ -313,7 +334,8 @@ mod tests {
 
     #[test]
     fn a_missing_workspace_is_named() {
-        let place = WhereOptions { workspace: Some(PathBuf::from("/nonexistent")), state_dir: None };
+        let place =
+            WhereOptions { workspace: Some(PathBuf::from("/nonexistent")), ..WhereOptions::default() };
         assert!(place.workspace().unwrap_err().to_string().contains("/nonexistent"));
     }
 }

@@ -7,27 +7,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pathguard::Root;
+use proto::handshake::RunAsNames;
 use proto::message::{Attached, Done, ExecList, ExecTreeGone};
 use proto::request::{Attach, Download, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteTree};
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
 use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::account::{Account, RunAs};
 use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
 use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
 use crate::error::Error;
-use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
-use crate::files;
+use crate::exec::{self, Budget, CommandUser, Registry, Scratch, Terminals, TreeWatch};
+use crate::files::{self, Disk, Files};
 use crate::kill;
 
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
 use crate::llm::{self, LlmConfig, Relay};
-use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner};
+use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners};
 use crate::stream::{Connection, StreamHandle};
 
 /// What an executor works on; from the runner's configuration, never from a request.
@@ -41,6 +42,8 @@ pub struct ExecutorConfig {
     pub profile: Profile,
     /// The LLM endpoint that servers may ask, if any.
     pub llm: Option<LlmConfig>,
+    /// As whom commands run.
+    pub run_as: RunAs,
 }
 
 /// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, and spawns
@@ -48,7 +51,7 @@ pub struct ExecutorConfig {
 #[derive(Debug)]
 pub struct Executor {
     pub(crate) policy: ConfinePolicy,
-    pub(crate) root: Root,
+    pub(crate) files: Files,
     pub(crate) execs: Registry,
     pub(crate) terminals: Terminals,
     changes: Changes,
@@ -59,7 +62,9 @@ pub struct Executor {
     pub(crate) llm: Relay,
     spawner: Here,
     /// For requests that ask for less than the runner's profile; started when the first one does.
-    narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
+    narrower: Spawners,
+    /// For requests that ask for the privileged user.
+    privileged: Option<(Account, Spawners)>,
     tasks: TaskTracker,
     /// Set once no request is taken any more: when what runs must have ended.
     stop_due: Cell<Option<Instant>>,
@@ -80,15 +85,25 @@ impl Executor {
     pub fn start(config: &ExecutorConfig) -> Result<Rc<Self>, Error> {
         let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
         let root = Root::open(&config.workspace).map_err(workspace)?;
-        let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)
-            .map_err(Error::file(&config.state_dir))?;
+        let policy = |user: Option<&Account>| {
+            ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)
+                .map_err(Error::file(&config.state_dir))
+        };
+        let RunAs { default, privileged } = &config.run_as;
+        let privileged = match privileged {
+            Some(user) => Some((user.clone(), Spawners::new(policy(Some(user))?))),
+            None => None,
+        };
+        let policy = policy(default.as_ref())?;
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         let executor = Rc::new(Self {
             spawner: Here::confine(config.profile, &policy)?,
+            files: Files { root, disk: Disk::of(policy.run_as.as_ref()) },
+            narrower: Spawners::new(policy.clone()),
+            privileged,
             policy,
-            root,
             execs: Registry::new(spool_budget(&config.state_dir)),
             terminals: Terminals::default(),
             changes: Changes::default(),
@@ -96,7 +111,6 @@ impl Executor {
             trees: TreeWatch::default(),
             scratch: Scratch::default(),
             llm: Relay::new(config.llm.clone()),
-            narrower: [Profile::ReadOnly, Profile::Workspace].map(|profile| (profile, OnceCell::new())),
             tasks: TaskTracker::new(),
             stop_due: Cell::default(),
             stopping: CancellationToken::new(),
@@ -123,7 +137,18 @@ impl Executor {
 
     /// The workspace's canonical path.
     pub fn workspace(&self) -> &Path {
-        self.root.path()
+        self.files.root.path()
+    }
+
+    /// The names of the users that commands run as.
+    pub fn command_users(&self) -> RunAsNames {
+        let privileged = self.privileged.as_ref().map(|(user, _)| user.name.clone());
+        RunAsNames { default: self.policy.user.clone(), privileged }
+    }
+
+    /// Whether commands run as another user than the runner's, or may.
+    pub fn knows_users(&self) -> bool {
+        self.policy.run_as.is_some() || self.privileged.is_some()
     }
 
     /// The shell that runs command lines.
@@ -155,12 +180,12 @@ impl Executor {
             Request::Resize(request) => {
                 stream.finish(self.terminals.resize(&request));
             }
-            Request::ReadFile(request) => self.begin(files::read(self.root.clone(), stream, request)),
-            Request::ReadDir(request) => self.begin(files::read_dir(self.root.clone(), stream, request)),
-            Request::Stat(request) => self.answer(stream, files::stat(self.root.clone(), request)),
-            Request::Glob(request) => self.begin(files::glob(self.root.clone(), stream, request)),
-            Request::Grep(request) => self.begin(files::grep(self.root.clone(), stream, request)),
-            Request::ReadTree(request) => self.begin(files::read_tree(self.root.clone(), stream, request)),
+            Request::ReadFile(request) => self.begin(files::read(self.files.clone(), stream, request)),
+            Request::ReadDir(request) => self.begin(files::read_dir(self.files.clone(), stream, request)),
+            Request::Stat(request) => self.answer(stream, files::stat(self.files.clone(), request)),
+            Request::Glob(request) => self.begin(files::glob(self.files.clone(), stream, request)),
+            Request::Grep(request) => self.begin(files::grep(self.files.clone(), stream, request)),
+            Request::ReadTree(request) => self.begin(files::read_tree(self.files.clone(), stream, request)),
             Request::Llm(request) => self.begin(llm::run(executor, stream, request)),
             Request::WriteFile(WriteFile { id, .. })
             | Request::MkdirAll(MkdirAll { id, .. })
@@ -258,42 +283,57 @@ impl Executor {
     }
 
     /// Starts a command under a profile that is no wider than the runner's.
-    pub(crate) async fn spawn(&self, profile: Profile, request: SpawnRequest) -> Result<Spawned, SpawnError> {
-        match self.narrower(profile).await? {
+    pub(crate) async fn spawn(
+        &self,
+        profile: Profile,
+        user: CommandUser,
+        request: SpawnRequest,
+    ) -> Result<Spawned, SpawnError> {
+        match self.other_spawner(profile, user).await? {
             None => self.spawner.spawn(&request),
             Some(spawner) => spawner.spawn(request).await,
         }
     }
 
     /// What a command with a terminal is built on under a profile that is no wider than the runner's.
-    pub(crate) async fn ground(&self, profile: Profile) -> Result<Arc<Ground>, SpawnError> {
-        let narrower = self.narrower(profile).await?;
-        Ok(Arc::clone(narrower.as_ref().map_or_else(|| self.spawner.ground(), |spawner| spawner.ground())))
+    pub(crate) async fn ground(
+        &self,
+        profile: Profile,
+        user: CommandUser,
+    ) -> Result<Arc<Ground>, SpawnError> {
+        let other = self.other_spawner(profile, user).await?;
+        Ok(Arc::clone(other.as_ref().map_or_else(|| self.spawner.ground(), |spawner| spawner.ground())))
     }
 
-    /// The spawner of a narrower profile; none for the runner's own.
-    async fn narrower(&self, profile: Profile) -> Result<Option<Arc<Spawner>>, SpawnError> {
-        let narrower = self.narrower.iter().find(|(narrower, _)| *narrower == profile);
-        let Some((_, cell)) = narrower.filter(|_| profile != self.profile()) else { return Ok(None) };
-        let start = || async {
-            let policy = self.policy.clone();
-            let started = blocking(move || Spawner::start(profile, &policy)).await;
-            let started = started.map_err(|_| SpawnError::Stopped)??;
-            let lacking = started.report().lacking(self.report());
-            if lacking.is_empty() {
-                return Ok(Arc::new(started));
+    /// What commands of a user may see.
+    pub(crate) fn policy_of(&self, user: CommandUser) -> &ConfinePolicy {
+        match (user, &self.privileged) {
+            (CommandUser::Privileged, Some((_, spawners))) => spawners.policy(),
+            (CommandUser::Privileged | CommandUser::Default, _) => &self.policy,
+        }
+    }
+
+    /// The spawner of a narrower profile, or of another user; none for what the runner's own thread starts.
+    async fn other_spawner(
+        &self,
+        profile: Profile,
+        user: CommandUser,
+    ) -> Result<Option<Arc<Spawner>>, SpawnError> {
+        let spawners = match (user, &self.privileged) {
+            (CommandUser::Privileged, Some((_, spawners))) => spawners,
+            (CommandUser::Privileged | CommandUser::Default, _) if profile != self.profile() => {
+                &self.narrower
             }
-            let reason = format!("the profile {profile} lacks what others have: {}", lacking.join(", "));
-            Err(SpawnError::Confinement(std::io::Error::other(reason)))
+            (CommandUser::Privileged | CommandUser::Default, _) => return Ok(None),
         };
-        cell.get_or_try_init(start).await.cloned().map(Some)
+        spawners.get(profile, self.report()).await.map(Some)
     }
 
     /// Brings what commands know about name servers up to date; to be called when the network may have changed.
     pub(crate) async fn refresh_resolver(&self) {
-        let narrower = self.narrower.iter().filter_map(|(_, cell)| cell.get());
-        let narrower = narrower.map(|spawner| spawner.resolver());
-        let resolvers: Vec<_> = std::iter::once(self.spawner.resolver()).chain(narrower).cloned().collect();
+        let others = std::iter::once(&self.narrower).chain(self.privileged.iter().map(|(_, others)| others));
+        let others = others.flat_map(Spawners::started).map(|spawner| spawner.resolver());
+        let resolvers: Vec<_> = std::iter::once(self.spawner.resolver()).chain(others).cloned().collect();
         let refresh = move || resolvers.iter().try_for_each(Resolver::refresh);
         if let Ok(Err(error)) = blocking(refresh).await {
             tracing::warn!("commands keep their old /etc/resolv.conf: {error}");

@@ -1,7 +1,7 @@
 //! What this runner says of itself when it registers.
 
 use proto::BootId;
-use proto::handshake::{ENROLMENT_CAPABILITY, Facts, Layer, Register, VersionRange};
+use proto::handshake::{ENROLMENT_CAPABILITY, Facts, Layer, RUN_AS_CAPABILITY, Register, VersionRange};
 
 use crate::confine::{LayerReport, Profile, layer_name};
 use crate::executor::Executor;
@@ -35,7 +35,9 @@ impl Identity {
             detail: layer.detail.clone(),
         });
         let llm = executor.llm.config();
+        let run_as = executor.knows_users().then(|| executor.command_users());
         let capabilities = CAPABILITIES.iter().chain(llm.map(|_| &LLM));
+        let capabilities = capabilities.chain(run_as.as_ref().map(|_| &RUN_AS_CAPABILITY));
         let facts = Facts {
             protocol: VersionRange::OURS,
             runner_id: name.unwrap_or_default().to_owned(),
@@ -49,6 +51,7 @@ impl Identity {
             landlock_abi: report.landlock_abi(),
             kill_tier: tier.as_str().to_owned(),
             layers: layers.collect(),
+            run_as,
         };
         let workspace = executor.workspace().to_string_lossy().into_owned();
         Self {

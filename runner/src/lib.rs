@@ -19,6 +19,7 @@
 //! | [`link`] | WebSocket, standard streams, memory; the registration |
 //! | [`run`] | one life of the process: runtime, signals, executor, link |
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
+//! | [`account`] | the machine's users that commands run as |
 //! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
@@ -28,6 +29,7 @@
 //! | [`limits`] | every limit and timeout |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod account;
 mod blocking;
 mod changes;
 pub mod cli;

@@ -25,11 +25,23 @@ fn main() -> ExitCode {
                 Cli::command().error(clap::error::ErrorKind::ValueValidation, text).exit()
             }
             _ => {
-                eprintln!("sandbridge-runner: {error:#}");
+                eprintln!("sandbridge-runner: {}", in_words(&error));
                 ExitCode::FAILURE
             }
         },
     }
+}
+
+/// An error with its causes; one that its error's text names already is not said twice.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !words.contains(&cause) {
+            words.push_str(": ");
+            words.push_str(&cause);
+        }
+    }
+    words
 }
 
 fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
@@ -39,7 +51,8 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             service::install(&options, token, print).map(|()| Ok(0))?
         }
         Some(Command::UninstallService { state_dir }) => {
-            service::uninstall(&WhereOptions { workspace: None, state_dir }.state_dir()).map(|()| Ok(0))?
+            service::uninstall(&WhereOptions { state_dir, ..WhereOptions::default() }.state_dir())
+                .map(|()| Ok(0))?
         }
         None => {
             let source = cli.options.source(token)?;
@@ -59,7 +72,11 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
 
 fn diagnose(place: &WhereOptions) -> anyhow::Result<i32> {
     let config = place.executor_config(Profile::Workspace)?;
-    let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)?;
+    for warning in config.run_as.warnings(&config.workspace) {
+        println!("note: {warning}");
+    }
+    let user = config.run_as.default.as_ref();
+    let policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)?;
     let guard = GuardConfig { restart: false };
     let code = guardian::run_guarded(guard, |_| match doctor::probe(&policy) {
         Ok(report) => {

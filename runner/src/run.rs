@@ -59,6 +59,10 @@ async fn live(
         Source::Stdio => Some(StdioLink::take_standard_streams(tier == KillTier::ContainerInit)?),
         Source::Server { .. } => None,
     };
+    // Said before this thread is confined: afterwards it sees what commands see.
+    for warning in config.run_as.warnings(&config.workspace) {
+        eprintln!("sandbridge-runner: warning: {warning}");
+    }
     let executor = Executor::start(config)?;
     for warning in warnings(executor.profile(), executor.report()) {
         eprintln!("sandbridge-runner: warning: {warning}");

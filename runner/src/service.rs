@@ -89,15 +89,16 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
     Ok(())
 }
 
-/// Stops and removes the service; the token's file too.
+/// Stops and removes the service; the token's file too. Where none is installed there is nothing to do, and that is said.
 ///
 /// # Errors
-/// No service is installed, or systemd refuses.
+/// Systemd refuses, or a file cannot be removed.
 pub fn uninstall(state_dir: &Path) -> Result<(), Error> {
     let manager = Manager::of_this_user()?;
     let file = manager.unit();
     if !file.exists() {
-        return Err(Error::Usage(format!("no service is installed here ({} is missing)", file.display())));
+        println!("no service is installed here ({} is missing); nothing was changed", file.display());
+        return Ok(());
     }
     manager.systemctl(&["disable", "--now", UNIT])?;
     fs::remove_file(&file).map_err(Error::file(&file))?;
@@ -151,6 +152,7 @@ fn unit(
     }
     let llm = config.llm.as_ref().map(LlmConfig::words).unwrap_or_default();
     words.extend(llm.iter().map(String::as_str));
+    words.extend(options.place.run_as.words());
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };
@@ -196,6 +198,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::account::RunAs;
     use crate::cli::Cli;
 
     fn unit_of(words: &[&str], is_user: bool) -> String {
@@ -206,6 +209,7 @@ mod tests {
             state_dir: PathBuf::from("/state"),
             profile: options.profile,
             llm: None,
+            run_as: RunAs::default(),
         };
         config.llm = options.llm.config(&config).unwrap();
         let (program, token) = (Path::new("/opt/sandbridge-runner"), Path::new("/state/token"));

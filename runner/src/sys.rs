@@ -3,6 +3,7 @@
 //! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
 
 mod spawn;
+mod user;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,7 +11,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
-pub(crate) use spawn::{SpawnPlan, Stack, spawn};
+pub(crate) use spawn::{DirectoryClosed, SpawnPlan, Stack, spawn};
+pub(crate) use user::act_on_files_as;
 
 /// Two random words that unlock a change of the mark, and signals, under the seccomp filter; see `kill`.
 pub(crate) type MarkKey = [u64; 2];

@@ -268,3 +268,36 @@ fn a_runner_that_is_told_to_stop_twice_ends_at_once() {
     assert_eq!(child.wait().unwrap().code(), Some(137));
     assert!(begun.elapsed() < Duration::from_millis(STOP_GRACE_MS), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn a_cause_is_told_once() {
+    let output = output(&["--server", "ws://localhost:1", "--token-file", "/nonexistent/token"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(text.matches("os error 2").count(), 1, "{text}");
+}
+
+#[test]
+fn an_empty_variable_counts_as_none() {
+    let mut command = runner(&["--token", "t", "--workspace", "/tmp"]);
+    for name in
+        ["SERVER", "PROFILE", "INSECURE", "RECONNECT_MAX", "TOKEN_FILE", "RUN_AS_DEFAULT", "STATE_DIR"]
+    {
+        command.env(format!("SANDBRIDGE_{name}"), "");
+    }
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("--server URL is missing"), "{text}");
+}
+
+#[test]
+fn a_service_that_is_not_installed_needs_no_removal() {
+    let home = tempfile::tempdir().unwrap();
+    let unit = "/etc/systemd/system/sandbridge-runner.service";
+    if std::fs::exists(unit).unwrap() {
+        return; // somebody's own
+    }
+    let output = runner(&["uninstall-service"]).env("XDG_CONFIG_HOME", home.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("nothing was changed"), "{text}");
+}

@@ -5,6 +5,7 @@ use futures_util::{SinkExt, StreamExt};
 use proto::handshake::{Accepted, Handshake, Ready, Refusal, RefusalReason, RegisterOk};
 use proto::ids::{Epoch, Nonce};
 use proto::session::{Close, CloseCode};
+use runner::account::RunAs;
 use runner::confine::Profile;
 use runner::connect::{EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, Token, run};
 use runner::executor::{Executor, ExecutorConfig};
@@ -37,6 +38,7 @@ fn exit_code_with(
         state_dir: state.path().to_owned(),
         profile: Profile::Workspace,
         llm,
+        run_as: RunAs::default(),
     };
     let shutdown = CancellationToken::new();
     let (send_url, url) = std::sync::mpsc::channel::<String>();

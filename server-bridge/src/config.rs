@@ -13,8 +13,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 pub use model::{ModelArgs, ModelConfig};
-use sandbox::LocalPolicy;
+use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
+use sandbox::{LocalPolicy, Requirement};
 pub use settings::Settings;
 
 /// Where the server listens unless it is told otherwise.
@@ -94,6 +95,9 @@ pub struct ServeArgs {
     /// Who may choose to run on this server itself: off, admins, or names with commas [default: off]
     #[arg(long, value_name = "off|admins|NAMES")]
     pub local: Option<String>,
+    /// Layers of confinement that runners must hold, with commas, or confined; others are refused [default: none]
+    #[arg(long, value_name = "LAYERS")]
+    pub require: Option<String>,
     /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]
     #[arg(long, value_name = "FILE")]
     pub runner_static: Option<PathBuf>,
@@ -130,6 +134,8 @@ pub struct Config {
     pub local: LocalPolicy,
     /// The model that answers in chats, if there is one.
     pub model: Option<ModelConfig>,
+    /// What runners must hold to be used.
+    pub require: Requirement,
 }
 
 impl Config {
@@ -154,6 +160,7 @@ impl Config {
             options.allow_host
         };
         let local = text(options.local, "local").unwrap_or_else(|| "off".to_owned());
+        let require = text(options.require, "require").unwrap_or_default();
         let docker = text(options.docker, "docker").unwrap_or_else(|| "auto".to_owned());
         Ok(Self {
             home: home.to_owned(),
@@ -172,6 +179,11 @@ impl Config {
                 rule: error.to_string(),
             })?,
             model: ModelConfig::from_settings(options.model, settings)?,
+            require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
+                key: "require",
+                value: require.clone(),
+                rule: error.to_string(),
+            })?,
         })
     }
 

@@ -72,6 +72,8 @@ pub const EXEC_LIST_MAX_ROWS: u32 = 1000;
 pub const REPORT_BYTES: u32 = 4096;
 /// The most an exec runs by its own time limit, in seconds (30 days).
 pub const EXEC_TIMEOUT_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
+/// The longest name of a user of a runner's machine, in bytes.
+pub const RUN_AS_MAX_BYTES: usize = 256;
 /// How often a client's socket is pinged: an answer that cannot be sent says that the client is gone.
 pub const SOCKET_PING_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a closing socket may take to say goodbye.

@@ -205,6 +205,7 @@ impl Server {
         let Self { listener, acceptor, state, lock, .. } = self;
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(purge(state.clone()));
+        state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
         accept::serve(listener, acceptor, router(state.clone()), tasks, state.shutdown.clone()).await;
         state.execs.close();
@@ -255,7 +256,7 @@ fn router_config(config: &Config) -> RouterConfig {
         runner: config.runner.clone(),
         workspaces: config.home.join("workspaces"),
     };
-    RouterConfig { docker, local }
+    RouterConfig { docker, local, require: config.require.clone() }
 }
 
 /// Passes what happens in chats to the listeners. Never waits.

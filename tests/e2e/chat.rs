@@ -81,6 +81,17 @@ fn slash_commands_answer() {
     assert!(say("/runner").contains("laptop"));
     assert!(say("/runner nowhere").contains("nowhere"));
     assert!(say("/what").contains("/help"), "an unknown command names the way out");
+    for (text, code, kind) in
+        [("/runner nowhere", 1, "not_found"), ("/what", 1, "invalid"), ("!", 1, "invalid")]
+    {
+        assert_eq!(alice.run(&["chat", text]).code, code, "{text}");
+        let lines = alice.run(&["chat", "--json", text]).stdout;
+        assert!(
+            lines.contains(&format!("\"kind\":\"{kind}\"")) && lines.contains("\"type\":\"error\""),
+            "{lines}"
+        );
+    }
+    assert_eq!(alice.run(&["chat", "/runner laptop"]).code, 0);
     assert!(say("hello").contains("SANDBRIDGE_LLM_PROVIDER"), "no model: says how to set one up");
 }
 

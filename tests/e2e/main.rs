@@ -18,6 +18,7 @@ mod panel;
 mod python;
 mod resume;
 mod routing;
+mod run_as;
 mod scripts;
 mod shell;
 mod survivors;

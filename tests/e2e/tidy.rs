@@ -99,6 +99,7 @@ fn top_level_is_as_drawn() {
         "LICENSE",
         "CHANGELOG.md",
         "README.md",
+        "SECURITY.md",
         "docs",
         "pathguard",
         "proto",

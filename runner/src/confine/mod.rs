@@ -78,6 +78,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
         }
         Entry::Impossible(reason) => {
             report.add(layer_name::MOUNT_NAMESPACE, false, reason);
+            policy.open_way_to_home().map_err(during("private home"))?;
             (View::of_machine(policy, profile, private_home), false)
         }
     };

@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
@@ -206,11 +206,24 @@ fn step(place: &OwnedFd, name: &OsStr, is_directory: bool) -> io::Result<OwnedFd
     }
     if is_directory {
         rustix::fs::mkdirat(place, name, Mode::from_raw_mode(0o755))?;
-    } else {
-        let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        rustix::fs::openat(place, name, create, Mode::from_raw_mode(0o644))?;
+        let made = rustix::fs::openat(place, name, flags, Mode::empty())?;
+        give_like(place, &made)?;
+        return Ok(made);
     }
+    let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    rustix::fs::openat(place, name, create, Mode::from_raw_mode(0o644))?;
     Ok(rustix::fs::openat(place, name, flags, Mode::empty())?)
+}
+
+/// Gives a directory that root made to the owner of the one it is in: the private home of another user stays all theirs.
+fn give_like(place: &OwnedFd, made: &OwnedFd) -> io::Result<()> {
+    let (above, made_as) = (rustix::fs::fstat(place)?, rustix::fs::fstat(made)?);
+    // Whatever took its place meanwhile is somebody's already.
+    if !rustix::process::geteuid().is_root() || made_as.st_uid != 0 || above.st_uid == 0 {
+        return Ok(());
+    }
+    let owner = (Uid::from_raw(above.st_uid), Gid::from_raw(above.st_gid));
+    Ok(rustix::fs::chownat(made, "", Some(owner.0), Some(owner.1), AtFlags::EMPTY_PATH)?)
 }
 
 /// Whether what was found can be what is needed: of the right kind and, a directory of ours, not closed to ourselves.

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+
+use crate::account::Account;
 
 /// System trees whose files commands may read and run. Some are symbolic links on most machines.
 pub(super) const SYSTEM_TREES: &[&str] =
@@ -120,30 +122,43 @@ pub struct ConfinePolicy {
     /// Where the runner keeps its own state, the private homes among it; absolute, and best outside the workspace: inside it,
     /// only a mount namespace can hide it from commands.
     pub state_dir: PathBuf,
-    /// The home directory of the user the runner runs as.
+    /// The home directory of the user that commands run as.
     pub home: PathBuf,
     /// The name of that user.
     pub user: String,
     /// That user's login shell.
     pub shell: String,
+    /// Whom commands become; the runner's own user, without any change, when absent.
+    pub run_as: Option<Account>,
 }
 
 impl ConfinePolicy {
-    /// Finds the user's facts and makes `state_dir`, which only that user may enter.
+    /// Finds the facts of the runner's own user and makes `state_dir`, which only that user may enter.
     ///
     /// # Errors
     /// The workspace does not exist or is not a directory, or the state directory cannot be made.
     pub fn detect(workspace: &Path, state_dir: &Path) -> io::Result<Self> {
+        Self::detect_for(workspace, state_dir, None)
+    }
+
+    /// The same for commands of another user.
+    ///
+    /// # Errors
+    /// As those of [`Self::detect`].
+    pub fn detect_for(workspace: &Path, state_dir: &Path, run_as: Option<&Account>) -> io::Result<Self> {
         let workspace = workspace.canonicalize()?;
         if !workspace.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "the workspace is not a directory"));
         }
         make_private(state_dir)?;
         let user = rustix::process::geteuid().as_raw();
-        let (name, home, shell) = account(user).unwrap_or_else(|| fallback_account(user));
+        let run_as = run_as.filter(|account| !account.is_own()).cloned();
+        let account = run_as.clone().or_else(|| Account::numbered(user));
+        let account = account.map(|Account { name, home, shell, .. }| (name, home, shell));
+        let (name, home, shell) = account.unwrap_or_else(|| fallback_account(user));
         let shell = if runs_commands(Path::new(&shell)) { shell } else { "/bin/sh".to_owned() };
         let home = home.canonicalize().unwrap_or(home);
-        Ok(Self { workspace, state_dir: state_dir.canonicalize()?, home, user: name, shell })
+        Ok(Self { workspace, state_dir: state_dir.canonicalize()?, home, user: name, shell, run_as })
     }
 
     /// The home that commands of this workspace have to themselves; made when it is missing.
@@ -153,12 +168,28 @@ impl ConfinePolicy {
     pub fn private_home(&self) -> io::Result<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
         let digest = Sha256::digest(self.workspace.as_os_str().as_bytes());
-        let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let mut name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        if let Some(user) = &self.run_as {
+            name.push_str(&format!("-{}", user.user_id));
+        }
         let home = self.state_dir.join("homes").join(name);
         make_private(&home)?;
         // Commands own it, and may have closed it to the next ones.
         fs::set_permissions(&home, fs::Permissions::from_mode(0o700))?;
+        if let Some(user) = &self.run_as {
+            lchown(&home, Some(user.user_id), Some(user.group_id))?;
+        }
         Ok(home)
+    }
+
+    /// Lets another user through to its private home where it is not mounted elsewhere; what else is in the state directory
+    /// keeps its own modes, and cannot be listed.
+    pub(super) fn open_way_to_home(&self) -> io::Result<()> {
+        if self.run_as.is_none() {
+            return Ok(());
+        }
+        let way = [self.state_dir.clone(), self.state_dir.join("homes")];
+        way.iter().try_for_each(|place| fs::set_permissions(place, fs::Permissions::from_mode(0o711)))
     }
 
     /// Whether the user's home lies in the workspace (or is it), so that it cannot be replaced by a private one.
@@ -201,16 +232,6 @@ fn runs_commands(shell: &Path) -> bool {
 
 fn make_private(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
-}
-
-/// Name, home and shell of a user, from the user database in its file form.
-fn account(user: u32) -> Option<(String, PathBuf, String)> {
-    let database = fs::read_to_string("/etc/passwd").ok()?;
-    database.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        let [name, _, id, _, _, home, shell] = fields.as_slice() else { return None };
-        (id.parse() == Ok(user)).then(|| ((*name).to_owned(), PathBuf::from(home), (*shell).to_owned()))
-    })
 }
 
 /// A user the file does not know (network accounts, bare containers): what the environment says.

@@ -21,6 +21,7 @@
 //! | `terminal` | execs with a terminal |
 //! | `registry` | who runs under which exec_id, whose result is kept, which ids were used |
 //! | `tree` | which trees outlived their exec |
+//! | `user` | as whom a command runs |
 //! | `denied` | telling a denial from a failure |
 
 mod denied;
@@ -35,6 +36,7 @@ mod spool;
 mod stop;
 mod terminal;
 mod tree;
+mod user;
 
 use std::rc::Rc;
 
@@ -47,9 +49,10 @@ pub(crate) use registry::{Registry, no_such_exec};
 pub(crate) use spool::Budget;
 pub(crate) use terminal::Terminals;
 pub(crate) use tree::TreeWatch;
+pub(crate) use user::CommandUser;
 
 use crate::blocking::blocking;
-use crate::confine::Profile;
+use crate::confine::{ConfinePolicy, Profile};
 use crate::executor::Executor;
 use crate::files::path_error;
 use crate::kill;
@@ -84,16 +87,15 @@ pub(crate) async fn signal(execs: &Registry, request: &Signal) -> Result<Done, W
 }
 
 async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> Result<Running, WireError> {
-    if request.run_as.is_some() {
-        return Err(WireError::new(ErrorKind::Unsupported, "this runner runs commands as its own user only"));
-    }
+    let user = user::choose(executor, request.run_as.as_deref())?;
     let profile = profile(executor, request)?;
-    let order = spawn_request(executor, request)?;
+    let policy = executor.policy_of(user);
+    let order = spawn_request(policy, request)?;
     let spawned = match &request.pty {
-        None => executor.spawn(profile, order).await,
-        Some(pty) => terminal::start(executor, profile, order, pty).await,
+        None => executor.spawn(profile, user, order).await,
+        Some(pty) => terminal::start(executor, profile, user, order, pty).await,
     };
-    let spawned = spawned.map_err(|error| spawn_error(&error, profile))?;
+    let spawned = spawned.map_err(|error| spawn_error(&error, profile, policy))?;
     let mark = spawned.child.mark();
     executor.execs.started(request.exec_id, mark);
     let confined = profile != Profile::FullControl;
@@ -131,10 +133,10 @@ fn profile(executor: &Executor, request: &Exec) -> Result<Profile, WireError> {
     }
 }
 
-fn spawn_request(executor: &Executor, request: &Exec) -> Result<SpawnRequest, WireError> {
+fn spawn_request(policy: &ConfinePolicy, request: &Exec) -> Result<SpawnRequest, WireError> {
     let argv = match &request.command {
         Command::Argv(argv) => argv.clone(),
-        Command::Shell(line) => vec![executor.shell().as_bytes().to_vec(), b"-c".to_vec(), line.clone()],
+        Command::Shell(line) => vec![policy.shell.as_bytes().to_vec(), b"-c".to_vec(), line.clone()],
     };
     // First, so that a variable of the request replaces it.
     let kind = request.pty.as_ref().map(terminal::variable).transpose()?.flatten();
@@ -147,7 +149,7 @@ fn spawn_request(executor: &Executor, request: &Exec) -> Result<SpawnRequest, Wi
     })
 }
 
-fn spawn_error(error: &SpawnError, profile: Profile) -> WireError {
+fn spawn_error(error: &SpawnError, profile: Profile, policy: &ConfinePolicy) -> WireError {
     let kind = match error {
         SpawnError::NotFound { .. } => ErrorKind::CommandNotFound,
         SpawnError::NotExecutable { .. } => ErrorKind::NotExecutable,
@@ -162,5 +164,13 @@ fn spawn_error(error: &SpawnError, profile: Profile) -> WireError {
         }
         SpawnError::Confinement(_) | SpawnError::System { .. } => ErrorKind::Io,
     };
-    WireError::new(kind, error)
+    match (&policy.run_as, error) {
+        (Some(user), SpawnError::Directory(pathguard::Error::PermissionDenied)) => WireError::new(
+            kind,
+            format!(
+                "{error}: {user}, as whom commands run, may not enter it; on the machine: chown -R {user}: WORKSPACE"
+            ),
+        ),
+        _ => WireError::new(kind, error),
+    }
 }

@@ -8,6 +8,7 @@ use proto::message::Done;
 use proto::request::{Pty, Resize};
 use proto::{ErrorKind, ExecId, WireError};
 
+use super::user::CommandUser;
 use crate::blocking::blocking;
 use crate::confine::Profile;
 use crate::executor::Executor;
@@ -62,10 +63,11 @@ pub(super) fn variable(pty: &Pty) -> Result<Option<Variable>, WireError> {
 pub(super) async fn start(
     executor: &Executor,
     profile: Profile,
+    user: CommandUser,
     order: SpawnRequest,
     pty: &Pty,
 ) -> Result<Spawned, SpawnError> {
-    let (ground, policy) = (executor.ground(profile).await?, executor.policy.clone());
+    let (ground, policy) = (executor.ground(profile, user).await?, executor.policy_of(user).clone());
     let size = TerminalSize { rows: pty.rows, columns: pty.columns };
     let started = blocking(move || start_on_terminal(&ground, &policy, order, size)).await;
     started.map_err(|_| SpawnError::Stopped)?

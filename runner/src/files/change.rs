@@ -8,14 +8,13 @@ use proto::{ErrorKind, Message, Request, WireError};
 use super::download::download;
 use super::tree::write_tree;
 use super::write::write;
-use super::{may_change, path as as_path, path_error, unix_ms, wire_kind};
-use crate::blocking::blocking;
+use super::{Files, may_change, path as as_path, path_error, unix_ms, wire_kind};
 use crate::executor::Executor;
 use crate::stream::StreamHandle;
 
 /// Facts about a path, symlinks followed.
-pub(crate) async fn stat(root: Root, request: Stat) -> Result<Metadata, WireError> {
-    let found = blocking(move || root.stat(as_path(&request.path))).await?.map_err(path_error)?;
+pub(crate) async fn stat(Files { root, disk }: Files, request: Stat) -> Result<Metadata, WireError> {
+    let found = disk.run(move || root.stat(as_path(&request.path))).await?.map_err(path_error)?;
     Ok(Metadata {
         kind: wire_kind(found.kind),
         size_bytes: found.size_bytes,
@@ -31,9 +30,13 @@ pub(crate) async fn change(
     request: Request,
 ) -> Result<Message, WireError> {
     may_change(executor)?;
+    make(executor, stream, request).await.map_err(|error| executor.files.disk.explain(error))
+}
+
+async fn make(executor: &Executor, stream: &StreamHandle, request: Request) -> Result<Message, WireError> {
     let done = match request {
         Request::WriteFile(request) => {
-            return write(executor.root.clone(), stream, request).await.map(Message::from);
+            return write(executor.files.clone(), stream, request).await.map(Message::from);
         }
         Request::WriteTree(request) => return write_tree(executor, stream, request).await,
         Request::Download(request) => return download(executor, stream, request).await,
@@ -58,7 +61,7 @@ async fn at_once(
     executor: &Executor,
     work: impl FnOnce(&Root) -> pathguard::Result<()> + Send + 'static,
 ) -> Result<Done, WireError> {
-    let root = executor.root.clone();
-    blocking(move || work(&root)).await?.map_err(path_error)?;
+    let Files { root, disk } = executor.files.clone();
+    disk.run(move || work(&root)).await?.map_err(path_error)?;
     Ok(Done {})
 }

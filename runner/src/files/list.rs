@@ -3,13 +3,12 @@
 use std::iter::Peekable;
 use std::os::unix::ffi::OsStringExt;
 
-use pathguard::{Entry, Root};
+use pathguard::Entry;
 use proto::message::{DirBatch, DirEntry, DirRead};
 use proto::request::ReadDir;
 use proto::{Channel, DataBuf, WireError, codec};
 
-use super::{path, path_error, wire_kind};
-use crate::blocking::blocking;
+use super::{Files, path, path_error, wire_kind};
 use crate::limits::DIRECTORY_BATCH_BYTES;
 use crate::stream::StreamHandle;
 
@@ -17,17 +16,21 @@ use crate::stream::StreamHandle;
 const ENTRY_BYTES: usize = 8 + 4 + 8;
 
 /// Answers a `ReadDir`.
-pub(crate) async fn read_dir(root: Root, stream: StreamHandle, request: ReadDir) {
-    let answer = transfer(root, &stream, request).await;
+pub(crate) async fn read_dir(files: Files, stream: StreamHandle, request: ReadDir) {
+    let answer = transfer(files, &stream, request).await;
     stream.finish(answer);
 }
 
-async fn transfer(root: Root, stream: &StreamHandle, request: ReadDir) -> Result<DirRead, WireError> {
+async fn transfer(
+    Files { root, disk }: Files,
+    stream: &StreamHandle,
+    request: ReadDir,
+) -> Result<DirRead, WireError> {
     let first = move || {
         let directory = root.read_dir(path(&request.path)).map_err(path_error)?;
         next_batch(directory.peekable())
     };
-    let (mut directory, mut batch) = blocking(first).await??;
+    let (mut directory, mut batch) = disk.run(first).await??;
     let mut entries = 0;
     while !batch.entries.is_empty() {
         entries += batch.entries.len() as u64;
@@ -35,7 +38,7 @@ async fn transfer(root: Root, stream: &StreamHandle, request: ReadDir) -> Result
         // Cut in two it would be no batch.
         stream.room(body.len()).await?;
         stream.data(Channel::Main, DataBuf::copy_from(&body));
-        (directory, batch) = blocking(move || next_batch(directory)).await??;
+        (directory, batch) = disk.run(move || next_batch(directory)).await??;
     }
     stream.end(Channel::Main);
     Ok(DirRead { entries })

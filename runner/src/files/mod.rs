@@ -9,10 +9,12 @@
 //! | `download` | `Download` |
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //! | `write` | `WriteFile`, a change too |
+//! | `disk` | none: with whose rights all of this is done |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer stops nobody else.
 
 mod change;
+mod disk;
 mod download;
 mod list;
 mod read;
@@ -29,6 +31,7 @@ use proto::message::FileKind;
 use proto::{ErrorKind, WireError, WirePath};
 
 pub(crate) use change::{change, stat};
+pub(crate) use disk::{Disk, Files};
 pub(crate) use list::read_dir;
 pub(crate) use read::read;
 pub(crate) use search::{glob, grep};

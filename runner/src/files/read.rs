@@ -10,19 +10,22 @@ use proto::request::ReadFile;
 use proto::{Channel, DataBuf, WireError};
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::{io_error, path, path_error, unix_ms};
-use crate::blocking::blocking;
+use super::{Files, io_error, path, path_error, unix_ms};
 use crate::limits::{FILE_BUFFER_BYTES, READ_AHEAD_BYTES};
 use crate::stream::StreamHandle;
 
 /// Answers a `ReadFile`.
-pub(crate) async fn read(root: Root, stream: StreamHandle, request: ReadFile) {
-    let answer = transfer(root, &stream, request).await;
+pub(crate) async fn read(files: Files, stream: StreamHandle, request: ReadFile) {
+    let answer = transfer(files, &stream, request).await;
     stream.finish(answer);
 }
 
-async fn transfer(root: Root, stream: &StreamHandle, request: ReadFile) -> Result<FileRead, WireError> {
-    let opened = blocking(move || {
+async fn transfer(
+    Files { root, disk }: Files,
+    stream: &StreamHandle,
+    request: ReadFile,
+) -> Result<FileRead, WireError> {
+    let opened = disk.run(move || {
         let (mut source, opened) = Source::open(&root, &request)?;
         let first = source.next_piece().map_err(io_error)?;
         Ok::<_, WireError>((source, opened, first))
@@ -42,11 +45,12 @@ async fn transfer(root: Root, stream: &StreamHandle, request: ReadFile) -> Resul
         piece = match source.next_buffer(Wait::Never).map_err(io_error)? {
             Some(buffer) => vec![buffer],
             None => {
-                let (returned, next) = blocking(move || {
-                    let next = source.next_piece();
-                    (source, next)
-                })
-                .await?;
+                let (returned, next) = disk
+                    .run(move || {
+                        let next = source.next_piece();
+                        (source, next)
+                    })
+                    .await?;
                 source = returned;
                 next.map_err(io_error)?
             }

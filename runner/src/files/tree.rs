@@ -1,7 +1,6 @@
 //! Whole trees: archives of directories, out and in.
 
 use bytes::Bytes;
-use pathguard::Root;
 use pathguard::tree::{Packer, TreeError, TreeReport, UnpackOptions, Unpacker};
 use proto::limits::MAX_DATA_BYTES;
 use proto::message::{TreeRead, TreeWritten};
@@ -9,26 +8,29 @@ use proto::request::{ReadTree, WriteTree};
 use proto::{Channel, DataBuf, Message, WireError};
 
 use super::write::next_batch;
-use super::{may_change, path, path_error};
-use crate::blocking::blocking;
+use super::{Files, may_change, path, path_error};
 use crate::executor::Executor;
 use crate::limits::READ_AHEAD_BYTES;
 use crate::stream::StreamHandle;
 
 /// Answers a `ReadTree`.
-pub(crate) async fn read_tree(root: Root, stream: StreamHandle, request: ReadTree) {
-    let answer = send(root, &stream, request).await;
+pub(crate) async fn read_tree(files: Files, stream: StreamHandle, request: ReadTree) {
+    let answer = send(files, &stream, request).await;
     stream.finish(answer);
 }
 
-async fn send(root: Root, stream: &StreamHandle, request: ReadTree) -> Result<TreeRead, WireError> {
+async fn send(
+    Files { root, disk }: Files,
+    stream: &StreamHandle,
+    request: ReadTree,
+) -> Result<TreeRead, WireError> {
     let start = move || next_pieces(Packer::new(&root, path(&request.path)).map_err(path_error)?);
-    let (mut packer, mut pieces) = blocking(start).await??;
+    let (mut packer, mut pieces) = disk.run(start).await??;
     while !pieces.is_empty() {
         for piece in pieces {
             stream.send_data(Channel::Main, piece).await?;
         }
-        (packer, pieces) = blocking(move || next_pieces(packer)).await??;
+        (packer, pieces) = disk.run(move || next_pieces(packer)).await??;
     }
     stream.end(Channel::Main);
     let TreeReport { files, directories, symlinks, size_bytes, skipped, note, .. } = packer.report().clone();
@@ -62,10 +64,10 @@ pub(crate) async fn write_tree(
     request: WriteTree,
 ) -> Result<Message, WireError> {
     may_change(executor)?;
-    let root = executor.root.clone();
+    let Files { root, disk } = executor.files.clone();
     let options = UnpackOptions { delete_extra: request.delete_extra, durable: true };
     let mut unpacker =
-        blocking(move || Unpacker::new(&root, path(&request.path), options)).await?.map_err(path_error)?;
+        disk.run(move || Unpacker::new(&root, path(&request.path), options)).await?.map_err(path_error)?;
     loop {
         let batch = match next_batch(stream).await {
             Ok(Some(batch)) => batch,
@@ -77,7 +79,7 @@ pub(crate) async fn write_tree(
             let pushed = batch.iter().try_for_each(|bytes| unpacker.push(bytes));
             (unpacker, pushed)
         };
-        let (returned, pushed) = blocking(push).await?;
+        let (returned, pushed) = disk.run(push).await?;
         unpacker = returned;
         pushed.map_err(|error| with_report(tree_error(error), unpacker.report()))?;
         stream.consumed(length);
@@ -86,7 +88,7 @@ pub(crate) async fn write_tree(
         let finished = unpacker.finish();
         finished.map_err(|error| with_report(tree_error(error), unpacker.report()))
     };
-    let TreeReport { files, directories, symlinks, size_bytes, removed, .. } = blocking(finish).await??;
+    let TreeReport { files, directories, symlinks, size_bytes, removed, .. } = disk.run(finish).await??;
     Ok(TreeWritten { files, directories, symlinks, size_bytes, removed }.into())
 }
 

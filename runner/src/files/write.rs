@@ -9,20 +9,19 @@ use proto::request::WriteFile;
 use proto::{ErrorKind, WireError};
 use sha2::{Digest, Sha256};
 
-use super::{io_error, path, path_error};
-use crate::blocking::blocking;
+use super::{Files, io_error, path, path_error};
 use crate::limits::{CONDITION_BYTES, WRITE_BATCH_BYTES};
 use crate::stream::{Stopped, StreamHandle};
 
 /// Makes the file that a `WriteFile` asks for.
 pub(super) async fn write(
-    root: Root,
+    Files { root, disk }: Files,
     stream: &StreamHandle,
     request: WriteFile,
 ) -> Result<FileWritten, WireError> {
     let size_bytes = request.size_bytes;
     let start = move || create(&root, &request).map(|pending| (pending, root, request));
-    let (mut pending, root, request) = blocking(start).await??;
+    let (mut pending, root, request) = disk.run(start).await??;
     let mut bytes = 0;
     while let Some(batch) = next_batch(stream).await? {
         let length: usize = batch.iter().map(Bytes::len).sum();
@@ -30,7 +29,7 @@ pub(super) async fn write(
         if size_bytes.is_some_and(|announced| bytes > announced) {
             return Err(wrong_size(bytes, size_bytes));
         }
-        pending = blocking(move || append(pending, &batch)).await?.map_err(io_error)?;
+        pending = disk.run(move || append(pending, &batch)).await?.map_err(io_error)?;
         stream.consumed(length);
     }
     if size_bytes.is_some_and(|announced| bytes != announced) {
@@ -41,7 +40,7 @@ pub(super) async fn write(
         check_condition(&root, &request)?;
         pending.commit().map_err(path_error)
     };
-    blocking(commit).await??;
+    disk.run(commit).await??;
     Ok(FileWritten { bytes })
 }
 

@@ -204,6 +204,7 @@ fn is_private(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::RunAs;
 
     #[test]
     fn only_addresses_that_keep_the_key_safe_are_taken() {
@@ -248,6 +249,7 @@ mod tests {
             state_dir: state_dir.clone(),
             profile,
             llm: None,
+            run_as: RunAs::default(),
         };
         let write = |path: PathBuf| {
             std::fs::write(&path, "secret\n").unwrap();

@@ -18,6 +18,7 @@ mod here;
 mod place;
 mod program;
 mod resolver;
+mod spawners;
 mod terminal;
 mod thread;
 mod watch;
@@ -35,6 +36,7 @@ pub use child::{Child, Exit};
 pub use error::SpawnError;
 pub(crate) use here::Here;
 pub(crate) use resolver::Resolver;
+pub(crate) use spawners::Spawners;
 pub use terminal::Terminal;
 pub(crate) use terminal::start_on_terminal;
 

@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pathguard::Root;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::program::{Defaults, Program, refusal};
 use super::watch;
 use super::{Child, Ends, Facts, Resolver, SpawnError, SpawnRequest};
+use crate::account::Account;
 use crate::confine::{self, ConfinePolicy, Profile};
 use crate::kill;
-use crate::sys::{self, SpawnPlan, Stack};
+use crate::sys::{self, DirectoryClosed, SpawnPlan, Stack};
 
 /// Where commands start: opened inside the thread's own view, so that nothing leads out of it.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(super) struct Place {
     path: PathBuf,
     workspace: Root,
     null: OwnedFd,
+    /// Whom commands become.
+    user: Option<Account>,
     defaults: Defaults,
     stack: RefCell<Stack>,
 }
@@ -46,7 +49,8 @@ impl Place {
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
         let (defaults, stack) = (Defaults::new(policy, home, path), RefCell::new(Stack::new()));
-        Ok(Self { path: policy.workspace.clone(), workspace, null, defaults, stack })
+        let (path, user) = (policy.workspace.clone(), policy.run_as.clone());
+        Ok(Self { path, workspace, null, user, defaults, stack })
     }
 
     /// Starts one command and closes its ends here; to be called from the thread that made this.
@@ -55,6 +59,9 @@ impl Place {
         let cwd = Path::new(OsStr::from_bytes(cwd));
         let directory = self.workspace.open_dir(cwd).map_err(SpawnError::Directory)?;
         let shown: PathBuf = self.path.join(cwd).components().collect();
+        if let Some(user) = &self.user {
+            give(&ends, user).map_err(SpawnError::system("give the command its input and output"))?;
+        }
         let program = Program::new(request, &self.defaults, directory.as_fd(), &shown)?;
         let plan = SpawnPlan {
             program: &program.path,
@@ -65,14 +72,26 @@ impl Place {
             stderr: ends.stderr.as_ref().unwrap_or(&ends.stdout).as_fd(),
             directory: directory.as_fd(),
             is_terminal: ends.is_terminal,
+            user: self.user.as_ref(),
         };
         let mut stack = self.stack.borrow_mut();
         let started = kill::spawn_marked(|| watch::during(|handle| sys::spawn(&plan, &mut stack, handle)));
         let (pid, handle, mark) = started.map_err(|error| {
+            if error.get_ref().is_some_and(|cause| cause.is::<DirectoryClosed>()) {
+                return SpawnError::Directory(pathguard::Error::PermissionDenied);
+            }
             program.refusal(request, directory.as_fd()).unwrap_or_else(|| spawn_error(request, error))
         })?;
         Ok(Child::new(pid, mark, handle))
     }
+}
+
+/// Makes a user the owner of a command's pipes, or terminal: by their names in `/dev` only their owner opens them again.
+fn give(ends: &Ends, user: &Account) -> io::Result<()> {
+    let owner = (Uid::from_raw(user.user_id), Gid::from_raw(user.group_id));
+    let ends = [ends.stdin.as_ref(), Some(&ends.stdout), ends.stderr.as_ref()];
+    let give = |end| Ok(rustix::fs::fchown(end, Some(owner.0), Some(owner.1))?);
+    ends.into_iter().flatten().try_for_each(give)
 }
 
 fn spawn_error(request: &SpawnRequest, error: io::Error) -> SpawnError {

@@ -14,6 +14,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::posix;
+use super::user;
+use crate::account::Account;
 use crate::limits::CHILD_STACK_BYTES;
 
 /// What [`spawn`] needs to start one program.
@@ -27,7 +29,14 @@ pub(crate) struct SpawnPlan<'a> {
     pub(crate) directory: BorrowedFd<'a>,
     /// Whether the three are a terminal, which becomes the controlling one.
     pub(crate) is_terminal: bool,
+    /// Whom the child becomes; nobody else when absent.
+    pub(crate) user: Option<&'a Account>,
 }
+
+/// The child may not enter its working directory, as the user it has become.
+#[derive(Debug, thiserror::Error)]
+#[error("its user may not enter the working directory")]
+pub(crate) struct DirectoryClosed;
 
 /// What children of one thread run on until their program does, one after the other.
 #[derive(Debug)]
@@ -48,10 +57,14 @@ struct Handover {
     streams: [RawFd; 3],
     directory: RawFd,
     is_terminal: bool,
+    /// Whom to become, alive as long as the child borrows.
+    user: *const Account,
     /// Signals that must be reset.
     handled: &'static [c_int],
     /// Why the program does not run; 0 when it does.
     error: c_int,
+    /// Whether that is because of the working directory.
+    is_directory: bool,
 }
 
 /// Starts a program in a new session with default signals and descriptors 0, 1 and 2 only; returns its pid and its handle.
@@ -74,8 +87,10 @@ pub(crate) fn spawn(
         streams,
         directory: plan.directory.as_raw_fd(),
         is_terminal: plan.is_terminal,
+        user: plan.user.map_or(ptr::null(), ptr::from_ref),
         handled: handled_signals(),
         error: 0,
+        is_directory: false,
     };
     let before = block_signals()?;
     let started = start_child(&mut handover, stack, handle);
@@ -85,6 +100,9 @@ pub(crate) fn spawn(
     if handover.error != 0 {
         // SAFETY: the child is ours, has ended, and nobody else waits for it; its status is not asked for.
         unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
+        if handover.is_directory && handover.error == libc::EACCES {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, DirectoryClosed));
+        }
         return Err(io::Error::from_raw_os_error(handover.error));
     }
     Ok((u32::try_from(pid).map_err(io::Error::other)?, handle))
@@ -119,7 +137,7 @@ extern "C" fn child(argument: *mut c_void) -> c_int {
 }
 
 /// Returns only when that fails, and why.
-fn become_program(handover: &Handover) -> c_int {
+fn become_program(handover: &mut Handover) -> c_int {
     // SAFETY: only system calls, each on numbers, or on memory that `spawn` keeps alive and the kernel reads.
     unsafe {
         let mut default: libc::sigaction = MaybeUninit::zeroed().assume_init();
@@ -133,8 +151,11 @@ fn become_program(handover: &Handover) -> c_int {
             || libc::dup2(stdout, libc::STDOUT_FILENO) < 0
             || libc::dup2(stderr, libc::STDERR_FILENO) < 0
             || (handover.is_terminal && libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0) < 0)
-            || libc::fchdir(handover.directory) < 0;
+            || handover.user.as_ref().is_some_and(|user| !user::become_for_good(user));
         if !failed {
+            handover.is_directory = libc::fchdir(handover.directory) < 0;
+        }
+        if !failed && !handover.is_directory {
             close_others();
             let mut none = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(none.as_mut_ptr());

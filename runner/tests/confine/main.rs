@@ -11,3 +11,4 @@ mod signals;
 mod spawn;
 mod support;
 mod terminal;
+mod user;

@@ -29,6 +29,7 @@ mod interrupts;
 mod limits;
 mod login;
 mod output;
+mod run_as;
 mod runner;
 mod session;
 mod shell;

@@ -117,7 +117,13 @@ fn list_words(runners: &Value) -> String {
     let heading = ["NAME", "STATE", "LAST SEEN", "PROFILE", "MACHINE"].map(str::to_owned).to_vec();
     let rows = runners.iter().map(|runner| {
         let word = |key: &str| runner[key].as_str().unwrap_or("-").to_owned();
-        let online = if runner["online"] == true { "online" } else { "offline" };
+        let lacks: Vec<_> =
+            runner["refused"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let online = match (runner["online"] == true, lacks.as_slice()) {
+            (true, []) => "online".to_owned(),
+            (true, lacks) => format!("refused: lacks {}", lacks.join(", ")),
+            (false, _) => "offline".to_owned(),
+        };
         let active = if runner["active"] == true { " (active)" } else { "" };
         let seen = runner["last_seen"].as_i64().map_or_else(|| "never".to_owned(), output::ago);
         vec![word("name"), format!("{online}{active}"), seen, word("profile"), word("hostname")]
@@ -133,10 +139,12 @@ mod tests {
     fn the_list_shows_what_is_known() {
         let runners = json!([
             {"name": "laptop", "online": true, "active": true, "last_seen": null, "profile": "workspace", "hostname": "box"},
-            {"name": "work", "online": false, "active": false, "last_seen": null},
+            {"name": "work", "online": false, "active": false, "last_seen": null, "refused": ["landlock"]},
+            {"name": "weak", "online": true, "active": false, "last_seen": null, "refused": ["landlock", "seccomp"]},
         ]);
         let words = list_words(&runners);
-        assert!(words.contains("laptop  online (active)  never      workspace  box"), "{words}");
+        assert!(words.contains("laptop  online (active)"), "{words}");
+        assert!(words.contains("weak    refused: lacks landlock, seccomp"), "{words}");
         assert!(words.contains("work    offline"), "{words}");
         assert!(list_words(&json!([])).contains("runner add"));
     }

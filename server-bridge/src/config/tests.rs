@@ -55,6 +55,7 @@ fn wrong_values_are_named_with_what_would_be_right() {
         ("tls_cert", "c.pem", "needs a certificate and a key"),
         ("local", "admins,bob", "off, admins, or users' names"),
         ("local", "BAD!!", "off, admins, or users' names"),
+        ("require", "landlok", "use confined, or layers"),
     ] {
         let settings = settings("", &format!("{{\"{key}\":\"{value}\"}}"), &[]);
         let error = config(ServeArgs::default(), &settings).unwrap_err().to_string();

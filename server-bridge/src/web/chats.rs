@@ -97,6 +97,9 @@ pub struct PostedView {
     /// The conversation to switch to, if the message began one.
     #[serde(skip_serializing_if = "Option::is_none")]
     chat: Option<ChatView>,
+    /// Where nothing came of the message: why, for programs; its answer says it in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
 }
 
 /// How many commands were told to stop.
@@ -164,8 +167,9 @@ pub async fn post(
     extract::Json(message): extract::Json<NewMessage>,
 ) -> Result<(StatusCode, Json<PostedView>), ApiError> {
     let posted = state.chats.post(&caller.user, &chat_id(&id)?, &message.text).await?;
+    let error = posted.error;
     let messages = posted.messages.into_iter().map(MessageView::from).collect();
-    Ok((StatusCode::ACCEPTED, Json(PostedView { messages, chat: posted.chat.map(ChatView::from) })))
+    Ok((StatusCode::ACCEPTED, Json(PostedView { messages, chat: posted.chat.map(ChatView::from), error })))
 }
 
 /// Cancel what runs in a conversation.

@@ -65,6 +65,7 @@ pub fn router(state: AppState) -> Router {
         .route("/files/tree", get(files::trees::read).put(files::trees::write))
         .route("/files/download", post(files::trees::download))
         .route("/exec", get(exec::connect))
+        .route("/exec/user", get(exec::user::show))
         .route("/execs", get(exec::attach::list))
         .route("/execs/{id}", get(exec::attach::show))
         .route("/execs/{id}/cancel", post(exec::attach::cancel))

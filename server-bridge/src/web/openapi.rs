@@ -43,6 +43,7 @@ use crate::web::{chats, events, exec, files, runners, session, settings};
         files::trees::write,
         files::trees::download,
         exec::connect,
+        exec::user::show,
         exec::attach::list,
         exec::attach::show,
         exec::attach::cancel,
@@ -89,6 +90,7 @@ mod tests {
             ("/api/v1/files/tree", 2),
             ("/api/v1/files/download", 1),
             ("/api/v1/exec", 1),
+            ("/api/v1/exec/user", 1),
             ("/api/v1/execs", 1),
             ("/api/v1/execs/{id}", 1),
             ("/api/v1/execs/{id}/cancel", 1),
@@ -99,6 +101,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 24);
+        assert_eq!(description.paths.paths.len(), 25);
     }
 }

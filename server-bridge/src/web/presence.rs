@@ -1,9 +1,11 @@
-//! Runners that come and go, told to their owners and to the audit trail.
+//! Runners that come and go, told to their owners and to the audit trail; and those whose owner is gone.
 
 use sandbox::RunnerEvent;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{MissedTickBehavior, interval};
 
+use crate::limits::RUNNER_CHECK_INTERVAL;
 use crate::state::{AppState, user_of_key};
 use crate::web::hub::Event;
 use crate::web::runners::publish;
@@ -24,6 +26,30 @@ pub async fn relay(state: AppState, mut events: Receiver<RunnerEvent>) {
                 );
             }
             Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+/// Ends the server's own runners of users who are no more: another process, `sandbridge user remove`, removes them from
+/// the store. Until the server stops.
+pub async fn end_runners_of_removed_users(state: AppState) {
+    let mut check = interval(RUNNER_CHECK_INTERVAL);
+    check.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = check.tick() => {}
+            () = state.shutdown.cancelled() => return,
+        }
+        for key in state.router.users_of_local_runners() {
+            let Some(user) = user_of_key(&key) else { continue };
+            match state.store.user_by_id(user).await {
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    tracing::info!(key, "the user was removed; their runner on this server ends");
+                    state.router.end_local_runner(&key).await;
+                }
+                Err(error) => tracing::error!(%error, "cannot look whether a user is still there"),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use sandbox::{Disconnect, Layer, RunnerFacts, RunnerState};
+use sandbox::{Disconnect, Layer, RunAsNames, RunnerFacts, RunnerState};
 use serde::{Deserialize, Serialize};
 use store::limits::ENROLMENT_TTL_MS;
 use store::{NewToken, Runner, RunnerName, UserId};
@@ -40,6 +40,19 @@ pub struct RunnerView {
     kill_tier: Option<String>,
     /// What confinement holds on it.
     layers: Vec<LayerView>,
+    /// The layers that this server requires and the runner lacks; while there is one, nothing runs there.
+    refused: Vec<&'static str>,
+    /// As whom commands run there, where that is not the runner's own user alone.
+    run_as: Option<RunAsView>,
+}
+
+/// The users of a machine that commands run as.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RunAsView {
+    /// As whom, where a request names nobody.
+    default: String,
+    /// Whom a request may name besides, with its owner's approval.
+    privileged: Option<String>,
 }
 
 /// One layer of confinement, as the machine found it.
@@ -84,7 +97,10 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     let connected = state.router.runners(&sandbox_user(&caller.user).key);
     let runners = state.store.runners(caller.user.id).await?;
     Ok(Json(
-        runners.into_iter().map(|runner| RunnerView::new(runner, &connected, active.as_deref())).collect(),
+        runners
+            .into_iter()
+            .map(|runner| RunnerView::new(&state, runner, &connected, active.as_deref()))
+            .collect(),
     ))
 }
 
@@ -152,7 +168,7 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
         let active = state.store.active_runner(user).await?;
         let Some(user) = state.store.user_by_id(user).await? else { return Ok(None) };
         let connected = state.router.runners(&sandbox_user(&user).key);
-        Ok::<_, store::Error>(Some(RunnerView::new(runner, &connected, active.as_deref())))
+        Ok::<_, store::Error>(Some(RunnerView::new(state, runner, &connected, active.as_deref())))
     };
     match view.await {
         Ok(Some(runner)) => state.hub.publish(user, &Event::Runner { runner: Box::new(runner) }),
@@ -162,7 +178,7 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
 }
 
 impl RunnerView {
-    fn new(runner: Runner, connected: &[RunnerState], active: Option<&str>) -> Self {
+    fn new(state: &AppState, runner: Runner, connected: &[RunnerState], active: Option<&str>) -> Self {
         let live = connected.iter().find(|state| state.name == runner.name);
         let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
         let facts = live.map(|state| RunnerFacts::clone(&state.facts)).or_else(stored);
@@ -182,11 +198,19 @@ impl RunnerView {
             version: fact(|facts| &facts.version),
             workspace: fact(|facts| &facts.workspace),
             kill_tier: fact(|facts| &facts.kill_tier),
+            refused: facts.as_ref().map(|facts| state.router.lacking(facts)).unwrap_or_default(),
+            run_as: facts.as_ref().and_then(|facts| facts.run_as.clone()).map(RunAsView::from),
             layers: facts
                 .map(|facts| facts.layers.into_iter().map(LayerView::from).collect())
                 .unwrap_or_default(),
             name: runner.name,
         }
+    }
+}
+
+impl From<RunAsNames> for RunAsView {
+    fn from(names: RunAsNames) -> Self {
+        Self { default: names.default, privileged: names.privileged }
     }
 }
 

@@ -9,6 +9,7 @@ mod files;
 mod isolation;
 mod metrics;
 mod page;
+mod require;
 mod runner_socket;
 mod runners;
 mod session;

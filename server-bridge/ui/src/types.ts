@@ -29,6 +29,10 @@ export interface Runner {
   workspace: string | null;
   kill_tier: string | null;
   layers: Layer[];
+  /** Layers that this server requires and the runner lacks; while there is one, nothing runs there. */
+  refused: string[];
+  /** As whom commands run there, where that is not the runner's own user alone. */
+  run_as: { default: string; privileged: string | null } | null;
 }
 
 /** A new token, shown once, and the exact line to paste on the machine. */

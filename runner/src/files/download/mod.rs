@@ -12,8 +12,7 @@ use proto::{ErrorKind, Message, WireError};
 use sha2::{Digest, Sha256};
 
 use self::fetch::Answer;
-use super::{io_error, may_change, path, path_error};
-use crate::blocking::blocking;
+use super::{Files, io_error, may_change, path, path_error};
 use crate::executor::Executor;
 use crate::limits::DOWNLOAD_BYTES;
 use crate::stream::{Stopped, StreamHandle};
@@ -43,10 +42,10 @@ async fn cancelled(stream: &StreamHandle) {
 async fn transfer(executor: &Executor, request: Download) -> Result<Message, WireError> {
     let max_bytes = request.max_bytes.min(DOWNLOAD_BYTES);
     let url = fetch::parse(&request.url)?;
-    let root = executor.root.clone();
+    let Files { root, disk } = executor.files.clone();
     let options = CreateOptions { mode: request.mode, parents: request.parents };
     let create = move || root.create_file(path(&request.path), options);
-    let pending = blocking(create).await?.map_err(path_error)?;
+    let pending = disk.run(create).await?.map_err(path_error)?;
     let mut answer = Box::pin(Answer::to(url)).await?;
     if answer.size_bytes().is_some_and(|size| size > max_bytes) {
         return Err(too_large(max_bytes));
@@ -56,10 +55,10 @@ async fn transfer(executor: &Executor, request: Download) -> Result<Message, Wir
         if content.bytes + piece.len() as u64 > max_bytes {
             return Err(too_large(max_bytes));
         }
-        content = blocking(move || content.append(&piece)).await?.map_err(io_error)?;
+        content = disk.run(move || content.append(&piece)).await?.map_err(io_error)?;
     }
     let bytes = content.bytes;
-    blocking(move || content.commit(request.sha256)).await??;
+    disk.run(move || content.commit(request.sha256)).await??;
     Ok(FileWritten { bytes }.into())
 }
 

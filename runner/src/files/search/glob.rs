@@ -11,8 +11,7 @@ use proto::{Channel, DataBuf, WireError, codec};
 
 use super::path_pattern;
 use super::scan::{Clock, Scan, Step};
-use crate::blocking::blocking;
-use crate::files::{path, path_error, unix_ms, wire_kind};
+use crate::files::{Files, path, path_error, unix_ms, wire_kind};
 use crate::limits::{DIRECTORY_BATCH_BYTES, GLOB_RESULTS};
 use crate::stream::{Stopped, StreamHandle};
 
@@ -20,19 +19,23 @@ use crate::stream::{Stopped, StreamHandle};
 const ENTRY_BYTES: usize = 8 + 4 + 8 + 8;
 
 /// Answers a `Glob`.
-pub(crate) async fn glob(root: Root, stream: StreamHandle, request: Glob) {
-    let answer = transfer(root, &stream, request).await;
+pub(crate) async fn glob(files: Files, stream: StreamHandle, request: Glob) {
+    let answer = transfer(files, &stream, request).await;
     stream.finish(answer);
 }
 
-async fn transfer(root: Root, stream: &StreamHandle, request: Glob) -> Result<GlobDone, WireError> {
+async fn transfer(
+    Files { root, disk }: Files,
+    stream: &StreamHandle,
+    request: Glob,
+) -> Result<GlobDone, WireError> {
     let start = move || Search::start(&root, &request).map(Search::slice);
-    let mut search = blocking(start).await??;
+    let mut search = disk.run(start).await??;
     while !search.is_over {
         if stream.is_stopped() {
             return Err(Stopped.into());
         }
-        search = blocking(move || search.slice()).await?;
+        search = disk.run(move || search.slice()).await?;
     }
     let (done, entries) = search.finish();
     let mut entries = entries.into_iter().peekable();

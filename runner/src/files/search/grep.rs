@@ -12,8 +12,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::lines::{self, Lines};
 use super::scan::{self, Clock, Scan};
 use super::{bad_pattern, check_length, path_pattern};
-use crate::blocking::blocking;
-use crate::files::{path, path_error};
+use crate::files::{Files, path, path_error};
 use crate::limits::{
     DIRECTORY_BATCH_BYTES, GREP_CONTEXT_LINES, GREP_RESULT_BYTES, GREP_RESULTS, SEARCH_PROGRAM_BYTES,
 };
@@ -26,14 +25,18 @@ const LINE_BYTES: usize = 8 + 1 + 1 + 8;
 const FILE_BYTES: usize = 8 + 8;
 
 /// Answers a `Grep`.
-pub(crate) async fn grep(root: Root, stream: StreamHandle, request: Grep) {
-    let answer = transfer(root, &stream, request).await;
+pub(crate) async fn grep(files: Files, stream: StreamHandle, request: Grep) {
+    let answer = transfer(files, &stream, request).await;
     stream.finish(answer);
 }
 
-async fn transfer(root: Root, stream: &StreamHandle, request: Grep) -> Result<GrepDone, WireError> {
+async fn transfer(
+    Files { root, disk }: Files,
+    stream: &StreamHandle,
+    request: Grep,
+) -> Result<GrepDone, WireError> {
     let start = move || Search::start(&root, &request).map(Search::slice);
-    let (mut search, mut batch) = blocking(start).await??;
+    let (mut search, mut batch) = disk.run(start).await??;
     loop {
         if stream.is_stopped() {
             return Err(Stopped.into());
@@ -47,7 +50,7 @@ async fn transfer(root: Root, stream: &StreamHandle, request: Grep) -> Result<Gr
         if search.is_over() {
             break;
         }
-        (search, batch) = blocking(move || search.slice()).await?;
+        (search, batch) = disk.run(move || search.slice()).await?;
     }
     stream.end(Channel::Main);
     Ok(search.done)

@@ -78,4 +78,6 @@ pub struct Posted {
     pub messages: Vec<Message>,
     /// The conversation that the message made, to be switched to.
     pub chat: Option<Chat>,
+    /// Where nothing came of the message: why, for programs; its answer says it in words.
+    pub error: Option<&'static str>,
 }

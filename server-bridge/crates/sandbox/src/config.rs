@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::requirement::Requirement;
 use crate::routing::LocalPolicy;
 
 /// The configuration of a [`crate::SandboxRouter`].
@@ -11,6 +12,8 @@ pub struct RouterConfig {
     pub docker: Option<DockerConfig>,
     /// The server itself as a place.
     pub local: LocalConfig,
+    /// What runners must hold to be used.
+    pub require: Requirement,
 }
 
 /// The Docker backend: one container per user.

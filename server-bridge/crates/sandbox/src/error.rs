@@ -54,6 +54,16 @@ pub enum SandboxError {
         /// For people.
         message: String,
     },
+    /// The command names the runner's privileged user, and nobody said that it may; nothing was sent.
+    #[error(
+        "running as {user} on {runner} needs your approval: pass --yes, or \"approved\": true in the request"
+    )]
+    ApprovalRequired {
+        /// The runner's name.
+        runner: String,
+        /// The user of its machine.
+        user: String,
+    },
     /// The runner's answer makes no sense.
     #[error("runner {runner} answered with {what}; update it, or report this")]
     Protocol {
@@ -68,7 +78,7 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
-    /// The name for JSON: `offline`, `lost`, `ambiguous`, `protocol`, `input_closed` or a wire error's name such as
+    /// The name for JSON: `offline`, `lost`, `ambiguous`, `approval_required`, `protocol`, `input_closed` or a wire error's name such as
     /// `escapes_workspace`.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -76,6 +86,7 @@ impl SandboxError {
             Self::Lost { .. } | Self::NotWritten { .. } | Self::FileChanged { .. } => "lost",
             Self::Ambiguous { .. } => ErrorKind::Ambiguous.name(),
             Self::Remote { kind, .. } => kind.name(),
+            Self::ApprovalRequired { .. } => "approval_required",
             Self::Protocol { .. } => "protocol",
             Self::InputClosed => "input_closed",
         }
@@ -126,6 +137,18 @@ pub enum RouteError {
         /// What is wrong and what to do.
         why: String,
     },
+    /// The runner holds less than this server's admin requires.
+    #[error(
+        "runner {runner} lacks {lacking}; this server requires it: {fix} (`sandbridge-runner doctor` says more)"
+    )]
+    Refused {
+        /// Its name.
+        runner: String,
+        /// The layers it lacks.
+        lacking: String,
+        /// What to do about the first one.
+        fix: &'static str,
+    },
     /// The server itself may not be used by this user, or commands would not be confined there.
     #[error("commands on the server itself are refused: {why}")]
     LocalRefused {
@@ -146,7 +169,9 @@ impl RouteError {
         match self {
             Self::Offline { .. } => "offline",
             Self::Several { .. } | Self::UnknownRunner { .. } => "no_route",
-            Self::NoRunner | Self::DockerDisabled | Self::LocalRefused { .. } => "denied",
+            Self::NoRunner | Self::DockerDisabled | Self::Refused { .. } | Self::LocalRefused { .. } => {
+                "denied"
+            }
             Self::DockerUnavailable { .. } | Self::LocalUnavailable { .. } => "unavailable",
         }
     }

@@ -1,6 +1,6 @@
 //! What is known of a runner, and the words of its admission.
 
-use proto::handshake::{Facts, Register};
+use proto::handshake::{Facts, Register, RunAsNames};
 pub use proto::handshake::{Layer, Refusal, RefusalReason};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub struct RunnerFacts {
     /// The model to ask that endpoint for; may be empty.
     #[serde(default)]
     pub llm_model: String,
+    /// As whom commands run there, where that is not the runner's own user alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<RunAsNames>,
 }
 
 impl RunnerFacts {
@@ -60,6 +63,7 @@ impl RunnerFacts {
             workspace: fact(workspace),
             llm_provider: String::new(),
             llm_model: String::new(),
+            run_as: facts.run_as.as_ref().map(run_as),
         }
     }
 
@@ -70,6 +74,11 @@ impl RunnerFacts {
 
 fn layer(layer: &Layer) -> Layer {
     Layer { name: fact(&layer.name), holds: layer.holds, detail: fact(&layer.detail) }
+}
+
+fn run_as(names: &RunAsNames) -> RunAsNames {
+    let RunAsNames { default, privileged } = names;
+    RunAsNames { default: fact(default), privileged: privileged.as_deref().map(fact) }
 }
 
 pub(crate) fn fact(text: &str) -> String {

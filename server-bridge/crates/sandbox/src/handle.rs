@@ -5,7 +5,7 @@ use proto::{ExecId, WirePath, request};
 
 use crate::driver::{Command, LinkHandle};
 use crate::error::SandboxError;
-use crate::exec::{AttachOptions, Exec, ExecRequest};
+use crate::exec::{AttachOptions, Exec, ExecRequest, approval};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 use crate::llm::{LlmRequest, LlmStream};
@@ -43,10 +43,26 @@ impl Sandbox {
         self.link.facts()
     }
 
+    /// Whether a command as this user of the runner's machine needs an approval.
+    pub fn needs_approval(&self, user: &str) -> bool {
+        approval::needs_approval(self.facts(), user)
+    }
+
+    /// A command as the audit trail shows it: with whom it runs as, where the runner tells of its users or one is named.
+    pub fn shown_as(&self, named: Option<&str>, command: &str) -> String {
+        let default = self.facts().run_as.as_ref().map(|names| names.default.as_str());
+        match named.or(default) {
+            Some(user) => format!("as {user}: {command}"),
+            None => command.to_owned(),
+        }
+    }
+
     /// Starts a command. Returns once the request is on its way; why it did not start comes as its only event.
     ///
-    /// Fails with `offline` where the connection has ended, and with `busy` where too much is under way.
+    /// Fails with `offline` where the connection has ended, with `busy` where too much is under way, and with
+    /// `approval_required` where it names the privileged user without an approval.
     pub async fn exec(&self, request: ExecRequest) -> Result<Exec, SandboxError> {
+        approval::check(self.place(), self.facts(), request.run_as.as_ref())?;
         Exec::start(&self.link, request)
     }
 

@@ -7,6 +7,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`requirement`] | what a runner must hold to be used |
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
 //! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | what is done in a sandbox; `upload` is what three of them share |
@@ -36,6 +37,7 @@ mod llm;
 mod on_demand;
 mod registry;
 mod replay;
+pub mod requirement;
 mod router;
 pub mod routing;
 mod search;
@@ -47,7 +49,9 @@ mod upload;
 pub use budget::{MessageAccount, MessageBudget};
 pub use config::{DockerConfig, LocalConfig, RouterConfig};
 pub use error::{LinkError, RouteError, SandboxError};
-pub use exec::{AckMode, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
+pub use exec::{
+    AckMode, Approval, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest,
+};
 pub use facts::{Admission, Layer, Refusal, RefusalReason, Registration, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 pub use handle::{DownloadRequest, Sandbox};
@@ -56,7 +60,7 @@ pub use links::memory::{MemoryLink, memory_link};
 pub use links::xbot::register::Dialect;
 pub use links::{Link, LinkMessage};
 pub use llm::{LlmAnswer, LlmRequest, LlmStream};
-pub use proto::handshake::ENROLMENT_CAPABILITY;
+pub use proto::handshake::{ENROLMENT_CAPABILITY, RunAsNames};
 pub use proto::message::{
     DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine,
     Metadata, TreeRead, TreeWritten, Truncation,
@@ -65,6 +69,7 @@ pub use proto::request::{Command, Overflow, Profile, Pty};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
 pub use replay::Replay;
+pub use requirement::Requirement;
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};
 pub use search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};

@@ -58,6 +58,22 @@ impl OnDemand {
         Err(offline())
     }
 
+    /// Gives up the user's link: the next use starts another one at once. Returns the one that was there, once it has
+    /// started.
+    pub(crate) fn forget(&self, user_key: &str) -> impl Future<Output = Option<LinkHandle>> + use<> {
+        let forgotten = self.links.lock().unwrap_or_else(PoisonError::into_inner).remove(user_key);
+        async move {
+            let mut outcome = forgotten?;
+            let outcome = outcome.wait_for(Option::is_some).await.ok()?;
+            outcome.as_ref()?.as_ref().ok().cloned()
+        }
+    }
+
+    /// The users who have a link, or had one.
+    pub(crate) fn user_keys(&self) -> Vec<String> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
     fn outcome<F, Fut>(&self, user_key: &str, tracker: &TaskTracker, start: &F) -> watch::Receiver<Outcome>
     where
         F: Fn() -> Fut,

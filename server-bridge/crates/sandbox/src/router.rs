@@ -10,14 +10,14 @@ use tokio_util::task::TaskTracker;
 use crate::budget::MessageBudget;
 use crate::config::RouterConfig;
 use crate::error::{LinkError, RouteError};
-use crate::facts::{Admission, Refusal, Registration};
+use crate::facts::{Admission, Refusal, Registration, RunnerFacts};
 use crate::handle::Sandbox;
 use crate::links::docker::DockerPlaces;
 use crate::links::local::LocalPlaces;
 use crate::links::{Link, remote};
 use crate::on_demand::Tasks;
 use crate::registry::{Disconnect, Registry, RunnerEvent, RunnerState};
-use crate::routing::{Target, User, Wish, route};
+use crate::routing::{NONE, Target, User, Wish, route};
 
 /// Knows the connected runners and the server's own places, and hands out sandboxes by the routing rules.
 ///
@@ -53,13 +53,21 @@ impl SandboxRouter {
         debug_assert!(user.key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
         let link = match self.check(user, wish)? {
             Target::Runner(name) => {
-                self.inner.registry.link(&user.key, &name).ok_or(RouteError::Offline { runner: name })?
+                let offline = || RouteError::Offline { runner: name.clone() };
+                let link = self.inner.registry.link(&user.key, &name).ok_or_else(offline)?;
+                // Asked of this very link: it may be another one than a moment ago.
+                self.inner.config.require.check(&name, link.facts())?;
+                link
             }
             Target::Docker => match &self.inner.docker {
                 Some(docker) => docker.link(user).await?,
                 None => return Err(RouteError::DockerDisabled),
             },
-            Target::Local => self.inner.local.link(user).await?,
+            Target::Local => {
+                let link = self.inner.local.link(user).await?;
+                self.inner.config.require.check(NONE, link.facts())?;
+                link
+            }
         };
         Ok(Sandbox::new(link))
     }
@@ -74,7 +82,12 @@ impl SandboxRouter {
         match (&target, docker) {
             (Target::Docker, Some(docker)) => docker.check()?,
             (Target::Local, _) => local.check()?,
-            (Target::Docker, None) | (Target::Runner(_), _) => {}
+            (Target::Runner(name), _) => {
+                if let Some(link) = registry.link(&user.key, name) {
+                    config.require.check(name, link.facts())?;
+                }
+            }
+            (Target::Docker, None) => {}
         }
         Ok(target)
     }
@@ -101,6 +114,11 @@ impl SandboxRouter {
         &self.inner.budget
     }
 
+    /// What the runners must hold, and a runner of these facts does not.
+    pub fn lacking(&self, facts: &RunnerFacts) -> Vec<&'static str> {
+        self.inner.config.require.lacking(facts)
+    }
+
     /// The user's connected runners, by name.
     pub fn runners(&self, user_key: &str) -> Vec<RunnerState> {
         self.inner.registry.runners(user_key)
@@ -109,6 +127,16 @@ impl SandboxRouter {
     /// Ends a runner's connection, if it has one; it is offline when this returns.
     pub fn disconnect(&self, user_key: &str, runner: &str, why: Disconnect) {
         self.inner.registry.disconnect(user_key, runner, why);
+    }
+
+    /// The users, by their keys, for whom runners on this server itself were started.
+    pub fn users_of_local_runners(&self) -> Vec<String> {
+        self.inner.local.user_keys()
+    }
+
+    /// Ends the user's runner on this server itself, if there is one, with all it runs.
+    pub async fn end_local_runner(&self, user_key: &str) {
+        self.inner.local.end(user_key).await;
     }
 
     /// Events of all users' runners from now on. A subscriber that is 256 events behind misses some.

@@ -26,6 +26,7 @@ pub(crate) fn facts(boot: u8) -> Facts {
         landlock_abi: 7,
         kill_tier: "walk".to_owned(),
         layers: Vec::new(),
+        run_as: None,
     }
 }
 

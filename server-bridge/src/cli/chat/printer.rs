@@ -29,6 +29,13 @@ impl Printer {
         self.said("notice", text);
     }
 
+    /// Nothing came of what was said; people have read why.
+    pub(super) fn refused(&self, kind: &str, text: &str) {
+        if self.as_json {
+            output::json_line(&json!({"type": "error", "kind": kind, "message": text}));
+        }
+    }
+
     /// The agent said something.
     pub(super) fn text(&self, text: &str) {
         self.said("text", text);

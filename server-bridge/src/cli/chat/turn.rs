@@ -81,7 +81,12 @@ impl Conversation {
                 }
             }
         }
-        let code = turn.code;
+        let mut code = turn.code;
+        if let Some(kind) = answer["error"].as_str() {
+            let last = answer["messages"].as_array().and_then(|messages| messages.last());
+            turn.printer.refused(kind, last.and_then(|message| message["text"].as_str()).unwrap_or_default());
+            code = failure::FAILED;
+        }
         if let Some(chat) = answer["chat"]["id"].as_str() {
             self.switch_to(chat)?;
         }

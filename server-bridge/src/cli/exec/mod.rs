@@ -24,6 +24,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::failure::{self, Failure};
+use super::run_as::RunAsOptions;
 use super::{Globals, output, socket};
 use crate::limits::EXEC_TIMEOUT_MAX_S;
 use stdin::Stdin;
@@ -52,6 +53,9 @@ pub(super) struct ExecOptions {
     /// Let it go on by itself: prints its id, for `sandbridge attach`, `ps` and `cancel`
     #[arg(long, conflicts_with = "stdin")]
     detach: bool,
+    /// As whom to run it.
+    #[command(flatten)]
+    run_as: RunAsOptions,
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(super) command: Vec<OsString>,
@@ -95,8 +99,9 @@ impl FromStr for Variable {
 }
 
 pub(super) async fn run(globals: &Globals, options: ExecOptions) -> Result<ExitCode, Failure> {
-    let request = request(&options)?;
+    let mut request = request(&options)?;
     let session = globals.session()?;
+    options.run_as.add_to(&mut request, &session, options.stdin).await?;
     let stdin = if options.stdin { Stdin::start()? } else { Stdin::none() };
     let opening = Opening::Request(request);
     let stream = Stream::start(&session, opening, OnInterrupt::Cancel, stdin, format(globals), 0).await?;
@@ -206,6 +211,7 @@ mod tests {
             env: vec![Variable { name: "A".to_owned(), value: "b".to_owned() }],
             stdin: true,
             detach: false,
+            run_as: RunAsOptions::default(),
             command: vec!["ls".into(), "-l".into()],
         };
         let mut request = request(&options).unwrap();
@@ -227,6 +233,7 @@ mod tests {
             env: vec![],
             stdin: false,
             detach: false,
+            run_as: RunAsOptions::default(),
             command,
         };
         let failure = request(&options).unwrap_err();

@@ -27,6 +27,7 @@ use super::exec::wire::{self, Exit, Format, Incoming};
 use super::exec::writer::{Channel, Writer};
 use super::failure::{self, Failure};
 use super::limits::{HANG_UP_TIMEOUT, KEYS_QUEUE};
+use super::run_as::RunAsOptions;
 use super::session::Session;
 use super::socket::{self, Inbox, Outbox};
 use super::{Globals, output};
@@ -47,8 +48,11 @@ pub(super) struct ShellOptions {
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
     /// Go on with a terminal that was left running, by its id (`sandbridge ps`)
-    #[arg(long, value_name = "ID", conflicts_with_all = ["on", "cwd", "command"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["on", "cwd", "command", "run_as"])]
     attach: Option<String>,
+    /// As whom to run it.
+    #[command(flatten)]
+    run_as: RunAsOptions,
     /// A program to run instead of your shell there, and its arguments
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -73,8 +77,9 @@ pub(super) async fn run(globals: &Globals, options: ShellOptions) -> Result<Exit
         ));
     }
     RawTerminal::check()?;
-    let request = request(&options)?;
+    let mut request = request(&options)?;
     let session = globals.session()?;
+    options.run_as.add_to(&mut request, &session, false).await?;
     let (exec_id, replay, (outbox, inbox)) = match &options.attach {
         Some(exec_id) => {
             let replay = replay(&session, exec_id).await?;
@@ -326,6 +331,7 @@ mod tests {
             on: None,
             cwd: Some("src".to_owned()),
             attach: None,
+            run_as: RunAsOptions::default(),
             command: command.iter().map(OsString::from).collect(),
         };
         let asked = request(&options(&[])).unwrap();

@@ -19,6 +19,7 @@ mod commands;
 mod pump;
 pub mod recover;
 mod request;
+pub mod user;
 
 use std::time::Instant;
 
@@ -83,13 +84,13 @@ async fn converse(
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
     let asked = tokio::select! {
-        asked = first_frame(receiver) => asked?,
+        asked = first_frame(receiver, &caller.user.name) => asked?,
         // Without a word: what was asked for may run already, and is asked for again.
         () = state.shutdown.cancelled() => return Ok(()),
     };
     // From here on a stopping server waits for the record.
     let _awaited = state.execs.token();
-    let subject = asked.subject();
+    let mut subject = asked.subject();
     let _attended = state.attendance.enter(caller.user.id, &subject.id);
     let sandbox = match begin(state, caller, &asked).await? {
         Begun::New(sandbox) => sandbox,
@@ -98,6 +99,7 @@ async fn converse(
             return attach::go_on(state, caller, *record, offset, acks, sender, receiver).await;
         }
     };
+    subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
     let running = Running::new(state, caller, &sandbox, &subject);
     match sandbox.exec(asked.request.clone()).await {
         Ok(exec) if asked.detach => running.detach(exec, sender, receiver).await,
@@ -112,10 +114,10 @@ async fn converse(
     }
 }
 
-async fn first_frame(receiver: &mut Receiver) -> Result<Asked, ApiError> {
+async fn first_frame(receiver: &mut Receiver, person: &str) -> Result<Asked, ApiError> {
     let frame = timeout(EXEC_REQUEST_TIMEOUT, receiver.next()).await;
     match frame {
-        Ok(Some(Ok(Message::Text(text)))) => ExecAsk::parse(&text)?.check(),
+        Ok(Some(Ok(Message::Text(text)))) => ExecAsk::parse(&text)?.check(person),
         Ok(_) => Err(ApiError::invalid("the first frame must be text: the command to run, as JSON")),
         Err(_) => Err(ApiError::invalid("no command came; send it as the first frame")),
     }
@@ -179,7 +181,7 @@ async fn put_on_record(
         message: None,
         request_hash: asked.hash.clone(),
         runner: Some(sandbox.place().to_owned()),
-        command: asked.shown.clone(),
+        command: sandbox.shown_as(asked.request.named_user(), &asked.shown),
         detached: asked.goes_on(),
     };
     match state.store.start_exec(&start).await? {

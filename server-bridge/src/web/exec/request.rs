@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sandbox::{AckMode, Command, ExecId, ExecRequest, Pty};
+use sandbox::{AckMode, Approval, Command, ExecId, ExecRequest, Pty};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::Subject;
-use crate::limits::EXEC_TIMEOUT_MAX_S;
+use crate::limits::{EXEC_TIMEOUT_MAX_S, RUN_AS_MAX_BYTES};
 use crate::web::error::ApiError;
 
 /// The first frame: `argv` or `shell`, and how to run it.
@@ -55,6 +55,12 @@ pub struct ExecAsk {
     /// A terminal in the place of pipes; then `argv` and `shell` may both be absent, for an interactive shell.
     #[serde(default)]
     pty: Option<PtyAsk>,
+    /// The user of the runner's machine to run as; its default one if absent.
+    #[serde(default)]
+    run_as: Option<String>,
+    /// Whether the person who asks was shown `run_as` and agreed; needed for the runner's privileged user.
+    #[serde(default)]
+    approved: bool,
 }
 
 /// A terminal for the command.
@@ -97,7 +103,8 @@ impl ExecAsk {
             .map_err(|error| ApiError::invalid(format!("the command to run is not understood: {error}")))
     }
 
-    pub(super) fn check(self) -> Result<Asked, ApiError> {
+    /// `person` is who asks: an approval is theirs.
+    pub(super) fn check(self, person: &str) -> Result<Asked, ApiError> {
         let exec_id = match self.exec_id.as_deref() {
             Some(text) => {
                 text.parse().map_err(|_| ApiError::invalid("exec_id must be 32 hexadecimal digits"))?
@@ -131,6 +138,13 @@ impl ExecAsk {
         request.merge_stderr = self.merge_stderr;
         request.timeout = self.timeout_s.map(checked_timeout).transpose()?;
         request.acks = AckMode::Manual;
+        if let Some(user) = self.run_as {
+            if user.is_empty() || user.len() > RUN_AS_MAX_BYTES || user.contains(char::is_control) {
+                return Err(ApiError::invalid("run_as is no user's name"));
+            }
+            let approval = self.approved.then(|| Approval::given_by(person));
+            request = request.run_as(user, approval);
+        }
         let Self { on, detach, offset, acks, .. } = self;
         Ok(Asked { request, on, detach, offset, acks, shown, hash })
     }
@@ -148,6 +162,7 @@ impl ExecAsk {
             self.merge_stderr,
             self.detach,
             &self.pty,
+            &self.run_as,
         );
         let canonical =
             serde_json::to_vec(&fields).expect("texts, numbers and maps of texts are always valid JSON");
@@ -203,7 +218,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str) -> Result<Asked, ApiError> {
-        ExecAsk::parse(text)?.check()
+        ExecAsk::parse(text)?.check("alice")
     }
 
     #[test]
@@ -234,6 +249,9 @@ mod tests {
             r#"{"shell":"a","timeout_s":1e300}"#,
             r#"{"shell":"a","env":{"A=B":"c"}}"#,
             r#"{"shell":"a","unknown":1}"#,
+            r#"{"shell":"a","run_as":""}"#,
+            r#"{"shell":"a","run_as":"a\u001b[2J"}"#,
+            r#"{"shell":"a","approved":"yes"}"#,
             r#"{"shell":"a","pty":{}}"#,
             r#"{"shell":"a","pty":{"rows":-1,"columns":80}}"#,
             r#"{"shell":"a","pty":{"rows":24,"columns":65536}}"#,
@@ -259,5 +277,8 @@ mod tests {
         let with_id = r#"{"shell":"a","exec_id":"000102030405060708090a0b0c0d0e0f"}"#;
         assert_eq!(hash(r#"{"shell":"a"}"#), hash(with_id));
         assert_ne!(hash(r#"{"shell":"a"}"#), hash(r#"{"shell":"b"}"#));
+        let as_dev = r#"{"shell":"a","run_as":"dev"}"#;
+        assert_ne!(hash(r#"{"shell":"a"}"#), hash(as_dev));
+        assert_eq!(hash(as_dev), hash(r#"{"shell":"a","run_as":"dev","approved":true}"#));
     }
 }

@@ -91,6 +91,7 @@ pub fn handshake_text(token: &str, hostname: &str) -> String {
         landlock_abi: 7,
         kill_tier: "walk".to_owned(),
         layers: vec![layer],
+        run_as: None,
     };
     let body = Register {
         user_id: String::new(),

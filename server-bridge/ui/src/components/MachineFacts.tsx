@@ -8,6 +8,7 @@ export function MachineFacts({ runner }: { runner: Runner }) {
     ["Host", runner.hostname],
     ["Workspace", runner.workspace],
     ["Profile", runner.profile],
+    ["Runs as", runsAs(runner)],
     ["Kill tier", runner.kill_tier],
     ["Version", runner.version],
     ["Token until", runner.token_expires_at === null ? null : absoluteTime(runner.token_expires_at)],
@@ -34,6 +35,11 @@ export function MachineFacts({ runner }: { runner: Runner }) {
       )}
     </>
   );
+}
+
+function runsAs({ run_as: users }: Runner): string | null {
+  if (users === null) return null;
+  return users.privileged === null ? users.default : `${users.default}; with approval ${users.privileged}`;
 }
 
 function LayerBadge({ layer }: { layer: Layer }) {

@@ -18,11 +18,16 @@ export function RunnerCard({ runner }: { runner: Runner }) {
   return (
     <li className="runner" data-testid="runner" data-name={runner.name} data-online={runner.online}>
       <header>
-        <StateDot state={runner.online ? "online" : "offline"} />
+        <StateDot state={runner.online && runner.refused.length === 0 ? "online" : "offline"} />
         <h3>{runner.name}</h3>
         {runner.active && <span className="badge active">active</span>}
         <Seen runner={runner} />
       </header>
+      {runner.online && runner.refused.length > 0 && (
+        <p className="problem" data-testid="refused">
+          Refused: lacks {runner.refused.join(", ")}, which this server requires.
+        </p>
+      )}
       <MachineFacts runner={runner} />
       <div className="actions">
         <button type="button" className="quiet" disabled={rotate.busy} onClick={() => void rotate.run()}>

@@ -49,6 +49,8 @@ export function runner(name: string, online = true): Runner {
     workspace: null,
     kill_tier: null,
     layers: [],
+    refused: [],
+    run_as: null,
   };
 }
 

@@ -14,15 +14,14 @@ use crate::{ChatEvent, Ending, ExecDocument, Posted, Result, place};
 
 pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> {
     if command.is_empty() {
-        return context.notice("Write the command after the exclamation mark, like !ls -l").await;
+        return context.refusal("invalid", "Write the command after the exclamation mark, like !ls -l").await;
     }
     let (service, user) = (context.service, context.user);
     let Some(slot) = service.running.reserve(user.id, &context.chat.id) else {
-        return context
-            .notice(&format!(
-                "{RUNNING_PER_CHAT} commands run in this chat already. Wait for one to end, or stop them with /cancel."
-            ))
-            .await;
+        let text = format!(
+            "{RUNNING_PER_CHAT} commands run in this chat already. Wait for one to end, or stop them with /cancel."
+        );
+        return context.refusal("busy", &text).await;
     };
     let wish = place::wish(&service.store, user.id, Some(&context.chat.id)).await?;
     let checked = service.router.check(&place::sandbox_user(user), &wish);
@@ -53,7 +52,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
         let ending = Ending::refused(error.kind(), &error);
         let shown = Shown { user, message: &shown, command };
         let message = conclude(service, shown, &mut document, &exec_id, &ending, "").await?;
-        return Ok(Posted { messages: vec![message], chat: None });
+        return Ok(Posted { messages: vec![message], ..Posted::default() });
     }
     slot.shown_by(shown.id);
     service.tell(user.id, ChatEvent::Message(shown.clone()));
@@ -70,7 +69,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
         is_live: true,
     };
     service.tasks.spawn(run.run());
-    Ok(Posted { messages: vec![shown], chat: None })
+    Ok(Posted { messages: vec![shown], ..Posted::default() })
 }
 
 /// A hash over all that is asked for.

@@ -19,5 +19,5 @@ pub(super) async fn run(context: &Context<'_>) -> Result<Posted> {
 
 pub(super) async fn unknown(context: &Context<'_>, word: &str) -> Result<Posted> {
     let word: String = word.chars().take(40).collect();
-    context.notice(&format!("There is no command /{word}. There are:\n\n{COMMANDS}")).await
+    context.refusal("invalid", &format!("There is no command /{word}. There are:\n\n{COMMANDS}")).await
 }

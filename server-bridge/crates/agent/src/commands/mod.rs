@@ -89,7 +89,12 @@ impl Context<'_> {
     /// Answers with a message of the server itself.
     pub(crate) async fn notice(&self, text: &str) -> Result<Posted> {
         let message = self.service.say(self.user.id, &self.chat.id, MessageRole::Notice, text).await?;
-        Ok(Posted { messages: vec![message], chat: None })
+        Ok(Posted { messages: vec![message], ..Posted::default() })
+    }
+
+    /// The same for a text of which nothing came; `kind` is for programs.
+    pub(crate) async fn refusal(&self, kind: &'static str, text: &str) -> Result<Posted> {
+        Ok(Posted { error: Some(kind), ..self.notice(text).await? })
     }
 }
 

@@ -35,9 +35,8 @@ pub(super) async fn bind(context: &Context<'_>, name: &str) -> Result<Posted> {
     if choice.is_some_and(|choice| places.iter().all(|place| place.name != choice)) {
         let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).chain([AUTO]).collect();
         let name: String = name.chars().take(80).collect();
-        return context
-            .notice(&format!("You have no runner {name:?}. Choose one of: {}.", names.join(", ")))
-            .await;
+        let text = format!("You have no runner {name:?}. Choose one of: {}.", names.join(", "));
+        return context.refusal("not_found", &text).await;
     }
     let chat = context.service.store.bind_chat_runner(context.user.id, &context.chat.id, choice).await?;
     context.service.tell(context.user.id, ChatEvent::Chat(chat));
@@ -55,7 +54,7 @@ pub(super) async fn bind(context: &Context<'_>, name: &str) -> Result<Posted> {
 /// Somewhere commands can go, and how it stands.
 struct Place {
     name: String,
-    state: &'static str,
+    state: String,
 }
 
 async fn places(context: &Context<'_>) -> Result<Vec<Place>> {
@@ -66,14 +65,20 @@ async fn places(context: &Context<'_>) -> Result<Vec<Place>> {
     let mut places: Vec<Place> = registered
         .into_iter()
         .map(|runner| {
-            let is_online = online.iter().any(|state| state.name == runner.name);
-            Place { name: runner.name, state: if is_online { "online" } else { "offline" } }
+            let online = online.iter().find(|state| state.name == runner.name);
+            let lacking = online.map(|state| router.lacking(&state.facts));
+            let state = match lacking.as_deref() {
+                None => "offline".to_owned(),
+                Some([]) => "online".to_owned(),
+                Some(lacking) => format!("refused: lacks {}", lacking.join(", ")),
+            };
+            Place { name: runner.name, state }
         })
         .collect();
     for name in [DOCKER, NONE] {
         let wish = Wish { choice: Choice::parse(Some(name)), registered: Vec::new() };
         let state = if router.check(&user, &wish).is_ok() { "available" } else { "not available" };
-        places.push(Place { name: name.to_owned(), state });
+        places.push(Place { name: name.to_owned(), state: state.to_owned() });
     }
     Ok(places)
 }

@@ -97,7 +97,7 @@ pub(crate) async fn post(context: &Context<'_>, text: &str) -> Result<Posted> {
     service.tell(user.id, ChatEvent::Message(shown.clone()));
     place.fill(Waiting { turn, message: shown.id });
     work(service, user, chat);
-    Ok(Posted { messages: vec![shown], chat: None })
+    Ok(Posted { messages: vec![shown], ..Posted::default() })
 }
 
 /// Lets somebody work on a chat's queue, unless somebody does.

@@ -20,7 +20,7 @@ impl Run {
             _ => return Some(self.lost("it is not known whether it began")),
         };
         let deadline = Instant::now() + Duration::from_secs(RECOVER_TIMEOUT_S);
-        let stop = self.service.stop.clone();
+        let (stop, command) = (self.service.stop.clone(), self.command.clone());
         loop {
             let routed = tokio::select! {
                 biased;
@@ -36,6 +36,7 @@ impl Run {
                     return Some(self.lost(&format!("{place} did not come back within {minutes} min")));
                 }
             };
+            self.command = sandbox.shown_as(None, &command);
             let options = AttachOptions { output: true, acks: AckMode::Manual };
             let ended = match sandbox.attach(id, 0, options).await {
                 Ok(exec) => self.accompany(exec, &sandbox).await?,

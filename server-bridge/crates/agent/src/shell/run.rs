@@ -103,6 +103,7 @@ impl Run {
             }
         };
         self.document.runner = Some(sandbox.place().to_owned());
+        self.command = sandbox.shown_as(request.named_user(), &self.command);
         match sandbox.exec(request).await {
             Ok(exec) => self.accompany(exec, &sandbox).await,
             Err(error) => Some(Ended::before_it_began(Ending::failed(&error))),

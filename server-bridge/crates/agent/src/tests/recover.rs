@@ -266,7 +266,8 @@ async fn a_server_that_stops_cancels_what_cannot_go_on_without_it() {
     let message = bench.store.message(bench.user.id, id).await.unwrap();
     let service = Arc::clone(&bench.service.0);
     let document = document(&message);
-    let request = ExecRequest { retain: true, ..ExecRequest::shell("out:before wait") };
+    let mut request = ExecRequest::shell("out:before wait");
+    request.retain = true;
     let run = Run {
         user: bench.user.clone(),
         wish: Wish { choice: Choice::Auto, registered: vec![NONE.to_owned()] },

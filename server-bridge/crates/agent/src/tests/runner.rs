@@ -119,6 +119,7 @@ async fn shake_hands(link: &mut MemoryLink, boot: u8) {
         landlock_abi: 7,
         kill_tier: "walk".to_owned(),
         layers: Vec::new(),
+        run_as: None,
     };
     let body = Register {
         user_id: String::new(),

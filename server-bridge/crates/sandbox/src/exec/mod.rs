@@ -1,5 +1,6 @@
 //! Running a command: what to ask for, what comes back while it runs, how to reach it meanwhile.
 
+pub(crate) mod approval;
 mod control;
 mod request;
 
@@ -9,6 +10,7 @@ use bytes::Bytes;
 use proto::message::{ExecExited, ExecStreamsClosed, ExitStatus};
 use proto::{Channel, ExecId, Message};
 
+pub use approval::Approval;
 pub use control::ExecControl;
 pub use request::{AckMode, AttachOptions, ExecRequest};
 

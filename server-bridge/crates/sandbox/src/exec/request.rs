@@ -5,6 +5,8 @@ use std::time::Duration;
 use proto::request::{self, Command, Overflow, Profile, Pty, Stdin};
 use proto::{ExecId, WirePath};
 
+use super::approval::{Approval, RunAs};
+
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecRequest {
@@ -26,8 +28,8 @@ pub struct ExecRequest {
     pub output_cap_bytes: Option<u64>,
     /// What happens to output that nobody reads; the command waits by default.
     pub overflow: Overflow,
-    /// Operating-system user to run as; the runner's when absent.
-    pub run_as: Option<String>,
+    /// See [`ExecRequest::run_as`].
+    pub(crate) run_as: Option<RunAs>,
     /// A profile narrower than the runner's.
     pub profile: Option<Profile>,
     /// A terminal instead of pipes; `stdin` and `merge_stderr` mean nothing then, and input may be written.
@@ -99,6 +101,18 @@ impl ExecRequest {
         }
     }
 
+    /// The same command as this user of the runner's machine instead of its default one. For its privileged user an approval
+    /// has to be shown.
+    #[must_use]
+    pub fn run_as(self, user: impl Into<String>, approval: Option<Approval>) -> Self {
+        Self { run_as: Some(RunAs { user: user.into(), approval }), ..self }
+    }
+
+    /// The user the command names, if any.
+    pub fn named_user(&self) -> Option<&str> {
+        self.run_as.as_ref().map(|run_as| run_as.user.as_str())
+    }
+
     pub(super) fn into_wire(self) -> request::Exec {
         request::Exec {
             cwd: self.cwd.map(WirePath),
@@ -108,7 +122,7 @@ impl ExecRequest {
             timeout_ms: self.timeout.map(milliseconds),
             output_cap_bytes: self.output_cap_bytes,
             overflow: self.overflow,
-            run_as: self.run_as,
+            run_as: self.run_as.map(|run_as| run_as.user),
             profile: self.profile,
             pty: self.pty,
             retain: self.retain,

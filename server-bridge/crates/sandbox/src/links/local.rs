@@ -52,6 +52,18 @@ impl LocalPlaces {
         self.links.link(&user.key, &self.tasks.tracker, start).await
     }
 
+    /// The users who have a runner here, or had one.
+    pub(crate) fn user_keys(&self) -> Vec<String> {
+        self.links.user_keys()
+    }
+
+    /// Ends the user's runner with all it runs.
+    pub(crate) async fn end(&self, user_key: &str) {
+        if let Some(link) = self.links.forget(user_key).await {
+            link.close(None);
+        }
+    }
+
     /// What can be known to be missing without starting anything.
     pub(crate) fn check(&self) -> Result<(), RouteError> {
         runner(&self.config).map(drop)

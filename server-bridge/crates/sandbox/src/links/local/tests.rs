@@ -97,7 +97,7 @@ impl Fixture {
     fn router(&self, runner: Option<PathBuf>) -> SandboxRouter {
         let workspaces = self.folder.path().join("workspaces");
         let local = LocalConfig { policy: LocalPolicy::Admins, runner, workspaces };
-        SandboxRouter::new(RouterConfig { docker: None, local })
+        SandboxRouter::new(RouterConfig { local, ..RouterConfig::default() })
     }
 
     async fn pid(&self, router: &SandboxRouter) -> String {
@@ -128,6 +128,22 @@ async fn runner_is_started_once_kept_and_ended_at_shutdown() {
     assert!(fixture.folder.path().join("workspaces/u1/workspace").is_dir());
     router.shutdown().await;
     wait_until_gone(&first).await;
+}
+
+#[tokio::test]
+async fn the_runner_of_a_user_who_is_gone_is_ended() {
+    let fixture = Fixture::new();
+    let router = fixture.router(Some(fixture.runner(ALL_LAYERS)));
+    assert!(router.users_of_local_runners().is_empty());
+    let first = fixture.pid(&router).await;
+    assert_eq!(router.users_of_local_runners(), ["u1"]);
+    router.end_local_runner("u2").await;
+    assert_eq!(fixture.pid(&router).await, first);
+    router.end_local_runner("u1").await;
+    wait_until_gone(&first).await;
+    assert!(router.users_of_local_runners().is_empty());
+    assert_ne!(fixture.pid(&router).await, first, "it is started again where it is asked for");
+    router.shutdown().await;
 }
 
 #[tokio::test]

@@ -46,6 +46,7 @@ pub(crate) fn facts(register: &Register) -> RunnerFacts {
         workspace: fact(&register.workspace),
         llm_provider: String::new(),
         llm_model: String::new(),
+        run_as: None,
     }
 }
 

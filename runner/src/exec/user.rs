@@ -1,0 +1,49 @@
+//! As whom a command runs: the default user, or the privileged one where the request names it.
+//!
+//! Whether somebody approved of that is the server's business: a runner that takes a server's requests trusts it with its
+//! privileged user, which is why that has to be named at the runner's start.
+
+use proto::{ErrorKind, WireError};
+
+use crate::executor::Executor;
+
+/// As whom a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommandUser {
+    /// As every command that says nothing.
+    Default,
+    /// As the one that has to be asked for.
+    Privileged,
+}
+
+/// Whom a request means.
+///
+/// # Errors
+/// `unsupported` where this runner knows one user only, `sandbox_denied` for a user it was not told to use.
+pub(super) fn choose(executor: &Executor, asked: Option<&str>) -> Result<CommandUser, WireError> {
+    let names = executor.command_users();
+    match asked {
+        None => Ok(CommandUser::Default),
+        Some(asked) if asked == names.default => Ok(CommandUser::Default),
+        Some(asked) if Some(asked) == names.privileged.as_deref() => Ok(CommandUser::Privileged),
+        Some(_) if !executor.knows_users() => Err(WireError::new(
+            ErrorKind::Unsupported,
+            format!(
+                "this runner runs commands as {} only; to have others, start it as root with --run-as-default USER and \
+                 --run-as-privileged USER",
+                names.default
+            ),
+        )),
+        Some(_) => {
+            let privileged = names.privileged.map_or_else(String::new, |name| format!(" or {name}"));
+            Err(WireError::new(
+                ErrorKind::SandboxDenied,
+                format!(
+                    "this runner runs commands as {}{privileged}, and as nobody else; it says so with --run-as-default and \
+                     --run-as-privileged on its machine",
+                    names.default
+                ),
+            ))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Spawners for the commands that the runner's own thread does not start: of a narrower profile, or of another user.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+
+use super::{SpawnError, Spawner};
+use crate::blocking::blocking;
+use crate::confine::{ConfinePolicy, LayerReport, Profile};
+
+/// One spawner per profile under one policy, each started when it is first needed.
+#[derive(Debug)]
+pub(crate) struct Spawners {
+    policy: ConfinePolicy,
+    cells: [(Profile, OnceCell<Arc<Spawner>>); 3],
+}
+
+impl Spawners {
+    pub(crate) fn new(policy: ConfinePolicy) -> Self {
+        let profiles = [Profile::ReadOnly, Profile::Workspace, Profile::FullControl];
+        Self { policy, cells: profiles.map(|profile| (profile, OnceCell::new())) }
+    }
+
+    pub(crate) fn policy(&self) -> &ConfinePolicy {
+        &self.policy
+    }
+
+    /// The spawner of a profile. One that lacks a layer that `least` has is an error: nobody gets out of it by asking.
+    pub(crate) async fn get(
+        &self,
+        profile: Profile,
+        least: &LayerReport,
+    ) -> Result<Arc<Spawner>, SpawnError> {
+        let cell = self.cells.iter().find(|(known, _)| *known == profile).map(|(_, cell)| cell);
+        let start = || async {
+            let policy = self.policy.clone();
+            let started = blocking(move || Spawner::start(profile, &policy)).await;
+            let started = started.map_err(|_| SpawnError::Stopped)??;
+            let lacking = started.report().lacking(least);
+            if lacking.is_empty() {
+                return Ok(Arc::new(started));
+            }
+            let reason = format!("the profile {profile} lacks what others have: {}", lacking.join(", "));
+            Err(SpawnError::Confinement(io::Error::other(reason)))
+        };
+        cell.expect("every profile has a cell").get_or_try_init(start).await.cloned()
+    }
+
+    /// Those that were started.
+    pub(crate) fn started(&self) -> impl Iterator<Item = &Arc<Spawner>> {
+        self.cells.iter().filter_map(|(_, cell)| cell.get())
+    }
+}

@@ -1,0 +1,155 @@
+//! The least that runners must hold for this server to use them: an admin's policy.
+//!
+//! A runner says itself which layers hold on its machine. So this keeps users from weak machines and forgotten flags; it is
+//! no proof against a runner that lies, which harms nobody but its own user. It is asked of machines that dial in and of the
+//! server itself; a container is the admin's own choice, and its walls are the engine's.
+
+use std::str::FromStr;
+
+use crate::error::RouteError;
+use crate::facts::RunnerFacts;
+use crate::links::xbot;
+
+/// What stands for the layers without which a runner itself says that commands are not confined.
+const CONFINED: &str = "confined";
+
+/// Those layers.
+const CONFINED_LAYERS: [&str; 3] = ["landlock", "seccomp", "no-new-privs"];
+
+/// The layers that can be required, and what makes each hold.
+const LAYERS: &[(&str, &str)] = &[
+    ("mount-namespace", "start it as root, or allow unprivileged user namespaces there"),
+    ("pid-namespace", "start it as root, or allow unprivileged user namespaces there"),
+    ("landlock", "it takes Linux 5.13 or newer with landlock in the kernel's lsm= list"),
+    ("landlock-scope", "it takes Linux 6.12 or newer"),
+    ("seccomp", "it takes a kernel with CONFIG_SECCOMP_FILTER"),
+    ("capabilities", "bring sandbridge-runner up to date"),
+    ("no-new-privs", "bring sandbridge-runner up to date"),
+    ("private-home", "keep its --state-dir outside the workspace"),
+    ("non-dumpable", "start sandbridge-runner itself, which brings its guardian"),
+    ("kill-tier", "bring sandbridge-runner up to date"),
+    ("ipc-namespace", "start it as root, or allow unprivileged user namespaces there"),
+    ("network", "give it a --network policy that the machine can hold"),
+    ("limits", "run it where there is a cgroup it may use"),
+];
+
+/// The layers of confinement that a runner must hold; none by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Requirement(Vec<&'static str>);
+
+/// The text is no [`Requirement`]; says what was found and which layers there are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{found:?} is no layer of confinement: use confined, or layers with commas between them: {}",
+    names()
+)]
+pub struct RequirementError {
+    /// What is no layer.
+    pub found: String,
+}
+
+fn names() -> String {
+    LAYERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Requirement {
+    type Err = RequirementError;
+
+    /// Reads layers separated by commas, `confined` for the least that counts as that; empty requires nothing.
+    fn from_str(text: &str) -> Result<Self, RequirementError> {
+        let mut layers = Vec::new();
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            if word == CONFINED {
+                layers.extend(CONFINED_LAYERS);
+                continue;
+            }
+            let known = LAYERS.iter().find(|(name, _)| *name == word);
+            let (name, _) =
+                known.ok_or_else(|| RequirementError { found: word.chars().take(63).collect() })?;
+            layers.push(*name);
+        }
+        let mut seen = Vec::new();
+        layers.retain(|layer| {
+            !seen.contains(layer) && {
+                seen.push(*layer);
+                true
+            }
+        });
+        Ok(Self(layers))
+    }
+}
+
+impl Requirement {
+    /// The required layers that a runner does not say to hold, in the order they were required.
+    pub fn lacking(&self, facts: &RunnerFacts) -> Vec<&'static str> {
+        let holds = |name: &str| facts.layers.iter().any(|layer| layer.name == name && layer.holds);
+        self.0.iter().copied().filter(|name| !holds(name)).collect()
+    }
+
+    /// Refuses a runner that lacks a layer.
+    pub(crate) fn check(&self, runner: &str, facts: &RunnerFacts) -> Result<(), RouteError> {
+        let lacking = self.lacking(facts);
+        let Some(first) = lacking.first() else { return Ok(()) };
+        let fix = match facts.profile.as_str() {
+            xbot::register::PROFILE => "start sandbridge-runner there in the place of the other program",
+            "full-control" => "start it with --profile workspace",
+            _ => LAYERS.iter().find(|(name, _)| name == first).map_or("see its doctor", |(_, fix)| fix),
+        };
+        Err(RouteError::Refused { runner: runner.to_owned(), lacking: lacking.join(", "), fix })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proto::handshake::Layer;
+
+    use super::*;
+
+    fn facts(profile: &str, layers: &[(&str, bool)]) -> RunnerFacts {
+        let layer = |(name, holds): &(&str, bool)| Layer {
+            name: (*name).to_owned(),
+            holds: *holds,
+            detail: String::new(),
+        };
+        let facts = proto::handshake::Facts {
+            profile: profile.to_owned(),
+            layers: layers.iter().map(layer).collect(),
+            ..crate::testing::facts(1)
+        };
+        RunnerFacts::new(&facts, "/workspace")
+    }
+
+    #[test]
+    fn layers_and_their_short_word_are_read() {
+        let read = |text: &str| text.parse::<Requirement>().map(|requirement| requirement.0);
+        assert_eq!(read(""), Ok(vec![]));
+        assert_eq!(read(" landlock , mount-namespace,"), Ok(vec!["landlock", "mount-namespace"]));
+        assert_eq!(read("seccomp,confined,seccomp"), Ok(vec!["seccomp", "landlock", "no-new-privs"]));
+        for bad in ["landlok", "Landlock", "landlock seccomp", "all", "confined,x"] {
+            let text = read(bad).unwrap_err().to_string();
+            assert!(text.contains("confined") && text.contains("mount-namespace"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_layer_that_is_not_told_or_does_not_hold_is_lacking_and_the_fix_is_said() {
+        let requirement: Requirement = "confined".parse().unwrap();
+        let whole = [("landlock", true), ("seccomp", true), ("no-new-privs", true)];
+        assert_eq!(requirement.check("laptop", &facts("workspace", &whole)), Ok(()));
+        assert_eq!(Requirement::default().check("laptop", &facts("full-control", &[])), Ok(()));
+        let weak = [("landlock", false), ("seccomp", true), ("no-new-privs", true)];
+        let error = requirement.check("laptop", &facts("workspace", &weak)).unwrap_err();
+        assert_eq!(error.kind(), "denied");
+        let text = error.to_string();
+        assert!(
+            text.contains("runner laptop lacks landlock; this server requires it: it takes Linux 5.13"),
+            "{text}"
+        );
+        for (profile, fix) in
+            [("full-control", "--profile workspace"), (xbot::register::PROFILE, "sandbridge-runner")]
+        {
+            let text = requirement.check("laptop", &facts(profile, &[])).unwrap_err().to_string();
+            assert!(text.contains("landlock, seccomp, no-new-privs") && text.contains(fix), "{text}");
+        }
+    }
+}

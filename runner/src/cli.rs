@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::confine::Profile;
+use crate::confine::{LeftOut, Profile};
 use crate::connect::Token;
 use crate::error::Error;
 use crate::executor::{ExecutorConfig, check_state_dir};
@@ -68,6 +68,9 @@ pub struct WhereOptions {
     /// Where the runner keeps its own files, outside the workspace [default: of the user]
     #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
+    /// Leave layers of confinement out, to find the one that denies something (only for that)
+    #[arg(long, value_name = "LAYER", value_delimiter = ',', hide = true)]
+    pub without: Vec<LeftOut>,
 }
 
 /// How to run.
@@ -141,7 +144,9 @@ impl WhereOptions {
         let absolute = std::path::absolute(&state_dir).map_err(Error::file(&state_dir))?;
         let known = absolute.canonicalize().unwrap_or(absolute);
         check_state_dir(&workspace, &known, profile)?;
-        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None })
+        let left_out =
+            LeftOut::all(&self.without).map_err(|error| Error::Usage(format!("--without: {error}")))?;
+        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None, left_out })
     }
 
     fn workspace(&self) -> Result<PathBuf, Error> {
@@ -296,7 +301,8 @@ mod tests {
 
     #[test]
     fn the_root_directory_is_a_workspace_only_when_asked_for() {
-        let place = WhereOptions { workspace: Some(PathBuf::from("/")), state_dir: None };
+        let place =
+            WhereOptions { workspace: Some(PathBuf::from("/")), state_dir: None, without: Vec::new() };
         assert_eq!(place.workspace().unwrap(), Path::new("/"));
     }
 
@@ -304,8 +310,11 @@ mod tests {
     fn a_state_directory_in_the_workspace_is_refused_before_it_is_made() {
         let workspace = tempfile::tempdir().unwrap();
         let state_dir = workspace.path().canonicalize().unwrap().join("state");
-        let place =
-            WhereOptions { workspace: Some(workspace.path().to_owned()), state_dir: Some(state_dir.clone()) };
+        let place = WhereOptions {
+            workspace: Some(workspace.path().to_owned()),
+            state_dir: Some(state_dir.clone()),
+            without: Vec::new(),
+        };
         let text = place.executor_config(Profile::Workspace).unwrap_err().to_string();
         assert!(text.contains("--state-dir") && !state_dir.exists(), "{text}");
         assert!(place.executor_config(Profile::FullControl).is_ok());
@@ -313,7 +322,11 @@ mod tests {
 
     #[test]
     fn a_missing_workspace_is_named() {
-        let place = WhereOptions { workspace: Some(PathBuf::from("/nonexistent")), state_dir: None };
+        let place = WhereOptions {
+            workspace: Some(PathBuf::from("/nonexistent")),
+            state_dir: None,
+            without: Vec::new(),
+        };
         assert!(place.workspace().unwrap_err().to_string().contains("/nonexistent"));
     }
 }

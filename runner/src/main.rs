@@ -39,13 +39,15 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             service::install(&options, token, print).map(|()| Ok(0))?
         }
         Some(Command::UninstallService { state_dir }) => {
-            service::uninstall(&WhereOptions { workspace: None, state_dir }.state_dir()).map(|()| Ok(0))?
+            service::uninstall(&WhereOptions { workspace: None, state_dir, without: Vec::new() }.state_dir())
+                .map(|()| Ok(0))?
         }
         None => {
             let source = cli.options.source(token)?;
             let config = cli.options.executor_config()?;
             let name = cli.options.name;
-            let guard = GuardConfig { restart: matches!(source, Source::Server { .. }) };
+            let restart = matches!(source, Source::Server { .. });
+            let guard = GuardConfig { restart, left_out: config.left_out };
             let code = guardian::run_guarded(guard, |context| {
                 runner::run::run(&source, &config, name.as_deref(), context.tier).unwrap_or_else(|error| {
                     eprintln!("sandbridge-runner: {error:#}");
@@ -59,8 +61,9 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
 
 fn diagnose(place: &WhereOptions) -> anyhow::Result<i32> {
     let config = place.executor_config(Profile::Workspace)?;
-    let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)?;
-    let guard = GuardConfig { restart: false };
+    let mut policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)?;
+    policy.left_out = config.left_out;
+    let guard = GuardConfig { restart: false, left_out: config.left_out };
     let code = guardian::run_guarded(guard, |_| match doctor::probe(&policy) {
         Ok(report) => {
             print!("{}", doctor::render(&report));

@@ -37,6 +37,7 @@ fn exit_code_with(
         state_dir: state.path().to_owned(),
         profile: Profile::Workspace,
         llm,
+        left_out: Default::default(),
     };
     let shutdown = CancellationToken::new();
     let (send_url, url) = std::sync::mpsc::channel::<String>();

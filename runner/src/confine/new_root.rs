@@ -112,6 +112,8 @@ impl NewRoot {
             self.attach(&temporary(limit_bytes)?, Path::new(place), true)?;
         }
         let processes = Processes::new()?;
+        // Root may change the kernel's settings through it (`core_pattern`, `sysrq-trigger`), whatever its capabilities.
+        sys::mount_attributes(processes.mount.as_fd(), libc::MOUNT_ATTR_RDONLY, true)?;
         self.attach(&processes.mount, Path::new("/proc"), true)?;
         for tree in trees {
             let attached = self.attach(&tree.mount, &tree.target, tree.is_directory);

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::left_out::LeftOut;
+use super::report::layer_name;
+
 /// System trees whose files commands may read and run. Some are symbolic links on most machines.
 pub(super) const SYSTEM_TREES: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/gnu"];
@@ -126,6 +129,8 @@ pub struct ConfinePolicy {
     pub user: String,
     /// That user's login shell.
     pub shell: String,
+    /// Layers not to set up.
+    pub left_out: LeftOut,
 }
 
 impl ConfinePolicy {
@@ -143,15 +148,26 @@ impl ConfinePolicy {
         let (name, home, shell) = account(user).unwrap_or_else(|| fallback_account(user));
         let shell = if runs_commands(Path::new(&shell)) { shell } else { "/bin/sh".to_owned() };
         let home = home.canonicalize().unwrap_or(home);
-        Ok(Self { workspace, state_dir: state_dir.canonicalize()?, home, user: name, shell })
+        Ok(Self {
+            workspace,
+            state_dir: state_dir.canonicalize()?,
+            home,
+            user: name,
+            shell,
+            left_out: LeftOut::default(),
+        })
     }
 
-    /// The home that commands of this workspace have to themselves; made when it is missing.
+    /// The home that commands of this workspace have to themselves; made when it is missing. The user's own where that layer is
+    /// left out.
     ///
     /// # Errors
     /// The directory cannot be made.
     pub fn private_home(&self) -> io::Result<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
+        if self.left_out.contains(layer_name::PRIVATE_HOME) {
+            return Ok(self.home.clone());
+        }
         let digest = Sha256::digest(self.workspace.as_os_str().as_bytes());
         let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         let home = self.state_dir.join("homes").join(name);

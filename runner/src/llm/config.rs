@@ -248,6 +248,7 @@ mod tests {
             state_dir: state_dir.clone(),
             profile,
             llm: None,
+            left_out: Default::default(),
         };
         let write = |path: PathBuf| {
             std::fs::write(&path, "secret\n").unwrap();

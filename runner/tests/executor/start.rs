@@ -11,7 +11,13 @@ fn start(profile: Profile) -> Result<(), Error> {
     let (workspace, state_dir) = (directory.path().to_owned(), directory.path().join(".local/state"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     LocalSet::new().block_on(&runtime, async {
-        let executor = Executor::start(&ExecutorConfig { workspace, state_dir, profile, llm: None })?;
+        let executor = Executor::start(&ExecutorConfig {
+            workspace,
+            state_dir,
+            profile,
+            llm: None,
+            left_out: Default::default(),
+        })?;
         executor.shutdown().await;
         Ok(())
     })

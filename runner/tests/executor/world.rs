@@ -94,7 +94,13 @@ impl World {
         let state = tempfile::tempdir().unwrap();
         let workspace = workspace.canonicalize().unwrap();
         let state_dir = state.path().to_owned();
-        let mut config = ExecutorConfig { workspace: workspace.clone(), state_dir, profile, llm: None };
+        let mut config = ExecutorConfig {
+            workspace: workspace.clone(),
+            state_dir,
+            profile,
+            llm: None,
+            left_out: Default::default(),
+        };
         config.llm = llm(&config);
         let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
         let (serve_link, mut to_serve) = tokio::sync::mpsc::unbounded_channel::<ToServe>();

@@ -69,8 +69,9 @@ pub(super) fn enter(policy: &ConfinePolicy, profile: Profile, private_home: &Pat
     if policy.state_in_workspace() {
         root.hide(&policy.state_dir).map_err(during("hide the runner's state"))?;
     }
-    root.become_root().map_err(during("pivot"))?;
-    Ok(Entry::Own { view: View::of_own_root(policy, profile, home), hides_others })
+    let etc = root.become_root().map_err(during("pivot"))?;
+    let view = View { etc: Some(etc), ..View::of_own_root(policy, profile, home) };
+    Ok(Entry::Own { view, hides_others })
 }
 
 /// Gives the thread a mount namespace, and makes sure that mounts can be made in it.

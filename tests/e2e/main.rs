@@ -7,6 +7,7 @@ mod chat;
 mod confinement;
 mod docker;
 mod exec;
+mod exec_attacks;
 mod files;
 mod life;
 mod load;

@@ -209,8 +209,12 @@ pub(super) fn batch(variables: &str, script: impl Fn(&Attack) -> String) -> Stri
         format!("{variables}RP=${{RP:-$PPID}}\nmkdir -p at; cd at; mkdir -p $(seq 0 {})\n", ATTACKS.len());
     for (index, attack) in ATTACKS.iter().enumerate() {
         let script = script(attack);
+        // A program that is all there is to it takes the shell's place: that halves the processes.
+        let is_program = script.starts_with("$P ") || script.starts_with("grep ");
+        let exec = if is_program && !script.contains(['&', ';', '|']) { "exec " } else { "" };
         if !script.is_empty() {
-            batch += &format!("( cd {index}\n{script}\n) >/dev/null 2>&1 </dev/null; echo \"{index} $?\"\n");
+            batch +=
+                &format!("( cd {index}\n{exec}{script}\n) >/dev/null 2>&1 </dev/null; echo \"{index} $?\"\n");
         }
     }
     batch

@@ -6,6 +6,7 @@
 
 mod bulk;
 mod cli;
+mod confinement;
 mod files;
 mod handle;
 mod idle;
@@ -29,6 +30,7 @@ use samples::Row;
 /// What is compared with what, in the order of the table.
 const GROUPS: &[(&str, fn(&Stage) -> Vec<Row>)] = &[
     ("handle", |stage| handle::rows(stage.remote())),
+    ("confinement", |_| confinement::rows()),
     ("many", |stage| many::rows(stage.remote())),
     ("cli", |stage| cli::rows(stage.peers())),
     ("bulk", |stage| {

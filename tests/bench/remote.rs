@@ -36,11 +36,16 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub(crate) fn start() -> Self {
+        Self::start_under("workspace")
+    }
+
+    /// The same with a profile other than the usual one.
+    pub(crate) fn start_under(profile: &'static str) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let (directory, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         std::fs::create_dir(directory.path().join("workspace")).unwrap();
-        let connected = connect(directory.path().to_owned(), state.path().to_owned());
+        let connected = connect(directory.path().to_owned(), state.path().to_owned(), profile);
         let (sandbox, served, runner) = runtime.block_on(async { tokio::spawn(connected).await.unwrap() });
         Self { sandbox, runtime, served: Some(served), runner, directory, _state: state }
     }
@@ -73,6 +78,7 @@ impl Drop for Remote {
 async fn connect(
     directory: std::path::PathBuf,
     state: std::path::PathBuf,
+    profile: &'static str,
 ) -> (Sandbox, JoinHandle<()>, Child) {
     let workspaces = directory.join("local");
     let local = LocalConfig { policy: LocalPolicy::Off, runner: None, workspaces };
@@ -80,7 +86,7 @@ async fn connect(
     let mut online = router.subscribe();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let runner = start_runner(&url, &directory.join("workspace"), &state);
+    let runner = start_runner(&url, &directory.join("workspace"), &state, profile);
     let link = Link(accept(&listener).await);
     let serving = router.clone();
     let served = tokio::spawn(async move {
@@ -97,9 +103,9 @@ async fn connect(
     (sandbox, served, runner)
 }
 
-fn start_runner(url: &str, workspace: &Path, state: &Path) -> Child {
+fn start_runner(url: &str, workspace: &Path, state: &Path, profile: &str) -> Child {
     let mut runner = Command::new(binaries::runner())
-        .args(["--server", url, "--token-file", "-", "--workspace"])
+        .args(["--server", url, "--token-file", "-", "--profile", profile, "--workspace"])
         .arg(workspace)
         .arg("--state-dir")
         .arg(state)

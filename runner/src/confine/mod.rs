@@ -12,6 +12,8 @@
 //!
 //! A command with a terminal gets a thread of its own, which starts from a copy of 1: see `ground`.
 //!
+//! A layer can be left out on purpose ([`LeftOut`]); then it is reported like one that the machine lacks.
+//!
 //! A layer the machine lacks is reported in the [`LayerReport`] and no error here: who may run without it is policy. A layer
 //! that the machine has and that could not be set up is an error, and then nothing is started: it may be the work of an
 //! earlier command, which must not get the next ones out of it.

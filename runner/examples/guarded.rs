@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use runner::confine::{ConfinePolicy, Profile};
+use runner::confine::{ConfinePolicy, LeftOut, Profile};
 use runner::guardian::{self, GuardConfig, RunnerContext};
 use runner::kill;
 use runner::spawn::{SpawnRequest, Spawner, TerminalSize};
@@ -25,15 +25,18 @@ fn main() -> anyhow::Result<()> {
     let [workspace, state_dir, script] = arguments.as_slice() else {
         anyhow::bail!("usage: guarded WORKSPACE STATE_DIR SCRIPT");
     };
-    let code = guardian::run_guarded(GuardConfig { restart: script == "crash" }, |context| {
-        run(context, Path::new(workspace), Path::new(state_dir), script).map_or_else(
-            |error| {
-                eprintln!("{error:#}");
-                1
-            },
-            |()| 0,
-        )
-    })?;
+    let code = guardian::run_guarded(
+        GuardConfig { restart: script == "crash", left_out: LeftOut::default() },
+        |context| {
+            run(context, Path::new(workspace), Path::new(state_dir), script).map_or_else(
+                |error| {
+                    eprintln!("{error:#}");
+                    1
+                },
+                |()| 0,
+            )
+        },
+    )?;
     std::process::exit(code)
 }
 

@@ -1,69 +1,50 @@
 //! Work that blocks, on threads that are not confined.
 //!
 //! The runner's own thread is confined like the commands it starts, and a thread inherits the confinement of the one that
-//! starts it. So a thread from before, the starter, starts all others; they do what a confined one cannot: guarded file
-//! operations, looking up names, walking `/proc`, killing.
-//!
-//! ```text
-//! confined thread ── job ──▶ queue ──▶ an idle thread, if there is one
-//!                              └─ else ─▶ the starter ── starts ─▶ one more, at most BLOCKING_THREADS
-//! ```
+//! starts it. So these are started before, and last as long as the runner: no command may signal them, and a filter can only
+//! refuse numbers that are known when it is made. They do what a confined thread cannot: guarded file operations, looking up
+//! names, walking `/proc`, killing.
 
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
-use std::time::Duration;
 
 use proto::{ErrorKind, WireError};
 use tokio::sync::oneshot;
 
-use crate::limits::{BLOCKING_THREAD_IDLE_MS, BLOCKING_THREADS, STARTER_STACK_BYTES};
-
-/// The name of the threads that come and go.
-pub(crate) const BLOCKING_THREAD: &str = "blocking";
+use crate::limits::BLOCKING_THREADS;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The jobs and threads of this process. Every job but the rare [`post`] has a request that waits for it, and those are
-/// bounded by the link.
+/// The jobs of this process. Every job but the rare [`post`] has a request that waits for it, and those are bounded by the
+/// link.
 struct Pool {
     state: Mutex<State>,
     /// There is a job.
     work: Condvar,
-    /// There is a thread to be started.
-    grow: Condvar,
 }
 
 struct State {
-    has_starter: bool,
+    has_threads: bool,
     jobs: VecDeque<Job>,
-    idle: usize,
-    /// Threads that run or are about to.
-    threads: usize,
-    /// Of those, the ones the starter has not started yet.
-    wanted: usize,
 }
 
-static POOL: Pool = Pool {
-    state: Mutex::new(State { has_starter: false, jobs: VecDeque::new(), idle: 0, threads: 0, wanted: 0 }),
-    work: Condvar::new(),
-    grow: Condvar::new(),
-};
+static POOL: Pool =
+    Pool { state: Mutex::new(State { has_threads: false, jobs: VecDeque::new() }), work: Condvar::new() };
 
-/// Starts the starter, once in the life of a process; to be called from a thread that is not confined.
+/// Starts the threads, once in the life of a process; to be called from a thread that is not confined.
 ///
 /// # Errors
 /// The system starts no more threads.
 pub(crate) fn start() -> io::Result<()> {
     let mut state = POOL.lock();
-    if !state.has_starter {
-        Builder::new()
-            .name("starter".to_owned())
-            .stack_size(STARTER_STACK_BYTES)
-            .spawn(|| POOL.start_threads())?;
-        state.has_starter = true;
+    if !state.has_threads {
+        for _ in 0..BLOCKING_THREADS {
+            Builder::new().name("blocking".to_owned()).spawn(|| POOL.run_jobs())?;
+        }
+        state.has_threads = true;
     }
     Ok(())
 }
@@ -82,15 +63,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 /// Like [`blocking`] for work whose outcome nobody waits for.
 pub(crate) fn post(work: impl FnOnce() + Send + 'static) {
-    let mut state = POOL.lock();
-    state.jobs.push_back(Box::new(work));
-    if state.idle >= state.jobs.len() {
-        POOL.work.notify_one();
-    } else if state.threads < BLOCKING_THREADS {
-        state.threads += 1;
-        state.wanted += 1;
-        POOL.grow.notify_one();
-    }
+    POOL.lock().jobs.push_back(Box::new(work));
+    POOL.work.notify_one();
 }
 
 impl Pool {
@@ -99,47 +73,19 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn start_threads(&'static self) {
-        let mut state = self.lock();
-        loop {
-            state = self
-                .grow
-                .wait_while(state, |state| state.wanted == 0)
-                .unwrap_or_else(PoisonError::into_inner);
-            state.wanted -= 1;
-            drop(state);
-            let started = Builder::new().name(BLOCKING_THREAD.to_owned()).spawn(|| self.run_jobs());
-            state = self.lock();
-            if let Err(error) = started {
-                tracing::error!("no thread for blocking work: {error}");
-                state.threads -= 1;
-                if state.threads == 0 {
-                    // Nobody would ever take them; without their replies whoever waits for them gives up.
-                    state.jobs.clear();
-                }
-            }
-        }
-    }
-
-    /// Runs jobs until none came for [`BLOCKING_THREAD_IDLE_MS`].
     fn run_jobs(&self) {
-        let patience = Duration::from_millis(BLOCKING_THREAD_IDLE_MS);
         let mut state = self.lock();
         loop {
-            while let Some(job) = state.jobs.pop_front() {
-                drop(state);
-                // The panic was reported when it happened; whoever waits learns it from the reply that never comes.
-                let _ = catch_unwind(AssertUnwindSafe(job));
-                state = self.lock();
-            }
-            state.idle += 1;
-            let waited = self.work.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
-            state = waited.0;
-            state.idle -= 1;
-            if waited.1.timed_out() && state.jobs.is_empty() {
-                state.threads -= 1;
-                return;
-            }
+            let job = loop {
+                match state.jobs.pop_front() {
+                    Some(job) => break job,
+                    None => state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
+                }
+            };
+            drop(state);
+            // The panic was reported when it happened; whoever waits learns it from the reply that never comes.
+            let _ = catch_unwind(AssertUnwindSafe(job));
+            state = self.lock();
         }
     }
 }

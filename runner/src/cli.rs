@@ -9,7 +9,7 @@ use clap::builder::Resettable;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::account::RunAsOptions;
-use crate::confine::Profile;
+use crate::confine::{LeftOut, Profile};
 use crate::connect::Token;
 use crate::error::Error;
 use crate::executor::{ExecutorConfig, check_state_dir};
@@ -86,6 +86,9 @@ pub struct WhereOptions {
     /// As whom commands run.
     #[command(flatten)]
     pub run_as: RunAsOptions,
+    /// Leave layers of confinement out, to find the one that denies something (only for that)
+    #[arg(long, value_name = "LAYER", value_delimiter = ',', hide = true)]
+    pub without: Vec<LeftOut>,
 }
 
 /// How to run.
@@ -161,7 +164,9 @@ impl WhereOptions {
         let known = absolute.canonicalize().unwrap_or(absolute);
         check_state_dir(&workspace, &known, profile)?;
         let run_as = self.run_as.users()?;
-        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None, run_as })
+        let left_out =
+            LeftOut::all(&self.without).map_err(|error| Error::Usage(format!("--without: {error}")))?;
+        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None, run_as, left_out })
     }
 
     fn workspace(&self) -> Result<PathBuf, Error> {

@@ -1,6 +1,6 @@
 //! What confinement holds on this machine, tried for real and told in words.
 
-use crate::confine::{ConfinePolicy, LayerReport, Profile, layer_name};
+use crate::confine::{ConfinePolicy, LEFT_OUT, LayerReport, Profile, layer_name};
 use crate::spawn::{SpawnError, Spawner};
 
 /// Confines a thread that is thrown away, and reports what held.
@@ -17,7 +17,7 @@ pub fn render(report: &LayerReport) -> String {
     for layer in &report.layers {
         let sign = if layer.holds { "ok     " } else { "MISSING" };
         text.push_str(&format!("{sign}  {:<16} {}\n", layer.name, layer.detail));
-        if let Some(advice) = advice(layer.name).filter(|_| !layer.holds) {
+        if let Some(advice) = advice(layer.name).filter(|_| !layer.holds && layer.detail != LEFT_OUT) {
             text.push_str(&format!("         {:<16} {advice}\n", ""));
         }
     }

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::account::{Account, RunAs};
 use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
-use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
+use crate::confine::{ConfinePolicy, Ground, LayerReport, LeftOut, Profile};
 use crate::error::Error;
 use crate::exec::{self, Budget, CommandUser, Registry, Scratch, Terminals, TreeWatch};
 use crate::files::{self, Disk, Files};
@@ -44,6 +44,8 @@ pub struct ExecutorConfig {
     pub llm: Option<LlmConfig>,
     /// As whom commands run.
     pub run_as: RunAs,
+    /// Layers of confinement not to set up.
+    pub left_out: LeftOut,
 }
 
 /// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, and spawns
@@ -86,8 +88,9 @@ impl Executor {
         let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
         let root = Root::open(&config.workspace).map_err(workspace)?;
         let policy = |user: Option<&Account>| {
-            ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)
-                .map_err(Error::file(&config.state_dir))
+            let policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)
+                .map_err(Error::file(&config.state_dir))?;
+            Ok::<_, Error>(ConfinePolicy { left_out: config.left_out, ..policy })
         };
         let RunAs { default, privileged } = &config.run_as;
         let privileged = match privileged {

@@ -31,6 +31,7 @@ use rustix::process::{
 
 pub use token::take_token_from_argv;
 
+use crate::confine::{LeftOut, layer_name};
 use crate::kill;
 use crate::limits::{
     GUARDIAN_IDLE_MS, RESTART_HEALTHY_MS, RESTART_PAUSE_LIMIT_MS, RESTART_PAUSE_MS, RESTARTS, RUNNER_STOP_MS,
@@ -103,6 +104,8 @@ impl KillTier {
 pub struct GuardConfig {
     /// Whether a runner that was killed or panicked is started again, after a growing pause.
     pub restart: bool,
+    /// Layers not to set up: of those that are the guardian's, `pid-namespace` and `non-dumpable`.
+    pub left_out: LeftOut,
 }
 
 /// What a runner knows about its guardian.
@@ -121,8 +124,9 @@ pub struct RunnerContext {
 /// # Errors
 /// The process has threads already, or the system refuses to fork.
 pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> i32) -> io::Result<i32> {
+    let left_out = config.left_out;
     if process::id() == 1 {
-        harden()?;
+        harden(left_out)?;
         kill::set_tier(KillTier::ContainerInit);
         return Ok(runner_main(&RunnerContext { tier: KillTier::ContainerInit }));
     }
@@ -132,8 +136,8 @@ pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> 
     let mut restarts = 0;
     loop {
         let started = Instant::now();
-        let runner = start(&runner_main)?;
-        harden()?;
+        let runner = start(left_out, &runner_main)?;
+        harden(left_out)?;
         let (status, stopping) = watch(&runner)?;
         kill::forget_child(runner.pid.as_raw_nonzero().get().cast_unsigned());
         // Namespaces are empty by now. Without one, this is where everything the runner left behind ends.
@@ -163,26 +167,33 @@ struct Runner {
 }
 
 /// Starts the runner in the best tier that works here.
-fn start(runner_main: &impl Fn(&RunnerContext) -> i32) -> io::Result<Runner> {
-    let root = rustix::process::geteuid().is_root();
-    let best = if root { KillTier::PidNamespace } else { KillTier::UserPidNamespace };
+fn start(left_out: LeftOut, runner_main: &impl Fn(&RunnerContext) -> i32) -> io::Result<Runner> {
+    let best = match rustix::process::geteuid().is_root() {
+        _ if left_out.contains(layer_name::PID_NAMESPACE) => KillTier::Subreaper,
+        true => KillTier::PidNamespace,
+        false => KillTier::UserPidNamespace,
+    };
     // The files that map users belong to root while a process is not dumpable.
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)?;
-    match start_in(best, runner_main) {
+    match start_in(best, left_out, runner_main) {
         Ok(Some(runner)) => Ok(runner),
-        Ok(None) | Err(_) => start_in(KillTier::Subreaper, runner_main)?
+        Ok(None) | Err(_) => start_in(KillTier::Subreaper, left_out, runner_main)?
             .ok_or_else(|| io::Error::other("the runner could not be started in any way")),
     }
 }
 
 /// Forks the runner into one tier; `None` when the child found that the tier does not work.
-fn start_in(tier: KillTier, runner_main: &impl Fn(&RunnerContext) -> i32) -> io::Result<Option<Runner>> {
+fn start_in(
+    tier: KillTier,
+    left_out: LeftOut,
+    runner_main: &impl Fn(&RunnerContext) -> i32,
+) -> io::Result<Option<Runner>> {
     let (ready, child_ready) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let (child_alive, alive) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let ids = namespaces::Ids::current();
     let Some(pid) = sys::fork(tier.fork_flags())? else {
         drop((ready, alive));
-        become_runner(tier, ids, child_ready, child_alive, runner_main);
+        become_runner(tier, left_out, ids, child_ready, child_alive, runner_main);
     };
     drop((child_ready, child_alive));
     kill::await_child(pid);
@@ -199,13 +210,14 @@ fn start_in(tier: KillTier, runner_main: &impl Fn(&RunnerContext) -> i32) -> io:
 /// The child's side: sets up its tier, says so, and becomes the runner for good.
 fn become_runner(
     tier: KillTier,
+    left_out: LeftOut,
     ids: namespaces::Ids,
     ready: OwnedFd,
     alive: OwnedFd,
     runner_main: &impl Fn(&RunnerContext) -> i32,
 ) -> ! {
     let set_up = namespaces::enter(tier, ids, &alive).and_then(|()| {
-        harden()?;
+        harden(left_out)?;
         sys::hold_signals(false)?;
         rustix::io::write(&ready, &[1])?;
         if tier == KillTier::Subreaper { namespaces::die_with_guardian(alive) } else { Ok(()) }
@@ -221,8 +233,12 @@ fn become_runner(
 }
 
 /// Nobody may read this process's memory, through a debugger or a core file.
-fn harden() -> io::Result<()> {
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+fn harden(left_out: LeftOut) -> io::Result<()> {
+    let behavior = match left_out.contains(layer_name::NON_DUMPABLE) {
+        true => DumpableBehavior::Dumpable,
+        false => DumpableBehavior::NotDumpable,
+    };
+    rustix::process::set_dumpable_behavior(behavior)?;
     Ok(rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?)
 }
 

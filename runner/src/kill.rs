@@ -105,16 +105,21 @@ pub fn describe() -> String {
 pub(crate) fn spawn_marked(
     spawn: impl FnOnce() -> io::Result<(u32, OwnedFd)>,
 ) -> io::Result<(u32, OwnedFd, Mark)> {
+    let mut awaited = lock(&AWAITED);
     let mut marks = marks();
     marks.enforced = marks.enforced && marks.next > MARKS_FROM && {
         marks.next -= 1;
         sys::set_own_mark(marks.next, marks.key).is_ok()
     };
-    let mut awaited = lock(&AWAITED);
     let (pid, handle) = spawn()?;
     awaited.insert(pid);
     let number = marks.enforced.then_some(marks.next);
     Ok((pid, handle, Mark { number, session: pid }))
+}
+
+/// From now on this process starts nothing: a thread that wants to waits until the process ends, which it must do soon.
+pub(crate) fn start_nothing_more() {
+    std::mem::forget(lock(&AWAITED));
 }
 
 /// Somebody will wait for this child.

@@ -18,9 +18,6 @@ pub const START_LOOK_MS: u64 = 250;
 /// How long a command may take from its birth until its program runs before it is killed, in milliseconds.
 pub const START_LIMIT_MS: u64 = 5_000;
 
-/// Stack of the thread that starts the threads for blocking work, in bytes.
-pub const STARTER_STACK_BYTES: usize = 128 * 1024;
-
 /// The most arguments one command may have.
 pub const COMMAND_ARGUMENTS: usize = 16_384;
 
@@ -223,9 +220,6 @@ pub const LLM_IDLE_MS: u64 = 600_000;
 
 /// Threads for file operations and killing, beside the one that runs everything else.
 pub const BLOCKING_THREADS: usize = 4;
-
-/// How long such a thread waits for more work before it ends, in milliseconds.
-pub const BLOCKING_THREAD_IDLE_MS: u64 = 2_000;
 
 /// Frames taken from the link in one turn before what they caused is sent.
 pub const FRAMES_PER_TURN: usize = 64;

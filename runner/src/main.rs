@@ -58,7 +58,8 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             let source = cli.options.source(token)?;
             let config = cli.options.executor_config()?;
             let name = cli.options.name;
-            let guard = GuardConfig { restart: matches!(source, Source::Server { .. }) };
+            let restart = matches!(source, Source::Server { .. });
+            let guard = GuardConfig { restart, left_out: config.left_out };
             let code = guardian::run_guarded(guard, |context| {
                 runner::run::run(&source, &config, name.as_deref(), context.tier).unwrap_or_else(|error| {
                     eprintln!("sandbridge-runner: {error:#}");
@@ -76,8 +77,9 @@ fn diagnose(place: &WhereOptions) -> anyhow::Result<i32> {
         println!("note: {warning}");
     }
     let user = config.run_as.default.as_ref();
-    let policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)?;
-    let guard = GuardConfig { restart: false };
+    let mut policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)?;
+    policy.left_out = config.left_out;
+    let guard = GuardConfig { restart: false, left_out: config.left_out };
     let code = guardian::run_guarded(guard, |_| match doctor::probe(&policy) {
         Ok(report) => {
             print!("{}", doctor::render(&report));

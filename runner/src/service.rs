@@ -60,6 +60,11 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
         ));
     };
     let config = options.executor_config()?;
+    if !config.left_out.is_empty() {
+        return Err(Error::Usage(
+            "--without is for trying something out: a service runs with every layer".to_owned(),
+        ));
+    }
     let token_file = config.state_dir.join("token");
     let program = std::env::current_exe().map_err(Error::system("find this program"))?;
     let manager = Manager::of_this_user()?;
@@ -210,6 +215,7 @@ mod tests {
             profile: options.profile,
             llm: None,
             run_as: RunAs::default(),
+            left_out: Default::default(),
         };
         config.llm = options.llm.config(&config).unwrap();
         let (program, token) = (Path::new("/opt/sandbridge-runner"), Path::new("/state/token"));

@@ -301,3 +301,27 @@ fn a_service_that_is_not_installed_needs_no_removal() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && text.contains("nothing was changed"), "{text}");
 }
+
+#[test]
+fn doctor_says_of_a_layer_that_is_left_out_that_it_does_not_hold() {
+    let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let doctor = |without: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sandbridge-runner"));
+        command.args(["doctor", "--without", without, "--workspace"]).arg(workspace.path());
+        let output = command.arg("--state-dir").arg(state.path()).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr),
+        )
+    };
+    let (code, text) = doctor("seccomp,pid-namespace");
+    let lines: Vec<_> = text.lines().filter(|line| line.ends_with("left out by --without")).collect();
+    assert_eq!((code, lines.len()), (Some(1), 2), "{text}");
+    assert!(lines.iter().all(|line| line.starts_with("MISSING")) && text.contains("NOT confined"), "{text}");
+    let (code, text) = doctor("capabilities");
+    assert!(code == Some(0) && text.contains("Commands are confined."), "{text}");
+    for wrong in ["no-new-privs", "everything"] {
+        let (code, text) = doctor(wrong);
+        assert!(code == Some(2) && text.contains("--without"), "{text}");
+    }
+}

@@ -39,6 +39,7 @@ fn exit_code_with(
         profile: Profile::Workspace,
         llm,
         run_as: RunAs::default(),
+        left_out: Default::default(),
     };
     let shutdown = CancellationToken::new();
     let (send_url, url) = std::sync::mpsc::channel::<String>();

@@ -8,6 +8,7 @@ mod chat;
 mod confinement;
 mod docker;
 mod exec;
+mod exec_attacks;
 mod file_attacks;
 mod files;
 mod hostile_server;

@@ -8,6 +8,7 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
+use super::left_out::LeftOut;
 use super::report::{LayerReport, layer_name};
 use super::view::View;
 
@@ -17,46 +18,63 @@ const NEWEST: ABI = ABI::V9;
 /// The first version that can limit signals and abstract sockets.
 const FIRST_WITH_SCOPE: u32 = 6;
 
-/// Puts the calling thread under Landlock, and reports it.
+/// Puts the calling thread under Landlock, all of it that is not left out, and reports it.
 ///
 /// # Errors
 /// The kernel has Landlock and did not take the rules.
-pub(super) fn restrict(view: &View, report: &mut LayerReport) -> io::Result<()> {
-    let (status, abi) = enforce(view).map_err(io::Error::other)?;
-    if status == RulesetStatus::NotEnforced {
+pub(super) fn restrict(view: &View, left_out: LeftOut, report: &mut LayerReport) -> io::Result<()> {
+    let parts = [layer_name::LANDLOCK, layer_name::LANDLOCK_SCOPE].map(|name| !left_out.contains(name));
+    let [files, scope] = parts;
+    let (status, abi) = match parts {
+        [false, false] => (RulesetStatus::NotEnforced, 0),
+        _ => enforce(files.then_some(view), scope).map_err(io::Error::other)?,
+    };
+    if status == RulesetStatus::NotEnforced || !files {
         let detail = "the kernel has no Landlock (5.13 or newer, and enabled at boot)";
         report.add(layer_name::LANDLOCK, false, detail);
     } else {
         report.set_landlock_abi(abi);
         report.add(layer_name::LANDLOCK, true, format!("ABI {abi}"));
     }
-    let scoped = report.landlock_abi() >= FIRST_WITH_SCOPE;
+    let scoped = scope && abi >= FIRST_WITH_SCOPE;
     let detail =
         if scoped { "signals and abstract sockets stay inside" } else { "needs Landlock ABI 6 (Linux 6.12)" };
     report.add(layer_name::LANDLOCK_SCOPE, scoped, detail);
     Ok(())
 }
 
-fn enforce(view: &View) -> Result<(RulesetStatus, u32), RulesetError> {
-    let ruleset =
-        Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?;
-    let read = AccessFs::ReadFile | AccessFs::ReadDir;
-    let run = AccessFs::from_read(NEWEST);
-    // Nobody makes device files in a workspace; a root command must not be able to either.
-    let write = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+fn enforce(files: Option<&View>, scope: bool) -> Result<(RulesetStatus, u32), RulesetError> {
+    let mut ruleset = Ruleset::default();
+    if files.is_some() {
+        ruleset = ruleset.handle_access(AccessFs::from_all(NEWEST))?;
+    }
+    if scope {
+        ruleset = ruleset.scope(Scope::from_all(NEWEST))?;
+    }
     let mut ruleset = ruleset.create()?;
-    ruleset = allow(ruleset, &view.list, AccessFs::ReadDir.into())?;
-    ruleset = allow(ruleset, &view.read, read)?;
-    ruleset = allow(ruleset, &view.run, run)?;
-    ruleset = allow(ruleset, &view.write, write)?;
-    ruleset = allow(ruleset, &view.devices, device)?;
+    if let Some(view) = files {
+        ruleset = list(ruleset, view)?;
+    }
     let status = ruleset.restrict_self()?;
     let abi = match status.landlock {
         LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
         LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
     };
     Ok((status.ruleset, abi))
+}
+
+/// Allows what the view lists.
+fn list(ruleset: RulesetCreated, view: &View) -> Result<RulesetCreated, RulesetError> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let run = AccessFs::from_read(NEWEST);
+    // Nobody makes device files in a workspace; a root command must not be able to either.
+    let write = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    let mut ruleset = allow(ruleset, &view.list, AccessFs::ReadDir.into())?;
+    ruleset = allow(ruleset, &view.read, read)?;
+    ruleset = allow(ruleset, &view.run, run)?;
+    ruleset = allow(ruleset, &view.write, write)?;
+    allow(ruleset, &view.devices, device)
 }
 
 /// Allows `access` beneath each path that exists.

@@ -12,6 +12,8 @@
 //!
 //! A command with a terminal gets a thread of its own, which starts from a copy of 1: see `ground`.
 //!
+//! A layer can be left out on purpose ([`LeftOut`]); then it is reported like one that the machine lacks.
+//!
 //! A layer the machine lacks is reported in the [`LayerReport`] and no error here: who may run without it is policy. A layer
 //! that the machine has and that could not be set up is an error, and then nothing is started: it may be the work of an
 //! earlier command, which must not get the next ones out of it.
@@ -19,6 +21,7 @@
 mod capabilities;
 mod ground;
 mod landlock;
+mod left_out;
 mod mounts;
 mod new_root;
 mod policy;
@@ -32,9 +35,10 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 pub(crate) use ground::Ground;
+pub use left_out::{CannotLeaveOut, LeftOut};
 pub use policy::ConfinePolicy;
 pub(crate) use policy::seen_by_commands;
-pub use report::{Layer, LayerReport, Profile, UnknownProfile, layer_name};
+pub use report::{LEFT_OUT, Layer, LayerReport, Profile, UnknownProfile, layer_name};
 pub use terminal::TerminalSize;
 pub(crate) use terminal::{OpenTerminal, resize};
 
@@ -67,6 +71,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     let path = policy.command_path();
     if profile == Profile::FullControl {
         report.add_absent_layers("switched off by the profile full-control");
+        report.leave_out(policy.left_out);
         let (home, ground) = (policy.home.clone(), Ground::unconfined(policy, &path, &report));
         return Ok(Confined { home, path, report, etc: None, ground });
     }
@@ -83,15 +88,17 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
         }
     };
     // Where that fails, the filter refuses what would reach the machine's.
-    let ipc = match sys::unshare_ipc() {
-        Ok(()) => Ipc::Own,
-        Err(_) if kill::tier() == KillTier::ContainerInit => Ipc::OfContainer,
-        Err(_) => Ipc::Refused,
+    let ipc = match policy.left_out.contains(layer_name::IPC_NAMESPACE) {
+        false if sys::unshare_ipc().is_ok() => Ipc::Own,
+        false if kill::tier() == KillTier::ContainerInit => Ipc::OfContainer,
+        _ => Ipc::Refused,
     };
-    report.add(layer_name::PRIVATE_HOME, view.home_is_private, view.home.display().to_string());
+    report.add(layer_name::IPC_NAMESPACE, ipc != Ipc::Refused, ipc.describe());
+    let home_is_private = view.home_is_private && !policy.left_out.contains(layer_name::PRIVATE_HOME);
+    report.add(layer_name::PRIVATE_HOME, home_is_private, view.home.display().to_string());
     let mut ground =
         Ground::prepare(profile, &view, &path, hides_others, ipc, &report).map_err(during("namespaces"))?;
-    lock(&view, hides_others, ipc, key, &mut report)?;
+    lock(policy, &view, hides_others, ipc, key, &mut report)?;
     ground.report = report.clone();
     Ok(Confined { home: view.home, path, report, etc: view.etc, ground })
 }
@@ -118,7 +125,7 @@ pub(crate) fn apply_on_terminal(
     let terminal = OpenTerminal::open(size).map_err(during("terminal"))?;
     view.devices.push(terminal.path());
     let mut report = ground.base.clone();
-    lock(&view, ground.hides_others, ground.ipc, key, &mut report)?;
+    lock(policy, &view, ground.hides_others, ground.ipc, key, &mut report)?;
     let lacking = report.lacking(&ground.report);
     if lacking.is_empty() {
         return Ok(terminal);
@@ -127,13 +134,35 @@ pub(crate) fn apply_on_terminal(
 }
 
 /// The layers that close behind the thread, in the order in which they must be set up.
-fn lock(view: &View, hides_others: bool, ipc: Ipc, key: MarkKey, report: &mut LayerReport) -> io::Result<()> {
-    let no_new_privs = rustix::thread::set_no_new_privs(true);
-    report.add_result(layer_name::NO_NEW_PRIVS, no_new_privs.map(|()| "set".to_owned()));
-    landlock::restrict(view, report).map_err(during("Landlock"))?;
-    report.add(layer_name::CAPABILITIES, true, capabilities::reduce().map_err(during("capabilities"))?);
-    let filter = Filter { key, hides_others, ipc, runner: Untouchable::seen_from_here() };
-    seccomp::install(&filter, report).map_err(during("seccomp"))
+fn lock(
+    policy: &ConfinePolicy,
+    view: &View,
+    hides_others: bool,
+    ipc: Ipc,
+    key: MarkKey,
+    report: &mut LayerReport,
+) -> io::Result<()> {
+    let left_out = policy.left_out;
+    if left_out.contains(layer_name::NO_NEW_PRIVS) {
+        report.add(layer_name::NO_NEW_PRIVS, false, "");
+    } else {
+        let no_new_privs = rustix::thread::set_no_new_privs(true);
+        report.add_result(layer_name::NO_NEW_PRIVS, no_new_privs.map(|()| "set".to_owned()));
+    }
+    landlock::restrict(view, left_out, report).map_err(during("Landlock"))?;
+    if left_out.contains(layer_name::CAPABILITIES) {
+        report.add(layer_name::CAPABILITIES, false, "");
+    } else {
+        report.add(layer_name::CAPABILITIES, true, capabilities::reduce().map_err(during("capabilities"))?);
+    }
+    if left_out.contains(layer_name::SECCOMP) {
+        report.add(layer_name::SECCOMP, false, "");
+    } else {
+        let filter = Filter { key, hides_others, ipc, runner: Untouchable::seen_from_here() };
+        seccomp::install(&filter, report).map_err(during("seccomp"))?;
+    }
+    report.leave_out(left_out);
+    Ok(())
 }
 
 /// Adds the name of a step to what the system said.

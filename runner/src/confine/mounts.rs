@@ -14,7 +14,7 @@ use rustix::mount::{MountPropagationFlags, OpenTreeFlags};
 use super::during;
 use super::new_root::{NewRoot, file_system};
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
-use super::report::Profile;
+use super::report::{Profile, layer_name};
 use super::view::View;
 use crate::sys;
 
@@ -48,6 +48,9 @@ pub(super) enum Entry {
 /// # Errors
 /// The root could not be built; the message names the step. The thread must not start anything.
 pub(super) fn enter(policy: &ConfinePolicy, profile: Profile, private_home: &Path) -> io::Result<Entry> {
+    if policy.left_out.contains(layer_name::MOUNT_NAMESPACE) {
+        return Ok(Entry::Impossible(String::new()));
+    }
     if policy.workspace == Path::new("/") {
         return Ok(Entry::Impossible("the workspace is the whole machine".to_owned()));
     }
@@ -66,8 +69,9 @@ pub(super) fn enter(policy: &ConfinePolicy, profile: Profile, private_home: &Pat
     if policy.state_in_workspace() {
         root.hide(&policy.state_dir).map_err(during("hide the runner's state"))?;
     }
-    root.become_root().map_err(during("pivot"))?;
-    Ok(Entry::Own { view: View::of_own_root(policy, profile, home), hides_others })
+    let etc = root.become_root().map_err(during("pivot"))?;
+    let view = View { etc: Some(etc), ..View::of_own_root(policy, profile, home) };
+    Ok(Entry::Own { view, hides_others })
 }
 
 /// Gives the thread a mount namespace, and makes sure that mounts can be made in it.

@@ -89,7 +89,7 @@ impl NewRoot {
         for directory in ["/run", "/var", "/dev/pts"] {
             self.make(Path::new(directory), true)?;
         }
-        // A file system of its own, so that the runner can bring it up to date when the root is read-only.
+        // A file system of its own, so that the runner can bring it up to date while commands can only read it.
         self.attach(&file_system("tmpfs", &[("mode", "0755")])?, Path::new("/etc"), true)?;
         for link in SYSTEM_TREES.iter().map(Path::new).filter(|path| path.is_symlink()) {
             self.link(&fs::read_link(link)?, link)?;
@@ -112,6 +112,8 @@ impl NewRoot {
             self.attach(&temporary(limit_bytes)?, Path::new(place), true)?;
         }
         let processes = Processes::new()?;
+        // Root may change the kernel's settings through it (`core_pattern`, `sysrq-trigger`), whatever its capabilities.
+        sys::mount_attributes(processes.mount.as_fd(), libc::MOUNT_ATTR_RDONLY, true)?;
         self.attach(&processes.mount, Path::new("/proc"), true)?;
         for tree in trees {
             let attached = self.attach(&tree.mount, &tree.target, tree.is_directory);
@@ -178,14 +180,20 @@ impl NewRoot {
         Ok(place)
     }
 
-    /// Makes this the thread's root and lets go of the machine's tree.
-    pub(super) fn become_root(self) -> io::Result<()> {
+    /// Makes this the thread's root and lets go of the machine's tree; returns a handle that `/etc` can be changed through.
+    pub(super) fn become_root(self) -> io::Result<OwnedFd> {
         sys::mount_attributes(self.root.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
         rustix::process::fchdir(self.root.as_fd())?;
         // The old root ends up stacked on the new one, from where it is detached at once.
         rustix::process::pivot_root(".", ".")?;
         rustix::mount::unmount(".", UnmountFlags::DETACH)?;
-        Ok(rustix::process::chdir("/")?)
+        rustix::process::chdir("/")?;
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+        let changeable = rustix::mount::open_tree(CWD, "/etc", flags)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let seen = rustix::fs::open("/etc", flags, Mode::empty())?;
+        sys::mount_attributes(seen.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
+        Ok(changeable)
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::left_out::LeftOut;
+use super::report::layer_name;
 use crate::account::Account;
 
 /// System trees whose files commands may read and run. Some are symbolic links on most machines.
@@ -130,6 +132,8 @@ pub struct ConfinePolicy {
     pub shell: String,
     /// Whom commands become; the runner's own user, without any change, when absent.
     pub run_as: Option<Account>,
+    /// Layers not to set up.
+    pub left_out: LeftOut,
 }
 
 impl ConfinePolicy {
@@ -158,15 +162,27 @@ impl ConfinePolicy {
         let (name, home, shell) = account.unwrap_or_else(|| fallback_account(user));
         let shell = if runs_commands(Path::new(&shell)) { shell } else { "/bin/sh".to_owned() };
         let home = home.canonicalize().unwrap_or(home);
-        Ok(Self { workspace, state_dir: state_dir.canonicalize()?, home, user: name, shell, run_as })
+        Ok(Self {
+            workspace,
+            state_dir: state_dir.canonicalize()?,
+            home,
+            user: name,
+            shell,
+            run_as,
+            left_out: LeftOut::default(),
+        })
     }
 
-    /// The home that commands of this workspace have to themselves; made when it is missing.
+    /// The home that commands of this workspace have to themselves; made when it is missing. The user's own where that layer is
+    /// left out.
     ///
     /// # Errors
     /// The directory cannot be made.
     pub fn private_home(&self) -> io::Result<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
+        if self.left_out.contains(layer_name::PRIVATE_HOME) {
+            return Ok(self.home.clone());
+        }
         let digest = Sha256::digest(self.workspace.as_os_str().as_bytes());
         let mut name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         if let Some(user) = &self.run_as {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::left_out::LeftOut;
 use crate::kill;
 
 /// The names of the layers, as they appear in reports.
@@ -15,6 +16,8 @@ pub mod layer_name {
     pub const LANDLOCK: &str = "landlock";
     /// Landlock's scope: no signals and no abstract sockets to the outside.
     pub const LANDLOCK_SCOPE: &str = "landlock-scope";
+    /// System V IPC objects and message queues of the commands' own.
+    pub const IPC_NAMESPACE: &str = "ipc-namespace";
     /// A filter of system calls.
     pub const SECCOMP: &str = "seccomp";
     /// A reduced set of capabilities.
@@ -28,6 +31,9 @@ pub mod layer_name {
     /// How everything a command left behind is found and killed.
     pub const KILL_TIER: &str = "kill-tier";
 }
+
+/// What reports say of a layer that does not hold because that was asked for.
+pub const LEFT_OUT: &str = "left out by --without";
 
 /// How much a command may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,12 +130,27 @@ impl LayerReport {
 
     pub(crate) fn add_absent_layers(&mut self, why: &str) {
         use layer_name::{
-            CAPABILITIES, LANDLOCK, LANDLOCK_SCOPE, MOUNT_NAMESPACE, NO_NEW_PRIVS, PRIVATE_HOME, SECCOMP,
+            CAPABILITIES, IPC_NAMESPACE, LANDLOCK, LANDLOCK_SCOPE, MOUNT_NAMESPACE, NO_NEW_PRIVS,
+            PRIVATE_HOME, SECCOMP,
         };
-        for name in
-            [MOUNT_NAMESPACE, PRIVATE_HOME, NO_NEW_PRIVS, LANDLOCK, LANDLOCK_SCOPE, CAPABILITIES, SECCOMP]
-        {
+        for name in [
+            MOUNT_NAMESPACE,
+            IPC_NAMESPACE,
+            PRIVATE_HOME,
+            NO_NEW_PRIVS,
+            LANDLOCK,
+            LANDLOCK_SCOPE,
+            CAPABILITIES,
+            SECCOMP,
+        ] {
             self.add(name, false, why);
+        }
+    }
+
+    /// Says of the layers that do not hold that this was asked for.
+    pub(super) fn leave_out(&mut self, left_out: LeftOut) {
+        for layer in self.layers.iter_mut().filter(|layer| !layer.holds && left_out.contains(layer.name)) {
+            layer.detail = LEFT_OUT.to_owned();
         }
     }
 

@@ -61,7 +61,7 @@ pub(super) enum Ipc {
 }
 
 impl Ipc {
-    fn describe(self) -> &'static str {
+    pub(super) fn describe(self) -> &'static str {
         match self {
             Self::Own => "own System V IPC and message queues",
             Self::OfContainer => "the container's System V IPC and message queues",

@@ -3,8 +3,6 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
-
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 use super::report::Profile;
 
@@ -22,7 +20,7 @@ pub(super) struct View {
     pub(super) write: Vec<PathBuf>,
     /// Device files that may be read and written.
     pub(super) devices: Vec<PathBuf>,
-    /// The commands' own `/etc`, if they have one.
+    /// The commands' own `/etc`, where it was just made: a handle to change it through.
     pub(super) etc: Option<OwnedFd>,
 }
 
@@ -41,8 +39,6 @@ impl View {
         let mut view = Self::base(policy, profile, home, true);
         view.list.push("/".into());
         view.read.push("/etc".into());
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        view.etc = rustix::fs::open("/etc", flags, Mode::empty()).ok();
         view
     }
 

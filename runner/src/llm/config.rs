@@ -250,6 +250,7 @@ mod tests {
             profile,
             llm: None,
             run_as: RunAs::default(),
+            left_out: Default::default(),
         };
         let write = |path: PathBuf| {
             std::fs::write(&path, "secret\n").unwrap();

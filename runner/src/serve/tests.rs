@@ -23,6 +23,7 @@ fn served(test: impl AsyncFnOnce(MemoryLink, JoinHandle<Ended>)) {
         profile: Profile::Workspace,
         llm: None,
         run_as: RunAs::default(),
+        left_out: Default::default(),
     };
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();

@@ -23,6 +23,7 @@ fn the_minimum_holds_and_every_layer_is_reported_once() {
     for name in [
         layer_name::MOUNT_NAMESPACE,
         layer_name::PID_NAMESPACE,
+        layer_name::IPC_NAMESPACE,
         layer_name::LANDLOCK,
         layer_name::LANDLOCK_SCOPE,
         layer_name::SECCOMP,

@@ -18,6 +18,7 @@ fn start(profile: Profile) -> Result<(), Error> {
             profile,
             llm: None,
             run_as: RunAs::default(),
+            left_out: Default::default(),
         })?;
         executor.shutdown().await;
         Ok(())

@@ -101,6 +101,7 @@ impl World {
             profile,
             llm: None,
             run_as: RunAs::default(),
+            left_out: Default::default(),
         };
         config.llm = llm(&config);
         let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());

@@ -6,8 +6,6 @@ use rustix::process::{getpgid, getpid, getppid};
 use rustix::thread::gettid;
 use seccompiler::BackendError;
 
-use crate::blocking::BLOCKING_THREAD;
-
 use super::{Rules, all, calls, equal};
 
 /// Stands for everybody the caller may signal.
@@ -27,7 +25,7 @@ impl Untouchable {
         let own = getpid();
         let guardian = getppid();
         let mut numbers = vec![own.as_raw_nonzero().get(), gettid().as_raw_nonzero().get()];
-        numbers.extend(lasting_threads());
+        numbers.extend(threads());
         numbers.extend(guardian.map(|pid| pid.as_raw_nonzero().get()));
         let groups = [Some(own), guardian].into_iter().flatten().filter_map(|pid| getpgid(Some(pid)).ok());
         numbers.extend(groups.map(|group| -group.as_raw_nonzero().get()));
@@ -58,13 +56,10 @@ impl Untouchable {
     }
 }
 
-/// The runner's threads that live as long as it does. Those for blocking work come and go: their numbers may soon be others'.
-fn lasting_threads() -> impl Iterator<Item = i32> {
+/// The runner's threads: those for blocking work, which see the whole machine, are there before the first filter is made.
+fn threads() -> impl Iterator<Item = i32> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let lasting = threads.filter(|thread| {
-        fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.trim_end() != BLOCKING_THREAD)
-    });
-    lasting.filter_map(|thread| thread.file_name().to_str()?.parse().ok())
+    threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok())
 }
 
 /// The lower half of the register in which the kernel finds a number, the sign included.

@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
-use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
+use crate::confine::{Allowances, ConfinePolicy, Ground, LayerReport, Profile};
 use crate::error::Error;
 use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
 use crate::files;
@@ -39,6 +39,8 @@ pub struct ExecutorConfig {
     pub state_dir: PathBuf,
     /// How tightly commands are confined, unless a request asks for less.
     pub profile: Profile,
+    /// What commands may touch beyond the profile.
+    pub allowances: Allowances,
     /// The LLM endpoint that servers may ask, if any.
     pub llm: Option<LlmConfig>,
 }
@@ -81,7 +83,8 @@ impl Executor {
         let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
         let root = Root::open(&config.workspace).map_err(workspace)?;
         let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)
-            .map_err(Error::file(&config.state_dir))?;
+            .map_err(Error::file(&config.state_dir))?
+            .allowing(config.allowances.clone());
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::CommandFactory;
-use runner::cli::{Cli, Command, Source, WhereOptions};
-use runner::confine::{ConfinePolicy, Profile};
+use runner::cli::{Cli, Command, SandboxOptions, Source, WhereOptions};
+use runner::confine::ConfinePolicy;
 use runner::guardian::{self, GuardConfig};
 use runner::{doctor, service};
 use tracing_subscriber::filter::LevelFilter;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 
 fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
     match cli.command {
-        Some(Command::Doctor(place)) => diagnose(&place),
+        Some(Command::Doctor(options)) => diagnose(&options),
         Some(Command::InstallService { print, options }) => {
             service::install(&options, token, print).map(|()| Ok(0))?
         }
@@ -57,8 +57,8 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
     }
 }
 
-fn diagnose(place: &WhereOptions) -> anyhow::Result<i32> {
-    let config = place.executor_config(Profile::Workspace)?;
+fn diagnose(options: &SandboxOptions) -> anyhow::Result<i32> {
+    let config = options.executor_config(None)?;
     let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)?;
     let guard = GuardConfig { restart: false };
     let code = guardian::run_guarded(guard, |_| match doctor::probe(&policy) {

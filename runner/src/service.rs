@@ -122,7 +122,7 @@ fn unit(
     options: &Options,
     is_user: bool,
 ) -> Result<String, Error> {
-    let profile = options.profile.to_string();
+    let profile = config.profile.to_string();
     let mut words = vec![
         text(program)?,
         "--server",
@@ -136,6 +136,8 @@ fn unit(
         "--profile",
         &profile,
     ];
+    let allowed = options.sandbox.words(&config.allowances)?;
+    words.extend(allowed.iter().map(String::as_str));
     if let Some(name) = &options.name {
         words.extend(["--name", name]);
     }
@@ -155,7 +157,7 @@ fn unit(
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };
     // Commands under full-control may use sudo.
-    let privileges = if options.profile == Profile::FullControl { "" } else { "NoNewPrivileges=yes\n" };
+    let privileges = if config.profile == Profile::FullControl { "" } else { "NoNewPrivileges=yes\n" };
     Ok(format!(
         "[Unit]\n\
          Description=Sandbridge runner for {workspace}\n\
@@ -197,6 +199,7 @@ mod tests {
 
     use super::*;
     use crate::cli::Cli;
+    use crate::confine::Allowances;
 
     fn unit_of(words: &[&str], is_user: bool) -> String {
         let options =
@@ -204,7 +207,8 @@ mod tests {
         let mut config = ExecutorConfig {
             workspace: PathBuf::from("/home/me/my project"),
             state_dir: PathBuf::from("/state"),
-            profile: options.profile,
+            profile: options.sandbox.profile.unwrap_or(Profile::Workspace),
+            allowances: Allowances::default(),
             llm: None,
         };
         config.llm = options.llm.config(&config).unwrap();

@@ -16,7 +16,9 @@
 //! that the machine has and that could not be set up is an error, and then nothing is started: it may be the work of an
 //! earlier command, which must not get the next ones out of it.
 
+mod allow;
 mod capabilities;
+mod git;
 mod ground;
 mod landlock;
 mod mounts;
@@ -25,18 +27,21 @@ mod policy;
 mod report;
 mod seccomp;
 mod terminal;
+mod tools;
 mod view;
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+pub use allow::Allowances;
 pub(crate) use ground::Ground;
 pub use policy::ConfinePolicy;
 pub(crate) use policy::seen_by_commands;
 pub use report::{Layer, LayerReport, Profile, UnknownProfile, layer_name};
 pub use terminal::TerminalSize;
 pub(crate) use terminal::{OpenTerminal, resize};
+pub(crate) use tools::own_prefix_variables;
 
 use crate::guardian::KillTier;
 use crate::kill;
@@ -64,7 +69,7 @@ pub(crate) struct Confined {
 /// A layer this machine has could not be set up; the message names the step. The thread must not start anything then.
 pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> io::Result<Confined> {
     let mut report = LayerReport::of_process();
-    let path = policy.command_path();
+    let mut path = policy.command_path();
     if profile == Profile::FullControl {
         report.add_absent_layers("switched off by the profile full-control");
         let (home, ground) = (policy.home.clone(), Ground::unconfined(policy, &path, &report));
@@ -72,12 +77,18 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     }
     let private_home = policy.private_home().map_err(during("private home"))?;
     let (view, hides_others) = match mounts::enter(policy, profile, &private_home)? {
-        Entry::Own { view, hides_others } => {
+        Entry::Own { view, hides_others, held } => {
             report.add(layer_name::MOUNT_NAMESPACE, true, "own root with only what commands may see");
+            report.add_git_config(profile, policy, held);
             (view, hides_others)
         }
         Entry::Impossible(reason) => {
             report.add(layer_name::MOUNT_NAMESPACE, false, reason);
+            report.add_git_config(
+                profile,
+                policy,
+                Err("not protected here: that needs a mount namespace".to_owned()),
+            );
             (View::of_machine(policy, profile, private_home), false)
         }
     };
@@ -88,6 +99,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
         Err(_) => Ipc::Refused,
     };
     report.add(layer_name::PRIVATE_HOME, view.home_is_private, view.home.display().to_string());
+    path.push(tools::own_programs(&view.home));
     let mut ground =
         Ground::prepare(profile, &view, &path, hides_others, ipc, &report).map_err(during("namespaces"))?;
     lock(&view, hides_others, ipc, key, &mut report)?;

@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::allow::Allowances;
+use super::report::Profile;
+use super::tools::Tools;
+
 /// System trees whose files commands may read and run. Some are symbolic links on most machines.
 pub(super) const SYSTEM_TREES: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/gnu"];
@@ -41,10 +45,12 @@ pub(super) const ETC_ENTRIES: &[&str] = &[
     "lsb-release",
     "magic",
     "mime.types",
+    "npmrc",
     "nsswitch.conf",
     "os-release",
     "passwd",
     "perl",
+    "pip.conf",
     "pki/ca-trust",
     "pki/java",
     "pki/tls/cert.pem",
@@ -73,45 +79,6 @@ pub(super) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup",
 pub(super) const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Tools people keep in their home, read-only for commands. Never a directory that also holds credentials or caches.
-pub(super) const HOME_TOOLS: &[&str] = &[
-    ".asdf",
-    ".bun/bin",
-    ".cargo/bin",
-    ".cargo/config.toml",
-    ".cargo/env",
-    ".deno/bin",
-    ".dotnet",
-    ".local/bin",
-    ".local/share/mise",
-    ".local/share/uv",
-    ".nvm",
-    ".pyenv",
-    ".rbenv",
-    ".rustup",
-    ".sdkman",
-    ".volta",
-    "go/bin",
-];
-
-/// Directories of the home that belong on a command's PATH, first come first.
-const HOME_PATH: &[&str] = &[
-    ".local/bin",
-    ".cargo/bin",
-    "go/bin",
-    ".pyenv/shims",
-    ".pyenv/bin",
-    ".volta/bin",
-    ".bun/bin",
-    ".deno/bin",
-    ".local/share/mise/shims",
-    ".asdf/shims",
-    ".rbenv/shims",
-];
-
-/// The system's part of a command's PATH.
-const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
 /// Whose commands these are and what belongs to them; from the runner's configuration, never from a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfinePolicy {
@@ -126,6 +93,8 @@ pub struct ConfinePolicy {
     pub user: String,
     /// That user's login shell.
     pub shell: String,
+    /// What else commands may touch.
+    pub allowances: Allowances,
 }
 
 impl ConfinePolicy {
@@ -143,7 +112,15 @@ impl ConfinePolicy {
         let (name, home, shell) = account(user).unwrap_or_else(|| fallback_account(user));
         let shell = if runs_commands(Path::new(&shell)) { shell } else { "/bin/sh".to_owned() };
         let home = home.canonicalize().unwrap_or(home);
-        Ok(Self { workspace, state_dir: state_dir.canonicalize()?, home, user: name, shell })
+        let state_dir = state_dir.canonicalize()?;
+        let allowances = Allowances::default();
+        Ok(Self { workspace, state_dir, home, user: name, shell, allowances })
+    }
+
+    /// The same with what else commands may touch.
+    #[must_use]
+    pub fn allowing(self, allowances: Allowances) -> Self {
+        Self { allowances, ..self }
     }
 
     /// The home that commands of this workspace have to themselves; made when it is missing.
@@ -171,25 +148,27 @@ impl ConfinePolicy {
         self.state_dir.starts_with(&self.workspace)
     }
 
-    /// The tools in the user's home that exist.
-    pub(super) fn home_tools(&self) -> Vec<PathBuf> {
-        HOME_TOOLS.iter().map(|tool| self.home.join(tool)).filter(|path| path.exists()).collect()
+    /// The toolchains that commands find.
+    pub(crate) fn tools(&self) -> Tools {
+        let keep = [self.home.as_path(), &self.workspace, &self.state_dir];
+        Tools::detect(&self.home, &keep, |name| std::env::var_os(name))
     }
 
-    /// Directories of a command's PATH, unless the request brings its own.
-    pub(super) fn command_path(&self) -> Vec<PathBuf> {
-        let own = HOME_PATH.iter().map(|tool| self.home.join(tool)).filter(|path| path.is_dir());
-        own.chain(SYSTEM_PATH.iter().map(PathBuf::from)).collect()
+    /// Where commands may change files for good, the private home aside.
+    pub(super) fn writable_roots(&self, profile: Profile) -> impl Iterator<Item = &Path> {
+        let workspace = (profile != Profile::ReadOnly).then_some(self.workspace.as_path());
+        workspace.into_iter().chain(self.allowances.write.iter().map(PathBuf::as_path))
     }
 }
 
 /// The trees whose files commands may read, by their real names: a secret of the runner has to lie elsewhere.
-pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path, allowances: &Allowances) -> Vec<PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     let system = SYSTEM_TREES.iter().map(PathBuf::from);
     let etc = ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry));
-    let tools = HOME_TOOLS.iter().map(|tool| home.join(tool));
+    let tools = Tools::detect(&home, &[&home, workspace, state_dir], |name| std::env::var_os(name)).trees;
     let own = [workspace.to_owned(), state_dir.join("homes")].into_iter();
+    let own = own.chain(allowances.read.iter().chain(&allowances.write).cloned());
     own.chain(system).chain(etc).chain(tools).map(|path| path.canonicalize().unwrap_or(path)).collect()
 }
 

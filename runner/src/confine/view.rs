@@ -48,8 +48,10 @@ impl View {
 
     fn base(policy: &ConfinePolicy, profile: Profile, home: PathBuf, home_is_private: bool) -> Self {
         let mut run: Vec<PathBuf> = SYSTEM_TREES.iter().map(PathBuf::from).collect();
-        run.extend(policy.home_tools());
+        run.extend(policy.tools().trees);
+        run.extend(policy.allowances.read.iter().cloned());
         let mut write = vec![home.clone(), "/tmp".into(), "/dev/shm".into()];
+        write.extend(policy.allowances.write.iter().cloned());
         match profile {
             Profile::ReadOnly => run.push(policy.workspace.clone()),
             Profile::Workspace | Profile::FullControl => write.push(policy.workspace.clone()),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pathguard::Root;
+use pathguard::{Protected, Root};
 use proto::message::{Attached, Done, ExecList, ExecTreeGone};
 use proto::request::{Attach, Download, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteTree};
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
-use crate::confine::{Allowances, ConfinePolicy, Ground, LayerReport, Profile};
+use crate::confine::{Allowances, ConfinePolicy, GitPaths, Ground, LayerReport, Profile};
 use crate::error::Error;
 use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
 use crate::files;
@@ -27,6 +27,7 @@ use crate::kill;
 
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
 use crate::llm::{self, LlmConfig, Relay};
+use crate::settings;
 use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner};
 use crate::stream::{Connection, StreamHandle};
 
@@ -60,6 +61,7 @@ pub struct Executor {
     pub(crate) scratch: Scratch,
     pub(crate) llm: Relay,
     spawner: Here,
+    notes: Vec<String>,
     /// For requests that ask for less than the runner's profile; started when the first one does.
     narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
     tasks: TaskTracker,
@@ -86,10 +88,14 @@ impl Executor {
             .map_err(Error::file(&config.state_dir))?
             .allowing(config.allowances.clone());
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
+        let notes = notes(config.profile, &policy);
+        let GitPaths { pinned, read_only, .. } = GitPaths::of(&policy, config.profile);
+        let root = root.with_protected(Protected { in_place: pinned, as_it_is: read_only });
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         let executor = Rc::new(Self {
             spawner: Here::confine(config.profile, &policy)?,
+            notes,
             policy,
             root,
             execs: Registry::new(spool_budget(&config.state_dir)),
@@ -117,6 +123,11 @@ impl Executor {
     /// The profile commands run under unless a request asks for a narrower one.
     pub fn profile(&self) -> Profile {
         self.spawner.profile()
+    }
+
+    /// What the person who started the runner should know besides.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Ends when the runner is to stop.
@@ -332,6 +343,19 @@ impl Executor {
             self.trees.look(&self).await;
         }
     }
+}
+
+/// Gives commands the user's settings; says what should be known of them, and of what is allowed besides.
+fn notes(profile: Profile, policy: &ConfinePolicy) -> Vec<String> {
+    if profile == Profile::FullControl {
+        return Vec::new();
+    }
+    let copied = settings::copy(policy).into_iter().filter(|copied| !copied.is_copied);
+    let copied =
+        copied.map(|copied| format!("commands lack settings of {}: {}", copied.program, copied.detail));
+    let withheld = policy.passed_variables().withheld.into_iter();
+    let withheld = withheld.map(|what| format!("commands do not get the variable {what}"));
+    copied.chain(withheld).chain(policy.allowances.warnings()).collect()
 }
 
 /// What a request is told that came too late, or takes too long.

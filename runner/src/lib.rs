@@ -20,6 +20,7 @@
 //! | [`run`] | one life of the process: runtime, signals, executor, link |
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
 //! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
+//! | [`settings`] | what commands get of the user's own: settings without credentials, variables |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
 //! | [`spawn`] | starts commands |
@@ -50,6 +51,7 @@ pub mod run;
 pub mod secret;
 pub mod serve;
 pub mod service;
+pub mod settings;
 pub mod spawn;
 mod stream;
 #[allow(unsafe_code)]

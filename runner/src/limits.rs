@@ -242,6 +242,9 @@ pub const BLOCKING_THREAD_IDLE_MS: u64 = 2_000;
 /// Frames taken from the link in one turn before what they caused is sent.
 pub const FRAMES_PER_TURN: usize = 64;
 
+/// The largest file of a user's settings that is copied for commands, in bytes.
+pub const SETTINGS_FILE_BYTES: u64 = 1024 * 1024;
+
 /// The largest policy file that is read, in bytes.
 pub const POLICY_FILE_BYTES: u64 = 256 * 1024;
 

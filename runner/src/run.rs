@@ -60,7 +60,8 @@ async fn live(
         Source::Server { .. } => None,
     };
     let executor = Executor::start(config)?;
-    for warning in warnings(executor.profile(), executor.report()) {
+    let notes = executor.notes().iter().cloned();
+    for warning in warnings(executor.profile(), executor.report()).into_iter().chain(notes) {
         eprintln!("sandbridge-runner: warning: {warning}");
     }
     let identity = Identity::of(&executor, name, tier);

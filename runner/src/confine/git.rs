@@ -18,6 +18,8 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::policy::ConfinePolicy;
+use super::report::Profile;
 use crate::limits::{
     GIT_LINK_BYTES, GIT_MODULE_DEPTH, GIT_REPOSITORIES, GIT_SCAN_DEPTH, GIT_SCAN_DIRECTORIES,
 };
@@ -45,8 +47,16 @@ pub(crate) struct GitPaths {
 }
 
 impl GitPaths {
+    /// What commands under a profile must not change; nothing where that is allowed, or nothing of git can be changed.
+    pub(crate) fn of(policy: &ConfinePolicy, profile: Profile) -> Self {
+        if policy.allowances.git_config || profile == Profile::FullControl {
+            return Self::default();
+        }
+        Self::find(policy.writable_roots(profile))
+    }
+
     /// Looks for repositories in directories that commands may change.
-    pub(crate) fn find<'a>(roots: impl IntoIterator<Item = &'a Path>) -> Self {
+    fn find<'a>(roots: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut found = Self::default();
         for root in roots {
             Scan { root, found: &mut found }.run();

@@ -35,6 +35,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 pub use allow::Allowances;
+pub(crate) use git::GitPaths;
 pub(crate) use ground::Ground;
 pub use policy::ConfinePolicy;
 pub(crate) use policy::seen_by_commands;

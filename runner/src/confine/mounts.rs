@@ -78,11 +78,7 @@ pub(super) fn enter(policy: &ConfinePolicy, profile: Profile, private_home: &Pat
 
 /// Closes what git obeys to commands; says in how many repositories, or why not everywhere.
 fn hold_git_config(policy: &ConfinePolicy, profile: Profile, root: &NewRoot) -> Result<usize, String> {
-    if policy.allowances.git_config {
-        return Ok(0);
-    }
-    let GitPaths { pinned, read_only, repositories, mut gaps } =
-        GitPaths::find(policy.writable_roots(profile));
+    let GitPaths { pinned, read_only, repositories, mut gaps } = GitPaths::of(policy, profile);
     for directory in &pinned {
         if let Err(error) = root.pin(directory) {
             gaps.push(format!("{}: {error}", directory.display()));

@@ -19,6 +19,7 @@ use super::policy::{ETC_ENTRIES, SYSTEM_TREES};
 use crate::limits::{
     ETC_FILE_BYTES, SHARED_MEMORY_BYTES, TEMPORARY_BYTES, TEMPORARY_BYTES_PER_INODE, TEMPORARY_MEMORY_PART,
 };
+use crate::settings;
 use crate::sys;
 
 /// The file system whose files are terminals; all others hold no devices.
@@ -172,8 +173,8 @@ impl NewRoot {
         if !metadata.is_file() || metadata.len() > ETC_FILE_BYTES {
             return Ok(());
         }
-        let content = fs::read(path)?;
         let (parent, name) = self.parent(path)?;
+        let content = settings::of_machine(&name.to_string_lossy(), fs::read(path)?);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(0o644))?;
         io::Write::write_all(&mut fs::File::from(file), &content)

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::allow::Allowances;
 use super::report::Profile;
 use super::tools::Tools;
+use crate::settings::{self, Passed};
 
 /// System trees whose files commands may read and run. Some are symbolic links on most machines.
 pub(super) const SYSTEM_TREES: &[&str] =
@@ -152,6 +153,15 @@ impl ConfinePolicy {
     pub(crate) fn tools(&self) -> Tools {
         let keep = [self.home.as_path(), &self.workspace, &self.state_dir];
         Tools::detect(&self.home, &keep, |name| std::env::var_os(name))
+    }
+
+    /// The runner's variables that commands get.
+    pub(crate) fn passed_variables(&self) -> Passed {
+        let seen = seen_by_commands(&self.workspace, &self.state_dir, &self.allowances);
+        let sees = |path: &Path| {
+            path.canonicalize().is_ok_and(|path| seen.iter().any(|tree| path.starts_with(tree)))
+        };
+        settings::passed(std::env::vars_os(), sees)
     }
 
     /// Where commands may change files for good, the private home aside.

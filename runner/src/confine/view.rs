@@ -7,6 +7,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 use super::report::Profile;
+use crate::settings;
 
 /// What commands may do where, in paths as the commands see them.
 pub(super) struct View {
@@ -30,7 +31,8 @@ impl View {
     /// The view without a mount namespace: the machine's own tree, on which Landlock alone enforces the list.
     pub(super) fn of_machine(policy: &ConfinePolicy, profile: Profile, home: PathBuf) -> Self {
         let home_is_private = !policy.state_in_workspace();
-        let etc = ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry));
+        let etc = ETC_ENTRIES.iter().map(|entry| (entry, Path::new("/etc").join(entry)));
+        let etc = etc.filter(|(entry, path)| settings::is_harmless(entry, path)).map(|(_, path)| path);
         let mut view = Self::base(policy, profile, home, home_is_private);
         view.read.extend(etc);
         view

@@ -39,6 +39,8 @@ impl Defaults {
         let tools = policy.tools();
         let tools = tools.variables(home != policy.home);
         variables.extend(tools.map(|(name, root)| (name.as_bytes().to_vec(), bytes(root))));
+        let passed = policy.passed_variables().variables.into_iter();
+        variables.extend(passed.map(|(name, value)| (name.into_bytes(), value.as_bytes().to_vec())));
         if profile != Profile::FullControl {
             let own = own_prefix_variables(home);
             variables.extend(own.map(|(name, place)| (name.as_bytes().to_vec(), bytes(&place))));

@@ -21,7 +21,8 @@ use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
 use crate::confine::{Allowances, ConfinePolicy, GitPaths, Ground, LayerReport, Profile};
 use crate::error::Error;
-use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
+use crate::exec::{self, Budget, OpenPlaces, Registry, Scratch, Terminals, TreeWatch};
+use crate::explain;
 use crate::files;
 use crate::kill;
 
@@ -62,6 +63,7 @@ pub struct Executor {
     pub(crate) llm: Relay,
     spawner: Here,
     notes: Vec<String>,
+    pub(crate) open_places: OpenPlaces,
     /// For requests that ask for less than the runner's profile; started when the first one does.
     narrower: [(Profile, OnceCell<Arc<Spawner>>); 2],
     tasks: TaskTracker,
@@ -89,6 +91,8 @@ impl Executor {
             .allowing(config.allowances.clone());
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         let notes = notes(config.profile, &policy);
+        // By the rules of the usual machine: only what is open for sure matters.
+        let open_places = OpenPlaces::new(explain::entries(&policy, config.profile, true));
         let GitPaths { pinned, read_only, .. } = GitPaths::of(&policy, config.profile);
         let root = root.with_protected(Protected { in_place: pinned, as_it_is: read_only });
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
@@ -96,6 +100,7 @@ impl Executor {
         let executor = Rc::new(Self {
             spawner: Here::confine(config.profile, &policy)?,
             notes,
+            open_places,
             policy,
             root,
             execs: Registry::new(spool_budget(&config.state_dir)),

@@ -25,7 +25,7 @@
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
 //! | [`spawn`] | starts commands |
 //! | [`kill`] | finds and kills everything a command started |
-//! | [`doctor`] | what confinement holds on this machine |
+//! | [`doctor`], [`explain`] | what a policy comes to on this machine, tried for real; why a path is open or not |
 //! | [`limits`] | every limit and timeout |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -39,6 +39,7 @@ pub mod doctor;
 mod error;
 mod exec;
 pub mod executor;
+pub mod explain;
 mod files;
 pub mod guardian;
 mod http;

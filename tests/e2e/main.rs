@@ -5,6 +5,7 @@ mod attacks;
 mod bad_input;
 mod chat;
 mod confinement;
+mod developer;
 mod docker;
 mod exec;
 mod files;

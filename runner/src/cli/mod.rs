@@ -53,7 +53,25 @@ impl Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Say what commands may do on this machine, try it, and say what to do about what does not hold
-    Doctor(SandboxOptions),
+    Doctor {
+        /// Print one JSON value
+        #[arg(long)]
+        json: bool,
+        /// What it is about.
+        #[command(flatten)]
+        options: Box<SandboxOptions>,
+    },
+    /// Say whether commands may read, change or run something, and which rule decides
+    Explain {
+        /// The file or directory, which need not exist
+        path: PathBuf,
+        /// Print one JSON value
+        #[arg(long)]
+        json: bool,
+        /// What it is about.
+        #[command(flatten)]
+        options: Box<SandboxOptions>,
+    },
     /// Run from now on whenever this machine does (systemd)
     InstallService {
         /// Only print the unit

@@ -51,6 +51,11 @@ use mounts::Entry;
 use seccomp::{Filter, Ipc, Untouchable};
 use view::View;
 
+/// The lists that say what commands see of the machine itself.
+pub(crate) mod trees {
+    pub(crate) use super::policy::{DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
+}
+
 /// What commands of a confined thread find: where HOME is, and what was established.
 pub(crate) struct Confined {
     pub(crate) home: PathBuf,

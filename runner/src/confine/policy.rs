@@ -13,11 +13,11 @@ use super::tools::Tools;
 use crate::settings::{self, Passed};
 
 /// System trees whose files commands may read and run. Some are symbolic links on most machines.
-pub(super) const SYSTEM_TREES: &[&str] =
+pub(crate) const SYSTEM_TREES: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/gnu"];
 
 /// Entries of `/etc` commands may read. Never the tree: it holds secrets of other services.
-pub(super) const ETC_ENTRIES: &[&str] = &[
+pub(crate) const ETC_ENTRIES: &[&str] = &[
     "alternatives",
     "bash.bashrc",
     "bashrc",
@@ -74,10 +74,10 @@ pub(super) const ETC_ENTRIES: &[&str] = &[
 ];
 
 /// The parts of `/sys` that build tools and language runtimes read to size themselves.
-pub(super) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm"];
+pub(crate) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm"];
 
 /// Device files commands may read and write. `tty` is the terminal of whoever opens it, and nothing for those without one.
-pub(super) const DEVICES: &[&str] =
+pub(crate) const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Whose commands these are and what belongs to them; from the runner's configuration, never from a request.
@@ -140,7 +140,7 @@ impl ConfinePolicy {
     }
 
     /// Whether the user's home lies in the workspace (or is it), so that it cannot be replaced by a private one.
-    pub(super) fn home_in_workspace(&self) -> bool {
+    pub(crate) fn home_in_workspace(&self) -> bool {
         self.home.starts_with(&self.workspace)
     }
 

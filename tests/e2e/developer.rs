@@ -185,6 +185,9 @@ fn git_works_and_what_it_obeys_stays_as_it_is() {
         let exit: Value = serde_json::from_str(output.stdout.lines().last().unwrap()).unwrap();
         assert!(exit["code"] != 0 && exit["sandbox_denied"] == true, "{script}: {}", output.stdout);
     }
+    let mut terminal = Terminal::start(alice.command(&["shell"]), 24, 200);
+    terminal.types("echo evil > .git/hooks/post-checkout || echo re''fused\r");
+    terminal.sees("refused");
     let source = TempDir::new().unwrap();
     let evil = source.path().join("evil");
     fs::write(&evil, "evil").unwrap();
@@ -323,7 +326,7 @@ fn doctor_tries_what_it_promises_as_root_and_as_anybody() {
 
 #[test]
 fn explain_names_the_rule_and_a_policy_file_is_obeyed() {
-    let directory = tempfile::Builder::new().prefix("sandbridge-explain-").tempdir_in("/var/tmp").unwrap();
+    let directory = tempfile::Builder::new().prefix("sandbridge-explain-").tempdir_in("/var").unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     for name in ["work", "more"] {
         fs::create_dir(path(name)).unwrap();

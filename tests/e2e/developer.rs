@@ -137,14 +137,14 @@ fn pip_installs_into_a_venv() {
 #[test]
 fn make_and_go_build() {
     let (_server, alice, _machine) = setup();
-    let script = "printf 'all: hello\\n\\t./hello\\n' > Makefile && \
+    let script = "mkdir made && cd made && printf 'all: hello\\n\\t./hello\\n' > Makefile && \
         printf '#include <stdio.h>\\nint main(void) { puts(\"made\"); return 0; }\\n' > hello.c && make -s";
     if has("make") && has("cc") {
         assert_eq!(succeeds(&alice, script), "made\n");
     }
     if has("go") {
-        let script = "mkdir -p lib && cd lib && go mod init -q example.com/lib && echo 'package lib; const Value = 42' > lib.go && \
-            cd .. && go mod init -q example.com/app && go mod edit -require=example.com/lib@v0.0.0 -replace=example.com/lib=./lib && \
+        let script = "mkdir -p app/lib && cd app/lib && export GOPROXY=off GOFLAGS=-mod=mod && go mod init example.com/lib 2>/dev/null && echo 'package lib; const Value = 42' > lib.go && \
+            cd .. && go mod init example.com/app 2>/dev/null && go mod edit -require=example.com/lib@v0.0.0 -replace=example.com/lib=./lib && \
             printf 'package main\\nimport \"example.com/lib\"\\nfunc main() { println(lib.Value) }\\n' > main.go && go run . 2>&1";
         assert_eq!(succeeds(&alice, script), "42\n");
     }

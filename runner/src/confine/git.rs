@@ -77,6 +77,10 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     fn run(&mut self) {
+        if self.root == Path::new("/") {
+            // Nothing is mounted for it either, and all kinds of file systems would be searched.
+            return self.found.gaps.push("the whole machine is not searched for repositories".to_owned());
+        }
         let mut queue = VecDeque::from([(self.root.to_owned(), 0)]);
         let mut looked_at = 0;
         while let Some((directory, depth)) = queue.pop_front() {

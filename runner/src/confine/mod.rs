@@ -4,7 +4,8 @@
 //! costs nothing extra. The order matters and is kept in `apply`:
 //!
 //! 1. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
-//!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it;
+//!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it, and what `git` found
+//!    that the user's own git obeys is read-only in it;
 //! 2. `no_new_privs`, which the next layers need;
 //! 3. `landlock`: the same list enforced again on the file system, plus signals and abstract sockets;
 //! 4. `capabilities`: root keeps only what package managers and `su` need;

@@ -41,6 +41,7 @@ impl Root {
 
     /// Makes one directory in an open one; who makes it first does not matter.
     fn make_directory(&self, above: &OwnedFd, prefix: &Path, name: &OsStr, mode: Mode) -> Result<OwnedFd> {
+        self.may_change(above, name)?;
         match rustix::fs::mkdirat(above, name, mode) {
             Ok(()) => self.directory(prefix),
             Err(Errno::EXIST) => match self.directory(prefix) {
@@ -60,6 +61,8 @@ impl Root {
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
         let from = self.place(self.relative(from.as_ref())?)?;
         let to = self.place(self.relative(to.as_ref())?)?;
+        self.may_change(&from.directory, &from.name)?;
+        self.may_change(&to.directory, &to.name)?;
         if from.must_be_directory || to.must_be_directory {
             require_directory(&from)?;
         }

@@ -51,6 +51,9 @@ pub enum Error {
     /// The file system or the quota is full, or the file would be too large.
     #[error("no space left")]
     NoSpace,
+    /// The path is one that the root's owner protects from changes.
+    #[error("it is protected: it may be read, not changed")]
+    Protected,
     /// The file system is mounted read-only.
     #[error("read-only file system")]
     ReadOnly,

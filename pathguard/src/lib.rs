@@ -60,6 +60,6 @@ mod write;
 pub use error::{Error, Result};
 pub use metadata::{Kind, Metadata};
 pub use read::{Entry, OpenFile, ReadDir};
-pub use root::{HardLinks, Root};
+pub use root::{HardLinks, Protected, Root};
 pub use walk::{Visit, Walk};
 pub use write::{CreateOptions, PendingFile};

@@ -41,6 +41,7 @@ impl Root {
 
     fn place_to_remove(&self, path: &Path) -> Result<Place> {
         let place = self.place(self.relative(path)?)?;
+        self.may_change(&place.directory, &place.name)?;
         if place.must_be_directory {
             require_directory(&place)?;
         }

@@ -1,8 +1,9 @@
 //! The root: an open directory, and the only place where a path becomes a handle.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +32,16 @@ pub enum HardLinks {
 pub struct Root {
     shared: Arc<Shared>,
     pub(crate) hard_links: HardLinks,
+    protected: Option<Arc<Protected>>,
+}
+
+/// Paths beneath a root that no operation through it may change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Protected {
+    /// Directories that must stay where they are; what they hold may change. Absolute, without symbolic links.
+    pub in_place: Vec<PathBuf>,
+    /// Files and trees that must stay as they are, or stay missing. Absolute, without symbolic links.
+    pub as_it_is: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -62,7 +73,27 @@ impl Root {
         let handle = rustix::fs::openat(CWD, &canonical, flags, Mode::empty())?;
         let directory = Dir::from_std_file(File::from(handle));
         let shared = Arc::new(Shared { directory, given, canonical });
-        Ok(Self { shared, hard_links: HardLinks::default() })
+        Ok(Self { shared, hard_links: HardLinks::default(), protected: None })
+    }
+
+    /// The same root with paths that may only be read.
+    ///
+    /// What counts is where the kernel says that the directory of a change is, not how a request spelled it.
+    #[must_use]
+    pub fn with_protected(self, protected: Protected) -> Self {
+        let is_empty = protected == Protected::default();
+        Self { protected: (!is_empty).then(|| Arc::new(protected)), ..self }
+    }
+
+    /// Refuses to make, replace, move or remove what is protected.
+    pub(crate) fn may_change(&self, directory: impl AsFd, name: &OsStr) -> Result<()> {
+        let Some(protected) = &self.protected else { return Ok(()) };
+        let link = format!("/proc/thread-self/fd/{}", directory.as_fd().as_raw_fd());
+        let path = PathBuf::from(OsString::from_vec(rustix::fs::readlink(link, Vec::new())?.into_bytes()));
+        let path = path.join(name);
+        let is_protected = protected.as_it_is.iter().any(|kept| path.starts_with(kept))
+            || protected.in_place.contains(&path);
+        if is_protected { Err(Error::Protected) } else { Ok(()) }
     }
 
     /// The same root with another policy for hard links.

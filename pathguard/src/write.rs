@@ -144,6 +144,7 @@ impl Root {
             if place.must_be_directory {
                 return Err(Error::IsADirectory);
             }
+            self.may_change(&place.directory, &place.name)?;
             match place.metadata() {
                 Err(Error::NotFound) => return Ok((place, None)),
                 Err(error) => return Err(error),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pathguard::Root;
+use pathguard::{Protected, Root};
 use proto::handshake::RunAsNames;
 use proto::message::{Attached, Done, ExecList, ExecTreeGone};
 use proto::request::{Attach, Download, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteTree};
@@ -20,14 +20,16 @@ use tokio_util::task::TaskTracker;
 use crate::account::{Account, RunAs};
 use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
-use crate::confine::{ConfinePolicy, Ground, LayerReport, LeftOut, Profile};
+use crate::confine::{Allowances, ConfinePolicy, GitPaths, Ground, LayerReport, LeftOut, Profile};
 use crate::error::Error;
-use crate::exec::{self, Budget, CommandUser, Registry, Scratch, Terminals, TreeWatch};
+use crate::exec::{self, Budget, CommandUser, OpenPlaces, Registry, Scratch, Terminals, TreeWatch};
+use crate::explain;
 use crate::files::{self, Disk, Files};
 use crate::kill;
 
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
 use crate::llm::{self, LlmConfig, Relay};
+use crate::settings;
 use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners};
 use crate::stream::{Connection, StreamHandle};
 
@@ -40,12 +42,22 @@ pub struct ExecutorConfig {
     pub state_dir: PathBuf,
     /// How tightly commands are confined, unless a request asks for less.
     pub profile: Profile,
+    /// What commands may touch beyond the profile.
+    pub allowances: Allowances,
     /// The LLM endpoint that servers may ask, if any.
     pub llm: Option<LlmConfig>,
     /// As whom commands run.
     pub run_as: RunAs,
     /// Layers of confinement not to set up.
     pub left_out: LeftOut,
+}
+
+impl ExecutorConfig {
+    /// One workspace in this profile, and nothing out of the ordinary.
+    pub fn new(workspace: PathBuf, state_dir: PathBuf, profile: Profile) -> Self {
+        let (allowances, run_as, left_out) = Default::default();
+        Self { workspace, state_dir, profile, allowances, llm: None, run_as, left_out }
+    }
 }
 
 /// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, and spawns
@@ -63,6 +75,8 @@ pub struct Executor {
     pub(crate) scratch: Scratch,
     pub(crate) llm: Relay,
     spawner: Here,
+    notes: Vec<String>,
+    pub(crate) open_places: OpenPlaces,
     /// For requests that ask for less than the runner's profile; started when the first one does.
     narrower: Spawners,
     /// For requests that ask for the privileged user.
@@ -89,7 +103,8 @@ impl Executor {
         let root = Root::open(&config.workspace).map_err(workspace)?;
         let policy = |user: Option<&Account>| {
             let policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)
-                .map_err(Error::file(&config.state_dir))?;
+                .map_err(Error::file(&config.state_dir))?
+                .allowing(config.allowances.clone());
             Ok::<_, Error>(ConfinePolicy { left_out: config.left_out, ..policy })
         };
         let RunAs { default, privileged } = &config.run_as;
@@ -99,6 +114,11 @@ impl Executor {
         };
         let policy = policy(default.as_ref())?;
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
+        let notes = notes(config.profile, &policy);
+        // By the rules of the usual machine: only what is open for sure matters.
+        let open_places = OpenPlaces::new(explain::entries(&policy, config.profile, true));
+        let GitPaths { pinned, read_only, .. } = GitPaths::of(&policy, config.profile);
+        let root = root.with_protected(Protected { in_place: pinned, as_it_is: read_only });
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         let executor = Rc::new(Self {
@@ -106,6 +126,8 @@ impl Executor {
             files: Files { root, disk: Disk::of(policy.run_as.as_ref()) },
             narrower: Spawners::new(policy.clone()),
             privileged,
+            notes,
+            open_places,
             policy,
             execs: Registry::new(spool_budget(&config.state_dir)),
             terminals: Terminals::default(),
@@ -131,6 +153,11 @@ impl Executor {
     /// The profile commands run under unless a request asks for a narrower one.
     pub fn profile(&self) -> Profile {
         self.spawner.profile()
+    }
+
+    /// What the person who started the runner should know besides.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Ends when the runner is to stop.
@@ -372,6 +399,19 @@ impl Executor {
             self.trees.look(&self).await;
         }
     }
+}
+
+/// Gives commands the user's settings; says what should be known of them, and of what is allowed besides.
+fn notes(profile: Profile, policy: &ConfinePolicy) -> Vec<String> {
+    if profile == Profile::FullControl {
+        return Vec::new();
+    }
+    let copied = settings::copy(policy).into_iter().filter(|copied| !copied.is_copied);
+    let copied =
+        copied.map(|copied| format!("commands lack settings of {}: {}", copied.program, copied.detail));
+    let withheld = policy.passed_variables().withheld.into_iter();
+    let withheld = withheld.map(|what| format!("commands do not get the variable {what}"));
+    copied.chain(withheld).chain(policy.allowances.warnings()).collect()
 }
 
 /// What a request is told that came too late, or takes too long.

@@ -21,11 +21,12 @@
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
 //! | [`account`] | the machine's users that commands run as |
 //! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
+//! | [`settings`] | what commands get of the user's own: settings without credentials, variables |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
 //! | [`spawn`] | starts commands |
 //! | [`kill`] | finds and kills everything a command started |
-//! | [`doctor`] | what confinement holds on this machine |
+//! | [`doctor`], [`explain`] | what a policy comes to on this machine, tried for real; why a path is open or not |
 //! | [`limits`] | every limit and timeout |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -40,6 +41,7 @@ pub mod doctor;
 mod error;
 mod exec;
 pub mod executor;
+pub mod explain;
 mod files;
 pub mod guardian;
 mod http;
@@ -52,6 +54,7 @@ pub mod run;
 pub mod secret;
 pub mod serve;
 pub mod service;
+pub mod settings;
 pub mod spawn;
 mod stream;
 #[allow(unsafe_code)]

@@ -36,6 +36,21 @@ pub const KILL_BATCH_PROCESSES: usize = 256;
 /// The largest file of `/etc` that is copied into the commands' view, in bytes.
 pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
+/// How deep in the workspace repositories of git are looked for, in directories.
+pub const GIT_SCAN_DEPTH: usize = 5;
+
+/// How many directories of the workspace are looked through for them.
+pub const GIT_SCAN_DIRECTORIES: usize = 8_192;
+
+/// The most repositories, submodules included, that are kept from commands.
+pub const GIT_REPOSITORIES: usize = 256;
+
+/// How deep submodules may lie in one another, and their names have slashes.
+pub const GIT_MODULE_DEPTH: usize = 6;
+
+/// The largest `.git` file that is read, in bytes.
+pub const GIT_LINK_BYTES: u64 = 8 * 1024;
+
 /// The most that commands may keep in their `/tmp`, in bytes; less on a machine with little memory.
 pub const TEMPORARY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
@@ -223,6 +238,12 @@ pub const BLOCKING_THREADS: usize = 4;
 
 /// Frames taken from the link in one turn before what they caused is sent.
 pub const FRAMES_PER_TURN: usize = 64;
+
+/// The largest file of a user's settings that is copied for commands, in bytes.
+pub const SETTINGS_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The largest policy file that is read, in bytes.
+pub const POLICY_FILE_BYTES: u64 = 256 * 1024;
 
 // The link and the connection.
 

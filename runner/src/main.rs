@@ -1,13 +1,15 @@
 //! `sandbridge-runner`: reads its command line, starts its guardian, and runs until it is told to stop.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::CommandFactory;
-use runner::cli::{Cli, Command, Source, WhereOptions};
-use runner::confine::{ConfinePolicy, Profile};
+use runner::cli::{Cli, Command, SandboxOptions, Source, WhereOptions};
+use runner::confine::{ConfinePolicy, Profile, layer_name};
 use runner::guardian::{self, GuardConfig};
-use runner::{doctor, service};
+use runner::spawn::SpawnError;
+use runner::{doctor, explain, service};
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
@@ -46,7 +48,8 @@ fn in_words(error: &anyhow::Error) -> String {
 
 fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
     match cli.command {
-        Some(Command::Doctor(place)) => diagnose(&place),
+        Some(Command::Doctor { json, options }) => diagnose(&options, json),
+        Some(Command::Explain { path, json, options }) => explain_path(&options, &path, json),
         Some(Command::InstallService { print, options }) => {
             service::install(&options, token, print).map(|()| Ok(0))?
         }
@@ -71,24 +74,49 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
     }
 }
 
-fn diagnose(place: &WhereOptions) -> anyhow::Result<i32> {
-    let config = place.executor_config(Profile::Workspace)?;
+/// Works out a policy, looks at it in the guarded process, where it would hold, and prints what came of it.
+fn look(
+    options: &SandboxOptions,
+    print: impl Fn(&ConfinePolicy, Profile) -> Result<i32, SpawnError>,
+) -> anyhow::Result<i32> {
+    let config = options.executor_config(None)?;
     for warning in config.run_as.warnings(&config.workspace) {
-        println!("note: {warning}");
+        eprintln!("note: {warning}");
     }
     let user = config.run_as.default.as_ref();
-    let mut policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)?;
-    policy.left_out = config.left_out;
+    let policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)?;
+    let policy = ConfinePolicy { left_out: config.left_out, ..policy }.allowing(config.allowances);
     let guard = GuardConfig { restart: false, left_out: config.left_out };
-    let code = guardian::run_guarded(guard, |_| match doctor::probe(&policy) {
-        Ok(report) => {
-            print!("{}", doctor::render(&report));
-            i32::from(!report.confined())
-        }
-        Err(error) => {
+    let code = guardian::run_guarded(guard, |_| {
+        print(&policy, config.profile).unwrap_or_else(|error| {
             eprintln!("sandbridge-runner: {error}");
             1
-        }
+        })
     });
     code.context("the guardian could not be started")
+}
+
+fn diagnose(options: &SandboxOptions, json: bool) -> anyhow::Result<i32> {
+    look(options, |policy, profile| {
+        let diagnosis = doctor::diagnose(policy, profile)?;
+        if json {
+            println!("{}", diagnosis.json());
+        } else {
+            print!("{}", diagnosis.render());
+        }
+        Ok(i32::from(!diagnosis.is_good()))
+    })
+}
+
+fn explain_path(options: &SandboxOptions, path: &Path, json: bool) -> anyhow::Result<i32> {
+    look(options, |policy, profile| {
+        let own_root = doctor::probe(policy, profile)?.holds(layer_name::MOUNT_NAMESPACE);
+        let explanation = explain::explain(policy, profile, own_root, path);
+        if json {
+            println!("{}", serde_json::json!(explanation));
+        } else {
+            print!("{}", explain::render(&explanation));
+        }
+        Ok(0)
+    })
 }

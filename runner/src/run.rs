@@ -64,7 +64,8 @@ async fn live(
         eprintln!("sandbridge-runner: warning: {warning}");
     }
     let executor = Executor::start(config)?;
-    for warning in warnings(executor.profile(), executor.report()) {
+    let notes = executor.notes().iter().cloned();
+    for warning in warnings(executor.profile(), executor.report()).into_iter().chain(notes) {
         eprintln!("sandbridge-runner: warning: {warning}");
     }
     let identity = Identity::of(&executor, name, tier);

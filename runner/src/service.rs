@@ -128,7 +128,7 @@ fn unit(
     options: &Options,
     is_user: bool,
 ) -> Result<String, Error> {
-    let profile = options.profile.to_string();
+    let profile = config.profile.to_string();
     let mut words = vec![
         text(program)?,
         "--server",
@@ -142,6 +142,8 @@ fn unit(
         "--profile",
         &profile,
     ];
+    let allowed = options.sandbox.words(&config.allowances)?;
+    words.extend(allowed.iter().map(String::as_str));
     if let Some(name) = &options.name {
         words.extend(["--name", name]);
     }
@@ -157,12 +159,12 @@ fn unit(
     }
     let llm = config.llm.as_ref().map(LlmConfig::words).unwrap_or_default();
     words.extend(llm.iter().map(String::as_str));
-    words.extend(options.place.run_as.words());
+    words.extend(options.sandbox.run_as.words());
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };
     // Commands under full-control may use sudo.
-    let privileges = if options.profile == Profile::FullControl { "" } else { "NoNewPrivileges=yes\n" };
+    let privileges = if config.profile == Profile::FullControl { "" } else { "NoNewPrivileges=yes\n" };
     Ok(format!(
         "[Unit]\n\
          Description=Sandbridge runner for {workspace}\n\
@@ -203,20 +205,15 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::account::RunAs;
+
     use crate::cli::Cli;
 
     fn unit_of(words: &[&str], is_user: bool) -> String {
         let options =
             Cli::try_parse_from(std::iter::once(&"sandbridge-runner").chain(words)).unwrap().options;
-        let mut config = ExecutorConfig {
-            workspace: PathBuf::from("/home/me/my project"),
-            state_dir: PathBuf::from("/state"),
-            profile: options.profile,
-            llm: None,
-            run_as: RunAs::default(),
-            left_out: Default::default(),
-        };
+        let (workspace, profile) =
+            (PathBuf::from("/home/me/my project"), options.sandbox.profile.unwrap_or(Profile::Workspace));
+        let mut config = ExecutorConfig::new(workspace, PathBuf::from("/state"), profile);
         config.llm = options.llm.config(&config).unwrap();
         let (program, token) = (Path::new("/opt/sandbridge-runner"), Path::new("/state/token"));
         unit(program, "wss://example.com/runner", token, &config, &options, is_user).unwrap()

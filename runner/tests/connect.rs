@@ -5,7 +5,6 @@ use futures_util::{SinkExt, StreamExt};
 use proto::handshake::{Accepted, Handshake, Ready, Refusal, RefusalReason, RegisterOk};
 use proto::ids::{Epoch, Nonce};
 use proto::session::{Close, CloseCode};
-use runner::account::RunAs;
 use runner::confine::Profile;
 use runner::connect::{EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, Token, run};
 use runner::executor::{Executor, ExecutorConfig};
@@ -33,14 +32,8 @@ fn exit_code_with(
     server: impl AsyncFnOnce(&TcpListener, &CancellationToken),
 ) -> i32 {
     let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let config = ExecutorConfig {
-        workspace: workspace.path().to_owned(),
-        state_dir: state.path().to_owned(),
-        profile: Profile::Workspace,
-        llm,
-        run_as: RunAs::default(),
-        left_out: Default::default(),
-    };
+    let (workspace, state) = (workspace.path().to_owned(), state.path().to_owned());
+    let config = ExecutorConfig { llm, ..ExecutorConfig::new(workspace, state, Profile::Workspace) };
     let shutdown = CancellationToken::new();
     let (send_url, url) = std::sync::mpsc::channel::<String>();
     let runner = std::thread::spawn({

@@ -6,6 +6,7 @@ mod attacks;
 mod bad_input;
 mod chat;
 mod confinement;
+mod developer;
 mod docker;
 mod exec;
 mod exec_attacks;

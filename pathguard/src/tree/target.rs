@@ -16,7 +16,7 @@ use crate::limits::{DIRECTORY_MODE, MODE_BITS, TREE_LATE_MODES};
 use crate::remove::{remove_name, remove_tree};
 use crate::root::{Place, metadata_at};
 use crate::write::{random_name, stage};
-use crate::{Error, HardLinks, Kind, PendingFile, Result, Walk};
+use crate::{Error, HardLinks, Kind, PendingFile, Result, Root, Walk};
 
 /// What the owner of a directory needs to fill it.
 const OWNER_BITS: u32 = 0o700;
@@ -24,6 +24,8 @@ const OWNER_BITS: u32 = 0o700;
 /// A directory being filled.
 #[derive(Debug)]
 pub(super) struct Target {
+    /// Knows what may not be changed.
+    root: Root,
     top: OwnedFd,
     /// Whether it was made for the archive, so that the archive decides on its mode.
     top_is_new: bool,
@@ -55,9 +57,9 @@ impl Mirror {
 }
 
 impl Target {
-    pub(super) fn new(top: OwnedFd, top_is_new: bool, delete_extra: bool) -> Self {
+    pub(super) fn new(root: Root, top: OwnedFd, top_is_new: bool, delete_extra: bool) -> Self {
         let mirror = delete_extra.then(Mirror::default);
-        Self { top, top_is_new, stack: Vec::new(), late_modes: Vec::new(), mirror, made: 0 }
+        Self { root, top, top_is_new, stack: Vec::new(), late_modes: Vec::new(), mirror, made: 0 }
     }
 
     /// Makes a directory, or lets one be that is there.
@@ -67,6 +69,9 @@ impl Target {
         };
         self.enter(above)?;
         let is_new = self.open_or_make(components, name, Mode::from_raw_mode(OWNER_BITS))?;
+        if !is_new && self.is_protected() {
+            return Ok(());
+        }
         if !is_new && self.mirror.is_none() {
             return Ok(());
         }
@@ -151,6 +156,7 @@ impl Target {
                 if error != Error::NotFound {
                     self.make_way(components, name, error)?;
                 }
+                self.root.may_change(self.here(), name)?;
                 match rustix::fs::mkdirat(self.here(), name, mode) {
                     Ok(()) | Err(Errno::EXIST) => self.made += 1,
                     Err(errno) => return Err(errno.into()),
@@ -176,6 +182,7 @@ impl Target {
             return Err(Error::Archive("its top is no directory"));
         };
         self.enter(above)?;
+        self.root.may_change(self.here(), name)?;
         match metadata_at(self.here(), name) {
             Ok(found) if found.kind == Kind::Directory => {
                 self.make_way(components, name, Error::IsADirectory)?;
@@ -195,7 +202,10 @@ impl Target {
     /// Removes what stands where something of another kind is to be, if this is a mirror and it is not the archive's own.
     fn make_way(&self, components: &[OsString], name: &OsStr, otherwise: Error) -> Result<()> {
         match &self.mirror {
-            Some(mirror) if !mirror.keeps(&joined(components)) => remove_tree(&self.named(name)?),
+            Some(mirror) if !mirror.keeps(&joined(components)) => {
+                self.root.may_change(self.here(), name)?;
+                remove_tree(&self.named(name)?)
+            }
             Some(_) | None => Err(otherwise),
         }
     }
@@ -223,6 +233,11 @@ impl Target {
         Ok(())
     }
 
+    /// Whether the directory that was gone into last may only be read, its mode included.
+    fn is_protected(&self) -> bool {
+        self.root.may_change(self.here(), OsStr::new(".")) == Err(Error::Protected)
+    }
+
     fn change_mode(&self, mode: u32) -> Result<()> {
         let mode = Mode::from_raw_mode(mode & MODE_BITS);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -246,6 +261,7 @@ impl Target {
             let is_directory = visit.metadata.kind == Kind::Directory;
             if !mirror.keeps(visit.path.as_bytes()) {
                 let place = walk.place()?;
+                self.root.may_change(&place.directory, &place.name)?;
                 let gone = if is_directory {
                     remove_tree(&place)
                 } else {

@@ -54,7 +54,7 @@ impl Unpacker {
         let is_new = root.stat(path) == Err(Error::NotFound);
         root.mkdir_all(path, DIRECTORY_MODE)?;
         let top = root.open_dir(path)?;
-        let target = Target::new(top, is_new, options.delete_extra);
+        let target = Target::new(root.clone(), top, is_new, options.delete_extra);
         let extraction = Extraction { target, file: None, entry: Vec::new(), report: TreeReport::default() };
         Ok(Self { parser: Parser::new(), extraction, durable: options.durable })
     }

@@ -77,6 +77,11 @@ impl Ground {
         })
     }
 
+    /// The profile that all of them run under.
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
+    }
+
     /// Where HOME is.
     pub(crate) fn home(&self) -> &Path {
         &self.home

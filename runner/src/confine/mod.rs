@@ -4,7 +4,8 @@
 //! costs nothing extra. The order matters and is kept in `apply`:
 //!
 //! 1. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
-//!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it;
+//!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it, and what `git` found
+//!    that the user's own git obeys is read-only in it;
 //! 2. `no_new_privs`, which the next layers need;
 //! 3. `landlock`: the same list enforced again on the file system, plus signals and abstract sockets;
 //! 4. `capabilities`: root keeps only what package managers and `su` need;
@@ -18,7 +19,9 @@
 //! that the machine has and that could not be set up is an error, and then nothing is started: it may be the work of an
 //! earlier command, which must not get the next ones out of it.
 
+mod allow;
 mod capabilities;
+mod git;
 mod ground;
 mod landlock;
 mod left_out;
@@ -28,12 +31,15 @@ mod policy;
 mod report;
 mod seccomp;
 mod terminal;
+mod tools;
 mod view;
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+pub use allow::Allowances;
+pub(crate) use git::GitPaths;
 pub(crate) use ground::Ground;
 pub use left_out::{CannotLeaveOut, LeftOut};
 pub use policy::ConfinePolicy;
@@ -41,6 +47,7 @@ pub(crate) use policy::seen_by_commands;
 pub use report::{LEFT_OUT, Layer, LayerReport, Profile, UnknownProfile, layer_name};
 pub use terminal::TerminalSize;
 pub(crate) use terminal::{OpenTerminal, resize};
+pub(crate) use tools::own_prefix_variables;
 
 use crate::guardian::KillTier;
 use crate::kill;
@@ -48,6 +55,11 @@ use crate::sys::{self, MarkKey};
 use mounts::Entry;
 use seccomp::{Filter, Ipc, Untouchable};
 use view::View;
+
+/// The lists that say what commands see of the machine itself.
+pub(crate) mod trees {
+    pub(crate) use super::policy::{DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
+}
 
 /// What commands of a confined thread find: where HOME is, and what was established.
 pub(crate) struct Confined {
@@ -68,7 +80,7 @@ pub(crate) struct Confined {
 /// A layer this machine has could not be set up; the message names the step. The thread must not start anything then.
 pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> io::Result<Confined> {
     let mut report = LayerReport::of_process();
-    let path = policy.command_path();
+    let mut path = policy.command_path();
     if profile == Profile::FullControl {
         report.add_absent_layers("switched off by the profile full-control");
         report.leave_out(policy.left_out);
@@ -77,13 +89,19 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     }
     let private_home = policy.private_home().map_err(during("private home"))?;
     let (view, hides_others) = match mounts::enter(policy, profile, &private_home)? {
-        Entry::Own { view, hides_others } => {
+        Entry::Own { view, hides_others, held } => {
             report.add(layer_name::MOUNT_NAMESPACE, true, "own root with only what commands may see");
+            report.add_git_config(profile, policy, held);
             (view, hides_others)
         }
         Entry::Impossible(reason) => {
             report.add(layer_name::MOUNT_NAMESPACE, false, reason);
             policy.open_way_to_home().map_err(during("private home"))?;
+            report.add_git_config(
+                profile,
+                policy,
+                Err("not protected here: that needs a mount namespace".to_owned()),
+            );
             (View::of_machine(policy, profile, private_home), false)
         }
     };
@@ -96,6 +114,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     report.add(layer_name::IPC_NAMESPACE, ipc != Ipc::Refused, ipc.describe());
     let home_is_private = view.home_is_private && !policy.left_out.contains(layer_name::PRIVATE_HOME);
     report.add(layer_name::PRIVATE_HOME, home_is_private, view.home.display().to_string());
+    path.push(tools::own_programs(&view.home));
     let mut ground =
         Ground::prepare(profile, &view, &path, hides_others, ipc, &report).map_err(during("namespaces"))?;
     lock(policy, &view, hides_others, ipc, key, &mut report)?;

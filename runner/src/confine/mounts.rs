@@ -12,6 +12,7 @@ use rustix::fs::CWD;
 use rustix::mount::{MountPropagationFlags, OpenTreeFlags};
 
 use super::during;
+use super::git::GitPaths;
 use super::new_root::{NewRoot, file_system};
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 use super::report::{Profile, layer_name};
@@ -30,12 +31,16 @@ pub(super) struct Tree {
     pub(super) mount: OwnedFd,
     pub(super) target: PathBuf,
     pub(super) is_directory: bool,
+    /// Whether its target lies in another tree of the machine, and so is there already.
+    pub(super) is_inside: bool,
 }
 
 /// What became of [`enter`].
 pub(super) enum Entry {
     /// The thread has its own root; `hides_others` says whether commands will see no process but their own.
-    Own { view: View, hides_others: bool },
+    ///
+    /// `held` is in how many repositories commands cannot change what git obeys, or why they can in some.
+    Own { view: View, hides_others: bool, held: Result<usize, String> },
     /// This machine cannot, whatever commands do; the thread still shows the machine's tree.
     Impossible(String),
 }
@@ -63,15 +68,35 @@ pub(super) fn enter(policy: &ConfinePolicy, profile: Profile, private_home: &Pat
         Err(error) => return Err(during("own mount namespace")(error)),
     }
     let home = if policy.home_in_workspace() { PathBuf::from(HOME_ELSEWHERE) } else { policy.home.clone() };
-    let trees = clone_trees(policy, profile, private_home, &home).map_err(during("clone"))?;
+    let trees = clone_trees(policy, profile, private_home, &home)?;
     let root = NewRoot::new(private_home).map_err(during("new root"))?;
     let hides_others = root.fill(&trees).map_err(during("fill"))?;
+    let held = hold_git_config(policy, profile, &root);
     if policy.state_in_workspace() {
         root.hide(&policy.state_dir).map_err(during("hide the runner's state"))?;
     }
     let etc = root.become_root().map_err(during("pivot"))?;
     let view = View { etc: Some(etc), ..View::of_own_root(policy, profile, home) };
-    Ok(Entry::Own { view, hides_others })
+    Ok(Entry::Own { view, hides_others, held })
+}
+
+/// Closes what git obeys to commands; says in how many repositories, or why not everywhere.
+fn hold_git_config(policy: &ConfinePolicy, profile: Profile, root: &NewRoot) -> Result<usize, String> {
+    let GitPaths { pinned, read_only, repositories, mut gaps } = GitPaths::of(policy, profile);
+    for directory in &pinned {
+        if let Err(error) = root.pin(directory) {
+            gaps.push(format!("{}: {error}", directory.display()));
+        }
+    }
+    for path in &read_only {
+        if let Err(error) = root.close(path) {
+            gaps.push(format!("{}: {error}", path.display()));
+        }
+    }
+    match gaps.first() {
+        None => Ok(repositories),
+        Some(first) => Err(format!("not protected everywhere ({} gaps): {first}", gaps.len())),
+    }
 }
 
 /// Gives the thread a mount namespace, and makes sure that mounts can be made in it.
@@ -108,21 +133,44 @@ fn clone_trees(
     for device in DEVICES.iter().map(Path::new).filter(|path| path.exists()) {
         trees.push(clone_tree(device, device, DEVICE)?);
     }
-    trees.push(clone_tree(private_home, home, WRITABLE)?);
-    if !policy.home_in_workspace() {
-        for tool in policy.home_tools() {
-            trees.push(clone_tree(&tool, &tool, READ_ONLY)?);
+    let mut inner = vec![clone_tree(private_home, home, WRITABLE)?];
+    let elsewhere = |path: &&PathBuf| !path.starts_with(&policy.workspace);
+    for tool in policy.tools().trees.iter().filter(elsewhere) {
+        inner.push(clone_tree(tool, tool, READ_ONLY)?);
+    }
+    for (allowed, attributes) in [(&policy.allowances.read, READ_ONLY), (&policy.allowances.write, WRITABLE)]
+    {
+        for path in allowed.iter().filter(|path| **path != policy.workspace) {
+            let is_device = path.starts_with("/dev");
+            inner.push(clone_tree(path, path, if is_device { DEVICE } else { attributes })?);
         }
     }
     let workspace = if profile == Profile::ReadOnly { READ_ONLY } else { WRITABLE };
-    trees.push(clone_tree(&policy.workspace, &policy.workspace, workspace)?);
+    inner.push(clone_tree(&policy.workspace, &policy.workspace, workspace)?);
+    // What lies in another one is attached after it.
+    inner.sort_by_key(|tree| tree.target.components().count());
+    trees.extend(inner);
+    mark_inside(&mut trees, home);
     Ok(trees)
+}
+
+/// Notes which trees are attached in another one of the machine's, where nothing may be made or moved for their sake.
+fn mark_inside(trees: &mut [Tree], home: &Path) {
+    for index in 0..trees.len() {
+        let (before, rest) = trees.split_at_mut(index);
+        let above = before.iter().filter(|above| rest[0].target.starts_with(&above.target));
+        let nearest = above.max_by_key(|above| above.target.components().count());
+        rest[0].is_inside = nearest.is_some_and(|above| above.target != home);
+    }
 }
 
 fn clone_tree(source: &Path, target: &Path, attributes: u64) -> io::Result<Tree> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    let mount = rustix::mount::open_tree(CWD, source, flags)?;
+    let mount = rustix::mount::open_tree(CWD, source, flags).map_err(|error| {
+        let error = io::Error::from(error);
+        io::Error::new(error.kind(), format!("clone {}: {error}", source.display()))
+    })?;
     sys::mount_attributes(mount.as_fd(), attributes, true)?;
-    Ok(Tree { mount, target: target.to_owned(), is_directory: source.is_dir() })
+    Ok(Tree { mount, target: target.to_owned(), is_directory: source.is_dir(), is_inside: false })
 }

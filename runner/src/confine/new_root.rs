@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid};
+use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
@@ -19,6 +19,7 @@ use super::policy::{ETC_ENTRIES, SYSTEM_TREES};
 use crate::limits::{
     ETC_FILE_BYTES, SHARED_MEMORY_BYTES, TEMPORARY_BYTES, TEMPORARY_BYTES_PER_INODE, TEMPORARY_MEMORY_PART,
 };
+use crate::settings;
 use crate::sys;
 
 /// The file system whose files are terminals; all others hold no devices.
@@ -116,12 +117,45 @@ impl NewRoot {
         sys::mount_attributes(processes.mount.as_fd(), libc::MOUNT_ATTR_RDONLY, true)?;
         self.attach(&processes.mount, Path::new("/proc"), true)?;
         for tree in trees {
-            let attached = self.attach(&tree.mount, &tree.target, tree.is_directory);
+            let attached = if tree.is_inside {
+                self.existing(&tree.target).and_then(|target| attach_to(&tree.mount, &target))
+            } else {
+                self.attach(&tree.mount, &tree.target, tree.is_directory)
+            };
             attached.map_err(|error| {
                 io::Error::new(error.kind(), format!("{}: {error}", tree.target.display()))
             })?;
         }
         Ok(processes.hides_others)
+    }
+
+    /// Holds a directory in place: neither it nor what is mounted in it can be renamed or removed.
+    pub(super) fn pin(&self, directory: &Path) -> io::Result<()> {
+        cover_by_itself(&self.existing(directory)?, 0)
+    }
+
+    /// Makes a file or a tree of a repository read-only, and what is missing of it first, as git takes it for nothing.
+    pub(super) fn close(&self, path: &Path) -> io::Result<()> {
+        let found = match self.existing(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+                    return Err(io::ErrorKind::InvalidInput.into());
+                };
+                make_git_part(&self.existing(directory)?, name)?;
+                self.existing(path)?
+            }
+            found => found?,
+        };
+        cover_by_itself(&found, libc::MOUNT_ATTR_RDONLY)
+    }
+
+    /// Opens what is there already, following no link.
+    fn existing(&self, path: &Path) -> io::Result<OwnedFd> {
+        let inside = path.strip_prefix("/").unwrap_or(path);
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        // With NOFOLLOW a link as the last component would be opened itself.
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat2(&self.root, inside, flags, Mode::empty(), resolve)?)
     }
 
     /// Covers a directory with nothing: commands must not reach the runner's own state through their workspace.
@@ -141,8 +175,8 @@ impl NewRoot {
         if !metadata.is_file() || metadata.len() > ETC_FILE_BYTES {
             return Ok(());
         }
-        let content = fs::read(path)?;
         let (parent, name) = self.parent(path)?;
+        let content = settings::of_machine(&name.to_string_lossy(), fs::read(path)?);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(0o644))?;
         io::Write::write_all(&mut fs::File::from(file), &content)
@@ -155,9 +189,7 @@ impl NewRoot {
 
     /// Attaches a mount at `path`, making what is missing on the way.
     fn attach(&self, mount: &OwnedFd, path: &Path, is_directory: bool) -> io::Result<()> {
-        let target = self.make(path, is_directory)?;
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        Ok(rustix::mount::move_mount(mount.as_fd(), "", target.as_fd(), "", flags)?)
+        attach_to(mount, &self.make(path, is_directory)?)
     }
 
     fn parent<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
@@ -195,6 +227,46 @@ impl NewRoot {
         sys::mount_attributes(seen.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
         Ok(changeable)
     }
+}
+
+fn attach_to(mount: &OwnedFd, target: &OwnedFd) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(rustix::mount::move_mount(mount.as_fd(), "", target.as_fd(), "", flags)?)
+}
+
+/// Mounts what is open over itself, with more attributes: whatever its name means meanwhile.
+fn cover_by_itself(found: &OwnedFd, attributes: u64) -> io::Result<()> {
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+    let mount = rustix::mount::open_tree(found, "", flags)?;
+    if attributes != 0 {
+        sys::mount_attributes(mount.as_fd(), attributes, false)?;
+    }
+    attach_to(&mount, found)
+}
+
+/// Makes a part that a repository lacks, for whom the repository belongs to.
+///
+/// Only what exists can be covered. A `commondir` that names its own directory changes nothing for git.
+fn make_git_part(repository: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    let owner = rustix::fs::fstat(repository)?;
+    let stacked = AtFlags::SYMLINK_NOFOLLOW;
+    if name == "commondir" && rustix::fs::statat(repository, "reftable", stacked).is_ok() {
+        return Err(io::Error::other("a repository with reftables cannot be given one"));
+    }
+    if name == "hooks" {
+        rustix::fs::mkdirat(repository, name, Mode::from_raw_mode(0o755))?;
+    } else {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(repository, name, flags, Mode::from_raw_mode(0o644))?;
+        let content: &[u8] = if name == "commondir" { b".\n" } else { b"" };
+        io::Write::write_all(&mut fs::File::from(file), content)?;
+    }
+    if rustix::process::geteuid().is_root() {
+        let owner = (Uid::from_raw(owner.st_uid), Gid::from_raw(owner.st_gid));
+        rustix::fs::chownat(repository, name, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;
+    }
+    Ok(())
 }
 
 /// Opens one component beneath `place` without following links; makes it when it is missing.

@@ -7,16 +7,19 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::allow::Allowances;
 use super::left_out::LeftOut;
-use super::report::layer_name;
+use super::report::{Profile, layer_name};
+use super::tools::Tools;
 use crate::account::Account;
+use crate::settings::{self, Passed};
 
 /// System trees whose files commands may read and run. Some are symbolic links on most machines.
-pub(super) const SYSTEM_TREES: &[&str] =
+pub(crate) const SYSTEM_TREES: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/gnu"];
 
 /// Entries of `/etc` commands may read. Never the tree: it holds secrets of other services.
-pub(super) const ETC_ENTRIES: &[&str] = &[
+pub(crate) const ETC_ENTRIES: &[&str] = &[
     "alternatives",
     "bash.bashrc",
     "bashrc",
@@ -45,10 +48,12 @@ pub(super) const ETC_ENTRIES: &[&str] = &[
     "lsb-release",
     "magic",
     "mime.types",
+    "npmrc",
     "nsswitch.conf",
     "os-release",
     "passwd",
     "perl",
+    "pip.conf",
     "pki/ca-trust",
     "pki/java",
     "pki/tls/cert.pem",
@@ -71,50 +76,11 @@ pub(super) const ETC_ENTRIES: &[&str] = &[
 ];
 
 /// The parts of `/sys` that build tools and language runtimes read to size themselves.
-pub(super) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm"];
+pub(crate) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm"];
 
 /// Device files commands may read and write. `tty` is the terminal of whoever opens it, and nothing for those without one.
-pub(super) const DEVICES: &[&str] =
+pub(crate) const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
-
-/// Tools people keep in their home, read-only for commands. Never a directory that also holds credentials or caches.
-pub(super) const HOME_TOOLS: &[&str] = &[
-    ".asdf",
-    ".bun/bin",
-    ".cargo/bin",
-    ".cargo/config.toml",
-    ".cargo/env",
-    ".deno/bin",
-    ".dotnet",
-    ".local/bin",
-    ".local/share/mise",
-    ".local/share/uv",
-    ".nvm",
-    ".pyenv",
-    ".rbenv",
-    ".rustup",
-    ".sdkman",
-    ".volta",
-    "go/bin",
-];
-
-/// Directories of the home that belong on a command's PATH, first come first.
-const HOME_PATH: &[&str] = &[
-    ".local/bin",
-    ".cargo/bin",
-    "go/bin",
-    ".pyenv/shims",
-    ".pyenv/bin",
-    ".volta/bin",
-    ".bun/bin",
-    ".deno/bin",
-    ".local/share/mise/shims",
-    ".asdf/shims",
-    ".rbenv/shims",
-];
-
-/// The system's part of a command's PATH.
-const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Whose commands these are and what belongs to them; from the runner's configuration, never from a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +100,8 @@ pub struct ConfinePolicy {
     pub run_as: Option<Account>,
     /// Layers not to set up.
     pub left_out: LeftOut,
+    /// What else commands may touch.
+    pub allowances: Allowances,
 }
 
 impl ConfinePolicy {
@@ -162,15 +130,15 @@ impl ConfinePolicy {
         let (name, home, shell) = account.unwrap_or_else(|| fallback_account(user));
         let shell = if runs_commands(Path::new(&shell)) { shell } else { "/bin/sh".to_owned() };
         let home = home.canonicalize().unwrap_or(home);
-        Ok(Self {
-            workspace,
-            state_dir: state_dir.canonicalize()?,
-            home,
-            user: name,
-            shell,
-            run_as,
-            left_out: LeftOut::default(),
-        })
+        let state_dir = state_dir.canonicalize()?;
+        let (left_out, allowances) = (LeftOut::default(), Allowances::default());
+        Ok(Self { workspace, state_dir, home, user: name, shell, run_as, left_out, allowances })
+    }
+
+    /// The same with what else commands may touch.
+    #[must_use]
+    pub fn allowing(self, allowances: Allowances) -> Self {
+        Self { allowances, ..self }
     }
 
     /// The home that commands of this workspace have to themselves; made when it is missing. The user's own where that layer is
@@ -209,7 +177,7 @@ impl ConfinePolicy {
     }
 
     /// Whether the user's home lies in the workspace (or is it), so that it cannot be replaced by a private one.
-    pub(super) fn home_in_workspace(&self) -> bool {
+    pub(crate) fn home_in_workspace(&self) -> bool {
         self.home.starts_with(&self.workspace)
     }
 
@@ -218,25 +186,36 @@ impl ConfinePolicy {
         self.state_dir.starts_with(&self.workspace)
     }
 
-    /// The tools in the user's home that exist.
-    pub(super) fn home_tools(&self) -> Vec<PathBuf> {
-        HOME_TOOLS.iter().map(|tool| self.home.join(tool)).filter(|path| path.exists()).collect()
+    /// The toolchains that commands find.
+    pub(crate) fn tools(&self) -> Tools {
+        let keep = [self.home.as_path(), &self.workspace, &self.state_dir];
+        Tools::detect(&self.home, &keep, |name| std::env::var_os(name))
     }
 
-    /// Directories of a command's PATH, unless the request brings its own.
-    pub(super) fn command_path(&self) -> Vec<PathBuf> {
-        let own = HOME_PATH.iter().map(|tool| self.home.join(tool)).filter(|path| path.is_dir());
-        own.chain(SYSTEM_PATH.iter().map(PathBuf::from)).collect()
+    /// The runner's variables that commands get.
+    pub(crate) fn passed_variables(&self) -> Passed {
+        let seen = seen_by_commands(&self.workspace, &self.state_dir, &self.allowances);
+        let sees = |path: &Path| {
+            path.canonicalize().is_ok_and(|path| seen.iter().any(|tree| path.starts_with(tree)))
+        };
+        settings::passed(std::env::vars_os(), sees)
+    }
+
+    /// Where commands may change files for good, the private home aside.
+    pub(super) fn writable_roots(&self, profile: Profile) -> impl Iterator<Item = &Path> {
+        let workspace = (profile != Profile::ReadOnly).then_some(self.workspace.as_path());
+        workspace.into_iter().chain(self.allowances.write.iter().map(PathBuf::as_path))
     }
 }
 
 /// The trees whose files commands may read, by their real names: a secret of the runner has to lie elsewhere.
-pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path, allowances: &Allowances) -> Vec<PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     let system = SYSTEM_TREES.iter().map(PathBuf::from);
     let etc = ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry));
-    let tools = HOME_TOOLS.iter().map(|tool| home.join(tool));
+    let tools = Tools::detect(&home, &[&home, workspace, state_dir], |name| std::env::var_os(name)).trees;
     let own = [workspace.to_owned(), state_dir.join("homes")].into_iter();
+    let own = own.chain(allowances.read.iter().chain(&allowances.write).cloned());
     own.chain(system).chain(etc).chain(tools).map(|path| path.canonicalize().unwrap_or(path)).collect()
 }
 

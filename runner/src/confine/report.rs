@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::left_out::LeftOut;
+use super::policy::ConfinePolicy;
 use crate::kill;
 
 /// The names of the layers, as they appear in reports.
@@ -26,6 +27,8 @@ pub mod layer_name {
     pub const NO_NEW_PRIVS: &str = "no-new-privs";
     /// HOME is a directory of the workspace's own.
     pub const PRIVATE_HOME: &str = "private-home";
+    /// What git obeys in the workspace's repositories stays as it is.
+    pub const GIT_CONFIG: &str = "git-config";
     /// The runner's memory and descriptors cannot be read by others.
     pub const NON_DUMPABLE: &str = "non-dumpable";
     /// How everything a command left behind is found and killed.
@@ -130,11 +133,12 @@ impl LayerReport {
 
     pub(crate) fn add_absent_layers(&mut self, why: &str) {
         use layer_name::{
-            CAPABILITIES, IPC_NAMESPACE, LANDLOCK, LANDLOCK_SCOPE, MOUNT_NAMESPACE, NO_NEW_PRIVS,
+            CAPABILITIES, GIT_CONFIG, IPC_NAMESPACE, LANDLOCK, LANDLOCK_SCOPE, MOUNT_NAMESPACE, NO_NEW_PRIVS,
             PRIVATE_HOME, SECCOMP,
         };
         for name in [
             MOUNT_NAMESPACE,
+            GIT_CONFIG,
             IPC_NAMESPACE,
             PRIVATE_HOME,
             NO_NEW_PRIVS,
@@ -151,6 +155,32 @@ impl LayerReport {
     pub(super) fn leave_out(&mut self, left_out: LeftOut) {
         for layer in self.layers.iter_mut().filter(|layer| !layer.holds && left_out.contains(layer.name)) {
             layer.detail = LEFT_OUT.to_owned();
+        }
+    }
+
+    /// Says whether commands may change what git obeys; `held` is how many repositories were closed to them, or why not all.
+    pub(super) fn add_git_config(
+        &mut self,
+        profile: Profile,
+        policy: &ConfinePolicy,
+        held: Result<usize, String>,
+    ) {
+        if policy.allowances.git_config {
+            return self.add(layer_name::GIT_CONFIG, false, "switched off by --allow-git-config");
+        }
+        if policy.writable_roots(profile).next().is_none() {
+            return self.add(layer_name::GIT_CONFIG, true, "the workspace is read-only");
+        }
+        match held {
+            Ok(0) => {
+                self.add(layer_name::GIT_CONFIG, true, "no repository was in the workspace at the start")
+            }
+            Ok(count) => self.add(
+                layer_name::GIT_CONFIG,
+                true,
+                format!("hooks and configuration are read-only (repositories at the start: {count})"),
+            ),
+            Err(why) => self.add(layer_name::GIT_CONFIG, false, why),
         }
     }
 

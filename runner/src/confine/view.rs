@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 use super::report::Profile;
+use crate::settings;
 
 /// What commands may do where, in paths as the commands see them.
 pub(super) struct View {
@@ -28,7 +29,8 @@ impl View {
     /// The view without a mount namespace: the machine's own tree, on which Landlock alone enforces the list.
     pub(super) fn of_machine(policy: &ConfinePolicy, profile: Profile, home: PathBuf) -> Self {
         let home_is_private = !policy.state_in_workspace();
-        let etc = ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry));
+        let etc = ETC_ENTRIES.iter().map(|entry| (entry, Path::new("/etc").join(entry)));
+        let etc = etc.filter(|(entry, path)| settings::is_harmless(entry, path)).map(|(_, path)| path);
         let mut view = Self::base(policy, profile, home, home_is_private);
         view.read.extend(etc);
         view
@@ -44,8 +46,10 @@ impl View {
 
     fn base(policy: &ConfinePolicy, profile: Profile, home: PathBuf, home_is_private: bool) -> Self {
         let mut run: Vec<PathBuf> = SYSTEM_TREES.iter().map(PathBuf::from).collect();
-        run.extend(policy.home_tools());
+        run.extend(policy.tools().trees);
+        run.extend(policy.allowances.read.iter().cloned());
         let mut write = vec![home.clone(), "/tmp".into(), "/dev/shm".into()];
+        write.extend(policy.allowances.write.iter().cloned());
         match profile {
             Profile::ReadOnly => run.push(policy.workspace.clone()),
             Profile::Workspace | Profile::FullControl => write.push(policy.workspace.clone()),

@@ -44,6 +44,7 @@ use proto::message::Done;
 use proto::request::{Command, Exec, Signal, Stdin};
 use proto::{ErrorKind, WireError};
 
+pub(crate) use denied::OpenPlaces;
 pub(crate) use output::Scratch;
 pub(crate) use registry::{Registry, no_such_exec};
 pub(crate) use spool::Budget;
@@ -98,8 +99,7 @@ async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> 
     let spawned = spawned.map_err(|error| spawn_error(&error, profile, policy))?;
     let mark = spawned.child.mark();
     executor.execs.started(request.exec_id, mark);
-    let confined = profile != Profile::FullControl;
-    match Running::new(executor, Rc::clone(outlet), request, spawned, confined) {
+    match Running::new(executor, Rc::clone(outlet), request, spawned, profile) {
         Ok(running) => Ok(running),
         Err(error) => {
             blocking(move || kill::kill_tree(mark)).await?;

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use proto::limits::MAX_DATA_BYTES;
 use proto::{Channel, DataBuf};
@@ -96,8 +97,8 @@ impl Output {
     }
 
     /// Whether the end of the output tells a denial.
-    pub(super) fn tells_a_denial(&self) -> bool {
-        self.tail.as_ref().is_some_and(Tail::tells_a_denial)
+    pub(super) fn tells_a_denial(&self, is_open: impl Fn(&Path) -> bool) -> bool {
+        self.tail.as_ref().is_some_and(|tail| tail.tells_a_denial(is_open))
     }
 
     /// Whether reading makes sense: the pipe is open, and what comes out of it can go somewhere.

@@ -1,6 +1,9 @@
 //! One exec from its process to its last message.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -15,6 +18,7 @@ use super::outlet::Outlet;
 use super::output::{Account, Output, Turn};
 use super::stop::{Cause, Stop};
 use super::tree::Tree;
+use crate::confine::Profile;
 use crate::executor::Executor;
 use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, STARTED_DELAY_MS};
 use crate::spawn::{Child, Exit, Spawned, Terminal};
@@ -34,6 +38,8 @@ pub(super) struct Running {
     account: Account,
     stop: Stop,
     confined: bool,
+    /// Where it runs, unless under a profile narrower than the runner's.
+    directory: Option<PathBuf>,
     started: Instant,
     /// When a command that runs is no short one any more; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
@@ -59,8 +65,11 @@ impl Running {
         outlet: Rc<Outlet>,
         request: &Exec,
         spawned: Spawned,
-        confined: bool,
+        profile: Profile,
     ) -> io::Result<Self> {
+        let confined = profile != Profile::FullControl;
+        let cwd = request.cwd.as_ref().map_or(&b""[..], |cwd| cwd.as_bytes());
+        let directory = executor.workspace().join(OsStr::from_bytes(cwd));
         let started = Instant::now();
         let output = |pipe, channel, keep_tail| Output::new(pipe, channel, keep_tail && confined);
         let merged = spawned.stderr.is_none();
@@ -82,6 +91,7 @@ impl Running {
             stop: Stop::new(terminal.is_some()),
             terminal,
             confined,
+            directory: (profile == executor.profile()).then_some(directory),
             started,
             settled_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
             is_announced: false,
@@ -213,7 +223,8 @@ impl Running {
             stderr.command_ended(&self.outlet, &mut self.account, scratch);
         }
         let failed = exit != Exit::Code(0);
-        let denied = self.stderr.as_ref().unwrap_or(&self.stdout).tells_a_denial();
+        let told = self.stderr.as_ref().unwrap_or(&self.stdout);
+        let denied = self.confined && failed && told.tells_a_denial(|path| self.is_open(path));
         self.outlet.tell_exited(ExecExited {
             status: match exit {
                 Exit::Code(code) => ExitStatus::Code(code),
@@ -221,11 +232,16 @@ impl Running {
             },
             timed_out: self.stop.cause() == Some(Cause::TimedOut),
             cancelled: self.stop.cause() == Some(Cause::Cancelled),
-            sandbox_denied: self.confined && failed && denied,
+            sandbox_denied: denied,
             duration_us: u64::try_from((ended - self.started).as_micros()).unwrap_or(u64::MAX),
         });
         self.drain = Some(Drain { ended, stirred: ended, blocked: None });
         Ok(())
+    }
+
+    /// Whether the sandbox lets this command do everything with a path.
+    fn is_open(&self, path: &Path) -> bool {
+        self.directory.as_ref().is_some_and(|directory| self.executor.open_places.hold(directory, path))
     }
 
     /// Whether nothing of what the command wrote can still come.

@@ -57,6 +57,13 @@ pub(crate) fn path_error(error: pathguard::Error) -> WireError {
         Path::InvalidPath(_) => ErrorKind::InvalidPath,
         Path::HardLinked => ErrorKind::HardLinked,
         Path::NoSpace => ErrorKind::NoSpace,
+        Path::Protected => {
+            return WireError::new(
+                ErrorKind::SandboxDenied,
+                "git's hooks and configuration, and what leads to them, may be read and not changed: the user's own git obeys \
+                 them (--allow-git-config on the runner's machine lifts it)",
+            );
+        }
         Path::ReadOnly => ErrorKind::ReadOnly,
         Path::Busy => ErrorKind::Busy,
         Path::Archive(_) => ErrorKind::InvalidBody,

@@ -131,8 +131,11 @@ impl KeyFile {
     /// It is such a file, or cannot be read, or holds no key.
     pub fn new(file: &Path, executor: &ExecutorConfig) -> Result<Self, Error> {
         let all_is_open = executor.profile == Profile::FullControl || executor.workspace == Path::new("/");
-        let open =
-            if all_is_open { Vec::new() } else { seen_by_commands(&executor.workspace, &executor.state_dir) };
+        let open = if all_is_open {
+            Vec::new()
+        } else {
+            seen_by_commands(&executor.workspace, &executor.state_dir, &executor.allowances)
+        };
         let path = std::path::absolute(file).map_err(Error::file(file))?;
         let directory = path.parent().unwrap_or(&path).canonicalize().map_err(Error::file(file))?;
         let key = Self { path, open };
@@ -204,7 +207,6 @@ fn is_private(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::RunAs;
 
     #[test]
     fn only_addresses_that_keep_the_key_safe_are_taken() {
@@ -244,14 +246,7 @@ mod tests {
         let (workspace, state_dir) = (root.join("workspace"), root.join("state"));
         std::fs::create_dir_all(state_dir.join("homes")).unwrap();
         std::fs::create_dir(&workspace).unwrap();
-        let of = |profile| ExecutorConfig {
-            workspace: workspace.clone(),
-            state_dir: state_dir.clone(),
-            profile,
-            llm: None,
-            run_as: RunAs::default(),
-            left_out: Default::default(),
-        };
+        let of = |profile| ExecutorConfig::new(workspace.clone(), state_dir.clone(), profile);
         let write = |path: PathBuf| {
             std::fs::write(&path, "secret\n").unwrap();
             path

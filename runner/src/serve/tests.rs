@@ -7,7 +7,6 @@ use proto::{Event, Side};
 use tokio::task::{JoinHandle, LocalSet};
 
 use super::*;
-use crate::account::RunAs;
 use crate::clock::tests::pretend_sleep;
 use crate::confine::Profile;
 use crate::executor::ExecutorConfig;
@@ -17,14 +16,7 @@ use crate::link::memory::{MemoryLink, pair};
 fn served(test: impl AsyncFnOnce(MemoryLink, JoinHandle<Ended>)) {
     let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let [workspace, state_dir] = [0, 1].map(|index: usize| directories[index].path().to_owned());
-    let config = ExecutorConfig {
-        workspace,
-        state_dir,
-        profile: Profile::Workspace,
-        llm: None,
-        run_as: RunAs::default(),
-        left_out: Default::default(),
-    };
+    let config = ExecutorConfig::new(workspace, state_dir, Profile::Workspace);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     LocalSet::new().block_on(&runtime, async {

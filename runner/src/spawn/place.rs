@@ -38,17 +38,22 @@ impl Place {
         // Before anything is built around it, which would only say the same in other words.
         Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::Confinement)?;
-        let place = Self::inside(policy, &confined.home, &confined.path)?;
+        let place = Self::inside(profile, policy, &confined.home, &confined.path)?;
         let (resolver, ground) = (Resolver::new(confined.etc), Arc::new(confined.ground));
         Ok((place, Facts { profile, report: confined.report, resolver, ground }))
     }
 
     /// The place of a thread that is confined already.
-    pub(super) fn inside(policy: &ConfinePolicy, home: &Path, path: &[PathBuf]) -> Result<Self, SpawnError> {
+    pub(super) fn inside(
+        profile: Profile,
+        policy: &ConfinePolicy,
+        home: &Path,
+        path: &[PathBuf],
+    ) -> Result<Self, SpawnError> {
         let workspace = Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
-        let (defaults, stack) = (Defaults::new(policy, home, path), RefCell::new(Stack::new()));
+        let (defaults, stack) = (Defaults::new(profile, policy, home, path), RefCell::new(Stack::new()));
         let (path, user) = (policy.workspace.clone(), policy.run_as.clone());
         Ok(Self { path, workspace, null, user, defaults, stack })
     }

@@ -9,7 +9,7 @@ use rustix::fs::{Access, AtFlags, CWD, FileType};
 use rustix::io::Errno;
 
 use super::{SpawnError, SpawnRequest};
-use crate::confine::ConfinePolicy;
+use crate::confine::{ConfinePolicy, Profile, own_prefix_variables};
 use crate::limits::{COMMAND_ARGUMENTS, COMMAND_BYTES};
 
 /// What every command of a spawner starts with.
@@ -19,7 +19,7 @@ pub(super) struct Defaults {
 }
 
 impl Defaults {
-    pub(super) fn new(policy: &ConfinePolicy, home: &Path, path: &[PathBuf]) -> Self {
+    pub(super) fn new(profile: Profile, policy: &ConfinePolicy, home: &Path, path: &[PathBuf]) -> Self {
         let path: Vec<&[u8]> = path.iter().map(|directory| directory.as_os_str().as_bytes()).collect();
         let path = path.join(&b':');
         let variables: [(&str, &[u8]); 8] = [
@@ -34,10 +34,16 @@ impl Defaults {
         ];
         let mut variables: Vec<_> =
             variables.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.to_vec())).collect();
-        let rustup = policy.home.join(".rustup");
-        if home != policy.home && rustup.is_dir() {
-            // The toolchains stay where they are; only HOME moved.
-            variables.push((b"RUSTUP_HOME".to_vec(), rustup.as_os_str().as_bytes().to_vec()));
+        let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
+        // The toolchains stay where they are, even if HOME moved.
+        let tools = policy.tools();
+        let tools = tools.variables(home != policy.home);
+        variables.extend(tools.map(|(name, root)| (name.as_bytes().to_vec(), bytes(root))));
+        let passed = policy.passed_variables().variables.into_iter();
+        variables.extend(passed.map(|(name, value)| (name.into_bytes(), value.as_bytes().to_vec())));
+        if profile != Profile::FullControl {
+            let own = own_prefix_variables(home);
+            variables.extend(own.map(|(name, place)| (name.as_bytes().to_vec(), bytes(&place))));
         }
         Self { variables }
     }

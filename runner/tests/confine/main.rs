@@ -3,6 +3,7 @@
 //! Where a test depends on a layer that the machine may lack, it asserts that the report says so.
 #![allow(clippy::unwrap_used)]
 
+mod developer;
 mod guardian;
 mod intruder;
 mod kill;

@@ -38,7 +38,7 @@ fn the_minimum_holds_and_every_layer_is_reported_once() {
     if rustix::process::geteuid().is_root() {
         assert!(report.holds(layer_name::MOUNT_NAMESPACE), "{report:?}");
     }
-    let text = runner::doctor::render(&runner::doctor::probe(&bench.policy).unwrap());
+    let text = runner::doctor::render(&runner::doctor::probe(&bench.policy, Profile::Workspace).unwrap());
     assert!(text.contains("landlock") && text.contains("Commands are confined."), "{text}");
 }
 

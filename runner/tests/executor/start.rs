@@ -3,6 +3,7 @@
 use runner::Error;
 use runner::account::RunAs;
 use runner::confine::Profile;
+use runner::confine::{Allowances, Profile};
 use runner::executor::{Executor, ExecutorConfig};
 use tokio::task::LocalSet;
 
@@ -12,14 +13,7 @@ fn start(profile: Profile) -> Result<(), Error> {
     let (workspace, state_dir) = (directory.path().to_owned(), directory.path().join(".local/state"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     LocalSet::new().block_on(&runtime, async {
-        let executor = Executor::start(&ExecutorConfig {
-            workspace,
-            state_dir,
-            profile,
-            llm: None,
-            run_as: RunAs::default(),
-            left_out: Default::default(),
-        })?;
+        let executor = Executor::start(&ExecutorConfig::new(workspace, state_dir, profile))?;
         executor.shutdown().await;
         Ok(())
     })

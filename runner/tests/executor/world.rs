@@ -12,6 +12,7 @@ use proto::request::{Command, Exec};
 use proto::{Channel, DataBuf, Event, ExecId, Message, Request, Session, Side, StreamId, WireError};
 use runner::account::RunAs;
 use runner::confine::Profile;
+use runner::confine::{Allowances, Profile};
 use runner::executor::{Executor, ExecutorConfig};
 use runner::link::memory::{MemoryLink, pair};
 use runner::llm::LlmConfig;
@@ -95,14 +96,7 @@ impl World {
         let state = tempfile::tempdir().unwrap();
         let workspace = workspace.canonicalize().unwrap();
         let state_dir = state.path().to_owned();
-        let mut config = ExecutorConfig {
-            workspace: workspace.clone(),
-            state_dir,
-            profile,
-            llm: None,
-            run_as: RunAs::default(),
-            left_out: Default::default(),
-        };
+        let mut config = ExecutorConfig::new(workspace.clone(), state_dir, profile);
         config.llm = llm(&config);
         let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
         let (serve_link, mut to_serve) = tokio::sync::mpsc::unbounded_channel::<ToServe>();

@@ -16,6 +16,7 @@ pub(super) mod wire;
 pub(super) mod writer;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -31,6 +32,10 @@ use stdin::Stdin;
 use stream::{Ended, OnInterrupt, Opening, Stream};
 use wire::Format;
 use writer::Channel;
+
+/// What a person is told whose command was denied something; a program would take it for the command's own words.
+const DENIED: &str = "the sandbox denied this command something; on the runner's machine `sandbridge-runner explain PATH` says \
+                      why, and --allow-read, --allow-write or --allow-git-config lift it";
 
 /// What to run, and how.
 #[derive(Args)]
@@ -125,6 +130,12 @@ async fn finish(globals: &Globals, stream: Option<Stream<'_>>) -> Result<ExitCod
     tokio::select! {
         () = writer.finish() => {}
         () = interrupts.next() => return Ok(interrupted),
+    }
+    if let (Format::Raw, Ended::Exit(exit)) = (format(globals), &ended)
+        && exit.is_denied()
+        && std::io::stderr().is_terminal()
+    {
+        output::warn(DENIED);
     }
     // All is written: the server may forget it.
     if matches!(ended, Ended::Exit(_)) {

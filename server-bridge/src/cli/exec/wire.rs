@@ -134,6 +134,11 @@ impl Exit {
         failure::exit_code(self.code, self.signal, self.timed_out, self.cancelled)
     }
 
+    /// Whether the sandbox seems to have denied something to a command that failed.
+    pub(in crate::cli) fn is_denied(&self) -> bool {
+        self.sandbox_denied && self.exit_code() != 0
+    }
+
     /// The last line that a program is given.
     pub(in crate::cli) fn line(&self) -> Bytes {
         line(&json!({

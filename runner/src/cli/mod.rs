@@ -1,4 +1,14 @@
 //! The command line: what can be asked for, and what it comes to on this machine.
+//!
+//! | module | what |
+//! |---|---|
+//! | `place` | the workspace and the state directory |
+//! | `sandbox` | how tightly commands are confined: flags and variables, then the policy file |
+//! | `policy_file` | that file: its keys, and who may have written it |
+
+mod place;
+mod policy_file;
+mod sandbox;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -8,11 +18,12 @@ use std::time::Duration;
 use clap::builder::Resettable;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::account::RunAsOptions;
-use crate::confine::{LeftOut, Profile};
+pub use place::WhereOptions;
+pub use sandbox::SandboxOptions;
+
 use crate::connect::Token;
 use crate::error::Error;
-use crate::executor::{ExecutorConfig, check_state_dir};
+use crate::executor::ExecutorConfig;
 use crate::limits::{RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MAX_S};
 use crate::link::websocket::Endpoint;
 use crate::llm::LlmOptions;
@@ -55,8 +66,26 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
 /// What can be done besides running.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what confinement holds on this machine, and what to do about what does not
-    Doctor(WhereOptions),
+    /// Say what commands may do on this machine, try it, and say what to do about what does not hold
+    Doctor {
+        /// Print one JSON value
+        #[arg(long)]
+        json: bool,
+        /// What it is about.
+        #[command(flatten)]
+        options: Box<SandboxOptions>,
+    },
+    /// Say whether commands may read, change or run something, and which rule decides
+    Explain {
+        /// The file or directory, which need not exist
+        path: PathBuf,
+        /// Print one JSON value
+        #[arg(long)]
+        json: bool,
+        /// What it is about.
+        #[command(flatten)]
+        options: Box<SandboxOptions>,
+    },
     /// Run from now on whenever this machine does (systemd)
     InstallService {
         /// Only print the unit
@@ -74,23 +103,6 @@ pub enum Command {
     },
 }
 
-/// The workspace and what belongs to it.
-#[derive(Debug, Clone, Default, Args)]
-pub struct WhereOptions {
-    /// Directory that commands work in [default: the current one]
-    #[arg(long, value_name = "DIR", env = "SANDBRIDGE_WORKSPACE")]
-    pub workspace: Option<PathBuf>,
-    /// Where the runner keeps its own files, outside the workspace [default: of the user]
-    #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
-    pub state_dir: Option<PathBuf>,
-    /// As whom commands run.
-    #[command(flatten)]
-    pub run_as: RunAsOptions,
-    /// Leave layers of confinement out, to find the one that denies something (only for that)
-    #[arg(long, value_name = "LAYER", value_delimiter = ',', hide = true)]
-    pub without: Vec<LeftOut>,
-}
-
 /// How to run.
 #[derive(Clone, Args)]
 pub struct Options {
@@ -106,12 +118,9 @@ pub struct Options {
     /// This runner's name, for messages; the token decides
     #[arg(long, env = "SANDBRIDGE_RUNNER_NAME")]
     pub name: Option<String>,
-    /// Where to work.
+    /// Where to work, and how tightly commands are confined.
     #[command(flatten)]
-    pub place: WhereOptions,
-    /// How tightly commands are confined: workspace, read-only or full-control
-    #[arg(long, default_value_t = Profile::Workspace, env = "SANDBRIDGE_PROFILE")]
-    pub profile: Profile,
+    pub sandbox: SandboxOptions,
     /// Allow ws:// to other machines: the token travels unencrypted
     #[arg(long, env = "SANDBRIDGE_INSECURE", value_parser = clap::builder::BoolishValueParser::new())]
     pub insecure: bool,
@@ -151,62 +160,13 @@ pub enum Source {
     Stdio,
 }
 
-impl WhereOptions {
-    /// The directories, with their defaults.
-    ///
-    /// # Errors
-    /// The workspace is missing or holds the state directory, or the default one is a place to be careful with; or commands
-    /// cannot run as whom they were to.
-    pub fn executor_config(&self, profile: Profile) -> Result<ExecutorConfig, Error> {
-        let (workspace, state_dir) = (self.workspace()?, self.state_dir());
-        // Before anything is made in it. A link on its way is found when the executor starts.
-        let absolute = std::path::absolute(&state_dir).map_err(Error::file(&state_dir))?;
-        let known = absolute.canonicalize().unwrap_or(absolute);
-        check_state_dir(&workspace, &known, profile)?;
-        let run_as = self.run_as.users()?;
-        let left_out =
-            LeftOut::all(&self.without).map_err(|error| Error::Usage(format!("--without: {error}")))?;
-        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None, run_as, left_out })
-    }
-
-    fn workspace(&self) -> Result<PathBuf, Error> {
-        let given = self.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
-        let workspace = given.canonicalize().map_err(Error::file(&given))?;
-        if !workspace.is_dir() {
-            return Err(Error::Usage(format!("--workspace {}: it is not a directory", given.display())));
-        }
-        let home = home().and_then(|home| home.canonicalize().ok());
-        if self.workspace.is_none() && (workspace == Path::new("/") || Some(&workspace) == home.as_ref()) {
-            return Err(Error::Usage(format!(
-                "the workspace would be {}, with everything in it open to commands. Change to a project's directory, or say so \
-                 with --workspace {}",
-                workspace.display(),
-                workspace.display()
-            )));
-        }
-        Ok(workspace)
-    }
-
-    /// Where the runner keeps its own files.
-    pub fn state_dir(&self) -> PathBuf {
-        let under =
-            |variable| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-        let root = rustix::process::geteuid().is_root();
-        self.state_dir.clone().unwrap_or_else(|| match (root, under("XDG_STATE_HOME"), home()) {
-            (true, ..) | (false, None, None) => PathBuf::from("/var/lib/sandbridge"),
-            (false, Some(state), _) => state.join("sandbridge"),
-            (false, None, Some(home)) => home.join(".local/state/sandbridge"),
-        })
-    }
-}
-
 impl Options {
     /// The directories, with their defaults, and the LLM endpoint.
     ///
     /// # Errors
-    /// As [`WhereOptions::executor_config`] and [`LlmOptions::config`].
+    /// As [`SandboxOptions::executor_config`] and [`LlmOptions::config`].
     pub fn executor_config(&self) -> Result<ExecutorConfig, Error> {
-        let mut config = self.place.executor_config(self.profile)?;
+        let mut config = self.sandbox.executor_config(self.token_file.as_deref())?;
         config.llm = self.llm.config(&config)?;
         Ok(config)
     }
@@ -254,10 +214,6 @@ fn pause(text: &str) -> Result<Duration, String> {
             "give a number of seconds greater than 0 and at most {RECONNECT_PAUSE_MAX_S} (a day), like 10"
         )),
     }
-}
-
-fn home() -> Option<PathBuf> {
-    std::env::home_dir().filter(|home| home.is_absolute())
 }
 
 #[cfg(test)]
@@ -315,32 +271,5 @@ mod tests {
         ]);
         let text = options.executor_config().unwrap_err().to_string();
         assert!(text.contains("--llm-key-file") && !text.contains("sk-secret"), "{text}");
-    }
-
-    #[test]
-    fn the_root_directory_is_a_workspace_only_when_asked_for() {
-        let place = WhereOptions { workspace: Some(PathBuf::from("/")), ..WhereOptions::default() };
-        assert_eq!(place.workspace().unwrap(), Path::new("/"));
-    }
-
-    #[test]
-    fn a_state_directory_in_the_workspace_is_refused_before_it_is_made() {
-        let workspace = tempfile::tempdir().unwrap();
-        let state_dir = workspace.path().canonicalize().unwrap().join("state");
-        let place = WhereOptions {
-            workspace: Some(workspace.path().to_owned()),
-            state_dir: Some(state_dir.clone()),
-            ..WhereOptions::default()
-        };
-        let text = place.executor_config(Profile::Workspace).unwrap_err().to_string();
-        assert!(text.contains("--state-dir") && !state_dir.exists(), "{text}");
-        assert!(place.executor_config(Profile::FullControl).is_ok());
-    }
-
-    #[test]
-    fn a_missing_workspace_is_named() {
-        let place =
-            WhereOptions { workspace: Some(PathBuf::from("/nonexistent")), ..WhereOptions::default() };
-        assert!(place.workspace().unwrap_err().to_string().contains("/nonexistent"));
     }
 }

@@ -1,0 +1,161 @@
+//! The policy file: what the runner's user lets commands do, in TOML with comments.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer};
+
+use super::place;
+use crate::confine::Profile;
+use crate::error::Error;
+use crate::limits::POLICY_FILE_BYTES;
+
+/// Where the file is when nobody says so, beneath the user's configuration.
+const DEFAULT_PATH: &str = "sandbridge/runner.toml";
+
+/// Its keys; each may be missing.
+#[derive(Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PolicyFile {
+    #[serde(default, deserialize_with = "profile")]
+    pub(super) profile: Option<Profile>,
+    #[serde(default, deserialize_with = "path")]
+    pub(super) workspace: Option<PathBuf>,
+    #[serde(default, deserialize_with = "paths")]
+    pub(super) allow_read: Vec<PathBuf>,
+    #[serde(default, deserialize_with = "paths")]
+    pub(super) allow_write: Vec<PathBuf>,
+    pub(super) allow_git_config: Option<bool>,
+    // A key more: one line here, and one where `SandboxOptions::executor_config` lets its flag win.
+}
+
+impl PolicyFile {
+    /// The file that was named, or the user's own if there is one, with its canonical path.
+    ///
+    /// # Errors
+    /// It is missing though named, others may write it, or it is not understood; the text names the line.
+    pub(super) fn find(named: Option<&Path>) -> Result<Option<(PathBuf, Self)>, Error> {
+        let Some(path) = named.map(Path::to_owned).or_else(default_path) else { return Ok(None) };
+        let path = path.canonicalize().map_err(Error::file(&path))?;
+        check_writers(&path)?;
+        let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
+        let keys = toml::from_str(text.trim_start_matches('\u{feff}'));
+        let keys =
+            keys.map_err(|error| Error::Usage(format!("the policy file {}: {error}", path.display())))?;
+        Ok(Some((path, keys)))
+    }
+}
+
+fn default_path() -> Option<PathBuf> {
+    let configuration = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let configuration = configuration.filter(|path| path.is_absolute());
+    let configuration = configuration.or_else(|| place::home().map(|home| home.join(".config")))?;
+    Some(configuration.join(DEFAULT_PATH)).filter(|path| path.exists())
+}
+
+/// Refuses a file that somebody else could have written, or could put another one in the place of.
+fn check_writers(path: &Path) -> Result<(), Error> {
+    let refuse = |what: &Path, why: &str| {
+        let text = format!("the policy file {}: {} {why}", path.display(), what.display());
+        Err(Error::Usage(text))
+    };
+    let file = fs::metadata(path).map_err(Error::file(path))?;
+    if !file.is_file() || file.len() > POLICY_FILE_BYTES {
+        return refuse(path, "is no file of a sensible size");
+    }
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let directory = path.parent().unwrap_or(path);
+    for (what, found) in
+        [(path, &file), (directory, &fs::metadata(directory).map_err(Error::file(directory))?)]
+    {
+        if found.uid() != user && found.uid() != 0 {
+            return refuse(what, "belongs to another user: take it over with chown");
+        }
+        // In a sticky directory nobody else can replace the file.
+        let is_sticky = found.is_dir() && found.mode() & 0o1000 != 0;
+        let others = found.mode() & 0o002 != 0 || found.mode() & 0o020 != 0 && found.gid() != group;
+        if others && !is_sticky {
+            return refuse(what, "can be written by others: close it with chmod go-w");
+        }
+    }
+    Ok(())
+}
+
+fn profile<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Profile>, D::Error> {
+    let name = String::deserialize(value)?;
+    name.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+fn path<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PathBuf>, D::Error> {
+    expand(String::deserialize(value)?).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn paths<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> {
+    let paths = Vec::<String>::deserialize(value)?;
+    paths.into_iter().map(expand).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
+}
+
+/// A path of the file, `~/` being the home: there is no directory that others could be relative to.
+fn expand(text: String) -> Result<PathBuf, String> {
+    let path = match text.strip_prefix("~/") {
+        Some(rest) => place::home().ok_or("there is no home that ~/ could mean")?.join(rest),
+        None => PathBuf::from(&text),
+    };
+    if path.is_absolute() { Ok(path) } else { Err(format!("\"{text}\" must begin with / or ~/")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn find(text: &[u8], mode: u32) -> Result<PolicyFile, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runner.toml");
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        PolicyFile::find(Some(&path)).map(|found| found.unwrap().1).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn keys_are_read_between_comments_whatever_the_editor_left() {
+        let text = "\u{feff}# mine\r\nprofile = \"read-only\"\r\nallow_write = [\r\n  \"/a\", # here\r\n  \"~/b\",\r\n]\r\n";
+        let keys = find(text.as_bytes(), 0o600).unwrap();
+        assert_eq!(keys.profile, Some(Profile::ReadOnly));
+        assert_eq!(keys.allow_write, [PathBuf::from("/a"), place::home().unwrap().join("b")]);
+        assert_eq!(find(b"", 0o400).unwrap(), PolicyFile::default());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named_with_its_line() {
+        for (text, expected) in [
+            ("\n\nallow_reed = []", "line 3"),
+            ("profile = \"wide\"", "full-control"),
+            ("profile = 3", "line 1"),
+            ("allow_read = [\"relative\"]", "must begin with /"),
+            ("allow_read = \"/a\"", "line 1"),
+            ("allow_git_config = \"yes\"", "line 1"),
+            ("workspace = ", "line 1"),
+            ("profile = \"workspace\"\nprofile = \"workspace\"", "line 2"),
+        ] {
+            let error = find(text.as_bytes(), 0o600).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        assert!(find(b"\xff\xfe", 0o600).is_err());
+        assert!(find(&vec![b'#'; POLICY_FILE_BYTES as usize + 1], 0o600).is_err());
+    }
+
+    #[test]
+    fn a_file_that_others_can_write_is_refused_with_advice() {
+        assert!(find(b"", 0o666).unwrap_err().contains("chmod"));
+        assert!(find(b"", 0o644).is_ok());
+        assert!(PolicyFile::find(Some(Path::new("/nonexistent/runner.toml"))).is_err());
+        let shared = tempfile::tempdir().unwrap();
+        fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let path = shared.path().join("runner.toml");
+        fs::write(&path, "").unwrap();
+        assert!(PolicyFile::find(Some(&path)).unwrap_err().to_string().contains("chmod"));
+    }
+}

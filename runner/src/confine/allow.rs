@@ -1,0 +1,87 @@
+//! What the runner's user lets commands touch beyond the profile.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// Trees that are made for commands, or hold what must never be theirs: parts of them may be allowed, never all.
+const NEVER_WHOLE: &[&str] = &["/", "/dev", "/etc", "/proc", "/run", "/sys"];
+
+/// What the runner's user lets commands touch beyond the profile; from the configuration, never from a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowances {
+    /// Files and trees that may be read and run; canonical.
+    pub read: Vec<PathBuf>,
+    /// Files and trees that may be changed; canonical.
+    pub write: Vec<PathBuf>,
+    /// Whether commands may change the hooks and the configuration of git repositories.
+    pub git_config: bool,
+}
+
+impl Allowances {
+    /// Resolves the paths. What stands in both lists may be changed.
+    ///
+    /// # Errors
+    /// A path does not exist.
+    pub fn new(read: &[PathBuf], write: &[PathBuf], git_config: bool) -> Result<Self, Error> {
+        let canonical = |paths: &[PathBuf]| {
+            let mut paths = paths
+                .iter()
+                .map(|path| path.canonicalize().map_err(Error::file(path)))
+                .collect::<Result<Vec<_>, _>>()?;
+            paths.sort();
+            paths.dedup();
+            Ok::<_, Error>(paths)
+        };
+        let (mut read, write) = (canonical(read)?, canonical(write)?);
+        read.retain(|path| !write.contains(path));
+        Ok(Self { read, write, git_config })
+    }
+
+    /// Refuses what would open too much: a whole system tree, the whole `home`, or one of the named `secrets`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that names the path and what to allow instead.
+    pub fn check(&self, home: Option<&Path>, secrets: &[(&str, PathBuf)]) -> Result<(), Error> {
+        let home = home.and_then(|home| home.canonicalize().ok());
+        let flagged = [("--allow-read", &self.read), ("--allow-write", &self.write)];
+        for (flag, path) in
+            flagged.iter().flat_map(|(flag, paths)| paths.iter().map(move |path| (flag, path)))
+        {
+            let refuse = |why: String| Err(Error::Usage(format!("{flag} {}: {why}", path.display())));
+            if NEVER_WHOLE.iter().any(|tree| path == Path::new(tree)) {
+                return refuse("too much of the machine: name what is needed in it".to_owned());
+            }
+            if home.as_ref() == Some(path) {
+                let why = "it holds keys and tokens, and commands have a home of their own: name what is needed in it";
+                return refuse(why.to_owned());
+            }
+            if let Some((name, secret)) = secrets.iter().find(|(_, secret)| secret.starts_with(path)) {
+                return refuse(format!(
+                    "it holds {name} ({}): name what is needed beside it",
+                    secret.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a careful person would want to hear about what is allowed.
+    pub fn warnings(&self) -> Vec<String> {
+        use std::os::unix::fs::FileTypeExt;
+        let is_socket =
+            |path: &&PathBuf| path.metadata().is_ok_and(|metadata| metadata.file_type().is_socket());
+        let sockets = self.read.iter().chain(&self.write).filter(is_socket);
+        let mut warnings: Vec<String> = sockets
+            .map(|path| {
+                format!("{} is a socket: commands can do whatever the service behind it does", path.display())
+            })
+            .collect();
+        if self.git_config {
+            warnings.push(
+                "commands may change git's hooks and configuration, which your own git obeys".to_owned(),
+            );
+        }
+        warnings
+    }
+}

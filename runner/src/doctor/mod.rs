@@ -1,0 +1,165 @@
+//! What a policy comes to on this machine: told in words, and tried for real.
+
+mod trials;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use trials::Trial;
+
+use crate::confine::{ConfinePolicy, LEFT_OUT, LayerReport, Profile, layer_name};
+use crate::explain::{self, Entry};
+use crate::settings;
+use crate::spawn::{SpawnError, Spawner};
+
+/// What was found out.
+#[derive(Debug)]
+pub struct Diagnosis {
+    /// The profile it is about.
+    pub profile: Profile,
+    /// Which layers hold.
+    pub report: LayerReport,
+    /// What commands may touch.
+    pub entries: Vec<Entry>,
+    /// Beyond files.
+    pub facts: Vec<Fact>,
+    /// What was tried from inside.
+    pub trials: Vec<Trial>,
+}
+
+/// One line about what commands get.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// What it is about.
+    pub name: String,
+    /// In words.
+    pub detail: String,
+}
+
+/// Confines a thread that is thrown away, and reports what held.
+///
+/// # Errors
+/// The workspace cannot be opened, or no thread can be started.
+pub fn probe(policy: &ConfinePolicy, profile: Profile) -> Result<LayerReport, SpawnError> {
+    Ok(Spawner::start(profile, policy)?.report().clone())
+}
+
+/// Finds out everything, with commands of its own.
+///
+/// # Errors
+/// As [`probe`].
+pub fn diagnose(policy: &ConfinePolicy, profile: Profile) -> Result<Diagnosis, SpawnError> {
+    let facts = facts(policy, profile);
+    let spawner = Spawner::start(profile, policy)?;
+    let report = spawner.report().clone();
+    let own_root = report.holds(layer_name::MOUNT_NAMESPACE);
+    let mut entries = explain::entries(policy, profile, own_root);
+    entries.retain(|entry| entry.path.exists());
+    entries.sort_by(|one, other| one.path.cmp(&other.path));
+    let trials = trials::try_all(policy, &spawner);
+    Ok(Diagnosis { profile, report, entries, facts, trials })
+}
+
+fn facts(policy: &ConfinePolicy, profile: Profile) -> Vec<Fact> {
+    let fact = |name: &str, detail: String| Fact { name: name.to_owned(), detail };
+    let mut facts = vec![
+        fact("profile", profile.to_string()),
+        fact("workspace", policy.workspace.display().to_string()),
+        // The policies of the network and of resources tell here what they come to.
+    ];
+    let passed = policy.passed_variables();
+    let names: Vec<&str> = passed.variables.iter().map(|(name, _)| name.as_str()).collect();
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
+    facts.push(fact("variables", names));
+    facts.extend(passed.withheld.into_iter().map(|what| fact("withheld", what)));
+    if profile != Profile::FullControl {
+        let copied = settings::copy(policy).into_iter();
+        facts.extend(copied.map(|copied| fact(&format!("settings ({})", copied.program), copied.detail)));
+        facts.extend(policy.allowances.warnings().into_iter().map(|warning| fact("warning", warning)));
+    }
+    facts
+}
+
+impl Diagnosis {
+    /// Whether commands are confined, and all that was tried was as promised.
+    pub fn is_good(&self) -> bool {
+        self.report.confined() && self.trials.iter().all(|trial| trial.ok)
+    }
+
+    /// For a terminal.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        for Fact { name, detail } in &self.facts {
+            text.push_str(&format!("{name:<16} {detail}\n"));
+        }
+        text.push('\n');
+        let mut told: Vec<(String, Vec<String>)> = Vec::new();
+        for entry in &self.entries {
+            let letter = |may: bool, letter| if may { letter } else { '-' };
+            let access = [letter(entry.read, 'r'), letter(entry.write, 'w'), letter(entry.run, 'x')];
+            let head = format!("{}  {}", access.iter().collect::<String>(), entry.why);
+            let path = entry.path.display().to_string();
+            match told.iter_mut().find(|(known, _)| *known == head) {
+                Some((_, paths)) => paths.push(path),
+                None => told.push((head, vec![path])),
+            }
+        }
+        for (head, paths) in told {
+            text.push_str(&format!("{head}\n     {}\n", paths.join(" ")));
+        }
+        text.push('\n');
+        for trial in &self.trials {
+            text.push_str(&format!("{}  {}\n", if trial.ok { '✓' } else { '✗' }, trial.name));
+        }
+        text.push('\n');
+        text.push_str(&render(&self.report));
+        text
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let layers = self.report.layers.iter();
+        let layers =
+            layers.map(|layer| json!({"name": layer.name, "holds": layer.holds, "detail": layer.detail}));
+        json!({
+            "profile": self.profile.as_str(),
+            "confined": self.report.confined(),
+            "ok": self.is_good(),
+            "facts": self.facts,
+            "paths": self.entries,
+            "layers": layers.collect::<Vec<_>>(),
+            "tests": self.trials,
+        })
+    }
+}
+
+/// The report as lines for a terminal: what holds, what does not, and what to do about it.
+pub fn render(report: &LayerReport) -> String {
+    let mut text = String::new();
+    for layer in &report.layers {
+        let sign = if layer.holds { "ok     " } else { "MISSING" };
+        text.push_str(&format!("{sign}  {:<16} {}\n", layer.name, layer.detail));
+        if let Some(advice) = advice(layer.name).filter(|_| !layer.holds && layer.detail != LEFT_OUT) {
+            text.push_str(&format!("         {:<16} {advice}\n", ""));
+        }
+    }
+    text.push_str(if report.confined() {
+        "Commands are confined.\n"
+    } else {
+        "Commands are NOT confined: a server's own sandbox (none) will be refused here.\n"
+    });
+    text
+}
+
+fn advice(name: &str) -> Option<&'static str> {
+    match name {
+        layer_name::MOUNT_NAMESPACE | layer_name::PID_NAMESPACE => {
+            Some("run the runner as root, or allow unprivileged user namespaces on this machine")
+        }
+        layer_name::LANDLOCK => Some("use Linux 5.13 or newer with \"landlock\" in the kernel's lsm= list"),
+        layer_name::LANDLOCK_SCOPE => Some("use Linux 6.12 or newer"),
+        layer_name::SECCOMP => Some("the kernel needs CONFIG_SECCOMP_FILTER"),
+        layer_name::NON_DUMPABLE => Some("start sandbridge-runner itself, which brings its guardian"),
+        _ => None,
+    }
+}

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::confine::Profile;
+use crate::cli_bounds::BoundsOptions;
+use crate::confine::{Bounds, Profile};
 use crate::connect::Token;
 use crate::error::Error;
 use crate::executor::{ExecutorConfig, check_state_dir};
@@ -106,6 +107,9 @@ pub struct Options {
     /// An LLM endpoint to relay to.
     #[command(flatten)]
     pub llm: LlmOptions,
+    /// What commands may reach and take.
+    #[command(flatten, next_help_heading = "What commands may reach and take")]
+    pub bounds: BoundsOptions,
 }
 
 impl std::fmt::Debug for Options {
@@ -141,7 +145,7 @@ impl WhereOptions {
         let absolute = std::path::absolute(&state_dir).map_err(Error::file(&state_dir))?;
         let known = absolute.canonicalize().unwrap_or(absolute);
         check_state_dir(&workspace, &known, profile)?;
-        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None })
+        Ok(ExecutorConfig { workspace, state_dir, profile, llm: None, bounds: Bounds::default() })
     }
 
     fn workspace(&self) -> Result<PathBuf, Error> {
@@ -183,6 +187,7 @@ impl Options {
     pub fn executor_config(&self) -> Result<ExecutorConfig, Error> {
         let mut config = self.place.executor_config(self.profile)?;
         config.llm = self.llm.config(&config)?;
+        config.bounds = self.bounds.bounds(config.bounds, self.profile)?;
         Ok(config)
     }
 

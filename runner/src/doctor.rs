@@ -15,7 +15,14 @@ pub fn probe(policy: &ConfinePolicy) -> Result<LayerReport, SpawnError> {
 pub fn render(report: &LayerReport) -> String {
     let mut text = String::new();
     for layer in &report.layers {
-        let sign = if layer.holds { "ok     " } else { "MISSING" };
+        let is_missing = report.missing().any(|missing| missing.name == layer.name);
+        let sign = if layer.holds {
+            "ok     "
+        } else if is_missing {
+            "MISSING"
+        } else {
+            "not set"
+        };
         text.push_str(&format!("{sign}  {:<16} {}\n", layer.name, layer.detail));
         if let Some(advice) = advice(layer.name).filter(|_| !layer.holds) {
             text.push_str(&format!("         {:<16} {advice}\n", ""));

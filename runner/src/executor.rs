@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
-use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
+use crate::confine::{Bounds, ConfinePolicy, Ground, LayerReport, Profile};
 use crate::error::Error;
 use crate::exec::{self, Budget, Registry, Scratch, Terminals, TreeWatch};
 use crate::files;
@@ -41,6 +41,8 @@ pub struct ExecutorConfig {
     pub profile: Profile,
     /// The LLM endpoint that servers may ask, if any.
     pub llm: Option<LlmConfig>,
+    /// What commands may reach, and how much they may take.
+    pub bounds: Bounds,
 }
 
 /// Runs commands and file operations in one workspace. Lives on one thread, which is confined like its commands, and spawns
@@ -80,8 +82,9 @@ impl Executor {
     pub fn start(config: &ExecutorConfig) -> Result<Rc<Self>, Error> {
         let workspace = |reason| Error::Workspace { path: config.workspace.clone(), reason };
         let root = Root::open(&config.workspace).map_err(workspace)?;
-        let policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)
+        let mut policy = ConfinePolicy::detect(&config.workspace, &config.state_dir)
             .map_err(Error::file(&config.state_dir))?;
+        policy.bounds.clone_from(&config.bounds);
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;

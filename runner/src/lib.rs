@@ -19,7 +19,8 @@
 //! | [`link`] | WebSocket, standard streams, memory; the registration |
 //! | [`run`] | one life of the process: runtime, signals, executor, link |
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
-//! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
+//! | `dial` | connections of the runner itself, from outside of what commands may reach |
+//! | [`cli`], [`cli_bounds`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
 //! | [`spawn`] | starts commands |
@@ -31,9 +32,11 @@
 mod blocking;
 mod changes;
 pub mod cli;
+pub mod cli_bounds;
 mod clock;
 pub mod confine;
 pub mod connect;
+mod dial;
 pub mod doctor;
 mod error;
 mod exec;

@@ -322,3 +322,17 @@ pub const KEPT_ANSWERS: usize = 4_096;
 
 /// How often what is kept is looked through for what may go, in milliseconds.
 pub const FORGET_LOOK_MS: u64 = 60_000;
+
+// How much commands may take.
+
+/// The least memory that may be given to the commands of a runner, in bytes.
+pub const MEMORY_BYTES_LEAST: u64 = 16 * 1024 * 1024;
+
+/// The fewest processes that may be given to the commands of a runner.
+pub const PIDS_LEAST: u32 = 8;
+
+/// The least processor time that may be given to the commands of a runner, in thousandths of a processor.
+pub const CPU_THOUSANDTHS_LEAST: u32 = 10;
+
+/// How many files one process of a command may have open unless more, or less, is asked for.
+pub const OPEN_FILES: u32 = 65_536;

@@ -151,6 +151,8 @@ fn unit(
     }
     let llm = config.llm.as_ref().map(LlmConfig::words).unwrap_or_default();
     words.extend(llm.iter().map(String::as_str));
+    let bounds = options.bounds.words();
+    words.extend(bounds.iter().map(String::as_str));
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };
@@ -169,6 +171,7 @@ fn unit(
          KillMode=mixed\n\
          TimeoutStopSec=20\n\
          OOMPolicy=continue\n\
+         Delegate=cpu memory pids\n\
          LimitCORE=0\n\
          SystemCallArchitectures=native\n\
          {privileges}\
@@ -197,6 +200,7 @@ mod tests {
 
     use super::*;
     use crate::cli::Cli;
+    use crate::confine::Bounds;
 
     fn unit_of(words: &[&str], is_user: bool) -> String {
         let options =
@@ -206,6 +210,7 @@ mod tests {
             state_dir: PathBuf::from("/state"),
             profile: options.profile,
             llm: None,
+            bounds: Bounds::default(),
         };
         config.llm = options.llm.config(&config).unwrap();
         let (program, token) = (Path::new("/opt/sandbridge-runner"), Path::new("/state/token"));

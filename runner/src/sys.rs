@@ -63,6 +63,27 @@ pub(crate) fn unshare_ipc() -> io::Result<()> {
     check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWIPC) })).map(drop)
 }
 
+/// Gives the calling thread its own network, in which everything is down.
+pub(crate) fn unshare_network() -> io::Result<()> {
+    // SAFETY: the flag touches neither memory nor descriptors; other threads, and sockets that are open, keep what they had.
+    check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWNET) })).map(drop)
+}
+
+/// Brings `lo` up in the calling thread's network.
+pub(crate) fn raise_loopback() -> io::Result<()> {
+    let (family, kind) = (rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM);
+    let socket = rustix::net::socket_with(family, kind, rustix::net::SocketFlags::CLOEXEC, None)?;
+    // SAFETY: all zeroes is a valid value of this structure of numbers.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+        *place = byte.cast_signed() as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+    // SAFETY: the socket is open, and `request` lives through the call, which reads and writes no more than it.
+    check(i64::from(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) }))
+        .map(drop)
+}
+
 /// Signals a process through its handle, showing `key` to the filter.
 pub(crate) fn signal_process(process: impl AsRawFd, signal: i32, key: MarkKey) -> io::Result<()> {
     let none = ptr::null::<libc::siginfo_t>();

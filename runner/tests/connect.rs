@@ -5,7 +5,7 @@ use futures_util::{SinkExt, StreamExt};
 use proto::handshake::{Accepted, Handshake, Ready, Refusal, RefusalReason, RegisterOk};
 use proto::ids::{Epoch, Nonce};
 use proto::session::{Close, CloseCode};
-use runner::confine::Profile;
+use runner::confine::{Bounds, Profile};
 use runner::connect::{EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, Token, run};
 use runner::executor::{Executor, ExecutorConfig};
 use runner::guardian::KillTier;
@@ -37,6 +37,7 @@ fn exit_code_with(
         state_dir: state.path().to_owned(),
         profile: Profile::Workspace,
         llm,
+        bounds: Bounds::default(),
     };
     let shutdown = CancellationToken::new();
     let (send_url, url) = std::sync::mpsc::channel::<String>();

@@ -1,13 +1,14 @@
-//! Landlock: the view's list of paths, enforced by the kernel on every open, and the scope for signals and sockets.
+//! Landlock: the view's list of paths, enforced by the kernel on every open; ports; the scope for signals and sockets.
 
 use std::io;
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, LandlockStatus, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
+use super::bounds::Network;
 use super::report::{LayerReport, layer_name};
 use super::view::View;
 
@@ -21,8 +22,8 @@ const FIRST_WITH_SCOPE: u32 = 6;
 ///
 /// # Errors
 /// The kernel has Landlock and did not take the rules.
-pub(super) fn restrict(view: &View, report: &mut LayerReport) -> io::Result<()> {
-    let (status, abi) = enforce(view).map_err(io::Error::other)?;
+pub(super) fn restrict(view: &View, network: &Network, report: &mut LayerReport) -> io::Result<()> {
+    let (status, abi) = enforce(view, network).map_err(io::Error::other)?;
     if status == RulesetStatus::NotEnforced {
         let detail = "the kernel has no Landlock (5.13 or newer, and enabled at boot)";
         report.add(layer_name::LANDLOCK, false, detail);
@@ -37,15 +38,19 @@ pub(super) fn restrict(view: &View, report: &mut LayerReport) -> io::Result<()> 
     Ok(())
 }
 
-fn enforce(view: &View) -> Result<(RulesetStatus, u32), RulesetError> {
-    let ruleset =
+fn enforce(view: &View, network: &Network) -> Result<(RulesetStatus, u32), RulesetError> {
+    let mut ruleset =
         Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?;
+    if !network.ports.is_empty() {
+        ruleset = ruleset.handle_access(AccessNet::ConnectTcp)?;
+    }
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let run = AccessFs::from_read(NEWEST);
     // Nobody makes device files in a workspace; a root command must not be able to either.
     let write = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
-    let mut ruleset = ruleset.create()?;
+    let ports = network.ports.iter().map(|port| NetPort::new(*port, AccessNet::ConnectTcp));
+    let mut ruleset = ruleset.create()?.add_rules(ports.map(Ok::<_, RulesetError>))?;
     ruleset = allow(ruleset, &view.list, AccessFs::ReadDir.into())?;
     ruleset = allow(ruleset, &view.read, read)?;
     ruleset = allow(ruleset, &view.run, run)?;

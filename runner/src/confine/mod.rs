@@ -3,23 +3,26 @@
 //! Everything here acts on the *calling thread* only and is inherited by every process that thread starts, so an exec
 //! costs nothing extra. The order matters and is kept in `apply`:
 //!
-//! 1. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
+//! 1. `network`: a network namespace without the machine's, where that was asked for;
+//! 2. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
 //!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it;
-//! 2. `no_new_privs`, which the next layers need;
-//! 3. `landlock`: the same list enforced again on the file system, plus signals and abstract sockets;
-//! 4. `capabilities`: root keeps only what package managers and `su` need;
-//! 5. `seccomp`: last, since it forbids the calls the others were made of.
+//! 3. `no_new_privs`, which the next layers need;
+//! 4. `landlock`: the same list enforced again on the file system, plus ports, signals and abstract sockets;
+//! 5. `capabilities`: root keeps only what package managers and `su` need;
+//! 6. `seccomp`: last, since it forbids the calls the others were made of.
 //!
-//! A command with a terminal gets a thread of its own, which starts from a copy of 1: see `ground`.
+//! A command with a terminal gets a thread of its own, which starts from a copy of 2: see `ground`.
 //!
 //! A layer the machine lacks is reported in the [`LayerReport`] and no error here: who may run without it is policy. A layer
 //! that the machine has and that could not be set up is an error, and then nothing is started: it may be the work of an
 //! earlier command, which must not get the next ones out of it.
 
+mod bounds;
 mod capabilities;
 mod ground;
 mod landlock;
 mod mounts;
+mod network;
 mod new_root;
 mod policy;
 mod report;
@@ -31,6 +34,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+pub use bounds::{Bounds, Bytes, Cpus, InvalidBound, Limits, Network, Reach};
 pub(crate) use ground::Ground;
 pub use policy::ConfinePolicy;
 pub(crate) use policy::seen_by_commands;
@@ -61,15 +65,18 @@ pub(crate) struct Confined {
 /// `key` is the one that keeps the thread able to mark what it spawns, and to signal it.
 ///
 /// # Errors
-/// A layer this machine has could not be set up; the message names the step. The thread must not start anything then.
+/// A layer this machine has could not be set up; the message names the step. Of the kind `Unsupported`: the policy asks for
+/// what this machine cannot do. The thread must not start anything then.
 pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> io::Result<Confined> {
     let mut report = LayerReport::of_process();
     let path = policy.command_path();
     if profile == Profile::FullControl {
         report.add_absent_layers("switched off by the profile full-control");
+        network::report(&policy.bounds.network, &mut report)?;
         let (home, ground) = (policy.home.clone(), Ground::unconfined(policy, &path, &report));
         return Ok(Confined { home, path, report, etc: None, ground });
     }
+    network::enter(&policy.bounds.network).map_err(during("network namespace"))?;
     let private_home = policy.private_home().map_err(during("private home"))?;
     let (view, hides_others) = match mounts::enter(policy, profile, &private_home)? {
         Entry::Own { view, hides_others } => {
@@ -90,7 +97,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     report.add(layer_name::PRIVATE_HOME, view.home_is_private, view.home.display().to_string());
     let mut ground =
         Ground::prepare(profile, &view, &path, hides_others, ipc, &report).map_err(during("namespaces"))?;
-    lock(&view, hides_others, ipc, key, &mut report)?;
+    lock(&view, &policy.bounds, hides_others, ipc, key, &mut report)?;
     ground.report = report.clone();
     Ok(Confined { home: view.home, path, report, etc: view.etc, ground })
 }
@@ -117,7 +124,7 @@ pub(crate) fn apply_on_terminal(
     let terminal = OpenTerminal::open(size).map_err(during("terminal"))?;
     view.devices.push(terminal.path());
     let mut report = ground.base.clone();
-    lock(&view, ground.hides_others, ground.ipc, key, &mut report)?;
+    lock(&view, &policy.bounds, ground.hides_others, ground.ipc, key, &mut report)?;
     let lacking = report.lacking(&ground.report);
     if lacking.is_empty() {
         return Ok(terminal);
@@ -126,13 +133,22 @@ pub(crate) fn apply_on_terminal(
 }
 
 /// The layers that close behind the thread, in the order in which they must be set up.
-fn lock(view: &View, hides_others: bool, ipc: Ipc, key: MarkKey, report: &mut LayerReport) -> io::Result<()> {
+fn lock(
+    view: &View,
+    bounds: &Bounds,
+    hides_others: bool,
+    ipc: Ipc,
+    key: MarkKey,
+    report: &mut LayerReport,
+) -> io::Result<()> {
     let no_new_privs = rustix::thread::set_no_new_privs(true);
     report.add_result(layer_name::NO_NEW_PRIVS, no_new_privs.map(|()| "set".to_owned()));
-    landlock::restrict(view, report).map_err(during("Landlock"))?;
+    landlock::restrict(view, &bounds.network, report).map_err(during("Landlock"))?;
     report.add(layer_name::CAPABILITIES, true, capabilities::reduce().map_err(during("capabilities"))?);
-    let filter = Filter { key, hides_others, ipc, runner: Untouchable::seen_from_here() };
-    seccomp::install(&filter, report).map_err(during("seccomp"))
+    let filter =
+        Filter { key, hides_others, ipc, runner: Untouchable::seen_from_here(), network: &bounds.network };
+    seccomp::install(&filter, report).map_err(during("seccomp"))?;
+    network::report(&bounds.network, report)
 }
 
 /// Adds the name of a step to what the system said.

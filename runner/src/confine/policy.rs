@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::bounds::Bounds;
 use sha2::{Digest, Sha256};
 
 /// System trees whose files commands may read and run. Some are symbolic links on most machines.
@@ -126,6 +127,8 @@ pub struct ConfinePolicy {
     pub user: String,
     /// That user's login shell.
     pub shell: String,
+    /// What commands may reach, and how much they may take.
+    pub bounds: Bounds,
 }
 
 impl ConfinePolicy {
@@ -143,7 +146,14 @@ impl ConfinePolicy {
         let (name, home, shell) = account(user).unwrap_or_else(|| fallback_account(user));
         let shell = if runs_commands(Path::new(&shell)) { shell } else { "/bin/sh".to_owned() };
         let home = home.canonicalize().unwrap_or(home);
-        Ok(Self { workspace, state_dir: state_dir.canonicalize()?, home, user: name, shell })
+        Ok(Self {
+            workspace,
+            state_dir: state_dir.canonicalize()?,
+            home,
+            user: name,
+            shell,
+            bounds: Bounds::default(),
+        })
     }
 
     /// The home that commands of this workspace have to themselves; made when it is missing.

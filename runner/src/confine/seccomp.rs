@@ -11,6 +11,7 @@
 //! without CAP_FSETID the kernel takes the bit from such a file as soon as something is written to it.
 
 mod calls;
+mod sockets;
 mod untouchable;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, sock_filter,
 };
 
+use super::bounds::Network;
 use super::report::{LayerReport, layer_name};
 use crate::sys::{MARK_KEY_ARGUMENT, MarkKey};
 pub(super) use untouchable::Untouchable;
@@ -38,7 +40,7 @@ const BPF_RETURN: u16 = 0x06;
 const RETURN_ERRNO: u32 = 0x0005_0000;
 
 /// What the filter of one spawner depends on.
-pub(super) struct Filter {
+pub(super) struct Filter<'a> {
     /// Lets the spawner mark what it starts, and signal it.
     pub(super) key: MarkKey,
     /// Whether commands see no process but their own.
@@ -47,6 +49,8 @@ pub(super) struct Filter {
     pub(super) ipc: Ipc,
     /// Who must not be signalled.
     pub(super) runner: Untouchable,
+    /// Which sockets there are.
+    pub(super) network: &'a Network,
 }
 
 /// Whose System V IPC objects and POSIX message queues commands use.
@@ -74,7 +78,7 @@ impl Ipc {
 ///
 /// # Errors
 /// The kernel has filters and did not take this one.
-pub(super) fn install(filter: &Filter, report: &mut LayerReport) -> io::Result<()> {
+pub(super) fn install(filter: &Filter<'_>, report: &mut LayerReport) -> io::Result<()> {
     let program = program(filter).map_err(io::Error::other)?;
     match seccompiler::apply_filter(&program) {
         Ok(()) => {
@@ -95,7 +99,7 @@ fn is_lack(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS))
 }
 
-fn program(filter: &Filter) -> Result<BpfProgram, BackendError> {
+fn program(filter: &Filter<'_>) -> Result<BpfProgram, BackendError> {
     let filter = SeccompFilter::new(
         rules(filter)?,
         SeccompAction::Allow,
@@ -126,14 +130,13 @@ fn not_implemented() -> BpfProgram {
 /// What is refused: a call with no rule at all always, else when one of its rules holds.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn rules(filter: &Filter) -> Result<Rules, BackendError> {
+fn rules(filter: &Filter<'_>) -> Result<Rules, BackendError> {
     let mut rules: Rules = calls::REFUSED.iter().map(|number| (*number, Vec::new())).collect();
     let bit = |bit: i32| all(&[masked(0, u64::from(bit.cast_unsigned()))?]);
     let namespaces: Vec<_> = calls::NAMESPACES.iter().map(|flag| bit(*flag)).collect::<Result<_, _>>()?;
     rules.insert(libc::SYS_clone, namespaces.clone());
     rules.insert(libc::SYS_unshare, namespaces.into_iter().chain([bit(calls::TIME_NAMESPACE)?]).collect());
-    let family = |family: &i32| all(&[equal(0, u64::from(family.cast_unsigned()))?]);
-    rules.insert(libc::SYS_socket, calls::SOCKET_FAMILIES.iter().map(family).collect::<Result<_, _>>()?);
+    sockets::restrict(filter.network, &mut rules)?;
     let request = |request: &u64| all(&[equal(1, *request)?]);
     let requests = calls::TERMINAL_REQUESTS.iter().chain(calls::OWNER_REQUESTS);
     rules.insert(libc::SYS_ioctl, requests.map(request).collect::<Result<_, _>>()?);
@@ -193,7 +196,11 @@ fn equal(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
 }
 
 fn masked(argument: u8, bit: u64) -> Result<SeccompCondition, BackendError> {
-    condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bit), bit)
+    masked_equal(argument, bit, bit)
+}
+
+fn masked_equal(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, BackendError> {
+    condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(mask), value)
 }
 
 fn condition(

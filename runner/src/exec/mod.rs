@@ -160,7 +160,7 @@ fn spawn_error(error: &SpawnError, profile: Profile) -> WireError {
         SpawnError::System { source, .. } if profile != Profile::FullControl && denied::by_kernel(source) => {
             ErrorKind::SandboxDenied
         }
-        SpawnError::Confinement(_) | SpawnError::System { .. } => ErrorKind::Io,
+        SpawnError::Confinement(_) | SpawnError::Unavailable(_) | SpawnError::System { .. } => ErrorKind::Io,
     };
     WireError::new(kind, error)
 }

@@ -248,6 +248,7 @@ mod tests {
             state_dir: state_dir.clone(),
             profile,
             llm: None,
+            bounds: crate::confine::Bounds::default(),
         };
         let write = |path: PathBuf| {
             std::fs::write(&path, "secret\n").unwrap();

@@ -8,7 +8,7 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use super::*;
 use crate::clock::tests::pretend_sleep;
-use crate::confine::Profile;
+use crate::confine::{Bounds, Profile};
 use crate::executor::ExecutorConfig;
 use crate::link::memory::{MemoryLink, pair};
 
@@ -16,7 +16,13 @@ use crate::link::memory::{MemoryLink, pair};
 fn served(test: impl AsyncFnOnce(MemoryLink, JoinHandle<Ended>)) {
     let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let [workspace, state_dir] = [0, 1].map(|index: usize| directories[index].path().to_owned());
-    let config = ExecutorConfig { workspace, state_dir, profile: Profile::Workspace, llm: None };
+    let config = ExecutorConfig {
+        workspace,
+        state_dir,
+        profile: Profile::Workspace,
+        llm: None,
+        bounds: Bounds::default(),
+    };
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     LocalSet::new().block_on(&runtime, async {

@@ -34,7 +34,7 @@ impl Place {
     pub(super) fn new(profile: Profile, policy: &ConfinePolicy) -> Result<(Self, Facts), SpawnError> {
         // Before anything is built around it, which would only say the same in other words.
         Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
-        let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::Confinement)?;
+        let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::confinement)?;
         let place = Self::inside(policy, &confined.home, &confined.path)?;
         let (resolver, ground) = (Resolver::new(confined.etc), Arc::new(confined.ground));
         Ok((place, Facts { profile, report: confined.report, resolver, ground }))

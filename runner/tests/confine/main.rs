@@ -6,6 +6,7 @@
 mod guardian;
 mod intruder;
 mod kill;
+mod network;
 mod profile;
 mod signals;
 mod spawn;

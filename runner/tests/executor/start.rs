@@ -1,7 +1,7 @@
 //! What an executor refuses to start on.
 
 use runner::Error;
-use runner::confine::Profile;
+use runner::confine::{Bounds, Profile};
 use runner::executor::{Executor, ExecutorConfig};
 use tokio::task::LocalSet;
 
@@ -11,7 +11,13 @@ fn start(profile: Profile) -> Result<(), Error> {
     let (workspace, state_dir) = (directory.path().to_owned(), directory.path().join(".local/state"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     LocalSet::new().block_on(&runtime, async {
-        let executor = Executor::start(&ExecutorConfig { workspace, state_dir, profile, llm: None })?;
+        let executor = Executor::start(&ExecutorConfig {
+            workspace,
+            state_dir,
+            profile,
+            llm: None,
+            bounds: Bounds::default(),
+        })?;
         executor.shutdown().await;
         Ok(())
     })

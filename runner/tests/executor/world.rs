@@ -10,7 +10,7 @@ use futures_util::{SinkExt, StreamExt};
 use proto::message::{ExecExited, ExecStreamsClosed, ExitStatus};
 use proto::request::{Command, Exec};
 use proto::{Channel, DataBuf, Event, ExecId, Message, Request, Session, Side, StreamId, WireError};
-use runner::confine::Profile;
+use runner::confine::{Bounds, Profile};
 use runner::executor::{Executor, ExecutorConfig};
 use runner::link::memory::{MemoryLink, pair};
 use runner::llm::LlmConfig;
@@ -94,7 +94,13 @@ impl World {
         let state = tempfile::tempdir().unwrap();
         let workspace = workspace.canonicalize().unwrap();
         let state_dir = state.path().to_owned();
-        let mut config = ExecutorConfig { workspace: workspace.clone(), state_dir, profile, llm: None };
+        let mut config = ExecutorConfig {
+            workspace: workspace.clone(),
+            state_dir,
+            profile,
+            llm: None,
+            bounds: Bounds::default(),
+        };
         config.llm = llm(&config);
         let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
         let (serve_link, mut to_serve) = tokio::sync::mpsc::unbounded_channel::<ToServe>();

@@ -73,17 +73,6 @@ pub(super) const NAMESPACES: &[i32] = &[
 /// The time namespace; only `unshare` can make one (in `clone` the bit belongs to the exit signal).
 pub(super) const TIME_NAMESPACE: i32 = 0x80;
 
-/// Socket families that reach hardware, the hypervisor or old kernel code.
-pub(super) const SOCKET_FAMILIES: &[i32] = &[
-    libc::AF_PACKET,
-    libc::AF_VSOCK,
-    libc::AF_ALG,
-    libc::AF_KEY,
-    libc::AF_BLUETOOTH,
-    libc::AF_RDS,
-    libc::AF_TIPC,
-];
-
 /// Terminal requests that type into a terminal or its console, or give it a line discipline: drivers that no command needs.
 pub(super) const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD];
 

@@ -12,6 +12,8 @@
 
 mod calls;
 mod sockets;
+#[cfg(test)]
+mod tests;
 mod untouchable;
 
 use std::collections::BTreeMap;
@@ -131,7 +133,8 @@ fn not_implemented() -> BpfProgram {
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 fn rules(filter: &Filter<'_>) -> Result<Rules, BackendError> {
-    let mut rules: Rules = calls::REFUSED.iter().map(|number| (*number, Vec::new())).collect();
+    let refused = calls::REFUSED.iter().flat_map(|(_, numbers)| *numbers);
+    let mut rules: Rules = refused.map(|number| (*number, Vec::new())).collect();
     let bit = |bit: i32| all(&[masked(0, u64::from(bit.cast_unsigned()))?]);
     let namespaces: Vec<_> = calls::NAMESPACES.iter().map(|flag| bit(*flag)).collect::<Result<_, _>>()?;
     rules.insert(libc::SYS_clone, namespaces.clone());

@@ -35,6 +35,7 @@ use crate::kill;
 use crate::limits::{
     GUARDIAN_IDLE_MS, RESTART_HEALTHY_MS, RESTART_PAUSE_LIMIT_MS, RESTART_PAUSE_MS, RESTARTS, RUNNER_STOP_MS,
 };
+use crate::spawn::memory_points;
 use crate::sys;
 
 /// The exit code of a panic, which is worth another try; other codes are the runner's own decision.
@@ -122,6 +123,7 @@ pub struct RunnerContext {
 /// The process has threads already, or the system refuses to fork.
 pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> i32) -> io::Result<i32> {
     if process::id() == 1 {
+        memory_points::prepare();
         harden()?;
         kill::set_tier(KillTier::ContainerInit);
         return Ok(runner_main(&RunnerContext { tier: KillTier::ContainerInit }));
@@ -205,6 +207,7 @@ fn become_runner(
     runner_main: &impl Fn(&RunnerContext) -> i32,
 ) -> ! {
     let set_up = namespaces::enter(tier, ids, &alive).and_then(|()| {
+        memory_points::prepare();
         harden()?;
         sys::hold_signals(false)?;
         rustix::io::write(&ready, &[1])?;

@@ -203,11 +203,6 @@ fn hit(pid: u32, signal: Signal, belongs: &dyn Fn(u32) -> bool) -> Option<OwnedF
     Some(handle)
 }
 
-/// Whether a process is not reaped yet; to be called from a thread that is not confined.
-pub(crate) fn exists(handle: &OwnedFd) -> bool {
-    sys::signal_process(handle.as_fd(), 0, mark_key()).is_ok()
-}
-
 /// Whether a child of this process is dead and not reaped.
 pub(crate) fn has_remains() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;

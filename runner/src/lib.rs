@@ -23,6 +23,7 @@
 //! | [`cli`], [`cli_bounds`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
+//! | [`group`] | the control group of all commands together |
 //! | [`spawn`] | starts commands |
 //! | [`kill`] | finds and kills everything a command started |
 //! | [`doctor`] | what confinement holds on this machine |
@@ -42,6 +43,7 @@ mod error;
 mod exec;
 pub mod executor;
 mod files;
+pub mod group;
 pub mod guardian;
 mod http;
 pub mod identity;

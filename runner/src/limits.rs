@@ -332,7 +332,13 @@ pub const MEMORY_BYTES_LEAST: u64 = 16 * 1024 * 1024;
 pub const PIDS_LEAST: u32 = 8;
 
 /// The least processor time that may be given to the commands of a runner, in thousandths of a processor.
-pub const CPU_THOUSANDTHS_LEAST: u32 = 10;
+pub const CPU_THOUSANDTHS_LEAST: u32 = 50;
+
+/// Processor time is dealt out anew this often, in microseconds: nobody stands still for longer.
+pub const CPU_PERIOD_US: u64 = 20_000;
+
+/// How many processes an unprivileged runner's commands may have in a user namespace of their own, unless fewer are asked for.
+pub const USER_PROCESSES: u32 = 16_384;
 
 /// How many files one process of a command may have open unless more, or less, is asked for.
 pub const OPEN_FILES: u32 = 65_536;

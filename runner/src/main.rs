@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use runner::cli::{Cli, Command, Source, WhereOptions};
 use runner::confine::{ConfinePolicy, Profile};
 use runner::guardian::{self, GuardConfig};
-use runner::{doctor, service};
+use runner::{doctor, group, service};
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
@@ -45,6 +45,9 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             let source = cli.options.source(token)?;
             let config = cli.options.executor_config()?;
             let name = cli.options.name;
+            // Before any thread, and outside of the namespaces that the guardian makes.
+            let limits = group::establish(&config.bounds.limits);
+            let _group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
             let guard = GuardConfig { restart: matches!(source, Source::Server { .. }) };
             let code = guardian::run_guarded(guard, |context| {
                 runner::run::run(&source, &config, name.as_deref(), context.tier).unwrap_or_else(|error| {

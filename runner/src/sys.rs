@@ -2,6 +2,7 @@
 //!
 //! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
 
+mod clone;
 mod spawn;
 
 use std::io;
@@ -10,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
-pub(crate) use spawn::{SpawnPlan, Stack, spawn};
+pub(crate) use spawn::{ResourceLimit, SpawnPlan, Stack, spawn};
 
 /// Two random words that unlock a change of the mark, and signals, under the seccomp filter; see `kill`.
 pub(crate) type MarkKey = [u64; 2];

@@ -39,12 +39,14 @@ pub(crate) use ground::Ground;
 pub use policy::ConfinePolicy;
 pub(crate) use policy::seen_by_commands;
 pub use report::{Layer, LayerReport, Profile, UnknownProfile, layer_name};
+#[cfg(test)]
+pub(crate) use seccomp::tests::install_filter_alone;
 pub use terminal::TerminalSize;
 pub(crate) use terminal::{OpenTerminal, resize};
 
 use crate::guardian::KillTier;
-use crate::kill;
 use crate::sys::{self, MarkKey};
+use crate::{group, kill};
 use mounts::Entry;
 use seccomp::{Filter, Ipc, Untouchable};
 use view::View;
@@ -70,6 +72,7 @@ pub(crate) struct Confined {
 pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> io::Result<Confined> {
     let mut report = LayerReport::of_process();
     let path = policy.command_path();
+    group::join(&policy.bounds.limits).map_err(during("control group"))?;
     if profile == Profile::FullControl {
         report.add_absent_layers("switched off by the profile full-control");
         network::report(&policy.bounds.network, &mut report)?;
@@ -113,6 +116,7 @@ pub(crate) fn apply_on_terminal(
     ground: &Ground,
     size: TerminalSize,
 ) -> io::Result<OpenTerminal> {
+    group::join(&policy.bounds.limits).map_err(during("control group"))?;
     if ground.profile == Profile::FullControl {
         return OpenTerminal::open(size).map_err(during("terminal"));
     }

@@ -6,6 +6,7 @@
 mod guardian;
 mod intruder;
 mod kill;
+mod limits;
 mod network;
 mod profile;
 mod signals;

@@ -85,15 +85,19 @@ fn outcomes(probes: &[(i64, String)]) -> Vec<i32> {
     outcomes
 }
 
+/// Puts the calling thread under the filter, and nothing else.
+pub(crate) fn install_filter_alone(key: MarkKey) {
+    let network = Network::default();
+    let runner = Untouchable::seen_from_here();
+    let filter = Filter { key, hides_others: false, ipc: Ipc::Refused, runner, network: &network };
+    rustix::thread::set_no_new_privs(true).unwrap();
+    install(&filter, &mut LayerReport::default()).unwrap();
+}
+
 /// The same under the filter and nothing else.
 fn filtered(probes: Vec<(i64, String)>) -> Vec<i32> {
     let confined = std::thread::spawn(move || {
-        let network = Network::default();
-        let runner = Untouchable::seen_from_here();
-        let filter =
-            Filter { key: [1, 2], hides_others: false, ipc: Ipc::Refused, runner, network: &network };
-        rustix::thread::set_no_new_privs(true).unwrap();
-        install(&filter, &mut LayerReport::default()).unwrap();
+        install_filter_alone([1, 2]);
         outcomes(&probes)
     });
     confined.join().unwrap()

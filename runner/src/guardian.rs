@@ -219,7 +219,7 @@ fn become_runner(
     }
     kill::set_tier(tier);
     let code = runner_main(&RunnerContext { tier });
-    kill::kill_everything();
+    kill::kill_everything_for_good();
     process::exit(code)
 }
 

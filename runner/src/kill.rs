@@ -54,6 +54,8 @@ struct Marks {
     key: MarkKey,
     next: u64,
     enforced: bool,
+    /// Nothing is started any more.
+    is_closed: bool,
 }
 
 static MARKS: OnceLock<Mutex<Marks>> = OnceLock::new();
@@ -72,7 +74,7 @@ fn marks() -> MutexGuard<'static, Marks> {
         let span = limit.saturating_sub(MARKS_FROM);
         let next = MARKS_FROM + if span == 0 { 0 } else { rand::random::<u64>() % span };
         let (key, enforced) = (rand::random(), span > 0 && sys::set_own_mark(next, [0, 0]).is_ok());
-        Mutex::new(Marks { key, next, enforced })
+        Mutex::new(Marks { key, next, enforced, is_closed: false })
     }))
 }
 
@@ -106,6 +108,9 @@ pub(crate) fn spawn_marked(
     spawn: impl FnOnce() -> io::Result<(u32, OwnedFd)>,
 ) -> io::Result<(u32, OwnedFd, Mark)> {
     let mut marks = marks();
+    if marks.is_closed {
+        return Err(io::Error::other("the runner ends"));
+    }
     marks.enforced = marks.enforced && marks.next > MARKS_FROM && {
         marks.next -= 1;
         sys::set_own_mark(marks.next, marks.key).is_ok()
@@ -154,6 +159,13 @@ pub fn kill_everything() -> KillOutcome {
         let _ = sys::kill_whole_namespace();
     }
     kill_until_gone(&descendants, &is_descendant)
+}
+
+/// The same, for a process that ends: what is being started is killed too, and from now on nothing is started any more.
+pub(crate) fn kill_everything_for_good() -> KillOutcome {
+    // Held while a command is born: it is found below, or there is none.
+    marks().is_closed = true;
+    kill_everything()
 }
 
 /// Reaps dead processes that were handed to this one by their dying parents; returns how many.

@@ -342,3 +342,9 @@ pub const USER_PROCESSES: u32 = 16_384;
 
 /// How many files one process of a command may have open unless more, or less, is asked for.
 pub const OPEN_FILES: u32 = 65_536;
+
+/// How long the control groups of a runner that ended are tried to be removed, in milliseconds.
+pub const GROUP_REMOVAL_MS: u64 = 500;
+
+/// How often that is tried, in milliseconds.
+pub const GROUP_LOOK_MS: u64 = 10;

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod bad_input;
+mod bombs;
 mod chat;
 mod confinement;
 mod docker;
@@ -11,6 +12,7 @@ mod files;
 mod life;
 mod load;
 mod mcp;
+mod network;
 mod panel;
 mod python;
 mod resume;

@@ -22,9 +22,10 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use crate::confine::{Bytes, Limits};
-use crate::limits::CPU_PERIOD_US;
+use crate::limits::{CPU_PERIOD_US, GROUP_LOOK_MS, GROUP_REMOVAL_MS};
 use host::{Controller, Host, Place, Version};
 
 /// How the names of groups begin.
@@ -59,9 +60,15 @@ pub struct Remains {
 impl Drop for Remains {
     fn drop(&mut self) {
         if self.owner == std::process::id() {
+            let deadline = Instant::now() + Duration::from_millis(GROUP_REMOVAL_MS);
             for directory in self.directories.iter().rev() {
-                // One that is not empty, or gone, stays as it is; the next runner looks again.
-                let _ = fs::remove_dir(directory);
+                // The dead leave a moment after they are reaped. What stays all the same, the next runner removes.
+                while fs::remove_dir(directory)
+                    .is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
+                    && Instant::now() < deadline
+                {
+                    std::thread::sleep(Duration::from_millis(GROUP_LOOK_MS));
+                }
             }
         }
     }
@@ -101,7 +108,7 @@ pub fn establish(limits: &Limits) -> Result<Option<Remains>, GroupError> {
     }
     let controllers: Vec<Controller> = needed(limits).collect();
     let places = Host::of_this_process()?.places(&controllers)?;
-    let name = format!("{PREFIX}{}-{:08x}", std::process::id(), rand::random::<u32>());
+    let name = Name::of_this_process()?;
     let mut remains = Remains { directories: Vec::new(), owner: std::process::id() };
     let mut group = Group {
         limits: limits.clone(),
@@ -111,9 +118,9 @@ pub fn establish(limits: &Limits) -> Result<Option<Remains>, GroupError> {
         kills: None,
     };
     for place in &places {
-        sweep(&place.parent);
+        name.sweep(&place.parent);
         place.prepare(&mut remains.directories)?;
-        let directory = place.parent.join(&name);
+        let directory = place.parent.join(name.fresh());
         fs::create_dir(&directory).map_err(GroupError::refused(&directory))?;
         remains.directories.push(directory.clone());
         for controller in &place.controllers {
@@ -251,11 +258,33 @@ fn limit(controller: Controller, version: Version, group: &Path, limits: &Limits
     }
 }
 
-/// Removes groups of runners that were killed; the kernel keeps those that are in use.
-fn sweep(parent: &Path) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
-            let _ = fs::remove_dir(entry.path());
+/// What groups are called: after who made them, as a number means something in its own namespace only.
+struct Name {
+    namespace: String,
+}
+
+impl Name {
+    fn of_this_process() -> Result<Self, GroupError> {
+        let path = Path::new("/proc/self/ns/pid");
+        let link = fs::read_link(path).map_err(GroupError::refused(path))?;
+        let namespace = link.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
+        Ok(Self { namespace })
+    }
+
+    fn fresh(&self) -> String {
+        format!("{PREFIX}{}-{}-{:08x}", self.namespace, std::process::id(), rand::random::<u32>())
+    }
+
+    /// Removes the groups of runners that were killed; the kernel keeps those that are in use.
+    fn sweep(&self, parent: &Path) {
+        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
+            let ours = numbers.filter(|(namespace, _)| *namespace == self.namespace);
+            let maker = ours.and_then(|(_, rest)| rest.split('-').next()?.parse::<u32>().ok());
+            if maker.is_some_and(|maker| !Path::new(&format!("/proc/{maker}")).exists()) {
+                let _ = fs::remove_dir(entry.path());
+            }
         }
     }
 }

@@ -140,7 +140,7 @@ fn groups_are_gone_with_the_runner() {
         }
     };
     let own = || {
-        let name = format!("sandbridge-{}-", std::process::id());
+        let name = format!("sandbridge-*-{}-", std::process::id());
         let find = std::process::Command::new("find")
             .args(["/sys/fs/cgroup", "-name", &format!("{name}*")])
             .output();

@@ -5,7 +5,8 @@ use std::net::{TcpListener, UdpSocket};
 use runner::confine::{Bounds, Network, Profile, Reach, TerminalSize, layer_name};
 use runner::spawn::{SpawnError, Spawner};
 
-use crate::support::{Bench, Output, finish, read_line, shell, wait};
+use crate::guardian::{Guarded, Who};
+use crate::support::{Bench, Output, finish, read_line, shell, until, wait};
 
 /// Python that reaches for what `name` names: connects, sends, makes sockets; prints `reached` or the error's name.
 const REACH: &str = "
@@ -203,5 +204,37 @@ fn what_ordinary_programs_open_is_there_and_old_kernel_code_is_not() {
         "44, socket.SOCK_RAW",
     ] {
         assert_eq!(make_socket(&bench, arguments), "EPERM", "{arguments}");
+    }
+}
+
+#[test]
+fn whoever_runs_the_runner_the_policy_holds_or_nothing_starts() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!(
+        "python3 -c \"import socket
+try: socket.create_connection(('127.0.0.1', {port}), 5); print('reached')
+except OSError as error: print('refused', error.errno)\" > out; mv out told"
+    );
+    for who in [Who::Us, Who::Nobody, Who::WithoutAdmin] {
+        for (reach, expected) in
+            [("all", "reached\n"), ("loopback", "refused 111\n"), ("none", "refused 1\n")]
+        {
+            let bounds = format!(r#"{{"network": {{"reach": "{reach}"}}}}"#);
+            let mut guarded = Guarded::bounded(&script, who, &bounds);
+            let Some(line) = guarded.try_line() else {
+                // Neither privileges nor a user namespace: refused, by a runner that says so and ends.
+                assert_eq!(
+                    (reach, guarded.guardian.wait().unwrap().code()),
+                    ("loopback", Some(1)),
+                    "{who:?}"
+                );
+                continue;
+            };
+            assert_eq!(line[0], "ready");
+            let told = guarded.directory.path().join("work/told");
+            until("the command has tried", || told.exists());
+            assert_eq!(std::fs::read_to_string(told).unwrap(), expected, "{who:?}, {reach}, {line:?}");
+        }
     }
 }

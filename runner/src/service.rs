@@ -253,6 +253,16 @@ mod tests {
     }
 
     #[test]
+    fn the_unit_bounds_commands_the_same_and_may_make_groups_for_that() {
+        let unit = unit_of(&["--network", "loopback", "--memory", "1G", "--allow-net", "53,443"], true);
+        assert!(
+            unit.contains(r#""--network" "loopback" "--allow-net" "53,443" "--memory" "1073741824""#),
+            "{unit}"
+        );
+        assert!(unit.contains("Delegate=cpu memory pids"), "{unit}");
+    }
+
+    #[test]
     fn full_control_keeps_sudo() {
         assert!(!unit_of(&["--profile", "full-control"], false).contains("NoNewPrivileges"));
     }

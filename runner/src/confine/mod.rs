@@ -93,7 +93,10 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     };
     // Where that fails, the filter refuses what would reach the machine's.
     let ipc = match sys::unshare_ipc() {
-        Ok(()) => Ipc::Own,
+        Ok(()) => {
+            forget_shared_memory();
+            Ipc::Own
+        }
         Err(_) if kill::tier() == KillTier::ContainerInit => Ipc::OfContainer,
         Err(_) => Ipc::Refused,
     };
@@ -153,6 +156,14 @@ fn lock(
         Filter { key, hides_others, ipc, runner: Untouchable::seen_from_here(), network: &bounds.network };
     seccomp::install(&filter, report).map_err(during("seccomp"))?;
     network::report(&bounds.network, report)
+}
+
+/// Where memory is limited, lets what programs shared go with them: no kill gives it back otherwise.
+fn forget_shared_memory() {
+    if group::memory().is_some() {
+        // An unprivileged runner may not on all kernels; then such memory counts until the runner ends.
+        let _ = std::fs::write("/proc/sys/kernel/shm_rmid_forced", "1");
+    }
 }
 
 /// Adds the name of a step to what the system said.

@@ -275,7 +275,7 @@ mod tests {
         let mut made = Vec::new();
         let aside = own.join("sandbridge-runner");
         place.prepare(&mut made).unwrap();
-        assert_eq!(made, [aside.clone()]);
+        assert_eq!(made, std::slice::from_ref(&aside));
         assert_eq!(fs::read_to_string(aside.join("cgroup.procs")).unwrap(), "0");
         assert_eq!(fs::read_to_string(own.join("cgroup.subtree_control")).unwrap(), "+memory +pids +cpu");
     }

@@ -72,6 +72,10 @@ fn what_takes_more_than_all_may_is_killed_and_nobody_else() {
     // Files in temporary directories count, and are not given back by a kill: so they may not fill it.
     let filler = bench.run("head -c 100000000 /dev/zero > /tmp/big; echo $?");
     assert_eq!(filler.stdout, "1\n", "{}", filler.stderr);
+    // Nor is what programs shared and left behind.
+    let left = bench.python("print(library.shmget(0x1234, 30 << 20, 0o1600) >= 0)");
+    assert_eq!(left.stdout, "True\n", "{}", left.stderr);
+    assert!(!is_root() || bench.python("print(library.shmget(0x1234, 0, 0o600))").stdout == "-1\n");
     assert!(bench.python("held = bytearray(20 << 20)").succeeded());
     assert_eq!(kill::members(modest.child.mark()).len(), 1);
     kill::kill_tree(modest.child.mark());

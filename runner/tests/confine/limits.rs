@@ -105,7 +105,7 @@ fn more_processes_than_all_may_have_are_not_started_and_can_be_killed() {
 #[test]
 fn processor_time_is_dealt_out_to_all_commands_together() {
     let Some((bench, _group)) =
-        limited(Limits { cpus: Some(Cpus { thousandths: 500 }), ..Limits::default() })
+        limited(Limits { cpus: Some(Cpus { thousandths: 100 }), ..Limits::default() })
     else {
         return;
     };
@@ -116,8 +116,8 @@ print(time.process_time())\"";
     let other = bench.start(busy);
     let used: f64 = bench.run(busy).stdout.trim().parse().unwrap();
     let used = used + read_line(&other.stdout).parse::<f64>().unwrap();
-    // Half a processor for a second and a half, and what starting took.
-    assert!((0.2..1.2).contains(&used), "{used} s");
+    // A tenth of a processor for a second and a half, and what starting took; alone they would have two.
+    assert!((0.05..0.5).contains(&used), "{used} s");
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn two_commands_meet_on_a_loopback_of_their_own() {
 c, _ = s.accept(); c.send(b'hello')\"";
     let mut serving = bench.start(server);
     let port: u16 = read_line(&serving.stdout).parse().unwrap();
+    assert!(TcpListener::bind(("127.0.0.1", port)).is_ok(), "it is the machine's");
     // Under a narrower profile, and on a terminal: the same network.
     let narrower = Spawner::start(Profile::ReadOnly, &bench.policy).unwrap();
     let ask = format!(
@@ -116,7 +117,6 @@ c, _ = s.accept(); c.send(b'hello')\"";
     let spawned = bench.spawner.spawn_on_terminal(&bench.policy, shell(&ask), size).unwrap();
     assert_eq!(read_line(&spawned.stdout).trim_end(), "b'hello'");
     wait(&mut serving.child);
-    assert!(TcpListener::bind(("127.0.0.1", port)).is_ok(), "it was the machine's");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_terminal_has_the_network_of_other_commands() {
     for reach in [Reach::None, Reach::Loopback] {
         let Some(bench) = bounded(network(reach, &[])) else { continue };
         let script = format!(
-            "python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}))\" 2>/dev/null || echo no"
+            "python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}))\" 2>/dev/null && echo yes || echo no"
         );
         let size = TerminalSize { rows: 24, columns: 80 };
         let spawned = bench.spawner.spawn_on_terminal(&bench.policy, shell(&script), size).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! Starts the script as a confined command, prints `ready PID TIER KILLING`, and ends with code 0 on SIGTERM. The script
 //! `crash` panics instead; one behind `terminal:` runs on a terminal, beside another that wrote its terminal's path to `other`.
-//! With `--token` it only prints the token and the command line that everybody can see.
+//! `GUARDED_BOUNDS` holds bounds as JSON. With `--token` it only prints the token and the command line that everybody can see.
 
 use std::path::Path;
 
@@ -41,7 +41,10 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn run(context: &RunnerContext, workspace: &Path, state_dir: &Path, script: &str) -> anyhow::Result<()> {
-    let policy = ConfinePolicy::detect(workspace, state_dir)?;
+    let mut policy = ConfinePolicy::detect(workspace, state_dir)?;
+    if let Ok(bounds) = std::env::var("GUARDED_BOUNDS") {
+        policy.bounds = serde_json::from_str(&bounds)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::account::{Account, RunAs};
 use crate::blocking::{blocking, post};
 use crate::changes::{Begin, Changes};
-use crate::confine::{Allowances, ConfinePolicy, GitPaths, Ground, LayerReport, LeftOut, Profile};
+use crate::confine::{Allowances, Bounds, ConfinePolicy, GitPaths, Ground, LayerReport, LeftOut, Profile};
 use crate::error::Error;
 use crate::exec::{self, Budget, CommandUser, OpenPlaces, Registry, Scratch, Terminals, TreeWatch};
 use crate::explain;
@@ -50,13 +50,15 @@ pub struct ExecutorConfig {
     pub run_as: RunAs,
     /// Layers of confinement not to set up.
     pub left_out: LeftOut,
+    /// What commands may reach, and how much they may take.
+    pub bounds: Bounds,
 }
 
 impl ExecutorConfig {
     /// One workspace in this profile, and nothing out of the ordinary.
     pub fn new(workspace: PathBuf, state_dir: PathBuf, profile: Profile) -> Self {
-        let (allowances, run_as, left_out) = Default::default();
-        Self { workspace, state_dir, profile, allowances, llm: None, run_as, left_out }
+        let (allowances, run_as, left_out, bounds) = Default::default();
+        Self { workspace, state_dir, profile, allowances, llm: None, run_as, left_out, bounds }
     }
 }
 
@@ -105,7 +107,11 @@ impl Executor {
             let policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)
                 .map_err(Error::file(&config.state_dir))?
                 .allowing(config.allowances.clone());
-            Ok::<_, Error>(ConfinePolicy { left_out: config.left_out, ..policy })
+            Ok::<_, Error>(ConfinePolicy {
+                left_out: config.left_out,
+                bounds: config.bounds.clone(),
+                ..policy
+            })
         };
         let RunAs { default, privileged } = &config.run_as;
         let privileged = match privileged {

@@ -36,6 +36,7 @@ use crate::kill;
 use crate::limits::{
     GUARDIAN_IDLE_MS, RESTART_HEALTHY_MS, RESTART_PAUSE_LIMIT_MS, RESTART_PAUSE_MS, RESTARTS, RUNNER_STOP_MS,
 };
+use crate::spawn::memory_points;
 use crate::sys;
 
 /// The exit code of a panic, which is worth another try; other codes are the runner's own decision.
@@ -126,6 +127,7 @@ pub struct RunnerContext {
 pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> i32) -> io::Result<i32> {
     let left_out = config.left_out;
     if process::id() == 1 {
+        memory_points::prepare();
         harden(left_out)?;
         kill::set_tier(KillTier::ContainerInit);
         return Ok(runner_main(&RunnerContext { tier: KillTier::ContainerInit }));
@@ -217,6 +219,7 @@ fn become_runner(
     runner_main: &impl Fn(&RunnerContext) -> i32,
 ) -> ! {
     let set_up = namespaces::enter(tier, ids, &alive).and_then(|()| {
+        memory_points::prepare();
         harden(left_out)?;
         sys::hold_signals(false)?;
         rustix::io::write(&ready, &[1])?;
@@ -228,7 +231,7 @@ fn become_runner(
     }
     kill::set_tier(tier);
     let code = runner_main(&RunnerContext { tier });
-    kill::kill_everything();
+    kill::kill_everything_for_good();
     process::exit(code)
 }
 

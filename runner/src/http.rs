@@ -11,10 +11,10 @@ use std::time::Duration;
 use hyper::Uri;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::blocking::blocking;
+use crate::dial;
 use crate::limits::CONNECT_TIMEOUT_MS;
 use crate::link::websocket::tls_config;
 
@@ -70,7 +70,7 @@ async fn reach(uri: &Uri, may_reach: fn(IpAddr) -> bool) -> io::Result<Box<dyn S
     if addresses.is_empty() {
         return Err(io::Error::other("the name leads to no address that may be used"));
     }
-    let socket = TcpStream::connect(addresses.as_slice()).await?;
+    let socket = dial::connect(addresses).await?;
     if !is_encrypted {
         return Ok(Box::new(socket));
     }

@@ -95,6 +95,5 @@ pub fn warnings(profile: Profile, report: &LayerReport) -> Vec<String> {
     if profile == Profile::FullControl {
         return vec!["commands are not confined: the profile is full-control".to_owned()];
     }
-    let missing = report.layers.iter().filter(|layer| !layer.holds);
-    missing.map(|layer| format!("{} does not hold: {}", layer.name, layer.detail)).collect()
+    report.missing().map(|layer| format!("{} does not hold: {}", layer.name, layer.detail)).collect()
 }

@@ -54,6 +54,8 @@ struct Marks {
     key: MarkKey,
     next: u64,
     enforced: bool,
+    /// Nothing is started any more.
+    is_closed: bool,
 }
 
 static MARKS: OnceLock<Mutex<Marks>> = OnceLock::new();
@@ -72,7 +74,7 @@ fn marks() -> MutexGuard<'static, Marks> {
         let span = limit.saturating_sub(MARKS_FROM);
         let next = MARKS_FROM + if span == 0 { 0 } else { rand::random::<u64>() % span };
         let (key, enforced) = (rand::random(), span > 0 && sys::set_own_mark(next, [0, 0]).is_ok());
-        Mutex::new(Marks { key, next, enforced })
+        Mutex::new(Marks { key, next, enforced, is_closed: false })
     }))
 }
 
@@ -107,6 +109,9 @@ pub(crate) fn spawn_marked(
 ) -> io::Result<(u32, OwnedFd, Mark)> {
     let mut awaited = lock(&AWAITED);
     let mut marks = marks();
+    if marks.is_closed {
+        return Err(io::Error::other("the runner ends"));
+    }
     marks.enforced = marks.enforced && marks.next > MARKS_FROM && {
         marks.next -= 1;
         sys::set_own_mark(marks.next, marks.key).is_ok()
@@ -115,11 +120,6 @@ pub(crate) fn spawn_marked(
     awaited.insert(pid);
     let number = marks.enforced.then_some(marks.next);
     Ok((pid, handle, Mark { number, session: pid }))
-}
-
-/// From now on this process starts nothing: a thread that wants to waits until the process ends, which it must do soon.
-pub(crate) fn start_nothing_more() {
-    std::mem::forget(lock(&AWAITED));
 }
 
 /// Somebody will wait for this child.
@@ -159,6 +159,13 @@ pub fn kill_everything() -> KillOutcome {
         let _ = sys::kill_whole_namespace();
     }
     kill_until_gone(&descendants, &is_descendant)
+}
+
+/// The same, for a process that ends: what is being started is killed too, and from now on nothing is started any more.
+pub(crate) fn kill_everything_for_good() -> KillOutcome {
+    // Held while a command is born: it is found below, or there is none.
+    marks().is_closed = true;
+    kill_everything()
 }
 
 /// Reaps dead processes that were handed to this one by their dying parents; returns how many.
@@ -206,11 +213,6 @@ fn hit(pid: u32, signal: Signal, belongs: &dyn Fn(u32) -> bool) -> Option<OwnedF
     let key = MARKS.get().map_or([0, 0], |marks| lock(marks).key);
     sys::signal_process(handle.as_fd(), signal.as_raw(), key).ok()?;
     Some(handle)
-}
-
-/// Whether a process is not reaped yet; to be called from a thread that is not confined.
-pub(crate) fn exists(handle: &OwnedFd) -> bool {
-    sys::signal_process(handle.as_fd(), 0, mark_key()).is_ok()
 }
 
 /// Whether a child of this process is dead and not reaped.

@@ -20,10 +20,12 @@
 //! | [`run`] | one life of the process: runtime, signals, executor, link |
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
 //! | [`account`] | the machine's users that commands run as |
-//! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
+//! | `dial` | connections of the runner itself, from outside of what commands may reach |
+//! | [`cli`], [`cli_bounds`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
 //! | [`settings`] | what commands get of the user's own: settings without credentials, variables |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
+//! | [`group`] | the control group of all commands together |
 //! | [`spawn`] | starts commands |
 //! | [`kill`] | finds and kills everything a command started |
 //! | [`doctor`], [`explain`] | what a policy comes to on this machine, tried for real; why a path is open or not |
@@ -34,15 +36,18 @@ pub mod account;
 mod blocking;
 mod changes;
 pub mod cli;
+pub mod cli_bounds;
 mod clock;
 pub mod confine;
 pub mod connect;
+mod dial;
 pub mod doctor;
 mod error;
 mod exec;
 pub mod executor;
 pub mod explain;
 mod files;
+pub mod group;
 pub mod guardian;
 mod http;
 pub mod identity;

@@ -340,3 +340,29 @@ pub const KEPT_ANSWERS: usize = 4_096;
 
 /// How often what is kept is looked through for what may go, in milliseconds.
 pub const FORGET_LOOK_MS: u64 = 60_000;
+
+// How much commands may take.
+
+/// The least memory that may be given to the commands of a runner, in bytes.
+pub const MEMORY_BYTES_LEAST: u64 = 16 * 1024 * 1024;
+
+/// The fewest processes that may be given to the commands of a runner.
+pub const PIDS_LEAST: u32 = 8;
+
+/// The least processor time that may be given to the commands of a runner, in thousandths of a processor.
+pub const CPU_THOUSANDTHS_LEAST: u32 = 50;
+
+/// Processor time is dealt out anew this often, in microseconds: nobody stands still for longer.
+pub const CPU_PERIOD_US: u64 = 20_000;
+
+/// How many processes an unprivileged runner's commands may have in a user namespace of their own, unless fewer are asked for.
+pub const USER_PROCESSES: u32 = 16_384;
+
+/// How many files one process of a command may have open unless more, or less, is asked for.
+pub const OPEN_FILES: u32 = 65_536;
+
+/// How long the control groups of a runner that ended are tried to be removed, in milliseconds.
+pub const GROUP_REMOVAL_MS: u64 = 500;
+
+/// How often that is tried, in milliseconds.
+pub const GROUP_LOOK_MS: u64 = 10;

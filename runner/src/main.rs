@@ -9,7 +9,7 @@ use runner::cli::{Cli, Command, SandboxOptions, Source, WhereOptions};
 use runner::confine::{ConfinePolicy, Profile, layer_name};
 use runner::guardian::{self, GuardConfig};
 use runner::spawn::SpawnError;
-use runner::{doctor, explain, service};
+use runner::{doctor, explain, group, service};
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
@@ -61,6 +61,9 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             let source = cli.options.source(token)?;
             let config = cli.options.executor_config()?;
             let name = cli.options.name;
+            // Before any thread, and outside of the namespaces that the guardian makes.
+            let limits = group::establish(&config.bounds.limits);
+            let _group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
             let restart = matches!(source, Source::Server { .. });
             let guard = GuardConfig { restart, left_out: config.left_out };
             let code = guardian::run_guarded(guard, |context| {
@@ -85,8 +88,11 @@ fn look(
     }
     let user = config.run_as.default.as_ref();
     let policy = ConfinePolicy::detect_for(&config.workspace, &config.state_dir, user)?;
-    let policy = ConfinePolicy { left_out: config.left_out, ..policy }.allowing(config.allowances);
-    let guard = GuardConfig { restart: false, left_out: config.left_out };
+    let (left_out, bounds) = (config.left_out, config.bounds);
+    let policy = ConfinePolicy { left_out, bounds, ..policy }.allowing(config.allowances);
+    let limits = group::establish(&policy.bounds.limits);
+    let _group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
+    let guard = GuardConfig { restart: false, left_out };
     let code = guardian::run_guarded(guard, |_| {
         print(&policy, config.profile).unwrap_or_else(|error| {
             eprintln!("sandbridge-runner: {error}");

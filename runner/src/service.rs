@@ -160,6 +160,8 @@ fn unit(
     let llm = config.llm.as_ref().map(LlmConfig::words).unwrap_or_default();
     words.extend(llm.iter().map(String::as_str));
     words.extend(options.sandbox.run_as.words());
+    let bounds = options.sandbox.bounds.words();
+    words.extend(bounds.iter().map(String::as_str));
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };
@@ -178,6 +180,7 @@ fn unit(
          KillMode=mixed\n\
          TimeoutStopSec=20\n\
          OOMPolicy=continue\n\
+         Delegate=cpu memory pids\n\
          LimitCORE=0\n\
          SystemCallArchitectures=native\n\
          {privileges}\
@@ -252,6 +255,16 @@ mod tests {
         );
         assert!(unit.contains(&expected) && !unit.contains("sk-secret"), "{unit}");
         assert!(!unit_of(&[], true).contains("llm"));
+    }
+
+    #[test]
+    fn the_unit_bounds_commands_the_same_and_may_make_groups_for_that() {
+        let unit = unit_of(&["--network", "loopback", "--memory", "1G", "--allow-net", "53,443"], true);
+        assert!(
+            unit.contains(r#""--network" "loopback" "--allow-net" "53,443" "--memory" "1073741824""#),
+            "{unit}"
+        );
+        assert!(unit.contains("Delegate=cpu memory pids"), "{unit}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
 
+mod clone;
 mod spawn;
 mod user;
 
@@ -11,7 +12,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
-pub(crate) use spawn::{DirectoryClosed, SpawnPlan, Stack, spawn};
+pub(crate) use spawn::{DirectoryClosed, ResourceLimit, SpawnPlan, Stack, spawn};
 pub(crate) use user::act_on_files_as;
 
 /// Two random words that unlock a change of the mark, and signals, under the seccomp filter; see `kill`.
@@ -63,6 +64,27 @@ pub(crate) fn unshare_mounts() -> io::Result<()> {
 pub(crate) fn unshare_ipc() -> io::Result<()> {
     // SAFETY: the flag touches neither memory nor descriptors; other threads keep what they had.
     check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWIPC) })).map(drop)
+}
+
+/// Gives the calling thread its own network, in which everything is down.
+pub(crate) fn unshare_network() -> io::Result<()> {
+    // SAFETY: the flag touches neither memory nor descriptors; other threads, and sockets that are open, keep what they had.
+    check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWNET) })).map(drop)
+}
+
+/// Brings `lo` up in the calling thread's network.
+pub(crate) fn raise_loopback() -> io::Result<()> {
+    let (family, kind) = (rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM);
+    let socket = rustix::net::socket_with(family, kind, rustix::net::SocketFlags::CLOEXEC, None)?;
+    // SAFETY: all zeroes is a valid value of this structure of numbers.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+        *place = byte.cast_signed() as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+    // SAFETY: the socket is open, and `request` lives through the call, which reads and writes no more than it.
+    check(i64::from(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) }))
+        .map(drop)
 }
 
 /// Signals a process through its handle, showing `key` to the filter.

@@ -4,6 +4,7 @@
 mod agent;
 mod attacks;
 mod bad_input;
+mod bombs;
 mod chat;
 mod confinement;
 mod developer;
@@ -16,6 +17,7 @@ mod hostile_server;
 mod life;
 mod load;
 mod mcp;
+mod network;
 mod panel;
 mod python;
 mod resume;

@@ -69,8 +69,25 @@ impl Machine {
         Self::spawn_at(server.url(), name, token, options)
     }
 
+    /// The same in a workspace that is there already.
+    pub fn start_in(
+        workspace: TempDir,
+        server: &Server,
+        person: &Person,
+        name: &str,
+        options: &[&str],
+    ) -> Self {
+        let machine = Self::spawn_in(workspace, server.url(), name, &person.add_runner(name), options);
+        machine.wait_online(person, name);
+        machine
+    }
+
     fn spawn_at(url: &str, name: &str, token: &str, options: &[&str]) -> Self {
         let workspace = TempDir::with_prefix(format!("sandbridge-ws-{name}-")).unwrap();
+        Self::spawn_in(workspace, url, name, token, options)
+    }
+
+    fn spawn_in(workspace: TempDir, url: &str, name: &str, token: &str, options: &[&str]) -> Self {
         let state = TempDir::with_prefix("sandbridge-state-").unwrap();
         let process = spawn(url, name, token, workspace.path(), state.path(), options);
         Self { process, workspace: workspace.path().to_owned(), state, _directory: Some(workspace) }

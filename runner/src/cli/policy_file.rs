@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 
 use super::place;
-use crate::confine::Profile;
+use crate::confine::{Bounds, Bytes, Cpus, Limits, Network, Profile, Reach};
 use crate::error::Error;
 use crate::limits::POLICY_FILE_BYTES;
 
@@ -27,10 +27,27 @@ pub(super) struct PolicyFile {
     #[serde(default, deserialize_with = "paths")]
     pub(super) allow_write: Vec<PathBuf>,
     pub(super) allow_git_config: Option<bool>,
+    network: Option<Reach>,
+    #[serde(default)]
+    allow_net: Vec<u16>,
+    memory: Option<Bytes>,
+    pids: Option<u32>,
+    cpus: Option<Cpus>,
+    open_files: Option<u32>,
+    file_size: Option<Bytes>,
     // A key more: one line here, and one where `SandboxOptions::executor_config` lets its flag win.
 }
 
 impl PolicyFile {
+    /// What commands may reach and take.
+    pub(super) fn bounds(&self) -> Bounds {
+        let Self { memory, pids, cpus, open_files, file_size, .. } = *self;
+        Bounds {
+            network: Network { reach: self.network.unwrap_or_default(), ports: self.allow_net.clone() },
+            limits: Limits { memory, pids, cpus, open_files, file_size },
+        }
+    }
+
     /// The file that was named, or the user's own if there is one, with its canonical path.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use clap::builder::BoolishValueParser;
 use super::place::{self, WhereOptions};
 use super::policy_file::PolicyFile;
 use crate::account::RunAsOptions;
+use crate::cli_bounds::BoundsOptions;
 use crate::confine::{Allowances, LeftOut, Profile};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
@@ -34,6 +35,9 @@ pub struct SandboxOptions {
     /// Read the policy from this file [default: sandbridge/runner.toml in the user's configuration, if it is there]
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_POLICY")]
     pub policy: Option<PathBuf>,
+    /// What commands may reach and take.
+    #[command(flatten, next_help_heading = "What commands may reach and take")]
+    pub bounds: BoundsOptions,
     /// As whom commands run.
     #[command(flatten)]
     pub run_as: RunAsOptions,
@@ -51,6 +55,7 @@ impl SandboxOptions {
     pub fn executor_config(&self, token_file: Option<&Path>) -> Result<ExecutorConfig, Error> {
         let file = PolicyFile::find(self.policy.as_deref())?;
         let (found, keys) = file.map_or_else(Default::default, |(path, keys)| (Some(path), keys));
+        let of_policy = keys.bounds();
         let profile = self.profile.or(keys.profile).unwrap_or(Profile::Workspace);
         let place = WhereOptions {
             workspace: self.place.workspace.clone().or(keys.workspace),
@@ -79,7 +84,8 @@ impl SandboxOptions {
         let run_as = self.run_as.users()?;
         let left_out =
             LeftOut::all(&self.without).map_err(|error| Error::Usage(format!("--without: {error}")))?;
-        Ok(ExecutorConfig { workspace, state_dir, profile, allowances, llm: None, run_as, left_out })
+        let bounds = self.bounds.bounds(of_policy, profile)?;
+        Ok(ExecutorConfig { workspace, state_dir, profile, allowances, llm: None, run_as, left_out, bounds })
     }
 
     /// The words that ask for the same on a command line, beyond the directories and the profile.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::mount::MountPropagationFlags;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use super::network;
 use super::policy::ConfinePolicy;
 use super::report::{LayerReport, Profile, layer_name};
 use super::seccomp::Ipc;
@@ -103,6 +104,7 @@ impl Ground {
             let kind = LinkNameSpaceType::InterProcessCommunication;
             move_into_link_name_space(namespace.as_fd(), Some(kind))?;
         }
+        network::enter(&policy.bounds.network)?;
         let home = self.home.clone();
         let Some(namespace) = &self.mounts else {
             return Ok(View::of_machine(policy, self.profile, home));

@@ -1,13 +1,14 @@
-//! Landlock: the view's list of paths, enforced by the kernel on every open, and the scope for signals and sockets.
+//! Landlock: the view's list of paths, enforced by the kernel on every open; ports; the scope for signals and sockets.
 
 use std::io;
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, LandlockStatus, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
+use super::bounds::Network;
 use super::left_out::LeftOut;
 use super::report::{LayerReport, layer_name};
 use super::view::View;
@@ -22,12 +23,18 @@ const FIRST_WITH_SCOPE: u32 = 6;
 ///
 /// # Errors
 /// The kernel has Landlock and did not take the rules.
-pub(super) fn restrict(view: &View, left_out: LeftOut, report: &mut LayerReport) -> io::Result<()> {
+pub(super) fn restrict(
+    view: &View,
+    network: &Network,
+    left_out: LeftOut,
+    report: &mut LayerReport,
+) -> io::Result<()> {
     let parts = [layer_name::LANDLOCK, layer_name::LANDLOCK_SCOPE].map(|name| !left_out.contains(name));
     let [files, scope] = parts;
+    // Ports are the network's affair, whichever layers are left out.
     let (status, abi) = match parts {
-        [false, false] => (RulesetStatus::NotEnforced, 0),
-        _ => enforce(files.then_some(view), scope).map_err(io::Error::other)?,
+        [false, false] if network.ports.is_empty() => (RulesetStatus::NotEnforced, 0),
+        _ => enforce(files.then_some(view), scope, network).map_err(io::Error::other)?,
     };
     if status == RulesetStatus::NotEnforced || !files {
         let detail = "the kernel has no Landlock (5.13 or newer, and enabled at boot)";
@@ -43,7 +50,11 @@ pub(super) fn restrict(view: &View, left_out: LeftOut, report: &mut LayerReport)
     Ok(())
 }
 
-fn enforce(files: Option<&View>, scope: bool) -> Result<(RulesetStatus, u32), RulesetError> {
+fn enforce(
+    files: Option<&View>,
+    scope: bool,
+    network: &Network,
+) -> Result<(RulesetStatus, u32), RulesetError> {
     let mut ruleset = Ruleset::default();
     if files.is_some() {
         ruleset = ruleset.handle_access(AccessFs::from_all(NEWEST))?;
@@ -51,7 +62,11 @@ fn enforce(files: Option<&View>, scope: bool) -> Result<(RulesetStatus, u32), Ru
     if scope {
         ruleset = ruleset.scope(Scope::from_all(NEWEST))?;
     }
-    let mut ruleset = ruleset.create()?;
+    if !network.ports.is_empty() {
+        ruleset = ruleset.handle_access(AccessNet::ConnectTcp)?;
+    }
+    let ports = network.ports.iter().map(|port| NetPort::new(*port, AccessNet::ConnectTcp));
+    let mut ruleset = ruleset.create()?.add_rules(ports.map(Ok::<_, RulesetError>))?;
     if let Some(view) = files {
         ruleset = list(ruleset, view)?;
     }

@@ -3,15 +3,16 @@
 //! Everything here acts on the *calling thread* only and is inherited by every process that thread starts, so an exec
 //! costs nothing extra. The order matters and is kept in `apply`:
 //!
-//! 1. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
+//! 1. `network`: a network namespace without the machine's, where that was asked for;
+//! 2. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
 //!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it, and what `git` found
 //!    that the user's own git obeys is read-only in it;
-//! 2. `no_new_privs`, which the next layers need;
-//! 3. `landlock`: the same list enforced again on the file system, plus signals and abstract sockets;
-//! 4. `capabilities`: root keeps only what package managers and `su` need;
-//! 5. `seccomp`: last, since it forbids the calls the others were made of.
+//! 3. `no_new_privs`, which the next layers need;
+//! 4. `landlock`: the same list enforced again on the file system, plus ports, signals and abstract sockets;
+//! 5. `capabilities`: root keeps only what package managers and `su` need;
+//! 6. `seccomp`: last, since it forbids the calls the others were made of.
 //!
-//! A command with a terminal gets a thread of its own, which starts from a copy of 1: see `ground`.
+//! A command with a terminal gets a thread of its own, which starts from a copy of 2: see `ground`.
 //!
 //! A layer can be left out on purpose ([`LeftOut`]); then it is reported like one that the machine lacks.
 //!
@@ -20,12 +21,14 @@
 //! earlier command, which must not get the next ones out of it.
 
 mod allow;
+mod bounds;
 mod capabilities;
 mod git;
 mod ground;
 mod landlock;
 mod left_out;
 mod mounts;
+mod network;
 mod new_root;
 mod policy;
 mod report;
@@ -39,19 +42,22 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 pub use allow::Allowances;
+pub use bounds::{Bounds, Bytes, Cpus, InvalidBound, Limits, Network, Reach};
 pub(crate) use git::GitPaths;
 pub(crate) use ground::Ground;
 pub use left_out::{CannotLeaveOut, LeftOut};
 pub use policy::ConfinePolicy;
 pub(crate) use policy::seen_by_commands;
 pub use report::{LEFT_OUT, Layer, LayerReport, Profile, UnknownProfile, layer_name};
+#[cfg(test)]
+pub(crate) use seccomp::tests::install_filter_alone;
 pub use terminal::TerminalSize;
 pub(crate) use terminal::{OpenTerminal, resize};
 pub(crate) use tools::own_prefix_variables;
 
 use crate::guardian::KillTier;
-use crate::kill;
 use crate::sys::{self, MarkKey};
+use crate::{group, kill};
 use mounts::Entry;
 use seccomp::{Filter, Ipc, Untouchable};
 use view::View;
@@ -77,16 +83,20 @@ pub(crate) struct Confined {
 /// `key` is the one that keeps the thread able to mark what it spawns, and to signal it.
 ///
 /// # Errors
-/// A layer this machine has could not be set up; the message names the step. The thread must not start anything then.
+/// A layer this machine has could not be set up; the message names the step. Of the kind `Unsupported`: the policy asks for
+/// what this machine cannot do. The thread must not start anything then.
 pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> io::Result<Confined> {
     let mut report = LayerReport::of_process();
     let mut path = policy.command_path();
+    group::join(&policy.bounds.limits).map_err(during("control group"))?;
     if profile == Profile::FullControl {
         report.add_absent_layers("switched off by the profile full-control");
+        network::report(&policy.bounds.network, &mut report)?;
         report.leave_out(policy.left_out);
         let (home, ground) = (policy.home.clone(), Ground::unconfined(policy, &path, &report));
         return Ok(Confined { home, path, report, etc: None, ground });
     }
+    network::enter(&policy.bounds.network).map_err(during("network namespace"))?;
     let private_home = policy.private_home().map_err(during("private home"))?;
     let (view, hides_others) = match mounts::enter(policy, profile, &private_home)? {
         Entry::Own { view, hides_others, held } => {
@@ -107,7 +117,10 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     };
     // Where that fails, the filter refuses what would reach the machine's.
     let ipc = match policy.left_out.contains(layer_name::IPC_NAMESPACE) {
-        false if sys::unshare_ipc().is_ok() => Ipc::Own,
+        false if sys::unshare_ipc().is_ok() => {
+            forget_shared_memory();
+            Ipc::Own
+        }
         false if kill::tier() == KillTier::ContainerInit => Ipc::OfContainer,
         _ => Ipc::Refused,
     };
@@ -133,6 +146,7 @@ pub(crate) fn apply_on_terminal(
     ground: &Ground,
     size: TerminalSize,
 ) -> io::Result<OpenTerminal> {
+    group::join(&policy.bounds.limits).map_err(during("control group"))?;
     if ground.profile == Profile::FullControl {
         return OpenTerminal::open(size).map_err(during("terminal"));
     }
@@ -161,14 +175,14 @@ fn lock(
     key: MarkKey,
     report: &mut LayerReport,
 ) -> io::Result<()> {
-    let left_out = policy.left_out;
+    let (left_out, network) = (policy.left_out, &policy.bounds.network);
     if left_out.contains(layer_name::NO_NEW_PRIVS) {
         report.add(layer_name::NO_NEW_PRIVS, false, "");
     } else {
         let no_new_privs = rustix::thread::set_no_new_privs(true);
         report.add_result(layer_name::NO_NEW_PRIVS, no_new_privs.map(|()| "set".to_owned()));
     }
-    landlock::restrict(view, left_out, report).map_err(during("Landlock"))?;
+    landlock::restrict(view, network, left_out, report).map_err(during("Landlock"))?;
     if left_out.contains(layer_name::CAPABILITIES) {
         report.add(layer_name::CAPABILITIES, false, "");
     } else {
@@ -177,11 +191,20 @@ fn lock(
     if left_out.contains(layer_name::SECCOMP) {
         report.add(layer_name::SECCOMP, false, "");
     } else {
-        let filter = Filter { key, hides_others, ipc, runner: Untouchable::seen_from_here() };
+        let filter = Filter { key, hides_others, ipc, runner: Untouchable::seen_from_here(), network };
         seccomp::install(&filter, report).map_err(during("seccomp"))?;
     }
+    network::report(network, report)?;
     report.leave_out(left_out);
     Ok(())
+}
+
+/// Where memory is limited, lets what programs shared go with them: no kill gives it back otherwise.
+fn forget_shared_memory() {
+    if group::memory().is_some() {
+        // An unprivileged runner may not on all kernels; then such memory counts until the runner ends.
+        let _ = std::fs::write("/proc/sys/kernel/shm_rmid_forced", "1");
+    }
 }
 
 /// Adds the name of a step to what the system said.

@@ -16,6 +16,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, O
 
 use super::mounts::Tree;
 use super::policy::{ETC_ENTRIES, SYSTEM_TREES};
+use crate::group;
 use crate::limits::{
     ETC_FILE_BYTES, SHARED_MEMORY_BYTES, TEMPORARY_BYTES, TEMPORARY_BYTES_PER_INODE, TEMPORARY_MEMORY_PART,
 };
@@ -45,6 +46,8 @@ pub(super) fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<Ow
 fn temporary(limit_bytes: u64) -> io::Result<OwnedFd> {
     let machine = rustix::system::sysinfo();
     let memory_bytes = machine.totalram.saturating_mul(u64::from(machine.mem_unit));
+    // Files in it count as the commands' memory, and no kill gives theirs back.
+    let memory_bytes = group::memory().map_or(memory_bytes, |limit| limit.0.min(memory_bytes));
     let size_bytes = limit_bytes.min(memory_bytes / TEMPORARY_MEMORY_PART);
     let (size, inodes) = (size_bytes.to_string(), (size_bytes / TEMPORARY_BYTES_PER_INODE).to_string());
     file_system("tmpfs", &[("mode", "1777"), ("size", &size), ("nr_inodes", &inodes)])

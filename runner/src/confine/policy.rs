@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
+use super::bounds::Bounds;
 use sha2::{Digest, Sha256};
 
 use super::allow::Allowances;
@@ -102,6 +103,8 @@ pub struct ConfinePolicy {
     pub left_out: LeftOut,
     /// What else commands may touch.
     pub allowances: Allowances,
+    /// What commands may reach, and how much they may take.
+    pub bounds: Bounds,
 }
 
 impl ConfinePolicy {
@@ -131,8 +134,8 @@ impl ConfinePolicy {
         let shell = if runs_commands(Path::new(&shell)) { shell } else { "/bin/sh".to_owned() };
         let home = home.canonicalize().unwrap_or(home);
         let state_dir = state_dir.canonicalize()?;
-        let (left_out, allowances) = (LeftOut::default(), Allowances::default());
-        Ok(Self { workspace, state_dir, home, user: name, shell, run_as, left_out, allowances })
+        let (left_out, allowances, bounds) = Default::default();
+        Ok(Self { workspace, state_dir, home, user: name, shell, run_as, left_out, allowances, bounds })
     }
 
     /// The same with what else commands may touch.

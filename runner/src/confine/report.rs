@@ -31,6 +31,10 @@ pub mod layer_name {
     pub const GIT_CONFIG: &str = "git-config";
     /// The runner's memory and descriptors cannot be read by others.
     pub const NON_DUMPABLE: &str = "non-dumpable";
+    /// Commands reach less over the network than the machine does.
+    pub const NETWORK: &str = "network";
+    /// Limits of what all commands together may take.
+    pub const LIMITS: &str = "limits";
     /// How everything a command left behind is found and killed.
     pub const KILL_TIER: &str = "kill-tier";
 }
@@ -191,6 +195,12 @@ impl LayerReport {
     /// The layer of that name, if the report has it.
     pub fn layer(&self, name: &str) -> Option<&Layer> {
         self.layers.iter().find(|layer| layer.name == name)
+    }
+
+    /// Layers that are missing on this machine, in distinction from those that nobody asked for.
+    pub fn missing(&self) -> impl Iterator<Item = &Layer> {
+        let chosen = [layer_name::NETWORK, layer_name::LIMITS];
+        self.layers.iter().filter(move |layer| !layer.holds && !chosen.contains(&layer.name))
     }
 
     /// Whether the layer of that name is in force.

@@ -1,7 +1,8 @@
 //! The filter of system calls: what no command needs and what sandboxes were escaped with.
 //!
 //! Refused calls fail with EPERM, as they do for an ordinary user, so programs take their usual fallbacks; `clone3` fails
-//! with ENOSYS, since its flags are in memory where a filter cannot look, and every C library then uses `clone`.
+//! with ENOSYS, since its flags are in memory where a filter cannot look, and every C library then uses `clone`. Only the runner,
+//! which shows its key, makes commands with it: in their control group.
 //!
 //! **The runner is out of reach.** Landlock's scope refuses signals to its first thread. The one that starts commands, however,
 //! is in their own domain, and a signal to any thread is one to the whole process; so every call that can name a process
@@ -11,6 +12,9 @@
 //! without CAP_FSETID the kernel takes the bit from such a file as soon as something is written to it.
 
 mod calls;
+mod sockets;
+#[cfg(test)]
+pub(super) mod tests;
 mod untouchable;
 
 use std::collections::BTreeMap;
@@ -21,6 +25,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, sock_filter,
 };
 
+use super::bounds::Network;
 use super::report::{LayerReport, layer_name};
 use crate::sys::{MARK_KEY_ARGUMENT, MarkKey};
 pub(super) use untouchable::Untouchable;
@@ -36,9 +41,16 @@ const BPF_JUMP_EQUAL: u16 = 0x15;
 const BPF_JUMP_AT_LEAST: u16 = 0x35;
 const BPF_RETURN: u16 = 0x06;
 const RETURN_ERRNO: u32 = 0x0005_0000;
+const RETURN_ALLOW: u32 = 0x7fff_0000;
+
+// Where the filter finds the number of the call and its arguments, in bytes.
+const NUMBER_AT: u32 = 0;
+const ARGUMENTS_AT: u32 = 16;
+const WORD: u32 = 8;
+const HALF_WORD: u32 = 4;
 
 /// What the filter of one spawner depends on.
-pub(super) struct Filter {
+pub(super) struct Filter<'a> {
     /// Lets the spawner mark what it starts, and signal it.
     pub(super) key: MarkKey,
     /// Whether commands see no process but their own.
@@ -47,6 +59,8 @@ pub(super) struct Filter {
     pub(super) ipc: Ipc,
     /// Who must not be signalled.
     pub(super) runner: Untouchable,
+    /// Which sockets there are.
+    pub(super) network: &'a Network,
 }
 
 /// Whose System V IPC objects and POSIX message queues commands use.
@@ -74,7 +88,7 @@ impl Ipc {
 ///
 /// # Errors
 /// The kernel has filters and did not take this one.
-pub(super) fn install(filter: &Filter, report: &mut LayerReport) -> io::Result<()> {
+pub(super) fn install(filter: &Filter<'_>, report: &mut LayerReport) -> io::Result<()> {
     let program = program(filter).map_err(io::Error::other)?;
     match seccompiler::apply_filter(&program) {
         Ok(()) => {
@@ -95,29 +109,42 @@ fn is_lack(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS))
 }
 
-fn program(filter: &Filter) -> Result<BpfProgram, BackendError> {
+fn program(filter: &Filter<'_>) -> Result<BpfProgram, BackendError> {
+    let key = filter.key;
     let filter = SeccompFilter::new(
         rules(filter)?,
         SeccompAction::Allow,
         SeccompAction::Errno(libc::EPERM.cast_unsigned()),
         std::env::consts::ARCH.try_into()?,
     )?;
-    let mut program = not_implemented();
+    let mut program = not_implemented(key);
     program.extend(BpfProgram::try_from(filter)?);
     Ok(program)
 }
 
-/// The start of the filter: calls that look as if the kernel did not have them.
-fn not_implemented() -> BpfProgram {
+/// The start of the filter: calls that look as if the kernel did not have them, `clone3` but for whoever shows the key.
+fn not_implemented(key: MarkKey) -> BpfProgram {
     let statement = |code, k| sock_filter { code, jt: 0, jf: 0, k };
     let answer = statement(BPF_RETURN, RETURN_ERRNO | libc::ENOSYS.cast_unsigned());
     let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
-    // Offset 0 of what the filter sees is the number of the call.
+    let halves: Vec<(u32, u32)> = (ARGUMENTS_AT + WORD * u32::from(MARK_KEY_ARGUMENT)..)
+        .step_by(HALF_WORD as usize)
+        .zip(key.into_iter().flat_map(|word| [word as u32, (word >> u32::BITS) as u32]))
+        .collect();
+    // What is behind the jump: two statements a half, and the two returns.
+    let checks = u8::try_from(2 * halves.len()).unwrap_or(u8::MAX);
     let mut program = vec![
-        statement(BPF_LOAD_WORD, 0),
-        sock_filter { code: BPF_JUMP_EQUAL, jt: 0, jf: 1, k: clone3 },
-        answer.clone(),
+        statement(BPF_LOAD_WORD, NUMBER_AT),
+        sock_filter { code: BPF_JUMP_EQUAL, jt: 0, jf: checks + 2, k: clone3 },
     ];
+    for (index, (at, half)) in (0_u8..).zip(halves) {
+        let to_answer = checks - 2 * index - 1;
+        program.extend([
+            statement(BPF_LOAD_WORD, at),
+            sock_filter { code: BPF_JUMP_EQUAL, jt: 0, jf: to_answer, k: half },
+        ]);
+    }
+    program.extend([statement(BPF_RETURN, RETURN_ALLOW), answer.clone()]);
     #[cfg(target_arch = "x86_64")]
     program.extend([sock_filter { code: BPF_JUMP_AT_LEAST, jt: 0, jf: 1, k: X32_CALLS }, answer]);
     program
@@ -126,14 +153,14 @@ fn not_implemented() -> BpfProgram {
 /// What is refused: a call with no rule at all always, else when one of its rules holds.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn rules(filter: &Filter) -> Result<Rules, BackendError> {
-    let mut rules: Rules = calls::REFUSED.iter().map(|number| (*number, Vec::new())).collect();
+fn rules(filter: &Filter<'_>) -> Result<Rules, BackendError> {
+    let refused = calls::REFUSED.iter().flat_map(|(_, numbers)| *numbers);
+    let mut rules: Rules = refused.map(|number| (*number, Vec::new())).collect();
     let bit = |bit: i32| all(&[masked(0, u64::from(bit.cast_unsigned()))?]);
     let namespaces: Vec<_> = calls::NAMESPACES.iter().map(|flag| bit(*flag)).collect::<Result<_, _>>()?;
     rules.insert(libc::SYS_clone, namespaces.clone());
     rules.insert(libc::SYS_unshare, namespaces.into_iter().chain([bit(calls::TIME_NAMESPACE)?]).collect());
-    let family = |family: &i32| all(&[equal(0, u64::from(family.cast_unsigned()))?]);
-    rules.insert(libc::SYS_socket, calls::SOCKET_FAMILIES.iter().map(family).collect::<Result<_, _>>()?);
+    sockets::restrict(filter.network, &mut rules)?;
     let request = |request: &u64| all(&[equal(1, *request)?]);
     let requests = calls::TERMINAL_REQUESTS.iter().chain(calls::OWNER_REQUESTS);
     rules.insert(libc::SYS_ioctl, requests.map(request).collect::<Result<_, _>>()?);
@@ -193,7 +220,11 @@ fn equal(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
 }
 
 fn masked(argument: u8, bit: u64) -> Result<SeccompCondition, BackendError> {
-    condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bit), bit)
+    masked_equal(argument, bit, bit)
+}
+
+fn masked_equal(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, BackendError> {
+    condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(mask), value)
 }
 
 fn condition(

@@ -62,11 +62,8 @@ pub fn diagnose(policy: &ConfinePolicy, profile: Profile) -> Result<Diagnosis, S
 
 fn facts(policy: &ConfinePolicy, profile: Profile) -> Vec<Fact> {
     let fact = |name: &str, detail: String| Fact { name: name.to_owned(), detail };
-    let mut facts = vec![
-        fact("profile", profile.to_string()),
-        fact("workspace", policy.workspace.display().to_string()),
-        // The policies of the network and of resources tell here what they come to.
-    ];
+    let mut facts =
+        vec![fact("profile", profile.to_string()), fact("workspace", policy.workspace.display().to_string())];
     let passed = policy.passed_variables();
     let names: Vec<&str> = passed.variables.iter().map(|(name, _)| name.as_str()).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
@@ -137,7 +134,12 @@ impl Diagnosis {
 pub fn render(report: &LayerReport) -> String {
     let mut text = String::new();
     for layer in &report.layers {
-        let sign = if layer.holds { "ok     " } else { "MISSING" };
+        let is_missing = report.missing().any(|missing| missing.name == layer.name);
+        let sign = match (layer.holds, is_missing) {
+            (true, _) => "ok     ",
+            (false, true) => "MISSING",
+            (false, false) => "not set",
+        };
         text.push_str(&format!("{sign}  {:<16} {}\n", layer.name, layer.detail));
         if let Some(advice) = advice(layer.name).filter(|_| !layer.holds && layer.detail != LEFT_OUT) {
             text.push_str(&format!("         {:<16} {advice}\n", ""));

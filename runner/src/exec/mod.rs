@@ -162,7 +162,7 @@ fn spawn_error(error: &SpawnError, profile: Profile, policy: &ConfinePolicy) -> 
         SpawnError::System { source, .. } if profile != Profile::FullControl && denied::by_kernel(source) => {
             ErrorKind::SandboxDenied
         }
-        SpawnError::Confinement(_) | SpawnError::System { .. } => ErrorKind::Io,
+        SpawnError::Confinement(_) | SpawnError::Unavailable(_) | SpawnError::System { .. } => ErrorKind::Io,
     };
     match (&policy.run_as, error) {
         (Some(user), SpawnError::Directory(pathguard::Error::PermissionDenied)) => WireError::new(

@@ -130,6 +130,12 @@ impl Output {
         }
     }
 
+    /// Adds what the runner has to say to what the command wrote.
+    pub(super) fn add(&mut self, text: &str, outlet: &Outlet, account: &mut Account) {
+        self.written_bytes += text.len() as u64;
+        self.deliver(DataBuf::copy_from(text.as_bytes()), outlet, account);
+    }
+
     /// Moves what can be moved now, in fairness to others not without end.
     pub(super) fn pump(&mut self, outlet: &Outlet, account: &mut Account, scratch: &Scratch) -> Turn {
         let mut turn = Turn::default();

@@ -20,8 +20,12 @@ use super::stop::{Cause, Stop};
 use super::tree::Tree;
 use crate::confine::Profile;
 use crate::executor::Executor;
+use crate::group;
 use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, STARTED_DELAY_MS};
 use crate::spawn::{Child, Exit, Spawned, Terminal};
+
+/// What a shell ends with when the program it waited for was killed.
+const KILLED_IN_SHELL: i32 = 128 + libc::SIGKILL;
 
 /// A command that was started.
 pub(super) struct Running {
@@ -40,6 +44,8 @@ pub(super) struct Running {
     confined: bool,
     /// Where it runs, unless under a profile narrower than the runner's.
     directory: Option<PathBuf>,
+    /// How many commands had been killed for want of memory when this one started, where that is counted.
+    memory_kills: Option<u64>,
     started: Instant,
     /// When a command that runs is no short one any more; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
@@ -92,6 +98,7 @@ impl Running {
             terminal,
             confined,
             directory: (profile == executor.profile()).then_some(directory),
+            memory_kills: group::memory_kills(),
             started,
             settled_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
             is_announced: false,
@@ -126,9 +133,6 @@ impl Running {
     /// and no wake-up of its own.
     fn announce(&mut self, has_ended: bool) {
         let is_settled = self.settled_at.is_some_and(|at| Instant::now() >= at);
-        if is_settled && !has_ended {
-            self.child.goes_first_out_of_memory();
-        }
         if is_settled || has_ended {
             self.settled_at = None;
         }
@@ -222,6 +226,10 @@ impl Running {
         if let Some(stderr) = &mut self.stderr {
             stderr.command_ended(&self.outlet, &mut self.account, scratch);
         }
+        if self.ran_out_of_memory(exit) {
+            let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
+            output.add(&memory_note(), &self.outlet, &mut self.account);
+        }
         let failed = exit != Exit::Code(0);
         let told = self.stderr.as_ref().unwrap_or(&self.stdout);
         let denied = self.confined && failed && told.tells_a_denial(|path| self.is_open(path));
@@ -242,6 +250,12 @@ impl Running {
     /// Whether the sandbox lets this command do everything with a path.
     fn is_open(&self, path: &Path) -> bool {
         self.directory.as_ref().is_some_and(|directory| self.executor.open_places.hold(directory, path))
+    }
+
+    /// Whether the command, or a program that its shell waited for, was killed for want of memory.
+    fn ran_out_of_memory(&self, exit: Exit) -> bool {
+        let was_killed = matches!(exit, Exit::Signal(libc::SIGKILL) | Exit::Code(KILLED_IN_SHELL));
+        was_killed && self.stop.cause().is_none() && group::memory_kills() > self.memory_kills
     }
 
     /// Whether nothing of what the command wrote can still come.
@@ -287,6 +301,14 @@ impl Running {
         };
         tokio::join!(stdout, stderr, self.outlet.serve());
     }
+}
+
+/// What is added to the output of a command that was killed for want of memory: a signal alone does not say why.
+fn memory_note() -> String {
+    let limit = group::memory().map_or_else(String::new, |memory| memory.to_string());
+    format!(
+        "sandbridge: killed: the commands of this runner may use {limit} of memory together (--memory), and it was used up\n"
+    )
 }
 
 impl Drain {

@@ -69,9 +69,7 @@ pub(super) fn die_with_guardian(alive: OwnedFd) -> io::Result<()> {
     let wait = move || {
         // The guardian never writes: whatever the call returns, the pipe is at its end.
         let _ = rustix::io::retry_on_intr(|| rustix::io::read(alive.as_fd(), &mut [0_u8; 1]));
-        // What another thread starts after the last look would live on.
-        kill::start_nothing_more();
-        kill::kill_everything();
+        kill::kill_everything_for_good();
         process::exit(ORPHANED_EXIT_CODE);
     };
     std::thread::Builder::new()

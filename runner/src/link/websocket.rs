@@ -23,6 +23,7 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 use super::LinkError;
 use super::register::TextLink;
 use crate::blocking::blocking;
+use crate::dial;
 use crate::error::Error;
 use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_BUFFER_BYTES};
 
@@ -92,7 +93,7 @@ async fn dial(address: &Uri) -> io::Result<TcpStream> {
     // Looked up by a thread that sees the machine's name service, not the commands' copy of its files.
     let found = blocking(move || (host, port).to_socket_addrs().map(Vec::from_iter)).await;
     let addresses = found.map_err(io::Error::other)??;
-    let stream = TcpStream::connect(addresses.as_slice()).await?;
+    let stream = dial::connect(addresses).await?;
     stream.set_nodelay(true)?;
     Ok(stream)
 }

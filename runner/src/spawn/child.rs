@@ -1,18 +1,11 @@
 //! A running command: its handle, and its exit status exactly once.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::sync::OnceLock;
 
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 
-use crate::blocking;
 use crate::kill::{self, Mark};
-use crate::limits::OUT_OF_MEMORY_POINTS;
-
-/// The most points the kernel knows.
-const OUT_OF_MEMORY_LIMIT: i32 = 1_000;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +66,6 @@ impl Child {
         Ok(self.exit)
     }
 
-    /// Lets the kernel kill the command rather than the runner when memory runs out; happens soon after.
-    ///
-    /// What the command starts before that is not included. Where it is refused, nothing is lost but the preference.
-    pub(crate) fn goes_first_out_of_memory(&self) {
-        // A confined thread may not write there.
-        if let Ok(handle) = self.handle.try_clone() {
-            let pid = self.pid;
-            blocking::post(move || raise_points(pid, &handle));
-        }
-    }
-
     /// Signals the first process of the command only.
     ///
     /// # Errors
@@ -91,21 +73,6 @@ impl Child {
     pub fn signal(&self, signal: i32) -> io::Result<()> {
         let signal = Signal::from_named_raw(signal).ok_or(io::ErrorKind::InvalidInput)?;
         Ok(rustix::process::pidfd_send_signal(&self.handle, signal)?)
-    }
-}
-
-/// Raises the out-of-memory points of the process that `handle` is of.
-fn raise_points(pid: u32, handle: &OwnedFd) {
-    static POINTS: OnceLock<String> = OnceLock::new();
-    let points = POINTS.get_or_init(|| {
-        let own = fs::read_to_string("/proc/self/oom_score_adj").ok();
-        let own: i32 = own.and_then(|points| points.trim().parse().ok()).unwrap_or(0);
-        (own + OUT_OF_MEMORY_POINTS).min(OUT_OF_MEMORY_LIMIT).to_string()
-    });
-    let file = OpenOptions::new().write(true).open(format!("/proc/{pid}/oom_score_adj"));
-    // As long as the handle's process is not reaped, its pid cannot mean anything else: so it meant that when it was opened.
-    if kill::exists(handle) {
-        let _ = file.and_then(|mut file| file.write_all(points.as_bytes()));
     }
 }
 

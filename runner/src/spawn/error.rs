@@ -34,6 +34,9 @@ pub enum SpawnError {
          (homes/ in the state directory) out of the way; `sandbridge-runner doctor` tries it again"
     )]
     Confinement(io::Error),
+    /// The policy asks for what this machine cannot do, so nothing may be started.
+    #[error("{0}")]
+    Unavailable(io::Error),
     /// The spawner has ended.
     #[error("the runner is shutting down")]
     Stopped,
@@ -56,8 +59,18 @@ impl SpawnError {
             Self::Directory(_)
             | Self::InvalidRequest { .. }
             | Self::Confinement(_)
+            | Self::Unavailable(_)
             | Self::Stopped
             | Self::System { .. } => 125,
+        }
+    }
+
+    /// Why a thread could not be confined.
+    pub(super) fn confinement(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::Unsupported {
+            Self::Unavailable(error)
+        } else {
+            Self::Confinement(error)
         }
     }
 

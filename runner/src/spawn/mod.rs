@@ -15,9 +15,11 @@
 mod child;
 mod error;
 mod here;
+pub(crate) mod memory_points;
 mod place;
 mod program;
 mod resolver;
+mod resource_limits;
 mod spawners;
 mod terminal;
 mod thread;
@@ -238,6 +240,7 @@ fn prepare(request: &SpawnRequest) -> Result<(Pipes, Ends), SpawnError> {
 
 /// Starts what a confined thread needs and could not start itself.
 fn start_helpers() -> Result<(), SpawnError> {
+    memory_points::prepare();
     blocking::start().and_then(|()| watch::start()).map_err(SpawnError::system("start a thread"))
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::program::{Defaults, Program, refusal};
-use super::watch;
 use super::{Child, Ends, Facts, Resolver, SpawnError, SpawnRequest};
+use super::{memory_points, resource_limits, watch};
 use crate::account::Account;
-use crate::confine::{self, ConfinePolicy, Profile};
-use crate::kill;
-use crate::sys::{self, DirectoryClosed, SpawnPlan, Stack};
+use crate::confine::{self, ConfinePolicy, Profile, layer_name};
+use crate::sys::{self, DirectoryClosed, MarkKey, ResourceLimit, SpawnPlan, Stack};
+use crate::{group, kill};
 
 /// Where commands start: opened inside the thread's own view, so that nothing leads out of it.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(super) struct Place {
     /// Whom commands become.
     user: Option<Account>,
     defaults: Defaults,
+    limits: Vec<ResourceLimit>,
+    group: Option<(BorrowedFd<'static>, MarkKey)>,
     stack: RefCell<Stack>,
 }
 
@@ -37,10 +39,13 @@ impl Place {
     pub(super) fn new(profile: Profile, policy: &ConfinePolicy) -> Result<(Self, Facts), SpawnError> {
         // Before anything is built around it, which would only say the same in other words.
         Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
-        let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::Confinement)?;
+        let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::confinement)?;
         let place = Self::inside(profile, policy, &confined.home, &confined.path)?;
+        let mut report = confined.report;
+        let limits = format!("{}; {}", group::describe(), resource_limits::describe(&place.limits));
+        report.add(layer_name::LIMITS, policy.bounds.limits.needs_group(), limits);
         let (resolver, ground) = (Resolver::new(confined.etc), Arc::new(confined.ground));
-        Ok((place, Facts { profile, report: confined.report, resolver, ground }))
+        Ok((place, Facts { profile, report, resolver, ground }))
     }
 
     /// The place of a thread that is confined already.
@@ -55,7 +60,9 @@ impl Place {
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
         let (defaults, stack) = (Defaults::new(profile, policy, home, path), RefCell::new(Stack::new()));
         let (path, user) = (policy.workspace.clone(), policy.run_as.clone());
-        Ok(Self { path, workspace, null, user, defaults, stack })
+        let limits = resource_limits::of_commands(&policy.bounds.limits);
+        let group = group::birthplace().map(|group| (group, kill::mark_key()));
+        Ok(Self { path, workspace, null, user, defaults, limits, group, stack })
     }
 
     /// Starts one command and closes its ends here; to be called from the thread that made this.
@@ -78,9 +85,13 @@ impl Place {
             directory: directory.as_fd(),
             is_terminal: ends.is_terminal,
             user: self.user.as_ref(),
+            limits: &self.limits,
+            group: self.group,
         };
         let mut stack = self.stack.borrow_mut();
-        let started = kill::spawn_marked(|| watch::during(|handle| sys::spawn(&plan, &mut stack, handle)));
+        let started = kill::spawn_marked(|| {
+            memory_points::raised(|| watch::during(|handle| sys::spawn(&plan, &mut stack, handle)))
+        });
         let (pid, handle, mark) = started.map_err(|error| {
             if error.get_ref().is_some_and(|cause| cause.is::<DirectoryClosed>()) {
                 return SpawnError::Directory(pathguard::Error::PermissionDenied);
@@ -114,6 +125,11 @@ fn spawn_error(request: &SpawnRequest, error: io::Error) -> SpawnError {
         Some(Errno::TOOBIG) => {
             SpawnError::InvalidRequest { reason: "arguments and environment are too long" }
         }
+        // The kernel's words for it, "temporarily unavailable", name neither what nor why.
+        Some(Errno::AGAIN) => SpawnError::System {
+            action: "start the command: as many processes run as may (see --pids); end some",
+            source: error,
+        },
         _ => SpawnError::System { action: "start the command", source: error },
     }
 }

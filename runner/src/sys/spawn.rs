@@ -13,8 +13,9 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::posix;
+use super::clone::into_group;
 use super::user;
+use super::{MarkKey, posix};
 use crate::account::Account;
 use crate::limits::CHILD_STACK_BYTES;
 
@@ -31,6 +32,20 @@ pub(crate) struct SpawnPlan<'a> {
     pub(crate) is_terminal: bool,
     /// Whom the child becomes; nobody else when absent.
     pub(crate) user: Option<&'a Account>,
+    pub(crate) limits: &'a [ResourceLimit],
+    /// The control group to be born into, with the key that the filter wants to see.
+    pub(crate) group: Option<(BorrowedFd<'a>, MarkKey)>,
+}
+
+/// One limit that a process has to itself, and hands down.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResourceLimit {
+    /// `RLIMIT_*`.
+    pub(crate) number: libc::__rlimit_resource_t,
+    /// The limit in force, which the process may change.
+    pub(crate) usual: u64,
+    /// What it may raise that to.
+    pub(crate) most: u64,
 }
 
 /// The child may not enter its working directory, as the user it has become.
@@ -59,6 +74,8 @@ struct Handover {
     is_terminal: bool,
     /// Whom to become, alive as long as the child borrows.
     user: *const Account,
+    limits: *const ResourceLimit,
+    limits_count: usize,
     /// Signals that must be reset.
     handled: &'static [c_int],
     /// Why the program does not run; 0 when it does.
@@ -88,12 +105,14 @@ pub(crate) fn spawn(
         directory: plan.directory.as_raw_fd(),
         is_terminal: plan.is_terminal,
         user: plan.user.map_or(ptr::null(), ptr::from_ref),
+        limits: plan.limits.as_ptr(),
+        limits_count: plan.limits.len(),
         handled: handled_signals(),
         error: 0,
         is_directory: false,
     };
     let before = block_signals()?;
-    let started = start_child(&mut handover, stack, handle);
+    let started = start_child(&mut handover, stack, handle, plan.group);
     // SAFETY: `before` is the mask this thread had; the present one is not asked for.
     posix(unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) })?;
     let (pid, handle) = started?;
@@ -112,7 +131,15 @@ fn start_child(
     handover: &mut Handover,
     stack: &mut Stack,
     handle: &'static AtomicI32,
+    group: Option<(BorrowedFd<'_>, MarkKey)>,
 ) -> io::Result<(libc::pid_t, OwnedFd)> {
+    if let Some((group, key)) = group {
+        // SAFETY: as below.
+        let pid =
+            unsafe { into_group(child, &mut stack.0, (&raw mut *handover).cast(), handle, group, key)? };
+        // SAFETY: as below.
+        return Ok((pid, unsafe { OwnedFd::from_raw_fd(handle.load(Ordering::Relaxed)) }));
+    }
     let top = stack.0.as_mut_ptr_range().end;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
     // SAFETY: `top` is the aligned end of a stack that nobody else uses, large enough for what `child` does. With CLONE_VFORK
@@ -157,6 +184,9 @@ fn become_program(handover: &mut Handover) -> c_int {
         }
         if !failed && !handover.is_directory {
             close_others();
+            if !limit(handover) {
+                return *libc::__errno_location();
+            }
             let mut none = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(none.as_mut_ptr());
             libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut());
@@ -164,6 +194,17 @@ fn become_program(handover: &mut Handover) -> c_int {
         }
         *libc::__errno_location()
     }
+}
+
+/// Sets the child's own limits; false when the kernel refuses one.
+fn limit(handover: &Handover) -> bool {
+    // SAFETY: `spawn` keeps that many limits alive, and nobody changes them.
+    let limits = unsafe { std::slice::from_raw_parts(handover.limits, handover.limits_count) };
+    limits.iter().all(|limit| {
+        let new = libc::rlimit { rlim_cur: limit.usual, rlim_max: limit.most };
+        // SAFETY: `new` lives through the call, which only reads it.
+        unsafe { libc::setrlimit(limit.number, &raw const new) == 0 }
+    })
 }
 
 /// Closes every descriptor but 0, 1 and 2.

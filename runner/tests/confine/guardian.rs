@@ -54,6 +54,11 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     pub(crate) fn start(script: &str, who: Who) -> Self {
+        Self::bounded(script, who, "{}")
+    }
+
+    /// With bounds in JSON.
+    pub(crate) fn bounded(script: &str, who: Who, bounds: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().join("work");
         fs::create_dir(&workspace).unwrap();
@@ -75,6 +80,7 @@ impl Guarded {
         } else {
             Command::new(program())
         };
+        command.env("GUARDED_BOUNDS", bounds);
         command.arg(&workspace).arg(directory.path().join("state")).arg(script);
         let mut guardian = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(guardian.stdout.take().unwrap());
@@ -90,6 +96,12 @@ impl Guarded {
     pub(crate) fn line(&mut self) -> Vec<String> {
         let line = self.lines.recv_timeout(PATIENCE).expect("the runner says something in time");
         line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// The same, unless the runner ends without a word.
+    pub(crate) fn try_line(&mut self) -> Option<Vec<String>> {
+        let line = self.lines.recv_timeout(PATIENCE).ok()?;
+        Some(line.split_whitespace().map(str::to_owned).collect())
     }
 
     pub(crate) fn runner(&self) -> Pid {

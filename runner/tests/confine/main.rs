@@ -7,6 +7,8 @@ mod developer;
 mod guardian;
 mod intruder;
 mod kill;
+mod limits;
+mod network;
 mod profile;
 mod signals;
 mod spawn;

@@ -32,6 +32,8 @@ fn the_minimum_holds_and_every_layer_is_reported_once() {
         layer_name::PRIVATE_HOME,
         layer_name::NON_DUMPABLE,
         layer_name::KILL_TIER,
+        layer_name::NETWORK,
+        layer_name::LIMITS,
     ] {
         assert_eq!(report.layers.iter().filter(|layer| layer.name == name).count(), 1, "{name}: {report:?}");
     }

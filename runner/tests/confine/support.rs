@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use runner::confine::{ConfinePolicy, Profile};
-use runner::spawn::{Child, Exit, SpawnRequest, Spawned, Spawner};
+use runner::confine::{Bounds, ConfinePolicy, Profile};
+use runner::spawn::{Child, Exit, SpawnError, SpawnRequest, Spawned, Spawner};
 use rustix::fs::OFlags;
 
 /// How long anything in these tests may take before it counts as hanging.
@@ -41,12 +41,18 @@ impl Output {
 
 impl Bench {
     pub(crate) fn new(profile: Profile) -> Self {
+        Self::try_bounded(profile, Bounds::default()).unwrap()
+    }
+
+    /// With bounds, which this machine may not be able to keep.
+    pub(crate) fn try_bounded(profile: Profile, bounds: Bounds) -> Result<Self, SpawnError> {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().join("work");
         std::fs::create_dir(&workspace).unwrap();
         let policy = ConfinePolicy::detect(&workspace, &directory.path().join("state")).unwrap();
-        let spawner = Spawner::start(profile, &policy).unwrap();
-        Self { directory, policy, spawner }
+        let policy = ConfinePolicy { bounds, ..policy };
+        let spawner = Spawner::start(profile, &policy)?;
+        Ok(Self { directory, policy, spawner })
     }
 
     pub(crate) fn workspace(&self) -> &Path {

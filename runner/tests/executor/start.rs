@@ -3,7 +3,6 @@
 use runner::Error;
 use runner::account::RunAs;
 use runner::confine::Profile;
-use runner::confine::{Allowances, Profile};
 use runner::executor::{Executor, ExecutorConfig};
 use tokio::task::LocalSet;
 

@@ -12,7 +12,6 @@ use proto::request::{Command, Exec};
 use proto::{Channel, DataBuf, Event, ExecId, Message, Request, Session, Side, StreamId, WireError};
 use runner::account::RunAs;
 use runner::confine::Profile;
-use runner::confine::{Allowances, Profile};
 use runner::executor::{Executor, ExecutorConfig};
 use runner::link::memory::{MemoryLink, pair};
 use runner::llm::LlmConfig;

@@ -1,63 +1,100 @@
 //! The calls and arguments the filter knows, by what they are refused for.
 
-/// Calls that are refused whatever their arguments.
-pub(super) const REFUSED: &[i64] = &[
-    // Other processes' memory and descriptors.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
-    // Namespaces and mounts.
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_setns,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_mount_setattr,
-    // Kernel attack surface that no ordinary command needs.
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_fanotify_init,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    // The machine itself.
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_quotactl,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
+/// Calls that are refused whatever their arguments, by what they would reach.
+///
+/// Not among them: `name_to_handle_at`, which is of no use without `open_by_handle_at`; `memfd_secret`, whose memory counts like
+/// any other that is locked; `fanotify_mark` and the like, which take a descriptor that cannot be had.
+pub(super) const REFUSED: &[(&str, &[i64])] = &[
+    (
+        "memory and descriptors of other processes",
+        &[
+            libc::SYS_ptrace,
+            libc::SYS_process_vm_readv,
+            libc::SYS_process_vm_writev,
+            libc::SYS_process_madvise,
+            libc::SYS_process_mrelease,
+            libc::SYS_pidfd_getfd,
+            libc::SYS_kcmp,
+        ],
+    ),
+    (
+        "mounts, roots and namespaces",
+        &[
+            libc::SYS_mount,
+            libc::SYS_umount2,
+            libc::SYS_pivot_root,
+            libc::SYS_chroot,
+            libc::SYS_setns,
+            libc::SYS_fsopen,
+            libc::SYS_fsconfig,
+            libc::SYS_fsmount,
+            libc::SYS_fspick,
+            libc::SYS_move_mount,
+            libc::SYS_open_tree,
+            OPEN_TREE_ATTR,
+            libc::SYS_mount_setattr,
+        ],
+    ),
+    (
+        "parts of the kernel that no ordinary command needs, and that many were broken through",
+        &[
+            libc::SYS_bpf,
+            libc::SYS_perf_event_open,
+            libc::SYS_userfaultfd,
+            libc::SYS_io_uring_setup,
+            libc::SYS_io_uring_enter,
+            libc::SYS_io_uring_register,
+            libc::SYS_fanotify_init,
+            libc::SYS_lookup_dcookie,
+            libc::SYS_nfsservctl,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_uselib,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS__sysctl,
+        ],
+    ),
+    ("files by a number instead of a path", &[libc::SYS_open_by_handle_at]),
+    (
+        "keys of the kernel, which know no namespaces",
+        &[libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key],
+    ),
+    (
+        "the kernel's own code",
+        &[
+            libc::SYS_init_module,
+            libc::SYS_finit_module,
+            libc::SYS_delete_module,
+            libc::SYS_kexec_load,
+            libc::SYS_kexec_file_load,
+        ],
+    ),
+    (
+        "the machine as a whole",
+        &[
+            libc::SYS_reboot,
+            libc::SYS_swapon,
+            libc::SYS_swapoff,
+            libc::SYS_acct,
+            libc::SYS_quotactl,
+            libc::SYS_quotactl_fd,
+            libc::SYS_sethostname,
+            libc::SYS_setdomainname,
+            libc::SYS_syslog,
+            libc::SYS_vhangup,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_iopl,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_ioperm,
+        ],
+    ),
+    (
+        "its clocks",
+        &[libc::SYS_settimeofday, libc::SYS_clock_settime, libc::SYS_clock_adjtime, libc::SYS_adjtimex],
+    ),
 ];
+
+/// `open_tree_attr`, which has the same number everywhere.
+const OPEN_TREE_ATTR: i64 = 467;
 
 /// Namespaces a process could ask for with `clone` or `unshare`.
 pub(super) const NAMESPACES: &[i32] = &[
@@ -72,17 +109,6 @@ pub(super) const NAMESPACES: &[i32] = &[
 
 /// The time namespace; only `unshare` can make one (in `clone` the bit belongs to the exit signal).
 pub(super) const TIME_NAMESPACE: i32 = 0x80;
-
-/// Socket families that reach hardware, the hypervisor or old kernel code.
-pub(super) const SOCKET_FAMILIES: &[i32] = &[
-    libc::AF_PACKET,
-    libc::AF_VSOCK,
-    libc::AF_ALG,
-    libc::AF_KEY,
-    libc::AF_BLUETOOTH,
-    libc::AF_RDS,
-    libc::AF_TIPC,
-];
 
 /// Terminal requests that type into a terminal or its console, or give it a line discipline: drivers that no command needs.
 pub(super) const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD];

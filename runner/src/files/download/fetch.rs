@@ -1,7 +1,7 @@
 //! One GET over HTTP/1.1, redirects followed.
 //!
-//! Addresses are not restricted: a development server on this machine or its network is a usual source, and commands
-//! can reach the same ones.
+//! Addresses are not restricted beyond what commands may reach: a development server on this machine or its network is a
+//! usual source. What commands may not reach is not fetched for them either: a URL can carry data out.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -15,6 +15,7 @@ use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use proto::{ErrorKind, WireError};
 
+use crate::confine::Network;
 use crate::http::{self, Connection, connect, innermost};
 use crate::limits::{DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
 
@@ -46,8 +47,9 @@ pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
 
 impl Answer {
     /// Asks, and follows redirects; succeeds with an answer that is a success.
-    pub(super) async fn to(mut uri: Uri) -> Result<Self, WireError> {
+    pub(super) async fn to(mut uri: Uri, network: &Network) -> Result<Self, WireError> {
         for _ in 0..=DOWNLOAD_REDIRECTS {
+            allowed(&uri, network)?;
             let answer = Self::ask(&uri).await?;
             let status = answer.response.status();
             if status.is_success() {
@@ -105,6 +107,16 @@ impl Answer {
         let response = in_time(uri, asked).await?.map_err(refused)?;
         Ok(Self { connection, response, from: uri.clone() })
     }
+}
+
+/// Refuses what commands may not reach.
+fn allowed(uri: &Uri, network: &Network) -> Result<(), WireError> {
+    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    if network.lets_out(uri.port_u16().unwrap_or(usual)) {
+        return Ok(());
+    }
+    let text = "this runner's network policy (--network, --allow-net) does not let commands reach that, nor downloads";
+    Err(WireError::new(ErrorKind::SandboxDenied, text))
 }
 
 /// Fails where nothing happens for too long.

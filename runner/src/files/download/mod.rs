@@ -46,7 +46,7 @@ async fn transfer(executor: &Executor, request: Download) -> Result<Message, Wir
     let options = CreateOptions { mode: request.mode, parents: request.parents };
     let create = move || root.create_file(path(&request.path), options);
     let pending = disk.run(create).await?.map_err(path_error)?;
-    let mut answer = Box::pin(Answer::to(url)).await?;
+    let mut answer = Box::pin(Answer::to(url, &executor.policy.bounds.network)).await?;
     if answer.size_bytes().is_some_and(|size| size > max_bytes) {
         return Err(too_large(max_bytes));
     }

@@ -41,8 +41,13 @@ function runsAs({ run_as: users }: Runner): string | null {
   if (users === null) return null;
   return users.privileged === null ? users.default : `${users.default}; with approval ${users.privileged}`;
 }
+/** Layers that somebody chooses: without them nothing is missing on the machine. */
+const CHOSEN = ["network", "limits"];
 
 function LayerBadge({ layer }: { layer: Layer }) {
+  if (!layer.holds && CHOSEN.includes(layer.name)) {
+    return <li className="badge">{`${layer.name}: ${layer.detail}`}</li>;
+  }
   return (
     <li className={layer.holds ? "badge holds" : "badge lacks"} title={layer.detail}>
       <span aria-hidden="true">{layer.holds ? "✓ " : "! "}</span>

@@ -1,0 +1,114 @@
+//! The command line's part about what commands may reach and take.
+
+use clap::Args;
+
+use crate::confine::{Bounds, Bytes, Cpus, Profile, Reach};
+use crate::error::Error;
+
+/// What commands may reach, and how much they may take; what is not given is as the policy file has it.
+#[derive(Clone, Debug, Default, Args)]
+pub struct BoundsOptions {
+    /// What commands may reach over the network: all, loopback (only each other) or none [default: all]
+    #[arg(long, value_name = "WHAT", env = "SANDBRIDGE_NETWORK")]
+    pub network: Option<Reach>,
+    /// The only TCP ports commands may connect to, such as 53,80,443; no UDP unless 53 is listed [default: all]
+    #[arg(long, value_name = "PORT,...", env = "SANDBRIDGE_ALLOW_NET", value_delimiter = ',')]
+    pub allow_net: Vec<u16>,
+    /// Memory of all commands together, such as 4G; their temporary files count [default: unlimited]
+    #[arg(long, value_name = "BYTES", env = "SANDBRIDGE_MEMORY")]
+    pub memory: Option<Bytes>,
+    /// Processes and threads of all commands together [default: unlimited]
+    #[arg(long, value_name = "N", env = "SANDBRIDGE_PIDS")]
+    pub pids: Option<u32>,
+    /// Processors for all commands together, such as 2 or 0.5 [default: unlimited]
+    #[arg(long, value_name = "N", env = "SANDBRIDGE_CPUS")]
+    pub cpus: Option<Cpus>,
+    /// Files that one process of a command may have open [default: at most 65536]
+    #[arg(long, value_name = "N", env = "SANDBRIDGE_OPEN_FILES")]
+    pub open_files: Option<u32>,
+    /// The largest file that a command may write, such as 10G [default: unlimited]
+    #[arg(long, value_name = "BYTES", env = "SANDBRIDGE_FILE_SIZE")]
+    pub file_size: Option<Bytes>,
+}
+
+impl BoundsOptions {
+    /// What is given here, and for the rest `otherwise`.
+    ///
+    /// # Errors
+    /// It cannot work; the text says what to write instead.
+    pub fn bounds(&self, otherwise: Bounds, profile: Profile) -> Result<Bounds, Error> {
+        let mut bounds = otherwise;
+        let (network, limits) = (&mut bounds.network, &mut bounds.limits);
+        network.reach = self.network.unwrap_or(network.reach);
+        if !self.allow_net.is_empty() {
+            network.ports.clone_from(&self.allow_net);
+        }
+        limits.memory = self.memory.or(limits.memory);
+        limits.pids = self.pids.or(limits.pids);
+        limits.cpus = self.cpus.or(limits.cpus);
+        limits.open_files = self.open_files.or(limits.open_files);
+        limits.file_size = self.file_size.or(limits.file_size);
+        bounds.check(profile).map_err(|error| Error::Usage(error.to_string()))?;
+        Ok(bounds)
+    }
+
+    /// The words that ask for the same again.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let ports: Vec<_> = self.allow_net.iter().map(u16::to_string).collect();
+        let given = [
+            ("--network", self.network.map(|reach| reach.to_string())),
+            ("--allow-net", Some(ports.join(",")).filter(|ports| !ports.is_empty())),
+            ("--memory", self.memory.map(|memory| memory.0.to_string())),
+            ("--pids", self.pids.map(|pids| pids.to_string())),
+            ("--cpus", self.cpus.map(|cpus| cpus.to_string())),
+            ("--open-files", self.open_files.map(|files| files.to_string())),
+            ("--file-size", self.file_size.map(|size| size.0.to_string())),
+        ];
+        given.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::confine::Network;
+
+    #[derive(Parser)]
+    struct Given {
+        #[command(flatten)]
+        bounds: BoundsOptions,
+    }
+
+    fn given(words: &[&str]) -> BoundsOptions {
+        Given::try_parse_from(std::iter::once(&"runner").chain(words)).unwrap().bounds
+    }
+
+    #[test]
+    fn what_is_given_comes_before_the_policy_and_survives_in_a_unit() {
+        let words = [
+            "--network",
+            "loopback",
+            "--allow-net",
+            "53,443",
+            "--memory",
+            "1G",
+            "--pids",
+            "100",
+            "--cpus",
+            "0.5",
+        ];
+        let options = given(&words);
+        let policy =
+            Bounds { network: Network { reach: Reach::None, ports: Vec::new() }, ..Bounds::default() };
+        let bounds = options.bounds(policy.clone(), Profile::Workspace).unwrap();
+        assert_eq!(bounds.network, Network { reach: Reach::Loopback, ports: vec![53, 443] });
+        let again: Vec<_> = options.words();
+        let again = given(&again.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(again.bounds(policy.clone(), Profile::Workspace).unwrap(), bounds);
+        assert_eq!(given(&[]).bounds(policy.clone(), Profile::Workspace).unwrap(), policy);
+        assert!(given(&[]).words().is_empty());
+        assert!(matches!(given(&words).bounds(policy, Profile::FullControl), Err(Error::Usage(_))));
+    }
+}

@@ -1,0 +1,249 @@
+//! What commands may reach and how much they may take: plain data, from the command line or a policy file.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use super::report::Profile;
+use crate::limits::{CPU_THOUSANDTHS_LEAST, MEMORY_BYTES_LEAST, PIDS_LEAST};
+
+/// The network and the resources of a runner's commands. The default bounds neither.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bounds {
+    /// What commands may reach.
+    pub network: Network,
+    /// How much they may take.
+    pub limits: Limits,
+}
+
+/// What commands may reach over the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Network {
+    /// Which networks there are for them.
+    pub reach: Reach,
+    /// The TCP ports they may connect to; empty is all. Then UDP is refused, unless 53 is among them: name servers need it.
+    pub ports: Vec<u16>,
+}
+
+/// Which networks there are for commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// The machine's.
+    #[default]
+    All,
+    /// One of their own, in which they reach each other and nothing else.
+    Loopback,
+    /// None: the only sockets are those of the file system.
+    None,
+}
+
+/// How much commands may take; `None` is as much as there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Memory of all commands of the runner together, their temporary files included.
+    pub memory: Option<Bytes>,
+    /// Processes and threads of all commands of the runner together.
+    pub pids: Option<u32>,
+    /// Processor time of all commands of the runner together.
+    pub cpus: Option<Cpus>,
+    /// Files that one process may have open; never more than the runner itself may.
+    pub open_files: Option<u32>,
+    /// The largest file a command may write.
+    pub file_size: Option<Bytes>,
+}
+
+/// A size, written as bytes or with K, M, G or T (of 1,024) behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Bytes(pub u64);
+
+/// Processors, in thousandths; written like `2` or `0.5`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Cpus {
+    /// 1,000 is one processor.
+    pub thousandths: u32,
+}
+
+/// A number in a file, with quotation marks or without.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Whole(u64),
+    Fraction(f64),
+    Text(String),
+}
+
+/// Text that is not understood, or asks for what cannot work; the text says what to write.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidBound(String);
+
+impl Bounds {
+    /// Checks what no machine could do.
+    ///
+    /// # Errors
+    /// Parts contradict each other or the profile, or nothing could run within a limit.
+    pub fn check(&self, profile: Profile) -> Result<(), InvalidBound> {
+        let Network { reach, ports } = &self.network;
+        let invalid = |text: String| Err(InvalidBound(text));
+        if *reach == Reach::None && !ports.is_empty() {
+            return invalid(
+                "--allow-net names ports and --network none allows no network; give one of the two".into(),
+            );
+        }
+        if ports.contains(&0) {
+            return invalid("--allow-net: 0 is no port".into());
+        }
+        if profile == Profile::FullControl && self.network.restricts() {
+            return invalid(
+                "the profile full-control confines nothing, the network included; leave out --network and --allow-net, or \
+                 choose --profile workspace"
+                    .into(),
+            );
+        }
+        let Limits { memory, pids, cpus, .. } = &self.limits;
+        if memory.is_some_and(|memory| memory.0 < MEMORY_BYTES_LEAST) {
+            return invalid(format!("--memory: nothing runs with less than {}", Bytes(MEMORY_BYTES_LEAST)));
+        }
+        if pids.is_some_and(|pids| pids < PIDS_LEAST) {
+            return invalid(format!("--pids: nothing useful runs with less than {PIDS_LEAST} processes"));
+        }
+        if cpus.is_some_and(|cpus| cpus.thousandths < CPU_THOUSANDTHS_LEAST) {
+            let least = Cpus { thousandths: CPU_THOUSANDTHS_LEAST };
+            return invalid(format!("--cpus: nothing useful runs with less than {least}"));
+        }
+        Ok(())
+    }
+}
+
+impl Network {
+    /// Whether commands may reach less than the machine.
+    pub fn restricts(&self) -> bool {
+        self.reach != Reach::All || !self.ports.is_empty()
+    }
+
+    /// Whether commands may connect to a TCP port of another machine.
+    pub(crate) fn lets_out(&self, port: u16) -> bool {
+        self.reach == Reach::All && (self.ports.is_empty() || self.ports.contains(&port))
+    }
+
+    /// Whether what is not TCP may leave: see [`Self::ports`].
+    pub(crate) fn has_datagrams(&self) -> bool {
+        self.ports.is_empty() || self.ports.contains(&super::network::NAME_SERVER_PORT)
+    }
+}
+
+impl Limits {
+    /// Whether something is limited for all commands together, which takes a control group.
+    pub fn needs_group(&self) -> bool {
+        self.memory.is_some() || self.pids.is_some() || self.cpus.is_some()
+    }
+}
+
+impl Reach {
+    /// The name on the command line and in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Loopback => "loopback",
+            Self::None => "none",
+        }
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Reach {
+    type Err = InvalidBound;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = [Self::All, Self::Loopback, Self::None].into_iter().find(|reach| reach.as_str() == name);
+        known.ok_or_else(|| InvalidBound("choose all, loopback or none".to_owned()))
+    }
+}
+
+const UNITS: [(&str, u32); 4] = [("T", 40), ("G", 30), ("M", 20), ("K", 10)];
+
+impl FromStr for Bytes {
+    type Err = InvalidBound;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let upper = text.trim().to_ascii_uppercase();
+        let plain = upper.trim_end_matches('B').trim_end_matches('I');
+        let unit = UNITS.iter().find_map(|(unit, shift)| Some((plain.strip_suffix(unit)?, *shift)));
+        let (number, shift) = unit.unwrap_or((plain, 0));
+        let bytes = number.trim().parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
+        bytes
+            .map(Self)
+            .ok_or_else(|| InvalidBound("give a size like 512M, 4G or a number of bytes".to_owned()))
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = UNITS.iter().find(|(_, shift)| self.0 != 0 && self.0.trailing_zeros() >= *shift);
+        match unit {
+            Some((unit, shift)) => write!(formatter, "{} {unit}iB", self.0 >> shift),
+            None => write!(formatter, "{} bytes", self.0),
+        }
+    }
+}
+
+impl FromStr for Cpus {
+    type Err = InvalidBound;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number: Option<f64> = text.trim().parse().ok();
+        let thousandths = number.map(|number| (number * 1_000.0).round());
+        match thousandths.filter(|number| *number >= 0.0 && *number <= f64::from(u32::MAX)) {
+            // In range, and whole.
+            Some(number) => Ok(Self { thousandths: number as u32 }),
+            None => Err(InvalidBound("give a number of processors like 2 or 0.5".to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Cpus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", f64::from(self.thousandths) / 1_000.0)
+    }
+}
+
+impl Written {
+    fn text(self) -> String {
+        match self {
+            Self::Whole(number) => number.to_string(),
+            Self::Fraction(number) => number.to_string(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
+impl TryFrom<Written> for Bytes {
+    type Error = InvalidBound;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        written.text().parse()
+    }
+}
+
+impl TryFrom<Written> for Cpus {
+    type Error = InvalidBound;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        written.text().parse()
+    }
+}

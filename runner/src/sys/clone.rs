@@ -1,0 +1,120 @@
+//! A child that borrows this process's memory and is born into a control group: `clone3`, which no C library wraps.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::AtomicI32;
+
+use super::MarkKey;
+
+/// Born into the group that is named, which `libc` lacks.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+/// What a child does until it is a program of its own.
+pub(super) type Life = unsafe extern "C" fn(*mut c_void) -> c_int;
+
+/// Starts `life` as `clone` with the flags of `spawn` does, in `group`, and returns the child's pid.
+///
+/// # Safety
+/// As for `clone`: `stack` ends at an aligned address that nobody else uses, and `argument` is what `life` takes. Both outlive
+/// the child's use of them, since this call returns once the child has its own memory or is gone.
+pub(super) unsafe fn into_group(
+    life: Life,
+    stack: &mut [std::mem::MaybeUninit<u128>],
+    argument: *mut c_void,
+    handle: &'static AtomicI32,
+    group: BorrowedFd<'_>,
+    key: MarkKey,
+) -> io::Result<libc::pid_t> {
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
+    let number = |value: c_int| u64::from(value.cast_unsigned());
+    let arguments = libc::clone_args {
+        flags: number(flags) | CLONE_INTO_CGROUP,
+        pidfd: handle.as_ptr() as u64,
+        child_tid: 0,
+        parent_tid: 0,
+        exit_signal: number(libc::SIGCHLD),
+        stack: stack.as_mut_ptr() as u64,
+        stack_size: size_of_val(stack) as u64,
+        tls: 0,
+        set_tid: 0,
+        set_tid_size: 0,
+        cgroup: number(group.as_raw_fd()),
+    };
+    // SAFETY: `arguments` lives through the call with its true size given; the caller vouches for the rest.
+    let result = unsafe { call(&arguments, life, argument, key) };
+    if result < 0 {
+        return Err(io::Error::from_raw_os_error(i32::try_from(-result).unwrap_or(libc::EINVAL)));
+    }
+    i32::try_from(result).map_err(io::Error::other)
+}
+
+/// The call itself. The child comes out of it on an empty stack, so it cannot return from here: it goes on in `life`, and ends.
+/// The two words of `key` are ignored by the kernel, and show the filter who calls.
+#[cfg(target_arch = "x86_64")]
+unsafe fn call(arguments: &libc::clone_args, life: Life, argument: *mut c_void, key: MarkKey) -> i64 {
+    let result: i64;
+    // SAFETY: registers that the call changes are declared. In the child only `life` runs, with its stack aligned as the
+    // convention has it before a call.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, r13",
+            "call r12",
+            "mov edi, eax",
+            "mov eax, {exit}",
+            "syscall",
+            "ud2",
+            "2:",
+            exit = const libc::SYS_exit,
+            inlateout("rax") libc::SYS_clone3 => result,
+            in("rdi") arguments,
+            in("rsi") size_of::<libc::clone_args>(),
+            in("r8") key[0],
+            in("r9") key[1],
+            in("r12") life,
+            in("r13") argument,
+            lateout("rcx") _,
+            lateout("r11") _,
+        );
+    }
+    result
+}
+
+/// As above.
+#[cfg(target_arch = "aarch64")]
+unsafe fn call(arguments: &libc::clone_args, life: Life, argument: *mut c_void, key: MarkKey) -> i64 {
+    let result: i64;
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            "cbnz x0, 2f",
+            "mov x29, xzr",
+            "mov x0, {argument}",
+            "blr {life}",
+            "mov x8, {exit}",
+            "svc 0",
+            "brk 1",
+            "2:",
+            exit = const libc::SYS_exit,
+            life = in(reg) life,
+            argument = in(reg) argument,
+            in("x8") libc::SYS_clone3,
+            inlateout("x0") arguments => result,
+            in("x1") size_of::<libc::clone_args>(),
+            in("x4") key[0],
+            in("x5") key[1],
+        );
+    }
+    result
+}
+
+/// Other machines have groups of the first version only, as far as this is concerned.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+unsafe fn call(_: &libc::clone_args, _: Life, _: *mut c_void, _: MarkKey) -> i64 {
+    -i64::from(libc::ENOSYS)
+}

@@ -1,0 +1,253 @@
+//! Commands that take all there is: each ends in a result or a typed error in bounded time, with the runner and the server
+//! alive, and the next command of the same user and of another one works.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tests::http::Client;
+use tests::{Machine, Output, Person, Server, eventually};
+
+/// How long a bomb may take to be over, time limit and kill included.
+const OVER_WITHIN: Duration = Duration::from_secs(40);
+
+/// How long an ordinary command may take right after one.
+const NEXT_WITHIN: Duration = Duration::from_secs(10);
+
+/// The workspace that a disk filler fills, in MiB.
+const DISK_MIB: usize = 8;
+
+/// Two users with a machine each; the first one's is attacked.
+struct Scene {
+    server: Server,
+    alice: Person,
+    laptop: Machine,
+    runner: i32,
+    bob: Person,
+    _desktop: Machine,
+}
+
+impl Scene {
+    fn new(options: &[&str]) -> Self {
+        Self::in_workspace(TempDir::with_prefix("sandbridge-bomb-").unwrap(), options)
+    }
+
+    fn in_workspace(workspace: TempDir, options: &[&str]) -> Self {
+        let server = Server::start();
+        let (alice, bob) = (server.person("alice"), server.person("bob"));
+        let laptop = Machine::start_in(workspace, &server, &alice, "laptop", options);
+        let desktop = Machine::start(&server, &bob, "desktop");
+        let runner = laptop.runner_pid();
+        Self { server, alice, laptop, runner, bob, _desktop: desktop }
+    }
+
+    /// Runs a command under a time limit; it has to be over in time.
+    fn bomb(&self, timeout_s: &str, script: &str) -> Output {
+        let begun = Instant::now();
+        let output = self.alice.run(&["exec", "--timeout", timeout_s, "--", "sh", "-c", script]);
+        assert!(begun.elapsed() < OVER_WITHIN, "{script}: took {:?}", begun.elapsed());
+        output
+    }
+
+    fn python(&self, program: &str) -> Output {
+        std::fs::write(self.laptop.workspace().join("bomb.py"), program).unwrap();
+        self.bomb("30", "exec python3 bomb.py")
+    }
+
+    /// Both users' next commands work, on runners that are the same processes as before.
+    fn goes_on(&self) {
+        eventually("the next command of the same user works", NEXT_WITHIN, || {
+            let next = self.alice.run(&["exec", "--", "sh", "-c", "echo $((6 * 7))"]);
+            (next.stdout == "42\n").then_some(())
+        });
+        let next = self.bob.run(&["exec", "--", "echo", "fine"]);
+        assert_eq!((next.stdout.as_str(), next.code), ("fine\n", 0), "{}", next.stderr);
+        assert_eq!(self.laptop.runner_pid(), self.runner, "the runner was started again");
+    }
+}
+
+/// Whether limits for all commands together can be had here; where not, a runner that is asked for them has to say so.
+fn has_limits() -> bool {
+    let directory = TempDir::new().unwrap();
+    let mut runner = Command::new(tests::binaries::runner());
+    runner
+        .args(["--stdio", "--memory", "64M", "--pids", "64", "--state-dir"])
+        .arg(directory.path().join("state"));
+    let workspace = TempDir::new().unwrap();
+    runner.arg("--workspace").arg(workspace.path()).stdin(Stdio::piped());
+    let output = runner.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() || text.contains("Leave the limit out") || text.contains("--memory"),
+        "{text}"
+    );
+    output.status.success()
+}
+
+#[test]
+fn a_fork_bomb_fills_its_limit_and_ends_with_its_time() {
+    if !has_limits() {
+        return;
+    }
+    let scene = Scene::new(&["--pids", "64"]);
+    let output = scene.bomb("2", "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 60");
+    assert!([124, 2].contains(&output.code), "{output:?}");
+    scene.goes_on();
+    // While one holds all there is, others are told why they cannot start.
+    let full = "import os, time\nend = time.monotonic() + 5\nwhile time.monotonic() < end:\n    \
+                try: child = os.fork()\n    except OSError: child = time.sleep(0.05)\n    \
+                if child == 0: time.sleep(60)";
+    std::fs::write(scene.laptop.workspace().join("full.py"), full).unwrap();
+    let mut bomb = scene.alice.command(&["exec", "--timeout", "4", "--", "python3", "full.py"]);
+    let mut bomb = bomb.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let told = eventually("there is no room for more processes", NEXT_WITHIN, || {
+        let output = scene.alice.run(&["exec", "--", "true"]);
+        (output.code == 125).then_some(output.stderr)
+    });
+    assert!(told.contains("--pids"), "{told}");
+    bomb.wait().unwrap();
+    scene.goes_on();
+}
+
+#[test]
+fn a_fork_bomb_without_a_limit_ends_with_its_time() {
+    let scene = Scene::new(&[]);
+    // A hundred and more shells, each in a session of its own, that go on starting what ends at once.
+    std::fs::write(
+        scene.laptop.workspace().join("bomb.sh"),
+        "[ $1 -gt 0 ] && { setsid sh bomb.sh $(($1 - 1)) & setsid sh bomb.sh $(($1 - 1)) & }\nwhile :; do sleep 0.1; done",
+    )
+    .unwrap();
+    let output = scene.bomb("2", "sh bomb.sh 6");
+    assert_eq!(output.code, 124, "{output:?}");
+    scene.goes_on();
+    let left = scene.alice.run(&["exec", "--", "sh", "-c", "ls -d /proc/[0-9]* | wc -l"]);
+    let left: usize = left.stdout.trim().parse().unwrap();
+    assert!(left < 10, "{left} processes are left");
+}
+
+#[test]
+fn a_memory_bomb_is_killed_and_told_why() {
+    if !has_limits() {
+        return;
+    }
+    let scene = Scene::new(&["--memory", "96M"]);
+    let alone = scene.python("held = []\nwhile True: held.append(bytearray(1 << 20))");
+    assert_eq!(alone.code, 137, "{alone:?}");
+    assert!(alone.stderr.contains("96 MiB") && alone.stderr.contains("--memory"), "{}", alone.stderr);
+    scene.goes_on();
+    let together = "for i in 1 2 3 4; do python3 -c 'held = bytearray(60 << 20); import time; time.sleep(60)' & done; wait; echo over";
+    let together = scene.bomb("2", together);
+    assert!([0, 124, 137].contains(&together.code), "{together:?}");
+    scene.goes_on();
+    // What is in temporary files is memory that no kill gives back: it has an end of its own.
+    let files =
+        scene.bomb("10", "head -c 500M /dev/zero > /tmp/fill; head -c 500M /dev/zero > /dev/shm/fill");
+    assert_eq!(files.code, 1, "{files:?}");
+    assert!(files.stderr.contains("No space"), "{}", files.stderr);
+    scene.goes_on();
+}
+
+/// A small file system in a directory; both are gone when this is dropped.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(at: &Path) -> Self {
+        let options = format!("size={DISK_MIB}m");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(at).status();
+        assert!(mount.unwrap().success());
+        Self(at.to_owned())
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg("--lazy").arg(&self.0).status();
+        assert!(unmounted.unwrap().success() && std::fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_holds_nothing_else_up() {
+    let workspace = TempDir::with_prefix("sandbridge-disk-").unwrap();
+    let _disk = Disk::mount(workspace.path());
+    let scene = Scene::in_workspace(workspace, &[]);
+    let filler = scene.bomb("10", "head -c 100M /dev/zero > fill");
+    assert_eq!(filler.code, 1, "{filler:?}");
+    assert!(filler.stderr.contains("No space"), "{}", filler.stderr);
+    let client = Client::login(&scene.server, "alice");
+    let written = client.send("PUT", "/files?path=more", &vec![0; 1 << 20]);
+    assert_eq!(written.kind(), "no_space", "{written:?}");
+    scene.goes_on();
+    // Output is kept elsewhere.
+    let output = scene.bomb("10", "head -c 20M /dev/zero");
+    assert_eq!(output.stdout_bytes.len(), 20 << 20);
+    assert_eq!(client.call("DELETE", "/files?path=fill").status, 204);
+    assert_eq!(client.send("PUT", "/files?path=more", &vec![0; 1 << 20]).status, 200);
+}
+
+#[test]
+fn open_files_have_an_end_and_are_nobody_elses() {
+    let scene = Scene::new(&["--open-files", "200"]);
+    let hog = "import os, sys, time\nheld = []\ntry:\n    while True: held.append(os.open('/dev/null', 0))\n\
+               except OSError as error: print(error.errno, len(held) > 100, flush=True)\ntime.sleep(2)";
+    std::fs::write(scene.laptop.workspace().join("bomb.py"), hog).unwrap();
+    let mut caller = scene.alice.command(&["exec", "--", "python3", "bomb.py"]);
+    let mut caller = caller.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = [0; 8];
+    caller.stdout.as_mut().unwrap().read_exact(&mut told).unwrap();
+    assert_eq!(&told, b"24 True\n");
+    scene.goes_on();
+    assert!(caller.wait().unwrap().success());
+}
+
+#[test]
+fn endless_output_that_nobody_reads_holds_nobody_up() {
+    let scene = Scene::new(&[]);
+    let mut caller = scene.alice.command(&["exec", "--", "yes"]);
+    let mut caller = caller.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    caller.stdout.as_mut().unwrap().read_exact(&mut [0; 1024]).unwrap();
+    scene.goes_on();
+    caller.kill().unwrap();
+    caller.wait().unwrap();
+    scene.goes_on();
+}
+
+#[test]
+fn many_files_long_chains_of_links_and_files_without_end_are_answered() {
+    let scene = Scene::new(&[]);
+    let client = Client::login(&scene.server, "alice");
+    let made = scene.python(
+        "import os\nos.mkdir('many')\nfor i in range(10000): open(f'many/{i}', 'w').close()\n\
+         open('l0', 'w').write('x')\nfor i in range(1, 42): os.symlink(f'l{i - 1}', f'l{i}')\n\
+         os.makedirs('deep' + '/d' * 200)\nos.mkfifo('fifo')\nos.symlink('/dev/zero', 'zero')",
+    );
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let asked = |method: &str, path: &str| {
+        let begun = Instant::now();
+        let answer = client.call(method, path);
+        assert!(begun.elapsed() < NEXT_WITHIN, "{path}: took {:?}", begun.elapsed());
+        answer
+    };
+    let list = asked("GET", "/files/list?path=many");
+    assert_eq!((list.status, String::from_utf8_lossy(&list.body).matches("\"name\"").count()), (200, 10_000));
+    assert_eq!(asked("GET", "/files?path=l30").status, 200);
+    assert_eq!(asked("GET", "/files?path=l41").kind(), "too_many_symlinks");
+    assert_ne!(scene.bomb("5", "cat l41").code, 0);
+    assert_eq!(asked("GET", "/files?path=fifo").kind(), "special_file");
+    assert_ne!(asked("GET", "/files?path=zero").status, 200);
+    assert_eq!(scene.bomb("1", "cat fifo").code, 124);
+    assert_eq!(scene.bomb("1", "cat zero > /dev/null").code, 124);
+    assert_eq!(
+        scene.bomb("10", "ls many | wc -l; ls many/*7 | wc -l; head -c 10 zero | wc -c").stdout,
+        "10000\n1000\n10\n"
+    );
+    assert_eq!(asked("DELETE", "/files?path=many&recursive=true").status, 204);
+    assert_eq!(asked("DELETE", "/files?path=deep&recursive=true").status, 204);
+    assert!(
+        !scene.laptop.workspace().join("many").exists() && !scene.laptop.workspace().join("deep").exists()
+    );
+    scene.goes_on();
+}

@@ -6,6 +6,7 @@
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
 //! | [`xbot`] | a stand-in for an xbot runner, built from recorded frames |
+//! | [`engine`] | a Docker engine of a test's own, which may be killed |
 //! | [`docker`] | the engine and the image the container tests use |
 //! | [`http`] | the HTTP API as another program would call it |
 //! | [`process`] | finding and ending processes |
@@ -19,6 +20,7 @@
 
 pub mod binaries;
 pub mod docker;
+pub mod engine;
 pub mod http;
 pub mod machine;
 pub mod process;

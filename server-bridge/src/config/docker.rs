@@ -37,6 +37,10 @@ pub struct DockerArgs {
     /// empty at each start [default: off]
     #[arg(long, value_name = "on|off")]
     pub docker_read_only: Option<String>,
+    /// What commands may change in a container: workspace (that, HOME and /tmp), or full-control (everything, as package
+    /// managers need) [default: workspace]
+    #[arg(long, value_name = "workspace|full-control")]
+    pub docker_profile: Option<String>,
     /// User namespace of containers: auto (the engine's, where it was set up to map users) or host (none) [default: auto]
     #[arg(long, value_name = "auto|host")]
     pub docker_userns: Option<String>,
@@ -81,6 +85,8 @@ pub(super) fn docker_config(
             .unwrap_or(default.network),
         read_only: parsed("docker_read_only", text(options.docker_read_only, "docker_read_only"), on_or_off)?
             .unwrap_or(default.read_only),
+        full_control: parsed("docker_profile", text(options.docker_profile, "docker_profile"), full_control)?
+            .unwrap_or(default.full_control),
         host_userns: parsed("docker_userns", text(options.docker_userns, "docker_userns"), host_userns)?
             .unwrap_or(default.host_userns),
         workspace_dir: file(options.docker_workspace_dir, "docker_workspace_dir").map(|path| absolute(&path)),
@@ -154,6 +160,14 @@ fn on_or_off(text: &str) -> Result<bool, String> {
     }
 }
 
+fn full_control(text: &str) -> Result<bool, String> {
+    match text {
+        "workspace" => Ok(false),
+        "full-control" => Ok(true),
+        _ => Err("use workspace or full-control".to_owned()),
+    }
+}
+
 fn host_userns(text: &str) -> Result<bool, String> {
     match text {
         "auto" => Ok(false),
@@ -203,11 +217,11 @@ mod tests {
     #[test]
     fn every_option_is_read_from_the_configuration_file() {
         let json = r#"{"docker_memory":"512m","docker_cpus":1.5,"docker_pids":64,"docker_network":"none",
-            "docker_read_only":true,"docker_userns":"host","docker_workspace_dir":"/srv/work",
+            "docker_read_only":true,"docker_userns":"host","docker_profile":"full-control","docker_workspace_dir":"/srv/work",
             "docker_idle_stop":"90s","docker_path_map":["/a=/b","/c=/d"],"docker_socket":"/run/d.sock"}"#;
         let read = config(json).unwrap();
         assert_eq!((read.memory_bytes, read.cpus, read.pids), (512 << 20, Some(1.5), 64));
-        assert!(read.network == "none" && read.read_only && read.host_userns);
+        assert!(read.network == "none" && read.read_only && read.host_userns && read.full_control);
         assert_eq!(read.workspace_dir.as_deref(), Some(Path::new("/srv/work")));
         assert_eq!(read.idle_stop, Some(Duration::from_secs(90)));
         assert_eq!(read.path_map.len(), 2);
@@ -225,6 +239,7 @@ mod tests {
             ("docker_pids", &["0", "-1", "15", "9999999999", "1.5"]),
             ("docker_network", &["host", "default", "container:x", "", " ", "-x", "a b", "a/b"]),
             ("docker_read_only", &["yes", "1"]),
+            ("docker_profile", &["read-only", "full"]),
             ("docker_userns", &["none", "remap"]),
             ("docker_idle_stop", &["30", "m", "-1m", "0s", "366d", "1é", "99999999999999999999d"]),
             ("docker_path_map", &["/a", "a=/b", "/a=b", "="]),

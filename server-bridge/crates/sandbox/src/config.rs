@@ -36,6 +36,9 @@ pub struct DockerConfig {
     pub network: String,
     /// Whether only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
+    /// Whether commands may change the container beside their workspace, as package managers do: the runner's profile
+    /// `full-control` instead of `workspace`.
+    pub full_control: bool,
     /// Whether containers stay out of the user namespace that the engine may have for them.
     pub host_userns: bool,
     /// Where each user's workspace is a directory of its own; a volume of the engine's when absent.
@@ -58,6 +61,7 @@ impl Default for DockerConfig {
             cpus: None,
             network: "bridge".to_owned(),
             read_only: false,
+            full_control: false,
             host_userns: false,
             workspace_dir: None,
             idle_stop: Some(CONTAINER_IDLE_STOP),

@@ -161,6 +161,9 @@ pub enum ContainerError {
     /// There is none yet.
     #[error("you have no container yet; a command makes it: sandbridge exec --on __docker__ -- true")]
     Missing,
+    /// An earlier commit or import of the same user is under way.
+    #[error("your container is being committed or imported already; try again when that has ended")]
+    Busy,
     /// There is too much of it.
     #[error("{what} is larger than {} GiB", limit_bytes >> 30)]
     TooLarge {
@@ -190,11 +193,12 @@ pub enum ContainerError {
 }
 
 impl ContainerError {
-    /// The name for JSON: `not_found`, `too_large`, `invalid`, `conflict`, or that of the [`RouteError`].
+    /// The name for JSON: `not_found`, `busy`, `too_large`, `invalid`, `conflict`, or that of the [`RouteError`].
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Place(error) => error.kind(),
             Self::Missing => "not_found",
+            Self::Busy => "busy",
             Self::TooLarge { .. } => "too_large",
             Self::BrokenOff { .. } | Self::NotAnArchive { .. } => "invalid",
             Self::DirectoryWorkspace => "conflict",

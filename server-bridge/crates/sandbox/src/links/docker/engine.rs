@@ -60,6 +60,8 @@ pub(super) struct EngineFacts {
     pub(super) unlimited: Vec<&'static str>,
     /// How this server's paths become the engine's.
     pub(super) paths: PathMap,
+    /// This server's home directory as the engine sees it: whose containers these are.
+    pub(super) owner: PathBuf,
 }
 
 impl Engine {
@@ -73,8 +75,8 @@ impl Engine {
         .map_err(|error| silent(&error))?;
         let docker = docker.negotiate_version().await.map_err(|error| silent(&error))?;
         let info = docker.info().await.map_err(|error| silent(&error))?;
-        let paths = path_map(&docker, config).await?;
-        let facts = EngineFacts::new(info, paths);
+        let (paths, owner) = path_map(&docker, config).await?;
+        let facts = EngineFacts::new(info, paths, owner);
         tracing::info!(?facts, "the Docker engine answers");
         Ok(Self { docker, facts })
     }
@@ -226,7 +228,7 @@ impl Engine {
 }
 
 impl EngineFacts {
-    fn new(info: SystemInfo, paths: PathMap) -> Self {
+    fn new(info: SystemInfo, paths: PathMap, owner: PathBuf) -> Self {
         let options = info.security_options.unwrap_or_default();
         let has = |name: &str| options.iter().any(|option| option.split(',').any(|part| part == name));
         let root = info.docker_root_dir.unwrap_or_default();
@@ -242,20 +244,22 @@ impl EngineFacts {
             mapped_root: if has("name=userns") { mapped() } else { None },
             unlimited: unlimited.collect(),
             paths,
+            owner,
         }
     }
 }
 
-/// How paths become the engine's. In a container of this engine, its mounts say.
-async fn path_map(docker: &Docker, config: &DockerConfig) -> Result<PathMap, RouteError> {
+/// How paths become the engine's, and whose containers these are. In a container of this engine, its mounts say.
+async fn path_map(docker: &Docker, config: &DockerConfig) -> Result<(PathMap, PathBuf), RouteError> {
     let told = &config.path_map;
+    let same = || Ok((PathMap::same(told), config.owner.clone()));
     // None to be read: not in a container of any engine.
     let mountinfo = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let Some(id) = own_container_id(&mountinfo) else { return Ok(PathMap::same(told)) };
+    let Some(id) = own_container_id(&mountinfo) else { return same() };
     let own = match docker.inspect_container(id, None).await {
         Ok(own) => own,
         // Another engine's: this one runs beside us.
-        Err(error) if status(&error) == Some(404) => return Ok(PathMap::same(told)),
+        Err(error) if status(&error) == Some(404) => return same(),
         Err(error) => return Err(failed("cannot look at this server's own container", &error)),
     };
     let mounts = own.mounts.unwrap_or_default().into_iter().filter_map(|mount| {
@@ -264,7 +268,11 @@ async fn path_map(docker: &Docker, config: &DockerConfig) -> Result<PathMap, Rou
             PathBuf::from(mount.source.filter(|path| path.starts_with('/'))?),
         ))
     });
-    Ok(PathMap::contained(told, mounts.collect()))
+    let paths = PathMap::contained(told, mounts.collect());
+    // Servers in containers like to have homes of the same name.
+    let only_inside = |_| PathBuf::from(format!("{id}:{}", config.owner.display()));
+    let owner = paths.on_engine(&config.owner).unwrap_or_else(only_inside);
+    Ok((paths, owner))
 }
 
 fn standing(found: Option<&ContainerInspectResponse>) -> Standing {

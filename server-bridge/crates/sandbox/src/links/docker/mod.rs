@@ -66,6 +66,8 @@ struct Place {
     /// One life, or one change of the container as a whole, at a time.
     turn: Arc<Semaphore>,
     last_use: LastUse,
+    /// One image of it is made at a time.
+    making_image: Semaphore,
 }
 
 impl DockerPlaces {
@@ -109,7 +111,11 @@ impl Shared {
         if let Some(place) = places.get(user_key) {
             return Arc::clone(place);
         }
-        let place = Arc::new(Place { turn: Arc::new(Semaphore::new(1)), last_use: LastUse::new() });
+        let place = Arc::new(Place {
+            turn: Arc::new(Semaphore::new(1)),
+            last_use: LastUse::new(),
+            making_image: Semaphore::new(1),
+        });
         places.insert(user_key.to_owned(), Arc::clone(&place));
         place
     }
@@ -129,15 +135,12 @@ impl Shared {
 
     /// Says at once what a link that is away is waiting for.
     async fn require_engine(&self, user_key: &str) -> Result<(), RouteError> {
-        let name = self.names(user_key).container;
-        match self.engine().await?.look(&name).await? {
+        let engine = self.engine().await?;
+        let name = Names::new(&engine.facts.owner, user_key).container;
+        match engine.look(&name).await? {
             Standing::Paused => Err(engine::paused(&name)),
             Standing::Running | Standing::Stopped | Standing::Missing => Ok(()),
         }
-    }
-
-    fn names(&self, user_key: &str) -> Names {
-        Names::new(&self.config.owner, user_key)
     }
 
     async fn spec(self: &Arc<Self>, engine: &Engine, user_key: &str) -> Result<ContainerSpec, RouteError> {
@@ -147,7 +150,9 @@ impl Shared {
             shared.runner.know(path)
         });
         let runner = known.await.map_err(|error| unavailable(io::Error::other(error).to_string()))??;
-        ContainerSpec::new(&self.config, self.names(user_key), runner, &engine.facts.paths)
+        let owner = engine.facts.owner.clone();
+        let names = Names::new(&owner, user_key);
+        ContainerSpec::new(&DockerConfig { owner, ..self.config.clone() }, names, runner, &engine.facts.paths)
     }
 }
 

@@ -114,8 +114,11 @@ impl UserContainer {
     /// Makes what is in it, its workspace aside, the image of the user's next containers. What runs stands still
     /// meanwhile. Returns the image's id.
     ///
-    /// Fails with [`ContainerError::Missing`] where there is none, and with [`ContainerError::TooLarge`] above 16 GiB.
+    /// Fails with [`ContainerError::Missing`] where there is none, with [`ContainerError::Busy`] while another image of it is
+    /// made, and with [`ContainerError::TooLarge`] above 16 GiB.
     pub async fn commit(&self) -> Result<String, ContainerError> {
+        let place = self.shared.place(&self.user_key);
+        let _alone = place.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
         let (engine, names) = self.engine().await?;
         engine.commit(&names).await
     }
@@ -144,7 +147,8 @@ impl UserContainer {
     /// Makes an archive's files the user's image, and ends the container that is there: the next use makes another one from
     /// it. The workspace stays, unless `replaces_workspace`: then it becomes what the archive has in `workspace/`.
     ///
-    /// Fails with [`ContainerError::TooLarge`] above 32 GiB, with [`ContainerError::NotAnArchive`] or
+    /// Fails with [`ContainerError::Busy`] while another image of it is made, with [`ContainerError::TooLarge`] above 32 GiB,
+    /// with [`ContainerError::NotAnArchive`] or
     /// [`ContainerError::BrokenOff`] where the archive is not whole, and with [`ContainerError::DirectoryWorkspace`] where
     /// the workspace is none of the engine's volumes; all is as before then.
     pub async fn import<E: std::fmt::Display + Send + 'static>(
@@ -153,6 +157,8 @@ impl UserContainer {
         replaces_workspace: bool,
     ) -> Result<(), ContainerError> {
         self.require_volume(replaces_workspace)?;
+        let place = self.shared.place(&self.user_key);
+        let _alone = place.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
         let (engine, names) = self.engine().await?;
         let old = engine.image_id(&names.image()).await?;
         let (counted, trouble) = counted(archive);
@@ -187,7 +193,9 @@ impl UserContainer {
     }
 
     async fn engine(&self) -> Result<(Arc<Engine>, Names), RouteError> {
-        Ok((self.shared.engine().await?, self.shared.names(&self.user_key)))
+        let engine = self.shared.engine().await?;
+        let names = Names::new(&engine.facts.owner, &self.user_key);
+        Ok((engine, names))
     }
 
     fn require_volume(&self, is_needed: bool) -> Result<(), ContainerError> {

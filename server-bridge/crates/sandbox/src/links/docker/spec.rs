@@ -100,6 +100,9 @@ impl ContainerSpec {
         labels.insert(SPEC_LABEL.to_owned(), self.digest.clone());
         labels.insert(RUNNER_LABEL.to_owned(), self.runner.sha256.clone());
         let mut entrypoint = vec![RUNNER_PATH, "--stdio", "--workspace", WORKSPACE_PATH];
+        if self.config.full_control {
+            entrypoint.extend(["--profile", "full-control"]);
+        }
         if self.config.read_only {
             entrypoint.extend(["--state-dir", STATE_PATH]);
         }

@@ -88,6 +88,7 @@ fn containers_are_made_anew_when_anything_they_are_made_of_changes() {
         DockerConfig { cpus: Some(1.0), ..config.clone() },
         DockerConfig { network: "none".to_owned(), ..config.clone() },
         DockerConfig { read_only: true, ..config.clone() },
+        DockerConfig { full_control: true, ..config.clone() },
         DockerConfig { host_userns: true, ..config.clone() },
         DockerConfig { workspace_dir: Some("/srv".into()), ..config.clone() },
     ];

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bulk;
+mod docker;
 mod handle;
 mod latency;
 mod memory;
@@ -16,12 +17,18 @@ use std::fmt::Write as _;
 use samples::Row;
 
 fn main() {
+    // `scripts/bench docker`: containers only.
+    if std::env::args().nth(1).as_deref() == Some("docker") {
+        println!("{}", table(&docker::rows()));
+        return;
+    }
     let mut rows = handle::rows();
     // `scripts/bench handle`: only what needs no peers.
     if std::env::args().nth(1).as_deref() == Some("handle") {
         println!("{}", table(&rows));
         return;
     }
+    rows.extend(docker::rows());
     let peers = peers::Peers::start();
     rows.extend(latency::rows(&peers));
     rows.extend(bulk::rows(&peers));

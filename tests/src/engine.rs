@@ -96,9 +96,10 @@ fn spawn(directory: &Path, live_restore: bool) -> Child {
     }
     // The machine's own configuration is not for this one.
     std::fs::write(at("config.json"), "{}").unwrap();
-    let mut command = Command::new("dockerd");
+    // In a network namespace of its own: an engine without a bridge removes the one it finds, which is the machine's.
+    let mut command = Command::new("unshare");
     command
-        .arg("--data-root")
+        .args(["--net", "dockerd", "--data-root"])
         .arg(at("data"))
         .arg("--exec-root")
         .arg(at("exec"))

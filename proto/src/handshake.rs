@@ -189,6 +189,9 @@ impl std::fmt::Debug for Accepted {
 /// What a runner announces among its capabilities that keeps the token it is given in exchange for a one-use one.
 pub const ENROLMENT_CAPABILITY: &str = "enrolment";
 
+/// What a runner announces among its capabilities whose commands run in a container on its machine.
+pub const DOCKER_CAPABILITY: &str = "docker";
+
 /// The runner's echo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {

@@ -24,6 +24,7 @@
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
 //! | [`spawn`] | starts commands |
 //! | [`kill`] | finds and kills everything a command started |
+//! | [`docker`] | commands in a container instead of directly |
 //! | [`doctor`] | what confinement holds on this machine |
 //! | [`limits`] | every limit and timeout |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -34,6 +35,7 @@ pub mod cli;
 mod clock;
 pub mod confine;
 pub mod connect;
+pub mod docker;
 pub mod doctor;
 mod error;
 mod exec;

@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 use runner::cli::{Cli, Command, Source, WhereOptions};
 use runner::confine::{ConfinePolicy, Profile};
+use runner::docker::Container;
 use runner::guardian::{self, GuardConfig};
 use runner::{doctor, service};
 use tracing_subscriber::filter::LevelFilter;
@@ -43,6 +44,9 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
         }
         None => {
             let source = cli.options.source(token)?;
+            if let Some(container) = cli.options.container()? {
+                return in_container(&source, &container, cli.options.name.as_deref());
+            }
             let config = cli.options.executor_config()?;
             let name = cli.options.name;
             let guard = GuardConfig { restart: matches!(source, Source::Server { .. }) };
@@ -55,6 +59,17 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             code.context("the guardian could not be started")
         }
     }
+}
+
+/// Lets commands run in a container; this process only passes frames on.
+fn in_container(source: &Source, container: &Container, name: Option<&str>) -> anyhow::Result<i32> {
+    let code = guardian::run_guarded(GuardConfig { restart: true }, |_| {
+        runner::docker::run(source, container, name).unwrap_or_else(|error| {
+            eprintln!("sandbridge-runner: {error:#}");
+            1
+        })
+    });
+    code.context("the guardian could not be started")
 }
 
 fn diagnose(place: &WhereOptions) -> anyhow::Result<i32> {

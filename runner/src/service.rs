@@ -151,6 +151,8 @@ fn unit(
     }
     let llm = config.llm.as_ref().map(LlmConfig::words).unwrap_or_default();
     words.extend(llm.iter().map(String::as_str));
+    let container = options.container.words()?;
+    words.extend(container.iter().map(String::as_str));
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };

@@ -25,7 +25,7 @@ fn start(engine: &OwnEngine) -> (Server, Person) {
 /// Kills the engine under a running command, asks for another one meanwhile, and starts the engine again; what the first
 /// command's client got in the end.
 fn engine_dies_under_a_command(engine: &mut OwnEngine, alice: &Person) -> (Vec<String>, Option<i32>) {
-    let script = "echo begun; i=0; while [ $i -lt 40 ]; do i=$((i+1)); sleep 0.2; done; echo ended";
+    let script = "echo begun; i=0; while [ $i -lt 10 ]; do i=$((i+1)); sleep 0.2; done; echo ended";
     let mut client =
         alice.command(&["exec", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(client.stdout.take().unwrap()).lines().map_while(Result::ok);

@@ -10,6 +10,7 @@ mod docker_engine;
 mod docker_inside;
 mod docker_limits;
 mod docker_own;
+mod docker_runner;
 mod docker_trouble;
 mod exec;
 mod files;

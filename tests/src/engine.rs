@@ -26,9 +26,10 @@ impl OwnEngine {
         let process = spawn(directory.path(), live_restore);
         let engine = Self { process, directory, live_restore };
         engine.wait();
-        let image = Command::new("docker").args(["save", IMAGE]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut image = Command::new("docker").args(["save", IMAGE]).stdout(Stdio::piped()).spawn().unwrap();
         let mut load = engine.docker_command(&["load", "-q"]);
-        assert!(load.stdin(image.stdout.unwrap()).stdout(Stdio::null()).status().unwrap().success());
+        let loaded = load.stdin(image.stdout.take().unwrap()).stdout(Stdio::null()).status().unwrap();
+        assert!(image.wait().unwrap().success() && loaded.success());
         engine
     }
 

@@ -205,6 +205,9 @@ pub const ENROLMENT_CAPABILITY: &str = "enrolment";
 /// What a runner announces among its capabilities that runs commands as the users in [`Facts::run_as`].
 pub const RUN_AS_CAPABILITY: &str = "run_as";
 
+/// What a runner announces among its capabilities whose commands run in a container on its machine.
+pub const DOCKER_CAPABILITY: &str = "docker";
+
 /// The runner's echo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {

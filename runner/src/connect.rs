@@ -218,22 +218,26 @@ async fn wait_awake(pause: Duration) {
 
 /// How long to wait before each attempt: a random part of a bound that doubles.
 #[derive(Debug)]
-struct Pauses {
+pub(crate) struct Pauses {
     attempts: u32,
     longest: Duration,
 }
 
 impl Pauses {
-    fn up_to(longest: Duration) -> Self {
+    pub(crate) fn up_to(longest: Duration) -> Self {
         Self { attempts: 0, longest }
     }
 
-    fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.attempts = 0;
     }
 
+    pub(crate) fn longest(&self) -> Duration {
+        self.longest
+    }
+
     /// The next pause; `part` is random, 0 to 1.
-    fn next(&mut self, part: f64) -> Duration {
+    pub(crate) fn next(&mut self, part: f64) -> Duration {
         let bound = Duration::from_millis(RECONNECT_PAUSE_MS.saturating_mul(1 << self.attempts.min(16)));
         self.attempts = self.attempts.saturating_add(1);
         bound.min(self.longest).mul_f64(part)

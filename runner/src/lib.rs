@@ -28,6 +28,7 @@
 //! | [`group`] | the control group of all commands together |
 //! | [`spawn`] | starts commands |
 //! | [`kill`] | finds and kills everything a command started |
+//! | [`docker`] | commands in a container instead of directly |
 //! | [`doctor`], [`explain`] | what a policy comes to on this machine, tried for real; why a path is open or not |
 //! | [`limits`] | every limit and timeout |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -41,6 +42,7 @@ mod clock;
 pub mod confine;
 pub mod connect;
 mod dial;
+pub mod docker;
 pub mod doctor;
 mod error;
 mod exec;

@@ -284,6 +284,9 @@ pub const CLOSE_TIMEOUT_MS: u64 = 1_000;
 /// killed, in milliseconds. More than [`STOP_GRACE_MS`], and twice this less than [`RUNNER_STOP_MS`].
 pub const SHUTDOWN_MS: u64 = 4_000;
 
+/// How long a container of one's own may take until the runner in it answers, in milliseconds.
+pub const CONTAINER_START_MS: u64 = 60_000;
+
 /// How often the standard input of a container's init process is tried again after its end, in milliseconds.
 pub const STDIN_RETRY_MS: u64 = 250;
 

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::CommandFactory;
 use runner::cli::{Cli, Command, SandboxOptions, Source, WhereOptions};
-use runner::confine::{ConfinePolicy, Profile, layer_name};
+use runner::confine::{ConfinePolicy, LeftOut, Profile, layer_name};
+use runner::docker::Container;
 use runner::guardian::{self, GuardConfig};
 use runner::spawn::SpawnError;
 use runner::{doctor, explain, group, service};
@@ -59,6 +60,9 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
         }
         None => {
             let source = cli.options.source(token)?;
+            if let Some(container) = cli.options.container()? {
+                return in_container(&source, &container, cli.options.name.as_deref());
+            }
             let config = cli.options.executor_config()?;
             let name = cli.options.name;
             // Before any thread, and outside of the namespaces that the guardian makes.
@@ -75,6 +79,17 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             code.context("the guardian could not be started")
         }
     }
+}
+
+/// Lets commands run in a container; this process only passes frames on.
+fn in_container(source: &Source, container: &Container, name: Option<&str>) -> anyhow::Result<i32> {
+    let code = guardian::run_guarded(GuardConfig { restart: true, left_out: LeftOut::default() }, |_| {
+        runner::docker::run(source, container, name).unwrap_or_else(|error| {
+            eprintln!("sandbridge-runner: {error:#}");
+            1
+        })
+    });
+    code.context("the guardian could not be started")
 }
 
 /// Works out a policy, looks at it in the guarded process, where it would hold, and prints what came of it.

@@ -56,7 +56,10 @@ async fn live(
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
     // Taken before anything could print where frames go. As a container's init process it outlives who attached.
     let stdio = match source {
-        Source::Stdio => Some(StdioLink::take_standard_streams(tier == KillTier::ContainerInit)?),
+        Source::Stdio { ends_with_input } => {
+            let reopens = tier == KillTier::ContainerInit && !ends_with_input;
+            Some(StdioLink::take_standard_streams(reopens)?)
+        }
         Source::Server { .. } => None,
     };
     // Said before this thread is confined: afterwards it sees what commands see.
@@ -75,8 +78,10 @@ async fn live(
             (Source::Server { endpoint, token, longest_pause }, _) => {
                 connect::run(endpoint, token, *longest_pause, &identity, &executor, &shutdown).await
             }
-            (Source::Stdio, Some(link)) => connect::run_stdio(link, &identity, &executor, &shutdown).await,
-            (Source::Stdio, None) => connect::EXIT_STOPPED,
+            (Source::Stdio { .. }, Some(link)) => {
+                connect::run_stdio(link, &identity, &executor, &shutdown).await
+            }
+            (Source::Stdio { .. }, None) => connect::EXIT_STOPPED,
         }
     };
     let life = async {

@@ -162,6 +162,8 @@ fn unit(
     words.extend(options.sandbox.run_as.words());
     let bounds = options.sandbox.bounds.words();
     words.extend(bounds.iter().map(String::as_str));
+    let container = options.container.words()?;
+    words.extend(container.iter().map(String::as_str));
     let command: Vec<String> = words.into_iter().map(quote).collect();
     let target = if is_user { "default.target" } else { "multi-user.target" };
     let network = if is_user { "" } else { "Wants=network-online.target\nAfter=network-online.target\n" };

@@ -4,6 +4,7 @@
 //! `config.json` and `SANDBRIDGE_DOCKER_IMAGE` in the two environments. Both files are read from the home directory
 //! only: a file that happens to lie where a command is typed must not configure a server.
 
+mod docker;
 mod model;
 mod settings;
 
@@ -12,10 +13,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+pub use docker::DockerArgs;
+use docker::docker_config;
 pub use model::{ModelArgs, ModelConfig};
 use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
-use sandbox::{LocalPolicy, Requirement};
+use sandbox::{DockerConfig, LocalPolicy, Requirement};
 pub use settings::Settings;
 
 /// Where the server listens unless it is told otherwise.
@@ -89,9 +92,9 @@ pub struct ServeArgs {
     /// Whether users may run in containers: on, off, or auto (on where Docker's socket is) [default: auto]
     #[arg(long, value_name = "on|off|auto")]
     pub docker: Option<String>,
-    /// Image of the users' containers, present on the machine [default: debian:bookworm-slim]
-    #[arg(long, value_name = "IMAGE")]
-    pub docker_image: Option<String>,
+    /// What containers are like.
+    #[command(flatten)]
+    pub docker_options: DockerArgs,
     /// Who may choose to run on this server itself: off, admins, or names with commas [default: off]
     #[arg(long, value_name = "off|admins|NAMES")]
     pub local: Option<String>,
@@ -124,8 +127,8 @@ pub struct Config {
     pub allow_host: Vec<String>,
     /// Whether the Docker backend is on.
     pub docker: bool,
-    /// Its image; the backend's own default if absent.
-    pub docker_image: Option<String>,
+    /// What its containers are like.
+    pub docker_config: DockerConfig,
     /// The static runner, if there is one.
     pub runner_static: Option<PathBuf>,
     /// The runner for local work, if there is one.
@@ -162,16 +165,18 @@ impl Config {
         let local = text(options.local, "local").unwrap_or_else(|| "off".to_owned());
         let require = text(options.require, "require").unwrap_or_default();
         let docker = text(options.docker, "docker").unwrap_or_else(|| "auto".to_owned());
+        let runner_static = file(options.runner_static, "runner_static")
+            .or_else(|| beside_this_program("sandbridge-runner-static"));
+        let docker_config = docker_config(options.docker_options, settings, home, runner_static.as_deref())?;
         Ok(Self {
             home: home.to_owned(),
             listen: text(options.listen, "listen").unwrap_or_else(|| DEFAULT_LISTEN.to_owned()),
             tls: tls_files(file(options.tls_cert, "tls_cert"), file(options.tls_key, "tls_key"))?,
             public_url: text(options.public_url, "public_url").map(parse_public_url).transpose()?,
             allow_host: allow_host.into_iter().map(|host| host.to_ascii_lowercase()).collect(),
-            docker: docker_enabled(&docker)?,
-            docker_image: text(options.docker_image, "docker_image"),
-            runner_static: file(options.runner_static, "runner_static")
-                .or_else(|| beside_this_program("sandbridge-runner-static")),
+            docker: docker_enabled(&docker, docker_config.socket.as_deref())?,
+            docker_config,
+            runner_static,
             runner: file(options.runner, "runner").or_else(|| beside_this_program("sandbridge-runner")),
             local: local.parse().map_err(|error: LocalPolicyError| ConfigError::Value {
                 key: "local",
@@ -291,13 +296,14 @@ fn parse_public_url(url: String) -> Result<String, ConfigError> {
     }
 }
 
-fn docker_enabled(word: &str) -> Result<bool, ConfigError> {
+fn docker_enabled(word: &str, socket: Option<&str>) -> Result<bool, ConfigError> {
     let elsewhere = std::env::var_os("DOCKER_HOST").is_some_and(|host| !host.is_empty());
-    match word {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        "auto" => Ok(elsewhere || Path::new(DOCKER_SOCKET).exists()),
-        other => Err(ConfigError::Value {
+    match (word, socket) {
+        ("on", _) => Ok(true),
+        ("off", _) => Ok(false),
+        ("auto", Some(socket)) => Ok(Path::new(socket).exists()),
+        ("auto", None) => Ok(elsewhere || Path::new(DOCKER_SOCKET).exists()),
+        (other, _) => Err(ConfigError::Value {
             key: "docker",
             value: other.to_owned(),
             rule: "use on, off or auto".to_owned(),

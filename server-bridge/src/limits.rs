@@ -100,3 +100,16 @@ pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 pub const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// Keys one rate limiter remembers.
 pub const RATE_LIMIT_KEYS: usize = 10_000;
+
+/// The least memory of a container, in bytes: its runner and a small command.
+pub const DOCKER_MEMORY_MIN_BYTES: i64 = 16 * 1024 * 1024;
+/// The most CPUs that a container can be given.
+pub const DOCKER_CPUS_MAX: f64 = 4096.0;
+/// The fewest processes and threads of a container: its runner's and a command's.
+pub const DOCKER_PIDS_MIN: i64 = 16;
+/// The most processes and threads of a container: what the kernel can number.
+pub const DOCKER_PIDS_MAX: i64 = 4 * 1024 * 1024;
+/// The shortest time without a request after which a container is stopped, in seconds.
+pub const DOCKER_IDLE_STOP_MIN_S: u64 = 1;
+/// The longest, in seconds (a year).
+pub const DOCKER_IDLE_STOP_MAX_S: u64 = 365 * 24 * 60 * 60;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use agent::{ChatEvent, ChatService, EventSink, ModelSetup};
 use anyhow::Context;
-use sandbox::{DockerConfig, LocalConfig, RouterConfig, SandboxRouter};
+use sandbox::{LocalConfig, RouterConfig, SandboxRouter};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -240,17 +240,7 @@ async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> 
 }
 
 fn router_config(config: &Config) -> RouterConfig {
-    let docker = config.docker.then(|| {
-        let mut docker = DockerConfig {
-            owner: config.home.clone(),
-            runner_static: config.runner_static.clone(),
-            ..DockerConfig::default()
-        };
-        if let Some(image) = &config.docker_image {
-            docker.image.clone_from(image);
-        }
-        docker
-    });
+    let docker = config.docker.then(|| config.docker_config.clone());
     let local = LocalConfig {
         policy: config.local.clone(),
         runner: config.runner.clone(),

@@ -7,6 +7,7 @@
 mod bulk;
 mod cli;
 mod confinement;
+mod docker;
 mod files;
 mod handle;
 mod idle;
@@ -32,6 +33,7 @@ const GROUPS: &[(&str, fn(&Stage) -> Vec<Row>)] = &[
     ("handle", |stage| handle::rows(stage.remote())),
     ("confinement", |_| confinement::rows()),
     ("many", |stage| many::rows(stage.remote())),
+    ("docker", |_| docker::rows()),
     ("cli", |stage| cli::rows(stage.peers())),
     ("bulk", |stage| {
         let mut rows = bulk::rows(stage.remote());

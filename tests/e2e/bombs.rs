@@ -37,7 +37,7 @@ impl Scene {
     fn in_workspace(workspace: TempDir, options: &[&str]) -> Self {
         let server = Server::start();
         let (alice, bob) = (server.person("alice"), server.person("bob"));
-        let laptop = Machine::start_in(workspace, &server, &alice, "laptop", options);
+        let laptop = Machine::start_with_workspace(workspace, &server, &alice, "laptop", options);
         let desktop = Machine::start(&server, &bob, "desktop");
         let runner = laptop.runner_pid();
         Self { server, alice, laptop, runner, bob, _desktop: desktop }

@@ -43,10 +43,18 @@ fn start() -> (Server, Person, Cleanup) {
     (server, alice, cleanup)
 }
 
-fn shell(person: &Person, script: &str) -> String {
+pub(crate) fn shell(person: &Person, script: &str) -> String {
     let output = person.run(&["exec", "--", "sh", "-c", script]);
     assert_eq!(output.code, 0, "{script}: {}", output.stderr);
     output.stdout.trim_end().to_owned()
+}
+
+/// The SHA-256 of the runner that a container has, and the one that was recorded.
+pub(crate) fn runner_digests(container: &str) -> (String, String) {
+    let mounted = docker(&["exec", container, "sha256sum", "/dev/sandbridge-runner"]).unwrap();
+    let label = "{{index .Config.Labels \"sandbridge.runner\"}}";
+    let recorded = docker(&["inspect", "-f", label, container]).unwrap();
+    (mounted.split(' ').next().unwrap().to_owned(), recorded.trim().to_owned())
 }
 
 #[test]
@@ -103,7 +111,7 @@ fn container_is_set_up_as_promised() {
     let allowed = 0b1111_1011u64;
     let held = u64::from_str_radix(capabilities.trim(), 16).unwrap();
     assert_eq!(held & !allowed, 0, "{capabilities}");
-    let overwrite = alice.run(&["exec", "--", "sh", "-c", "echo x > /usr/local/bin/sandbridge-runner"]);
+    let overwrite = alice.run(&["exec", "--", "sh", "-c", "echo x > /dev/sandbridge-runner"]);
     assert_ne!(overwrite.code, 0, "the runner's binary cannot be overwritten");
 }
 

@@ -23,11 +23,15 @@ pub struct Answer {
 }
 
 impl Client {
+    /// Nobody.
+    pub fn anonymous(server: &Server) -> Self {
+        let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+        Self { agent, base: format!("{}/api/v1", server.url()), token: String::new() }
+    }
+
     /// Logs in as a user that exists.
     pub fn login(server: &Server, name: &str) -> Self {
-        let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
-        let base = format!("{}/api/v1", server.url());
-        let mut client = Self { agent, base, token: String::new() };
+        let mut client = Self::anonymous(server);
         let answer =
             client.send("POST", "/login", json!({"user": name, "password": PASSWORD}).to_string().as_bytes());
         assert_eq!(answer.status, 200, "{answer:?}");

@@ -7,6 +7,7 @@
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
 //! | [`model`] | a model by script, in both wire formats |
 //! | [`xbot`] | a stand-in for an xbot runner, built from recorded frames |
+//! | [`engine`] | a Docker engine of a test's own, which may be killed |
 //! | [`docker`] | the engine and the image the container tests use |
 //! | [`http`] | the HTTP API as another program would call it |
 //! | [`process`] | finding and ending processes |
@@ -20,6 +21,7 @@
 
 pub mod binaries;
 pub mod docker;
+pub mod engine;
 pub mod http;
 pub mod machine;
 pub mod model;

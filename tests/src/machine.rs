@@ -70,7 +70,7 @@ impl Machine {
     }
 
     /// The same in a workspace that is there already.
-    pub fn start_in(
+    pub fn start_with_workspace(
         workspace: TempDir,
         server: &Server,
         person: &Person,

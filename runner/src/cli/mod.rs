@@ -22,6 +22,7 @@ pub use place::WhereOptions;
 pub use sandbox::SandboxOptions;
 
 use crate::connect::Token;
+use crate::docker::{Container, DockerOptions};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
 use crate::limits::{RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MAX_S};
@@ -133,6 +134,12 @@ pub struct Options {
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
+    /// With --stdio: end with the input, also as a container's first process
+    #[arg(long, requires = "stdio", hide = true)]
+    pub ends_with_input: bool,
+    /// Commands in a container.
+    #[command(flatten)]
+    pub container: DockerOptions,
     /// An LLM endpoint to relay to.
     #[command(flatten)]
     pub llm: LlmOptions,
@@ -157,7 +164,10 @@ pub enum Source {
         longest_pause: Duration,
     },
     /// Whoever holds the standard streams.
-    Stdio,
+    Stdio {
+        /// Whether their end is the runner's, also where it is a container's first process.
+        ends_with_input: bool,
+    },
 }
 
 impl Options {
@@ -171,13 +181,31 @@ impl Options {
         Ok(config)
     }
 
+    /// The container that commands are to run in, if they are.
+    ///
+    /// # Errors
+    /// Something is missing or makes no sense; the text says what to write instead.
+    pub fn container(&self) -> Result<Option<Container>, Error> {
+        if self.container.docker.is_none() {
+            return Ok(None);
+        }
+        // Where the token that a one-use one is exchanged for is kept stays out of the container too.
+        let config = self.executor_config()?;
+        if config.llm.is_some() {
+            let text =
+                "--docker and --llm-url do not go together: the key would have to go into the container";
+            return Err(Error::Usage(text.to_owned()));
+        }
+        self.container.container(&config.workspace, config.state_dir, config.profile)
+    }
+
     /// Checks what was asked for; `token` is the one that was taken out of the command line.
     ///
     /// # Errors
     /// Something is missing or makes no sense; the text says what to write instead.
     pub fn source(&self, token: Option<String>) -> Result<Source, Error> {
         if self.stdio {
-            return Ok(Source::Stdio);
+            return Ok(Source::Stdio { ends_with_input: self.ends_with_input });
         }
         let Some(server) = &self.server else {
             let text = "--server URL is missing; `sandbridge runner add NAME` prints the whole command";

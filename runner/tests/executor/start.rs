@@ -1,7 +1,6 @@
 //! What an executor refuses to start on.
 
 use runner::Error;
-use runner::account::RunAs;
 use runner::confine::Profile;
 use runner::executor::{Executor, ExecutorConfig};
 use tokio::task::LocalSet;

@@ -10,7 +10,6 @@ use futures_util::{SinkExt, StreamExt};
 use proto::message::{ExecExited, ExecStreamsClosed, ExitStatus};
 use proto::request::{Command, Exec};
 use proto::{Channel, DataBuf, Event, ExecId, Message, Request, Session, Side, StreamId, WireError};
-use runner::account::RunAs;
 use runner::confine::Profile;
 use runner::executor::{Executor, ExecutorConfig};
 use runner::link::memory::{MemoryLink, pair};

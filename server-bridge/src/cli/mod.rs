@@ -6,7 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `exec/`, `shell/`, `cp/`, `chat/` | the streaming commands |
-//! | `runner`, `use_place`, `login`, `doctor`, `completions` | one command each |
+//! | `runner`, `container`, `use_place`, `login`, `doctor`, `completions` | one command each |
 //! | `session` | which server, and who one is there: `client.json` |
 //! | `endpoint`, `client`, `body`, `socket` | connections: TCP or TLS, HTTP, WebSocket |
 //! | `failure` | what went wrong, as people, programs and shells are told |
@@ -20,6 +20,7 @@ mod body;
 mod chat;
 mod client;
 mod completions;
+mod container;
 mod cp;
 mod doctor;
 mod endpoint;
@@ -90,6 +91,9 @@ enum Command {
     /// Manage the machines that run your commands
     #[command(subcommand)]
     Runner(runner::RunnerCommand),
+    /// Look at, stop, keep, move or replace your container as a whole
+    #[command(subcommand)]
+    Container(container::ContainerCommand),
     /// Choose where your commands run
     Use(use_place::UseOptions),
     /// Run a command and stream its output; ends with the command's own code
@@ -149,6 +153,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Login(options) => block_on(login::log_in(globals, options)),
         Command::Logout => block_on(login::log_out(globals)),
         Command::Runner(command) => block_on(runner::run(globals, command)),
+        Command::Container(command) => block_on(container::run(globals, command)),
         Command::Use(options) => block_on(use_place::run(globals, options)),
         Command::Exec(options) => block_on(exec::run(globals, options)).map_err(Failure::into_not_run),
         Command::Attach(options) => {

@@ -1,6 +1,6 @@
 //! What users may miss of a server that starts all the same: one line each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sandbox::LocalPolicy;
 
@@ -13,7 +13,8 @@ pub(super) fn say(config: &Config) {
             "Docker is off: no socket was found, or the option says so; users cannot choose containers"
         );
     }
-    for line in lines(config, &docker_socket()) {
+    let socket = config.docker_config.socket.as_ref().map_or_else(docker_socket, PathBuf::from);
+    for line in lines(config, &socket) {
         tracing::warn!("{line}");
     }
 }

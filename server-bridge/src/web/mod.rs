@@ -2,7 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`session`], [`runners`], [`settings`], [`chats`], [`files`] | one area of the API each |
+//! | [`session`], [`runners`], [`settings`], [`chats`], [`files`], [`container`] | one area of the API each |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`guard`], [`auth`], [`rate`], [`pending`] | Host and Origin, sessions, limits on attempts |
@@ -15,6 +15,7 @@ pub mod accept;
 pub mod assets;
 pub mod auth;
 pub mod chats;
+pub mod container;
 pub mod error;
 pub mod events;
 pub mod exec;
@@ -37,7 +38,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 
 use crate::limits::JSON_BODY_BYTES;
 use crate::state::AppState;
@@ -64,6 +65,11 @@ pub fn router(state: AppState) -> Router {
         .route("/files/rename", post(files::rename))
         .route("/files/tree", get(files::trees::read).put(files::trees::write))
         .route("/files/download", post(files::trees::download))
+        .route("/container", get(container::show).delete(container::reset))
+        .route("/container/stop", post(container::stop))
+        .route("/container/commit", post(container::commit))
+        .route("/container/export", get(container::export))
+        .route("/container/import", put(container::import))
         .route("/exec", get(exec::connect))
         .route("/exec/user", get(exec::user::show))
         .route("/execs", get(exec::attach::list))

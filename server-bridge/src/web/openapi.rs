@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use utoipa::OpenApi;
 
-use crate::web::{chats, events, exec, files, runners, session, settings};
+use crate::web::{chats, container, events, exec, files, runners, session, settings};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -42,6 +42,12 @@ use crate::web::{chats, events, exec, files, runners, session, settings};
         files::trees::read,
         files::trees::write,
         files::trees::download,
+        container::show,
+        container::stop,
+        container::commit,
+        container::export,
+        container::import,
+        container::reset,
         exec::connect,
         exec::user::show,
         exec::attach::list,
@@ -89,6 +95,11 @@ mod tests {
             ("/api/v1/files/rename", 1),
             ("/api/v1/files/tree", 2),
             ("/api/v1/files/download", 1),
+            ("/api/v1/container", 2),
+            ("/api/v1/container/stop", 1),
+            ("/api/v1/container/commit", 1),
+            ("/api/v1/container/export", 1),
+            ("/api/v1/container/import", 1),
             ("/api/v1/exec", 1),
             ("/api/v1/exec/user", 1),
             ("/api/v1/execs", 1),
@@ -101,6 +112,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 25);
+        assert_eq!(description.paths.paths.len(), 30);
     }
 }

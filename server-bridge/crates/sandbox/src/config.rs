@@ -1,7 +1,9 @@
 //! How the places that the server makes itself are set up.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use crate::limits::CONTAINER_IDLE_STOP;
 use crate::requirement::Requirement;
 use crate::routing::LocalPolicy;
 
@@ -33,6 +35,21 @@ pub struct DockerConfig {
     pub pids: i64,
     /// CPUs of one container; no limit when absent.
     pub cpus: Option<f64>,
+    /// The engine's network that containers join: `bridge`, `none`, or the name of one that was made there.
+    pub network: String,
+    /// Whether only `/tmp`, `/run` and the workspace can be written to.
+    pub read_only: bool,
+    /// Whether commands may change the container beside their workspace, as package managers do: the runner's profile
+    /// `full-control` instead of `workspace`.
+    pub full_control: bool,
+    /// Whether containers stay out of the user namespace that the engine may have for them.
+    pub host_userns: bool,
+    /// Where each user's workspace is a directory of its own; a volume of the engine's when absent.
+    pub workspace_dir: Option<PathBuf>,
+    /// How long a container runs without a request before it is stopped; without end when absent.
+    pub idle_stop: Option<Duration>,
+    /// Directories of this server and what the engine's machine calls them, for a server in a container.
+    pub path_map: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Default for DockerConfig {
@@ -45,6 +62,13 @@ impl Default for DockerConfig {
             memory_bytes: 2 * 1024 * 1024 * 1024,
             pids: 512,
             cpus: None,
+            network: "bridge".to_owned(),
+            read_only: false,
+            full_control: false,
+            host_userns: false,
+            workspace_dir: None,
+            idle_stop: Some(CONTAINER_IDLE_STOP),
+            path_map: Vec::new(),
         }
     }
 }

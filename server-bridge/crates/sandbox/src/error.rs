@@ -177,6 +177,60 @@ impl RouteError {
     }
 }
 
+/// Why something could not be done with a user's container as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContainerError {
+    /// The engine does not answer, or could not do it.
+    #[error(transparent)]
+    Place(#[from] RouteError),
+    /// There is none yet.
+    #[error("you have no container yet; a command makes it: sandbridge exec --on __docker__ -- true")]
+    Missing,
+    /// An earlier commit or import of the same user is under way.
+    #[error("your container is being committed or imported already; try again when that has ended")]
+    Busy,
+    /// There is too much of it.
+    #[error("{what} is larger than {} GiB", limit_bytes >> 30)]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it may be.
+        limit_bytes: u64,
+    },
+    /// The upload ended before it was whole; nothing was changed.
+    #[error("the upload broke off ({why}); nothing was changed: send it again")]
+    BrokenOff {
+        /// What happened to it.
+        why: String,
+    },
+    /// The engine cannot unpack it; nothing was changed.
+    #[error("this is no whole tar archive of a container's files: {why}")]
+    NotAnArchive {
+        /// The engine's words.
+        why: String,
+    },
+    /// The workspace is a directory of the server's, which only commands change.
+    #[error(
+        "the workspace is a directory on the server and cannot be replaced or removed as a whole; use `sandbridge cp -r` \
+         and `rm` for its files"
+    )]
+    DirectoryWorkspace,
+}
+
+impl ContainerError {
+    /// The name for JSON: `not_found`, `busy`, `too_large`, `invalid`, `conflict`, or that of the [`RouteError`].
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Place(error) => error.kind(),
+            Self::Missing => "not_found",
+            Self::Busy => "busy",
+            Self::TooLarge { .. } => "too_large",
+            Self::BrokenOff { .. } | Self::NotAnArchive { .. } => "invalid",
+            Self::DirectoryWorkspace => "conflict",
+        }
+    }
+}
+
 /// Why a link ended other than in an orderly way. For the log: the peer was told what it needs to know.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {

@@ -48,14 +48,15 @@ mod upload;
 
 pub use budget::{MessageAccount, MessageBudget};
 pub use config::{DockerConfig, LocalConfig, RouterConfig};
-pub use error::{LinkError, RouteError, SandboxError};
+pub use error::{ContainerError, LinkError, RouteError, SandboxError};
 pub use exec::{
     AckMode, Approval, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest,
 };
 pub use facts::{Admission, Layer, Refusal, RefusalReason, Registration, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 pub use handle::{DownloadRequest, Sandbox};
-pub use limits::XBOT_MESSAGE_BYTES;
+pub use limits::{CONTAINER_ARCHIVE_BYTES, XBOT_MESSAGE_BYTES};
+pub use links::docker::own::{ContainerArchive, ContainerStatus, UserContainer};
 pub use links::memory::{MemoryLink, memory_link};
 pub use links::xbot::register::Dialect;
 pub use links::{Link, LinkMessage};

@@ -38,11 +38,27 @@ pub(crate) const ACKNOWLEDGE_DELAY: Duration = Duration::from_secs(1);
 /// How long a stream that found no room on its runner's new link waits before it tries again, unless another one ends.
 pub(crate) const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
-/// How often the server tries to attach again to a container that runs and whose streams broke.
+/// How often the server tries to attach again to a container that runs, whose engine answers, and whose streams broke.
 pub(crate) const CONTAINER_REATTACH_ATTEMPTS: u32 = 5;
 
-/// The pause behind the first of these attempts; each further one is twice as long.
+/// The pause behind the first of these attempts; each further one is twice as long, up to
+/// [`CONTAINER_REATTACH_PAUSE_MAX`].
 pub(crate) const CONTAINER_REATTACH_PAUSE: Duration = Duration::from_millis(200);
+
+/// The longest pause before the server looks again for an engine that is away or a container that is paused.
+pub(crate) const CONTAINER_REATTACH_PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// How long a new request waits for a place of the server's own whose link is being made again.
+pub(crate) const PLACE_AWAY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long a container runs without a request before it is stopped, unless the configuration says otherwise.
+pub(crate) const CONTAINER_IDLE_STOP: Duration = Duration::from_secs(30 * 60);
+
+/// The longest key of a user that stands for itself in names, in bytes.
+pub(crate) const CONTAINER_KEY_BYTES: usize = 44;
+
+/// The longest host name of a container, in bytes.
+pub(crate) const HOSTNAME_BYTES: usize = 63;
 
 /// Longest text that is kept of what a runner says of itself, in bytes; a path may be this long.
 pub(crate) const FACT_BYTES: usize = 4096;
@@ -85,6 +101,18 @@ pub(crate) const CONTAINER_STOP_TIMEOUT_S: i32 = 10;
 
 /// Time for one answer of the Docker engine, in seconds.
 pub(crate) const DOCKER_TIMEOUT_S: u64 = 60;
+
+/// Time for the Docker engine to say how a container is.
+pub(crate) const DOCKER_LOOK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time for the Docker engine to make an image of a container's files, or of an archive.
+pub(crate) const DOCKER_IMAGE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// The most that a container may have written beside its workspace to be committed, in bytes.
+pub(crate) const CONTAINER_COMMIT_BYTES: u64 = 16 * 1024 * 1024 * 1024;
+
+/// The largest archive of a container's files that is exported or imported, in bytes.
+pub const CONTAINER_ARCHIVE_BYTES: u64 = 32 * 1024 * 1024 * 1024;
 
 /// How much of the end of a terminal's output is shown to somebody who attaches, in bytes.
 pub(crate) const REPLAY_BYTES: u64 = 256 * 1024;

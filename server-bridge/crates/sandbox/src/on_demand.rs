@@ -6,11 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::driver::LinkHandle;
 use crate::error::RouteError;
+use crate::limits::PLACE_AWAY_TIMEOUT;
 
 /// What a starting link becomes; `None` while it starts.
 type Outcome = Option<Result<LinkHandle, RouteError>>;
@@ -48,14 +50,23 @@ impl OnDemand {
             // The start was dropped with its runtime, or panicked; the next use starts anew.
             let link = outcome.ok().flatten().unwrap_or_else(|| Err(offline()))?;
             // A link that broke is being made again; where that fails, another life begins.
-            if link.comes_back().await {
-                return Ok(link);
+            match timeout(PLACE_AWAY_TIMEOUT, link.comes_back()).await {
+                Ok(true) => return Ok(link),
+                Ok(false) => {}
+                Err(_) => break,
             }
             if tracker.is_closed() {
                 break;
             }
         }
         Err(offline())
+    }
+
+    /// The user's link, if it was started.
+    pub(crate) fn present(&self, user_key: &str) -> Option<LinkHandle> {
+        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = links.get(user_key)?.borrow();
+        outcome.as_ref()?.as_ref().ok().cloned()
     }
 
     /// Gives up the user's link: the next use starts another one at once. Returns the one that was there, once it has

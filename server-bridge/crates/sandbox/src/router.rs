@@ -13,6 +13,7 @@ use crate::error::{LinkError, RouteError};
 use crate::facts::{Admission, Refusal, Registration, RunnerFacts};
 use crate::handle::Sandbox;
 use crate::links::docker::DockerPlaces;
+use crate::links::docker::own::UserContainer;
 use crate::links::local::LocalPlaces;
 use crate::links::{Link, remote};
 use crate::on_demand::Tasks;
@@ -70,6 +71,11 @@ impl SandboxRouter {
             }
         };
         Ok(Sandbox::new(link))
+    }
+
+    /// The user's container as a whole, to be looked at, stopped, kept or replaced.
+    pub fn container(&self, user: &User) -> Result<UserContainer, RouteError> {
+        self.inner.docker.as_ref().map(|docker| docker.container(user)).ok_or(RouteError::DockerDisabled)
     }
 
     /// Where a wish leads now, without starting anything: whether Docker answers, and whether the server itself can

@@ -13,15 +13,15 @@ use super::is_directory;
 use crate::cli::failure::Failure;
 
 /// A file to be copied.
-pub(super) struct Source {
-    pub(super) file: File,
-    pub(super) name: OsString,
-    pub(super) size_bytes: u64,
-    pub(super) mode: u32,
+pub(in crate::cli) struct Source {
+    pub(in crate::cli) file: File,
+    pub(in crate::cli) name: OsString,
+    pub(in crate::cli) size_bytes: u64,
+    pub(in crate::cli) mode: u32,
 }
 
 impl Source {
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(in crate::cli) fn open(path: &Path) -> Result<Self, Failure> {
         let failed = |error| io_failure("read", path, &error);
         let file = OpenOptions::new()
             .read(true)
@@ -43,7 +43,7 @@ impl Source {
 }
 
 /// A file being written; dropped before its end, it leaves nothing behind.
-pub(super) struct Target {
+pub(in crate::cli) struct Target {
     file: File,
     path: PathBuf,
     /// Where it is written until it is whole; `None` for a device or pipe, which cannot be replaced.
@@ -54,7 +54,12 @@ pub(super) struct Target {
 impl Target {
     /// Begins the file at `path`, or `name` in it if it is a directory. Missing directories are made, and room for
     /// `size_bytes` is taken where the file system can.
-    pub(super) fn create(path: &Path, name: OsString, mode: u32, size_bytes: u64) -> Result<Self, Failure> {
+    pub(in crate::cli) fn create(
+        path: &Path,
+        name: OsString,
+        mode: u32,
+        size_bytes: u64,
+    ) -> Result<Self, Failure> {
         let named_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let path = if named_directory || path.is_dir() { path.join(name) } else { path.to_owned() };
         let failed = |error| io_failure("write", &path, &error);
@@ -98,14 +103,14 @@ impl Target {
         }
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(in crate::cli) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.file.write_all(bytes).map_err(|error| io_failure("write", &self.path, &error))?;
         self.size_bytes += bytes.len() as u64;
         Ok(())
     }
 
     /// Puts the file in its place, and returns its size in bytes.
-    pub(super) fn finish(&mut self) -> Result<u64, Failure> {
+    pub(in crate::cli) fn finish(&mut self) -> Result<u64, Failure> {
         if let Some(beside) = &self.beside {
             fs::rename(beside, &self.path).map_err(|error| io_failure("write", &self.path, &error))?;
             self.beside = None;
@@ -127,7 +132,7 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(OsStr::new(&format!(".sandbridge-{:016x}.part", rand::random::<u64>())))
 }
 
-pub(super) fn io_failure(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+pub(in crate::cli) fn io_failure(what: &str, path: &Path, error: &std::io::Error) -> Failure {
     let kind = if error.kind() == ErrorKind::NotFound { "not_found" } else { "io" };
     Failure::other(kind, format!("cannot {what} {}: {error}", path.display()))
 }

@@ -3,8 +3,8 @@
 //! Bytes are streamed: neither side ever holds a whole file in memory. Both sides write beside the target and rename, so
 //! a copy that breaks leaves the old file as it was.
 
-mod local;
-mod progress;
+pub(super) mod local;
+pub(super) mod progress;
 mod side;
 mod tree;
 

@@ -10,24 +10,24 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::limits::{PROGRESS_AFTER, PROGRESS_INTERVAL};
 
 /// How far a copy is.
-pub(super) struct Progress {
+pub(in crate::cli) struct Progress {
     /// Absent where nobody knows beforehand.
     size_bytes: Option<u64>,
     moved_bytes: Arc<AtomicU64>,
 }
 
 impl Progress {
-    pub(super) fn new(size_bytes: Option<u64>) -> Self {
+    pub(in crate::cli) fn new(size_bytes: Option<u64>) -> Self {
         Self { size_bytes, moved_bytes: Arc::default() }
     }
 
     /// The counter to be raised as bytes move.
-    pub(super) fn moved_bytes(&self) -> Arc<AtomicU64> {
+    pub(in crate::cli) fn moved_bytes(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.moved_bytes)
     }
 
     /// Waits for the copy; after a second of that, shows a bar if somebody is there to see it.
-    pub(super) async fn shown_while<T>(&self, copy: impl Future<Output = T>) -> T {
+    pub(in crate::cli) async fn shown_while<T>(&self, copy: impl Future<Output = T>) -> T {
         let mut copy = std::pin::pin!(copy);
         if !std::io::stderr().is_terminal() {
             return copy.await;

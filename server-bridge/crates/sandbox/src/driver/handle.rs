@@ -99,6 +99,11 @@ impl LinkHandle {
         self.shared.presence.is_over() || self.commands.is_closed()
     }
 
+    /// Whether no request is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.shared.requests.available_permits() == MAX_REQUESTS
+    }
+
     /// Waits until there is a link; `false` when there will never be one.
     pub(crate) async fn comes_back(&self) -> bool {
         self.shared.presence.decided().await && !self.commands.is_closed()

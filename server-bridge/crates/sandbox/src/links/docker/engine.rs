@@ -1,11 +1,14 @@
-//! The calls to the Docker engine, and its errors in words that say what to do.
+//! The calls to the Docker engine that a container's life takes, and the engine's errors in words that say what to do.
 
+use std::collections::HashMap;
 use std::future::ready;
 use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use bollard::container::LogOutput;
 use bollard::errors::Error;
+use bollard::models::{ContainerInspectResponse, SystemInfo};
 use bollard::query_parameters::{
     AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder,
     StopContainerOptionsBuilder,
@@ -16,9 +19,11 @@ use futures_util::{Stream, StreamExt};
 use tokio::io::AsyncWrite;
 use tokio_util::io::StreamReader;
 
+use crate::config::DockerConfig;
 use crate::error::RouteError;
-use crate::limits::{CONTAINER_STOP_TIMEOUT_S, DOCKER_TIMEOUT_S};
-use crate::links::docker::spec::{ContainerSpec, SPEC_LABEL};
+use crate::limits::{CONTAINER_STOP_TIMEOUT_S, DOCKER_LOOK_TIMEOUT, DOCKER_TIMEOUT_S};
+use crate::links::docker::paths::{PathMap, own_container_id};
+use crate::links::docker::spec::{ContainerSpec, RUNNER_LABEL, SPEC_LABEL};
 use crate::links::docker::unavailable;
 use crate::links::stdio::StdioLink;
 
@@ -27,50 +32,80 @@ type Input = StreamReader<Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>,
 /// The link over a container's standard streams.
 pub(super) type ContainerLink = StdioLink<Input, Pin<Box<dyn AsyncWrite + Send>>>;
 
+/// How a container is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Missing,
+    Stopped,
+    Running,
+    /// Somebody froze it: nothing in it runs, and nothing of it answers.
+    Paused,
+}
+
 /// A Docker engine that answered.
 #[derive(Debug)]
 pub(super) struct Engine {
-    docker: Docker,
+    pub(super) docker: Docker,
+    pub(super) facts: EngineFacts,
+}
+
+/// What an engine is like.
+#[derive(Debug, Clone)]
+pub(super) struct EngineFacts {
+    /// Whether root in a container is somebody else outside, unless asked otherwise.
+    pub(super) user_namespace: bool,
+    /// Who that is, where the engine tells.
+    pub(super) mapped_root: Option<(u32, u32)>,
+    /// What it cannot limit.
+    pub(super) unlimited: Vec<&'static str>,
+    /// How this server's paths become the engine's.
+    pub(super) paths: PathMap,
+    /// This server's home directory as the engine sees it: whose containers these are.
+    pub(super) owner: PathBuf,
 }
 
 impl Engine {
-    /// Finds the engine at `socket`, or where Docker's own client would, and agrees on a version with it.
-    pub(super) async fn connect(socket: Option<&str>) -> Result<Self, RouteError> {
-        let no_engine = |error: Error| {
-            unavailable(format!("its engine does not answer ({error}); start it, or see `docker info`"))
-        };
-        let docker = match socket {
+    /// Finds the engine at its configured socket, or where Docker's own client would, agrees on a version with it, and
+    /// learns what it is like.
+    pub(super) async fn connect(config: &DockerConfig) -> Result<Self, RouteError> {
+        let docker = match config.socket.as_deref() {
             Some(path) => Docker::connect_with_unix(path, DOCKER_TIMEOUT_S, API_DEFAULT_VERSION),
             None => Docker::connect_with_unix_defaults(),
         }
-        .map_err(no_engine)?;
-        Ok(Self { docker: docker.negotiate_version().await.map_err(no_engine)? })
+        .map_err(|error| silent(&error))?;
+        let docker = docker.negotiate_version().await.map_err(|error| silent(&error))?;
+        let info = docker.info().await.map_err(|error| silent(&error))?;
+        let (paths, owner) = path_map(&docker, config).await?;
+        let facts = EngineFacts::new(info, paths, owner);
+        tracing::info!(?facts, "the Docker engine answers");
+        Ok(Self { docker, facts })
     }
 
     /// Makes the container where it is missing or no longer what it should be; whether it runs.
     pub(super) async fn prepare(&self, spec: &ContainerSpec) -> Result<bool, RouteError> {
-        let found = match self.docker.inspect_container(&spec.name, None).await {
-            Ok(found) => found,
-            Err(error) if status(&error) == Some(404) => {
-                self.create(spec).await?;
-                return Ok(false);
-            }
-            Err(error) => return Err(failed("cannot look at the container", &error)),
+        let name = &spec.names.container;
+        let Some(found) = self.inspect(name).await? else {
+            self.create(spec).await?;
+            return Ok(false);
         };
+        let standing = standing(Some(&found));
         let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
         if !spec.owns(&labels) {
             return Err(unavailable(format!(
-                "a container named {} is there and is not this server's; rename it",
-                spec.name
+                "a container named {name} is there and is not this server's; rename it"
             )));
         }
         if labels.get(SPEC_LABEL) == Some(&spec.digest) {
-            return Ok(found.state.and_then(|state| state.running).unwrap_or(false));
+            return if standing == Standing::Paused {
+                Err(paused(name))
+            } else {
+                Ok(standing == Standing::Running)
+            };
         }
-        self.require_image(&spec.image).await?;
-        tracing::info!(container = spec.name, "runner or settings changed; making the container anew");
-        self.stop(&spec.name, CONTAINER_STOP_TIMEOUT_S).await?;
-        self.remove(&spec.name).await?;
+        tell_why_anew(spec, &labels);
+        self.require_image(&self.image(spec).await?).await?;
+        self.stop(name, CONTAINER_STOP_TIMEOUT_S).await?;
+        self.remove(name).await?;
         self.create(spec).await?;
         Ok(false)
     }
@@ -89,20 +124,38 @@ impl Engine {
         Ok(StdioLink::new(StreamReader::new(Box::pin(output)), attached.input))
     }
 
-    /// Whether the container is there and runs.
-    pub(super) async fn is_running(&self, name: &str) -> Result<bool, RouteError> {
-        match self.docker.inspect_container(name, None).await {
-            Ok(found) => Ok(found.state.and_then(|state| state.running).unwrap_or(false)),
-            Err(error) if status(&error) == Some(404) => Ok(false),
+    /// How the container is, within 5 s.
+    pub(super) async fn look(&self, name: &str) -> Result<Standing, RouteError> {
+        let docker = self.docker.clone().with_timeout(DOCKER_LOOK_TIMEOUT);
+        match docker.inspect_container(name, None).await {
+            Ok(found) => Ok(standing(Some(&found))),
+            Err(error) if status(&error) == Some(404) => Ok(Standing::Missing),
             Err(error) => Err(failed("cannot look at the container", &error)),
         }
     }
 
-    pub(super) async fn start(&self, name: &str) -> Result<(), RouteError> {
-        self.docker
-            .start_container(name, None)
-            .await
-            .map_err(|error| failed("cannot start the container", &error))
+    /// What the engine knows of a container, if there is one.
+    pub(super) async fn inspect(&self, name: &str) -> Result<Option<ContainerInspectResponse>, RouteError> {
+        match self.docker.inspect_container(name, None).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if status(&error) == Some(404) => Ok(None),
+            Err(error) => Err(failed("cannot look at the container", &error)),
+        }
+    }
+
+    pub(super) async fn start(&self, spec: &ContainerSpec) -> Result<(), RouteError> {
+        let network = &spec.config.network;
+        self.docker.start_container(&spec.names.container, None).await.map_err(|error| match &error {
+            Error::DockerResponseServerError { message, .. }
+                if message.contains(network) && message.contains("not found") =>
+            {
+                unavailable(format!(
+                    "there is no network {network} on the engine: docker network create {network}, or correct \
+                     --docker-network"
+                ))
+            }
+            _ => failed("cannot start the container", &error),
+        })
     }
 
     /// Stops a container, by force after `grace_s` seconds; one that does not run is fine.
@@ -116,36 +169,132 @@ impl Engine {
         }
     }
 
-    /// Removes a stopped container; its volume stays.
-    async fn remove(&self, name: &str) -> Result<(), RouteError> {
-        let options = RemoveContainerOptionsBuilder::new().v(false).force(true).build();
-        self.docker
-            .remove_container(name, Some(options))
-            .await
-            .map_err(|error| failed("cannot remove the old container", &error))
+    /// Removes a container with the nameless volumes that its image asked for; its workspace stays. None there is fine.
+    pub(super) async fn remove(&self, name: &str) -> Result<(), RouteError> {
+        let options = RemoveContainerOptionsBuilder::new().v(true).force(true).build();
+        match self.docker.remove_container(name, Some(options)).await {
+            Err(error) if status(&error) != Some(404) => {
+                Err(failed("cannot remove the old container", &error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Asked before an old container goes, which a missing image could not replace.
     async fn require_image(&self, image: &str) -> Result<(), RouteError> {
-        match self.docker.inspect_image(image).await {
-            Ok(_) => Ok(()),
-            Err(error) if status(&error) == Some(404) => Err(no_image(image)),
-            Err(error) => Err(failed("cannot look at the image", &error)),
+        match self.image_id(image).await? {
+            Some(_) => Ok(()),
+            None => Err(no_image(image)),
         }
     }
 
     async fn create(&self, spec: &ContainerSpec) -> Result<(), RouteError> {
-        let options = CreateContainerOptionsBuilder::new().name(&spec.name).build();
-        match self.docker.create_container(Some(options), spec.body()).await {
+        let (spec, root) = (spec.clone(), self.facts.mapped_root.filter(|_| !spec.config.host_userns));
+        let (spec, made) = tokio::task::spawn_blocking(move || {
+            let made = spec.make_directory(root);
+            (spec, made)
+        })
+        .await
+        .map_err(|error| unavailable(error.to_string()))?;
+        made?;
+        let (name, image) = (&spec.names.container, self.image(&spec).await?);
+        let options = CreateContainerOptionsBuilder::new().name(name).build();
+        match self.docker.create_container(Some(options), spec.body(image.clone())).await {
             Ok(created) => {
                 for warning in created.warnings {
-                    tracing::info!(container = spec.name, warning, "the engine warns");
+                    tracing::info!(container = name, warning, "the engine warns");
                 }
                 Ok(())
             }
-            Err(error) if status(&error) == Some(404) => Err(no_image(&spec.image)),
+            Err(error) if status(&error) == Some(404) => Err(no_image(&image)),
             Err(error) => Err(failed("cannot make the container", &error)),
         }
+    }
+
+    /// The image of the user's next container: their own, if they made one.
+    pub(super) async fn image(&self, spec: &ContainerSpec) -> Result<String, RouteError> {
+        let own = spec.names.image();
+        Ok(if self.image_id(&own).await?.is_some() { own } else { spec.config.image.clone() })
+    }
+
+    /// The id of an image, if it is on the engine.
+    pub(super) async fn image_id(&self, image: &str) -> Result<Option<String>, RouteError> {
+        match self.docker.inspect_image(image).await {
+            Ok(found) => Ok(found.id),
+            Err(error) if status(&error) == Some(404) => Ok(None),
+            Err(error) => Err(failed("cannot look at the image", &error)),
+        }
+    }
+}
+
+impl EngineFacts {
+    fn new(info: SystemInfo, paths: PathMap, owner: PathBuf) -> Self {
+        let options = info.security_options.unwrap_or_default();
+        let has = |name: &str| options.iter().any(|option| option.split(',').any(|part| part == name));
+        let root = info.docker_root_dir.unwrap_or_default();
+        // An engine that maps users keeps its files in a directory that is called after root's numbers.
+        let mapped = || {
+            let (user, group) = root.rsplit('/').next()?.split_once('.')?;
+            Some((user.parse().ok()?, group.parse().ok()?))
+        };
+        let limits = [("memory", info.memory_limit), ("pids", info.pids_limit), ("cpus", info.cpu_cfs_quota)];
+        let unlimited = limits.into_iter().filter(|(_, can)| *can == Some(false)).map(|(name, _)| name);
+        Self {
+            user_namespace: has("name=userns") || has("name=rootless"),
+            mapped_root: if has("name=userns") { mapped() } else { None },
+            unlimited: unlimited.collect(),
+            paths,
+            owner,
+        }
+    }
+}
+
+/// How paths become the engine's, and whose containers these are. In a container of this engine, its mounts say.
+async fn path_map(docker: &Docker, config: &DockerConfig) -> Result<(PathMap, PathBuf), RouteError> {
+    let told = &config.path_map;
+    let same = || Ok((PathMap::same(told), config.owner.clone()));
+    // None to be read: not in a container of any engine.
+    let mountinfo = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let Some(id) = own_container_id(&mountinfo) else { return same() };
+    let own = match docker.inspect_container(id, None).await {
+        Ok(own) => own,
+        // Another engine's: this one runs beside us.
+        Err(error) if status(&error) == Some(404) => return same(),
+        Err(error) => return Err(failed("cannot look at this server's own container", &error)),
+    };
+    let mounts = own.mounts.unwrap_or_default().into_iter().filter_map(|mount| {
+        Some((
+            PathBuf::from(mount.destination?),
+            PathBuf::from(mount.source.filter(|path| path.starts_with('/'))?),
+        ))
+    });
+    let paths = PathMap::contained(told, mounts.collect());
+    // Servers in containers like to have homes of the same name.
+    let only_inside = |_| PathBuf::from(format!("{id}:{}", config.owner.display()));
+    let owner = paths.on_engine(&config.owner).unwrap_or_else(only_inside);
+    Ok((paths, owner))
+}
+
+fn standing(found: Option<&ContainerInspectResponse>) -> Standing {
+    let Some(found) = found else { return Standing::Missing };
+    let is = |fact: fn(&bollard::models::ContainerState) -> Option<bool>| {
+        found.state.as_ref().and_then(fact).unwrap_or(false)
+    };
+    match (is(|state| state.running), is(|state| state.paused)) {
+        (_, true) => Standing::Paused,
+        (true, false) => Standing::Running,
+        (false, false) => Standing::Stopped,
+    }
+}
+
+fn tell_why_anew(spec: &ContainerSpec, labels: &HashMap<String, String>) {
+    let (container, runner) = (&spec.names.container, &spec.runner.sha256);
+    match labels.get(RUNNER_LABEL) {
+        Some(old) if old != runner => tracing::warn!(
+            container, old, new = runner, file = %spec.runner.path.display(),
+            "the runner's file is not the one that this container was made with; making the container anew"
+        ),
+        _ => tracing::info!(container, "settings changed; making the container anew"),
     }
 }
 
@@ -162,7 +311,7 @@ fn link_bytes(output: Result<LogOutput, Error>, container: &str) -> Option<io::R
     }
 }
 
-fn status(error: &Error) -> Option<u16> {
+pub(super) fn status(error: &Error) -> Option<u16> {
     match error {
         Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
         _ => None,
@@ -173,6 +322,24 @@ fn no_image(image: &str) -> RouteError {
     unavailable(format!("image {image} is not on this machine: docker pull {image}"))
 }
 
-fn failed(what: &str, error: &Error) -> RouteError {
-    unavailable(format!("{what}: {error}"))
+pub(super) fn paused(name: &str) -> RouteError {
+    unavailable(format!("the container is paused: docker unpause {name}"))
+}
+
+/// The engine could not do it, or does not answer at all.
+pub(super) fn failed(what: &str, error: &Error) -> RouteError {
+    match error {
+        Error::DockerResponseServerError { message, .. } | Error::DockerStreamError { error: message } => {
+            if message.contains("no space left on device") {
+                unavailable(format!("{what}: the engine's disk is full; make room there (docker system df)"))
+            } else {
+                unavailable(format!("{what}: {message}"))
+            }
+        }
+        error => silent(error),
+    }
+}
+
+fn silent(error: &Error) -> RouteError {
+    unavailable(format!("its engine does not answer ({error}); start it, or see `docker info`"))
 }

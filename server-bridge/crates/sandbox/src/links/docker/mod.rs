@@ -1,169 +1,158 @@
 //! The link to a user's container, in which the runner is the first process.
 //!
 //! ```text
-//! (none) --create--> created --attach, start--> running --server stops--> stopped --attach, start--> running
+//! (none) --create--> created --attach, start--> running --server stops, idle--> stopped --attach, start--> running
 //!    ^                                            |  ^
 //!    +--- runner or settings changed: removed ----+  +--- left running by a server that died: attach
 //! ```
-//! A container is stopped and not removed when the server ends; its workspace is a volume and outlives both. When only the
-//! streams to it break, the server attaches again and what is under way goes on.
+//! A container is stopped and not removed when the server ends or nobody uses it; its workspace is a volume, or a directory,
+//! and outlives both. When only the streams to it break, because its engine went away or somebody paused it, the server
+//! attaches again and what is under way goes on.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `container` | one life of a container: start, keeping its link, idle stop |
+//! | `spec`, `names` | what a container is made of, and what it is called |
+//! | `engine`, `images` | the calls to the engine |
+//! | `runner_file` | the runner that is mounted, and that it stays the same |
+//! | `paths` | the engine's paths, where this server runs in a container |
+//! | [`own`] | what users do with their container as a whole: commit, export, import, reset |
 
+mod container;
 mod engine;
+mod images;
+mod names;
+pub(crate) mod own;
+mod paths;
+mod runner_file;
 mod spec;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use proto::BootId;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use crate::config::DockerConfig;
-use crate::driver::{LinkHandle, Plugged, driver};
-use crate::error::{LinkError, RouteError};
-use crate::facts::Admission;
-use crate::handshake::{Admitted, Opening, register};
-use crate::limits::{CONTAINER_REATTACH_ATTEMPTS, CONTAINER_REATTACH_PAUSE, CONTAINER_STOP_TIMEOUT_S};
-use crate::on_demand::{OnDemand, Tasks, next_epoch};
+use crate::driver::LinkHandle;
+use crate::error::RouteError;
+use crate::on_demand::{OnDemand, Tasks};
 use crate::routing::{DOCKER, User};
-use engine::{ContainerLink, Engine};
+use container::LastUse;
+use engine::{Engine, Standing};
+use names::Names;
+use runner_file::RunnerFile;
 use spec::ContainerSpec;
 
 /// The users' containers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct DockerPlaces {
-    config: Arc<DockerConfig>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: DockerConfig,
     links: OnDemand,
+    places: Mutex<HashMap<String, Arc<Place>>>,
+    engine: OnceCell<Arc<Engine>>,
+    runner: RunnerFile,
     tasks: Tasks,
+}
+
+/// What is remembered of one user between the lives of their container.
+#[derive(Debug)]
+struct Place {
+    /// One life, or one change of the container as a whole, at a time.
+    turn: Arc<Semaphore>,
+    last_use: LastUse,
+    /// One image of it is made at a time.
+    making_image: Semaphore,
 }
 
 impl DockerPlaces {
     pub(crate) fn new(config: DockerConfig, tasks: Tasks) -> Self {
-        Self { config: Arc::new(config), links: OnDemand::new(DOCKER), tasks }
+        let shared = Shared {
+            config,
+            links: OnDemand::new(DOCKER),
+            places: Mutex::default(),
+            engine: OnceCell::new(),
+            runner: RunnerFile::default(),
+            tasks,
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// The user's link; container and runner are made and started where they are not.
     pub(crate) async fn link(&self, user: &User) -> Result<LinkHandle, RouteError> {
-        let start = || start(Arc::clone(&self.config), user.key.clone(), self.tasks.clone());
-        self.links.link(&user.key, &self.tasks.tracker, start).await
+        let shared = &self.shared;
+        // Before the link is looked up: a container that was given up as idle is not found then.
+        shared.place(&user.key).last_use.touch();
+        if let Some(link) = shared.links.present(&user.key)
+            && !link.is_open()
+            && !link.is_over()
+        {
+            shared.require_engine(&user.key).await?;
+        }
+        let start = || container::start(Arc::clone(shared), user.key.clone());
+        shared.links.link(&user.key, &shared.tasks.tracker, start).await
     }
 
     /// What can be known to be missing without asking the engine.
     pub(crate) fn check(&self) -> Result<(), RouteError> {
-        spec::runner(&self.config).map(drop)
+        spec::runner(&self.shared.config).map(drop)
     }
 }
 
-async fn start(config: Arc<DockerConfig>, user_key: String, tasks: Tasks) -> Result<LinkHandle, RouteError> {
-    let spec = ContainerSpec::new(&config, &user_key).await?;
-    let engine = Engine::connect(config.socket.as_deref()).await?;
-    let is_running = engine.prepare(&spec).await?;
-    let (link, admitted) = connect(&engine, &spec, &user_key, is_running, &tasks.stop).await?;
-    let (handle, driver) = driver(DOCKER, admitted.facts);
-    tasks.tracker.spawn(driver.run(tasks.stop.clone()));
-    let plugged = handle.plug(link, admitted.admission.epoch);
-    let container = Container { engine, name: spec.name, user_key, boot_id: admitted.boot_id };
-    tasks.tracker.spawn(container.keep(handle.clone(), plugged, tasks.stop.clone()));
-    Ok(handle)
-}
-
-/// A container whose runner registered.
-struct Container {
-    engine: Engine,
-    name: String,
-    user_key: String,
-    boot_id: BootId,
-}
-
-impl Container {
-    /// Keeps the runner linked as long as it lives, and stops the container with the server.
-    async fn keep(self, handle: LinkHandle, mut plugged: Plugged, stop: CancellationToken) {
-        loop {
-            let end = plugged.ended().await;
-            tracing::info!(container = self.name, ?end, "the container's link ended");
-            let again = tokio::select! {
-                biased;
-                () = stop.cancelled() => break,
-                again = self.attach_again() => again,
-            };
-            let Some((link, epoch)) = again else {
-                // The next use starts another life.
-                return handle.close(None);
-            };
-            plugged = handle.plug(link, epoch);
+impl Shared {
+    fn place(&self, user_key: &str) -> Arc<Place> {
+        // Every change is one insert, so a panic elsewhere leaves the map whole.
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = places.get(user_key) {
+            return Arc::clone(place);
         }
-        if let Err(error) = self.engine.stop(&self.name, CONTAINER_STOP_TIMEOUT_S).await {
-            tracing::warn!(container = self.name, %error, "the container cannot be stopped");
+        let place = Arc::new(Place {
+            turn: Arc::new(Semaphore::new(1)),
+            last_use: LastUse::new(),
+            making_image: Semaphore::new(1),
+        });
+        places.insert(user_key.to_owned(), Arc::clone(&place));
+        place
+    }
+
+    /// Waits until nobody else starts, keeps or changes the user's container.
+    async fn turn(&self, user_key: &str) -> Result<OwnedSemaphorePermit, RouteError> {
+        let turn = Arc::clone(&self.place(user_key).turn);
+        // Never closed; were it, the server would be stopping.
+        turn.acquire_owned().await.map_err(|_| RouteError::Offline { runner: DOCKER.to_owned() })
+    }
+
+    /// The engine, once it has answered.
+    async fn engine(&self) -> Result<Arc<Engine>, RouteError> {
+        let engine = self.engine.get_or_try_init(async || Engine::connect(&self.config).await.map(Arc::new));
+        engine.await.map(Arc::clone)
+    }
+
+    /// Says at once what a link that is away is waiting for.
+    async fn require_engine(&self, user_key: &str) -> Result<(), RouteError> {
+        let engine = self.engine().await?;
+        let name = Names::new(&engine.facts.owner, user_key).container;
+        match engine.look(&name).await? {
+            Standing::Paused => Err(engine::paused(&name)),
+            Standing::Running | Standing::Stopped | Standing::Missing => Ok(()),
         }
     }
 
-    /// A new link to the same runner, while its container runs.
-    async fn attach_again(&self) -> Option<(ContainerLink, u64)> {
-        let mut pause = CONTAINER_REATTACH_PAUSE;
-        for _ in 0..CONTAINER_REATTACH_ATTEMPTS {
-            match self.engine.is_running(&self.name).await {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => tracing::debug!(container = self.name, %error, "the engine does not answer"),
-            }
-            match self.attach_once().await {
-                Ok((link, admitted)) if admitted.boot_id == self.boot_id => {
-                    return Some((link, admitted.admission.epoch));
-                }
-                Ok(_) => return None,
-                Err(error) => tracing::info!(container = self.name, %error, "cannot attach again"),
-            }
-            sleep(pause).await;
-            pause *= 2;
-        }
-        None
-    }
-
-    async fn attach_once(&self) -> Result<(ContainerLink, Admitted), RouteError> {
-        let mut link = self.engine.attach(&self.name).await?;
-        let admission = admission(&self.user_key);
-        let admitted = register(&mut link, Opening::ServerAttaches, |_| async { Ok(admission) }).await;
-        admitted.map(|admitted| (link, admitted)).map_err(|error| unavailable(error.to_string()))
-    }
-}
-
-fn admission(user_key: &str) -> Admission {
-    Admission { user_key: user_key.to_owned(), runner: DOCKER.to_owned(), epoch: next_epoch(), token: None }
-}
-
-/// Attaches and registers; a container that runs already and does not answer is started again once.
-async fn connect(
-    engine: &Engine,
-    spec: &ContainerSpec,
-    user_key: &str,
-    mut is_running: bool,
-    stop: &CancellationToken,
-) -> Result<(ContainerLink, Admitted), RouteError> {
-    loop {
-        // Before the start: what a process writes while nobody is attached is discarded.
-        let mut link = engine.attach(&spec.name).await?;
-        if !is_running {
-            engine.start(&spec.name).await?;
-        }
-        let admission = admission(user_key);
-        let admitted = tokio::select! {
-            biased;
-            () = stop.cancelled() => Err(LinkError::Ended),
-            admitted = register(&mut link, Opening::ServerAttaches, |_| async { Ok(admission) }) => admitted,
-        };
-        let error = match admitted {
-            Ok(admitted) => return Ok((link, admitted)),
-            Err(error) => error,
-        };
-        tracing::warn!(container = spec.name, %error, "the runner in the container does not register");
-        // It had its time to answer.
-        engine.stop(&spec.name, 0).await?;
-        if !is_running || stop.is_cancelled() {
-            return Err(unavailable(format!(
-                "the runner in container {} does not register: {error}; the server's log has its own words",
-                spec.name
-            )));
-        }
-        is_running = false;
+    async fn spec(self: &Arc<Self>, engine: &Engine, user_key: &str) -> Result<ContainerSpec, RouteError> {
+        let shared = Arc::clone(self);
+        let known = tokio::task::spawn_blocking(move || {
+            let path = spec::runner(&shared.config)?;
+            shared.runner.know(path)
+        });
+        let runner = known.await.map_err(|error| unavailable(io::Error::other(error).to_string()))??;
+        let owner = engine.facts.owner.clone();
+        let names = Names::new(&owner, user_key);
+        ContainerSpec::new(&DockerConfig { owner, ..self.config.clone() }, names, runner, &engine.facts.paths)
     }
 }
 

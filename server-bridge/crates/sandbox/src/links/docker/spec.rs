@@ -2,15 +2,19 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::{Path, PathBuf};
 
 use bollard::models::{
-    ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount, MountType, MountVolumeOptions,
+    ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType, MountVolumeOptions,
 };
-use sha2::{Digest, Sha256};
 
 use crate::config::DockerConfig;
 use crate::error::RouteError;
+use crate::limits::HOSTNAME_BYTES;
+use crate::links::docker::names::{Names, sha256_hex};
+use crate::links::docker::paths::PathMap;
+use crate::links::docker::runner_file::KnownRunner;
 use crate::links::docker::unavailable;
 
 /// Label that makes a container ours; its value is the user's key.
@@ -19,73 +23,103 @@ pub(super) const USER_LABEL: &str = "sandbridge.user";
 /// Label with the server's home directory: another server's containers are left alone.
 pub(super) const OWNER_LABEL: &str = "sandbridge.home";
 
-/// How many digits of the owner's digest stand in names.
-const OWNER_DIGITS: usize = 8;
-
 /// Label with the digest of everything a container is made of; another one means that it must be made anew.
 pub(super) const SPEC_LABEL: &str = "sandbridge.spec";
 
+/// Label with the SHA-256 of the runner that is mounted.
+pub(super) const RUNNER_LABEL: &str = "sandbridge.runner";
+
 /// Counts the changes of this file that existing containers must follow.
-const REVISION: u32 = 1;
+const REVISION: u32 = 2;
 
-/// Where the runner stands in a container.
-const RUNNER_PATH: &str = "/usr/local/bin/sandbridge-runner";
+/// Where the runner stands in a container: the engine makes `/dev` anew at each start, so that neither an image nor a user can
+/// have put a link in its place.
+pub(super) const RUNNER_PATH: &str = "/dev/sandbridge-runner";
 
-/// Where the user's volume is mounted.
-const WORKSPACE_PATH: &str = "/workspace";
+/// Where the user's volume or directory is mounted.
+pub(super) const WORKSPACE_PATH: &str = "/workspace";
+
+/// Where the runner keeps its own files under a read-only root; gone with each stop.
+const STATE_PATH: &str = "/run/sandbridge";
 
 /// All that root may do in a container: own files as package managers must, and change and signal its own users.
 const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL"];
 
+/// What can be written to beside the workspace under a read-only root; it counts as the container's memory.
+const SCRATCH: [(&str, &str); 2] =
+    [("/tmp", "rw,exec,nosuid,nodev,mode=1777"), ("/run", "rw,nosuid,nodev,mode=755")];
+
 /// One user's container, not made yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ContainerSpec {
-    pub(super) name: String,
-    pub(super) image: String,
+    pub(super) names: Names,
     pub(super) digest: String,
-    user_key: String,
-    runner: PathBuf,
-    config: DockerConfig,
+    pub(super) runner: KnownRunner,
+    /// The runner as the engine sees it.
+    runner_source: PathBuf,
+    workspace: Workspace,
+    pub(super) config: DockerConfig,
+}
+
+/// Where the user's files are.
+#[derive(Debug, Clone)]
+enum Workspace {
+    /// A volume of the engine's.
+    Volume,
+    /// A directory, as this server and as the engine sees it.
+    Directory { here: PathBuf, source: PathBuf },
 }
 
 impl ContainerSpec {
-    /// Reads the runner's binary for its digest.
-    pub(super) async fn new(config: &DockerConfig, user_key: &str) -> Result<Self, RouteError> {
-        let runner = runner(config)?.to_owned();
-        let path = runner.clone();
-        let digest = tokio::task::spawn_blocking(move || file_digest(&path))
-            .await
-            .map_err(io::Error::other)
-            .and_then(|digest| digest)
-            .map_err(|error| unavailable(format!("{} cannot be read: {error}", runner.display())))?;
-        let DockerConfig { image, memory_bytes, pids, cpus, .. } = config;
+    pub(super) fn new(
+        config: &DockerConfig,
+        names: Names,
+        runner: KnownRunner,
+        paths: &PathMap,
+    ) -> Result<Self, RouteError> {
+        let runner_source = paths.on_engine(&runner.path)?;
+        let workspace = match &config.workspace_dir {
+            None => Workspace::Volume,
+            Some(directory) => {
+                let here = directory.join(&names.key);
+                let source = paths.on_engine(&here)?;
+                Workspace::Directory { here, source }
+            }
+        };
+        // What a container is not made of may change beneath it.
+        let made_of = DockerConfig { socket: None, idle_stop: None, path_map: Vec::new(), ..config.clone() };
         let made_of =
-            format!("{REVISION} {digest} {} {image} {memory_bytes} {pids} {cpus:?}", runner.display());
-        let owner = Sha256::digest(config.owner.as_os_str().as_encoded_bytes());
-        Ok(Self {
-            name: format!("sandbridge-{}-{user_key}", &hex(&owner)[..OWNER_DIGITS]),
-            image: image.clone(),
-            digest: hex(&Sha256::digest(made_of)),
-            user_key: user_key.to_owned(),
-            runner,
-            config: config.clone(),
-        })
+            format!("{REVISION} {} {} {workspace:?} {made_of:?}", runner.sha256, runner_source.display());
+        let digest = sha256_hex(made_of.as_bytes());
+        Ok(Self { names, digest, runner, runner_source, workspace, config: config.clone() })
     }
 
-    /// What the engine is asked to make.
-    pub(super) fn body(&self) -> ContainerCreateBody {
+    /// What the engine is asked to make, from this image. Of the image's own settings only its environment counts.
+    pub(super) fn body(&self, image: String) -> ContainerCreateBody {
         let mut labels = self.labels();
         labels.insert(SPEC_LABEL.to_owned(), self.digest.clone());
-        let entrypoint = [RUNNER_PATH, "--stdio", "--workspace", WORKSPACE_PATH];
+        labels.insert(RUNNER_LABEL.to_owned(), self.runner.sha256.clone());
+        let mut entrypoint = vec![RUNNER_PATH, "--stdio", "--workspace", WORKSPACE_PATH];
+        if self.config.full_control {
+            entrypoint.extend(["--profile", "full-control"]);
+        }
+        if self.config.read_only {
+            entrypoint.extend(["--state-dir", STATE_PATH]);
+        }
         ContainerCreateBody {
-            hostname: Some(self.name.clone()),
-            image: Some(self.image.clone()),
+            hostname: Some(self.names.container.chars().take(HOSTNAME_BYTES).collect()),
+            image: Some(image),
             labels: Some(labels),
-            entrypoint: Some(entrypoint.map(str::to_owned).into()),
+            entrypoint: Some(entrypoint.into_iter().map(str::to_owned).collect()),
             // The image's own command would become the runner's arguments.
             cmd: Some(Vec::new()),
             user: Some("0:0".to_owned()),
             working_dir: Some(WORKSPACE_PATH.to_owned()),
+            healthcheck: Some(HealthConfig {
+                test: Some(vec!["NONE".to_owned()]),
+                ..HealthConfig::default()
+            }),
+            stop_signal: Some("SIGTERM".to_owned()),
             tty: Some(false),
             open_stdin: Some(true),
             // The next server must be able to attach when this one died.
@@ -100,9 +134,21 @@ impl ContainerSpec {
         labels.get(OWNER_LABEL) == Some(&self.owner())
     }
 
+    /// Makes the user's directory, which nobody else may enter; `root` owns it, as the engine maps the container's root.
+    /// Blocks.
+    pub(super) fn make_directory(&self, root: Option<(u32, u32)>) -> Result<(), RouteError> {
+        let Workspace::Directory { here, .. } = &self.workspace else { return Ok(()) };
+        make_private(here, root).map_err(|error| {
+            unavailable(format!(
+                "the workspace directory {} cannot be made: {error}; check --docker-workspace-dir",
+                here.display()
+            ))
+        })
+    }
+
     /// The labels of the container and its volume.
     fn labels(&self) -> HashMap<String, String> {
-        [(USER_LABEL.to_owned(), self.user_key.clone()), (OWNER_LABEL.to_owned(), self.owner())].into()
+        [(USER_LABEL.to_owned(), self.names.key.clone()), (OWNER_LABEL.to_owned(), self.owner())].into()
     }
 
     fn owner(&self) -> String {
@@ -110,7 +156,8 @@ impl ContainerSpec {
     }
 
     fn host_config(&self) -> HostConfig {
-        let DockerConfig { memory_bytes, pids, cpus, .. } = self.config;
+        let DockerConfig { memory_bytes, pids, cpus, network, read_only, host_userns, .. } = &self.config;
+        let scratch = || SCRATCH.map(|(path, options)| (path.to_owned(), options.to_owned())).into();
         HostConfig {
             // The link's bytes are nobody's log.
             log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
@@ -118,11 +165,15 @@ impl ContainerSpec {
             cap_drop: Some(vec!["ALL".to_owned()]),
             cap_add: Some(CAPABILITIES.map(str::to_owned).into()),
             security_opt: Some(vec!["no-new-privileges:true".to_owned()]),
-            pids_limit: Some(pids),
-            memory: Some(memory_bytes),
+            pids_limit: Some(*pids),
+            memory: Some(*memory_bytes),
             // The same number: no swap on top.
-            memory_swap: Some(memory_bytes),
+            memory_swap: Some(*memory_bytes),
             nano_cpus: cpus.map(|cpus| (cpus * 1e9) as i64),
+            network_mode: Some(network.clone()),
+            readonly_rootfs: Some(*read_only),
+            tmpfs: read_only.then(scratch),
+            userns_mode: host_userns.then(|| "host".to_owned()),
             ..HostConfig::default()
         }
     }
@@ -130,7 +181,7 @@ impl ContainerSpec {
     fn runner_mount(&self) -> Mount {
         Mount {
             typ: Some(MountType::BIND),
-            source: Some(self.runner.to_string_lossy().into_owned()),
+            source: Some(self.runner_source.to_string_lossy().into_owned()),
             target: Some(RUNNER_PATH.to_owned()),
             read_only: Some(true),
             ..Mount::default()
@@ -138,15 +189,24 @@ impl ContainerSpec {
     }
 
     fn workspace_mount(&self) -> Mount {
-        Mount {
-            typ: Some(MountType::VOLUME),
-            source: Some(format!("{}-workspace", self.name)),
-            target: Some(WORKSPACE_PATH.to_owned()),
-            volume_options: Some(MountVolumeOptions {
-                labels: Some(self.labels()),
-                ..MountVolumeOptions::default()
-            }),
-            ..Mount::default()
+        let target = Some(WORKSPACE_PATH.to_owned());
+        match &self.workspace {
+            Workspace::Volume => Mount {
+                typ: Some(MountType::VOLUME),
+                source: Some(self.names.volume.clone()),
+                target,
+                volume_options: Some(MountVolumeOptions {
+                    labels: Some(self.labels()),
+                    ..MountVolumeOptions::default()
+                }),
+                ..Mount::default()
+            },
+            Workspace::Directory { source, .. } => Mount {
+                typ: Some(MountType::BIND),
+                source: Some(source.to_string_lossy().into_owned()),
+                target,
+                ..Mount::default()
+            },
         }
     }
 }
@@ -161,14 +221,17 @@ pub(super) fn runner(config: &DockerConfig) -> Result<&Path, RouteError> {
     })
 }
 
-fn file_digest(path: &Path) -> io::Result<String> {
-    Ok(hex(&Sha256::digest(std::fs::read(path)?)))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
+fn make_private(directory: &Path, root: Option<(u32, u32)>) -> io::Result<()> {
+    if let Some(parent) = directory.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(directory) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    match root {
+        Some((user, group)) => chown(directory, Some(user), Some(group)),
+        None => Ok(()),
+    }
 }

@@ -1,8 +1,13 @@
 //! What is said where Docker cannot be used, and what a container is made of; no engine is needed for these.
 
+use std::path::Path;
+use std::time::Duration;
+
 use super::*;
 use crate::routing::{Choice, Wish};
 use crate::{DockerConfig, RouterConfig, SandboxRouter};
+use paths::PathMap;
+use spec::RUNNER_LABEL;
 
 async fn error_of(config: DockerConfig) -> RouteError {
     let router = SandboxRouter::new(RouterConfig { docker: Some(config), ..RouterConfig::default() });
@@ -13,21 +18,19 @@ async fn error_of(config: DockerConfig) -> RouteError {
 
 #[tokio::test]
 async fn what_is_missing_is_named_with_the_way_out() {
-    let runner = tempfile::NamedTempFile::new().unwrap();
     let no_socket = DockerConfig {
         socket: Some("/nonexistent/docker.sock".to_owned()),
-        runner_static: Some(runner.path().to_owned()),
+        runner_static: Some("/proc/self/exe".into()),
         ..DockerConfig::default()
     };
-    let no_file = DockerConfig { runner_static: Some("/nonexistent".into()), ..no_socket.clone() };
     let no_runner = DockerConfig { runner_static: None, ..no_socket.clone() };
-    for (config, words) in
-        [(no_socket, "see `docker info`"), (no_file, "cannot be read"), (no_runner, "scripts/build")]
-    {
+    for (config, words) in [(no_socket, "see `docker info`"), (no_runner, "scripts/build")] {
         let error = error_of(config).await;
         assert_eq!(error.kind(), "unavailable");
         assert!(error.to_string().contains(words), "{error}");
     }
+    let error = RunnerFile::default().know(Path::new("/nonexistent")).unwrap_err();
+    assert!(error.to_string().contains("cannot be read"), "{error}");
 }
 
 #[tokio::test]
@@ -43,23 +46,74 @@ async fn missing_static_runner_is_told_before_the_engine_is_asked() {
     );
 }
 
-#[tokio::test]
-async fn containers_are_locked_down_and_made_anew_when_what_they_are_made_of_changes() {
+fn spec(config: &DockerConfig) -> ContainerSpec {
+    let runner = RunnerFile::default().know(config.runner_static.as_deref().unwrap()).unwrap();
+    ContainerSpec::new(config, Names::new(&config.owner, "u1"), runner, &PathMap::same(&config.path_map))
+        .unwrap()
+}
+
+#[test]
+fn containers_are_locked_down() {
     let runner = tempfile::NamedTempFile::new().unwrap();
     let config = DockerConfig { runner_static: Some(runner.path().to_owned()), ..DockerConfig::default() };
-    let spec = ContainerSpec::new(&config, "u1").await.unwrap();
-    let host = spec.body().host_config.unwrap();
+    let body = spec(&config).body("image".to_owned());
+    assert!(body.labels.unwrap().contains_key(RUNNER_LABEL));
+    assert_eq!(
+        body.healthcheck.unwrap().test.unwrap(),
+        ["NONE"],
+        "nothing of the image's runs beside the runner"
+    );
+    let host = body.host_config.unwrap();
     assert_eq!(host.cap_drop.unwrap(), ["ALL"]);
     assert_eq!(host.security_opt.unwrap(), ["no-new-privileges:true"]);
     assert_eq!((host.pids_limit, host.memory), (Some(512), Some(2 << 30)));
+    assert_eq!(host.memory_swap, host.memory);
     assert_eq!(host.log_config.unwrap().typ.unwrap(), "none");
+    assert_eq!(host.network_mode.as_deref(), Some("bridge"));
+    assert_eq!(host.userns_mode, None, "the engine's own");
     let mounts = host.mounts.unwrap();
     assert_eq!(mounts.len(), 2, "no host socket and nothing else of the host's");
     assert!(mounts.iter().any(|mount| mount.read_only == Some(true)));
+}
 
+#[test]
+fn containers_are_made_anew_when_anything_they_are_made_of_changes() {
+    let runner = tempfile::NamedTempFile::new().unwrap();
+    let config = DockerConfig { runner_static: Some(runner.path().to_owned()), ..DockerConfig::default() };
+    let made = spec(&config);
+    let changed = [
+        DockerConfig { image: "another".to_owned(), ..config.clone() },
+        DockerConfig { memory_bytes: 1 << 30, ..config.clone() },
+        DockerConfig { pids: 1024, ..config.clone() },
+        DockerConfig { cpus: Some(1.0), ..config.clone() },
+        DockerConfig { network: "none".to_owned(), ..config.clone() },
+        DockerConfig { read_only: true, ..config.clone() },
+        DockerConfig { full_control: true, ..config.clone() },
+        DockerConfig { host_userns: true, ..config.clone() },
+        DockerConfig { workspace_dir: Some("/srv".into()), ..config.clone() },
+    ];
+    for config in &changed {
+        assert_ne!(spec(config).digest, made.digest, "{config:?}");
+        assert_eq!(spec(config).names, made.names);
+    }
+    let beside = DockerConfig {
+        idle_stop: Some(Duration::from_secs(1)),
+        socket: Some("/run/other.sock".to_owned()),
+        path_map: vec![("/nowhere".into(), "/there".into())],
+        ..config.clone()
+    };
+    assert_eq!(spec(&beside).digest, made.digest, "no container is made of these");
     std::fs::write(runner.path(), "another build").unwrap();
-    let rebuilt = ContainerSpec::new(&config, "u1").await.unwrap();
-    let larger = ContainerSpec::new(&DockerConfig { pids: 1024, ..config }, "u1").await.unwrap();
-    assert!(spec.digest != rebuilt.digest && rebuilt.digest != larger.digest);
-    assert_eq!(spec.name, rebuilt.name);
+    assert_ne!(spec(&config).digest, made.digest);
+}
+
+#[test]
+fn no_use_falls_between_the_look_and_the_stop_of_an_idle_container() {
+    let last_use = LastUse::new();
+    let seen = last_use.get();
+    last_use.touch();
+    assert!(!last_use.is_still(seen, || panic!("it was used")));
+    let mut given_up = false;
+    assert!(last_use.is_still(last_use.get(), || given_up = true));
+    assert!(given_up);
 }

@@ -1,0 +1,102 @@
+//! The calls to the Docker engine that make images of containers and archives of both.
+
+use std::io;
+
+use bollard::models::ContainerConfig;
+use bollard::query_parameters::{
+    CommitContainerOptionsBuilder, CreateImageOptionsBuilder, DownloadFromContainerOptionsBuilder,
+    InspectContainerOptionsBuilder, RemoveImageOptions, RemoveVolumeOptions,
+};
+use bollard::{Docker, body_try_stream};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, TryStreamExt};
+
+use crate::error::{ContainerError, RouteError};
+use crate::limits::{CONTAINER_COMMIT_BYTES, DOCKER_IMAGE_TIMEOUT};
+use crate::links::docker::engine::{Engine, failed, status};
+use crate::links::docker::names::Names;
+
+/// The tag of a user's image.
+const TAG: &str = "latest";
+
+impl Engine {
+    /// Makes the container's file system the user's image; the container stands still meanwhile. Returns the image's id.
+    pub(super) async fn commit(&self, names: &Names) -> Result<String, ContainerError> {
+        let with_size = InspectContainerOptionsBuilder::new().size(true).build();
+        let found = match self.patient().inspect_container(&names.container, Some(with_size)).await {
+            Ok(found) => found,
+            Err(error) if status(&error) == Some(404) => return Err(ContainerError::Missing),
+            Err(error) => return Err(failed("cannot look at the container", &error).into()),
+        };
+        let written_bytes = u64::try_from(found.size_rw.unwrap_or(0)).unwrap_or(0);
+        if written_bytes > CONTAINER_COMMIT_BYTES {
+            let what = "what was written in the container beside its workspace";
+            return Err(ContainerError::TooLarge { what, limit_bytes: CONTAINER_COMMIT_BYTES });
+        }
+        let options = CommitContainerOptionsBuilder::new()
+            .container(&names.container)
+            .repo(&names.repository)
+            .tag(TAG)
+            .pause(true)
+            .build();
+        let committed = self.patient().commit_container(options, ContainerConfig::default()).await;
+        Ok(committed.map_err(|error| failed("cannot commit the container", &error))?.id)
+    }
+
+    /// The container's files, those of its workspace included, as an uncompressed tar archive.
+    pub(super) fn files(
+        &self,
+        container: &str,
+    ) -> impl Stream<Item = Result<Bytes, RouteError>> + Send + use<> {
+        let whole = DownloadFromContainerOptionsBuilder::new().path("/").build();
+        let files = self.docker.download_from_container(container, Some(whole));
+        files.map_err(|error| failed("cannot read the container's files", &error))
+    }
+
+    /// Makes a tar archive the user's image.
+    pub(super) async fn import(
+        &self,
+        names: &Names,
+        archive: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    ) -> Result<(), ContainerError> {
+        let options = CreateImageOptionsBuilder::new().from_src("-").repo(&names.repository).tag(TAG).build();
+        let docker = self.patient();
+        let mut progress = Box::pin(docker.create_image(Some(options), Some(body_try_stream(archive)), None));
+        while let Some(step) = progress.next().await {
+            step.map_err(|error| {
+                let text = error.to_string();
+                if text.contains("archive/tar") || text.contains("unexpected EOF") {
+                    ContainerError::NotAnArchive { why: text }
+                } else {
+                    failed("cannot import the archive", &error).into()
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Removes an image by name or id; one that is not there, or that another one stands on, is fine.
+    pub(super) async fn remove_image(&self, image: &str) -> Result<(), RouteError> {
+        match self.docker.remove_image(image, None::<RemoveImageOptions>, None).await {
+            Err(error) if !matches!(status(&error), Some(404 | 409)) => {
+                Err(failed("cannot remove the old image", &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes a volume with all that is in it; none there is fine.
+    pub(super) async fn remove_volume(&self, volume: &str) -> Result<(), RouteError> {
+        match self.docker.remove_volume(volume, None::<RemoveVolumeOptions>).await {
+            Err(error) if status(&error) != Some(404) => {
+                Err(failed("cannot remove the workspace's volume", &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// For what takes as long as the disk does.
+    fn patient(&self) -> Docker {
+        self.docker.clone().with_timeout(DOCKER_IMAGE_TIMEOUT)
+    }
+}

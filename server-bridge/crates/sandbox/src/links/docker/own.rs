@@ -1,0 +1,266 @@
+//! What users do with their container as a whole.
+//!
+//! The image that a commit or an import makes is its user's alone. Nothing of it but its files and its environment counts:
+//! entry point, user, limits and mounts are ours at each creation, set-user-id files gain nothing under no-new-privileges,
+//! and device nodes open nothing that the engine did not allow.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, future, stream};
+use proto::session::{Close, CloseCode};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::error::{ContainerError, RouteError};
+use crate::limits::{CONTAINER_ARCHIVE_BYTES, CONTAINER_STOP_TIMEOUT_S};
+use crate::links::docker::engine::{Engine, Standing};
+use crate::links::docker::names::Names;
+use crate::links::docker::{DockerPlaces, Shared};
+use crate::routing::User;
+
+/// An uncompressed tar archive of a container's files.
+pub type ContainerArchive = Pin<Box<dyn Stream<Item = Result<Bytes, ContainerError>> + Send>>;
+
+/// One user's container as a whole, whether it was made yet or not.
+///
+/// Errors of all methods but for those named: [`ContainerError::Place`] where the engine does not answer or refuses.
+#[derive(Debug, Clone)]
+pub struct UserContainer {
+    shared: Arc<Shared>,
+    user_key: String,
+}
+
+/// How a user's container is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContainerStatus {
+    /// Its name on the engine.
+    pub name: String,
+    /// `none`, `stopped`, `running` or `paused`.
+    pub state: &'static str,
+    /// What it was made of, or the next one will be.
+    pub image: String,
+    /// Whether that is one of the user's own making.
+    pub is_own_image: bool,
+    /// Memory, in bytes.
+    pub memory_bytes: i64,
+    /// Processes and threads.
+    pub pids: i64,
+    /// CPUs; no limit when absent.
+    pub cpus: Option<f64>,
+    /// Which of these the engine cannot hold: `memory`, `pids`, `cpus`.
+    pub unlimited: Vec<&'static str>,
+    /// The engine's network it joins.
+    pub network: String,
+    /// Whether only `/tmp`, `/run` and the workspace can be written to.
+    pub read_only: bool,
+    /// `mapped`: its root is nobody outside; `host`: it is not mapped, though the engine would; `none`: the engine maps no
+    /// users.
+    pub user_namespace: &'static str,
+    /// `volume` or `directory`.
+    pub workspace: &'static str,
+    /// How long it runs without a request, in seconds; without end when absent.
+    pub idle_stop_s: Option<u64>,
+}
+
+impl DockerPlaces {
+    pub(crate) fn container(&self, user: &User) -> UserContainer {
+        UserContainer { shared: Arc::clone(&self.shared), user_key: user.key.clone() }
+    }
+}
+
+impl UserContainer {
+    /// How it is; starts nothing.
+    pub async fn status(&self) -> Result<ContainerStatus, ContainerError> {
+        let (engine, names) = self.engine().await?;
+        let standing = engine.look(&names.container).await?;
+        let is_own_image = engine.image_id(&names.image()).await?.is_some();
+        let config = &self.shared.config;
+        Ok(ContainerStatus {
+            state: match standing {
+                Standing::Missing => "none",
+                Standing::Stopped => "stopped",
+                Standing::Running => "running",
+                Standing::Paused => "paused",
+            },
+            image: if is_own_image { names.image() } else { config.image.clone() },
+            name: names.container,
+            is_own_image,
+            memory_bytes: config.memory_bytes,
+            pids: config.pids,
+            cpus: config.cpus,
+            unlimited: engine.facts.unlimited.clone(),
+            network: config.network.clone(),
+            read_only: config.read_only,
+            user_namespace: match (engine.facts.user_namespace, config.host_userns) {
+                (false, _) => "none",
+                (true, false) => "mapped",
+                (true, true) => "host",
+            },
+            workspace: if config.workspace_dir.is_some() { "directory" } else { "volume" },
+            idle_stop_s: config.idle_stop.map(|idle| idle.as_secs()),
+        })
+    }
+
+    /// Stops it, with all that runs in it; the next use starts it again.
+    pub async fn stop(&self) -> Result<(), ContainerError> {
+        let (engine, names) = self.engine().await?;
+        let _turn = self.end_life().await?;
+        Ok(engine.stop(&names.container, CONTAINER_STOP_TIMEOUT_S).await?)
+    }
+
+    /// Makes what is in it, its workspace aside, the image of the user's next containers. What runs stands still
+    /// meanwhile. Returns the image's id.
+    ///
+    /// Fails with [`ContainerError::Missing`] where there is none, with [`ContainerError::Busy`] while another image of it is
+    /// made, and with [`ContainerError::TooLarge`] above 16 GiB.
+    pub async fn commit(&self) -> Result<String, ContainerError> {
+        let place = self.shared.place(&self.user_key);
+        let _alone = place.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
+        let (engine, names) = self.engine().await?;
+        engine.commit(&names).await
+    }
+
+    /// Reads all files in it, those of its workspace included.
+    ///
+    /// Fails with [`ContainerError::Missing`] where there is none; the archive fails with [`ContainerError::TooLarge`] above
+    /// 32 GiB.
+    pub async fn export(&self) -> Result<ContainerArchive, ContainerError> {
+        let (engine, names) = self.engine().await?;
+        if engine.look(&names.container).await? == Standing::Missing {
+            return Err(ContainerError::Missing);
+        }
+        let files = engine.files(&names.container);
+        let limited = stream::try_unfold((Box::pin(files), 0), async |(mut files, sent_bytes)| {
+            let Some(bytes) = files.next().await.transpose()? else { return Ok(None) };
+            let sent_bytes = sent_bytes + bytes.len() as u64;
+            if sent_bytes > CONTAINER_ARCHIVE_BYTES {
+                return Err(too_large());
+            }
+            Ok(Some((bytes, (files, sent_bytes))))
+        });
+        Ok(Box::pin(limited))
+    }
+
+    /// Makes an archive's files the user's image, and ends the container that is there: the next use makes another one from
+    /// it. The workspace stays, unless `replaces_workspace`: then it becomes what the archive has in `workspace/`.
+    ///
+    /// Fails with [`ContainerError::Busy`] while another image of it is made, with [`ContainerError::TooLarge`] above 32 GiB,
+    /// with [`ContainerError::NotAnArchive`] or
+    /// [`ContainerError::BrokenOff`] where the archive is not whole, and with [`ContainerError::DirectoryWorkspace`] where
+    /// the workspace is none of the engine's volumes; all is as before then.
+    pub async fn import<E: std::fmt::Display + Send + 'static>(
+        &self,
+        archive: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+        replaces_workspace: bool,
+    ) -> Result<(), ContainerError> {
+        self.require_volume(replaces_workspace)?;
+        let place = self.shared.place(&self.user_key);
+        let _alone = place.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
+        let (engine, names) = self.engine().await?;
+        let old = engine.image_id(&names.image()).await?;
+        let (counted, trouble) = counted(archive);
+        let imported = engine.import(&names, counted).await;
+        trouble.result()?;
+        imported?;
+        let _turn = self.end_life().await?;
+        engine.remove(&names.container).await?;
+        if replaces_workspace {
+            engine.remove_volume(&names.volume).await?;
+        }
+        if let Some(old) = old {
+            engine.remove_image(&old).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends and removes it with the user's image: the next use makes one from the server's. The workspace stays, unless
+    /// `removes_workspace`.
+    ///
+    /// Fails with [`ContainerError::DirectoryWorkspace`] where a workspace to be removed is none of the engine's volumes.
+    pub async fn reset(&self, removes_workspace: bool) -> Result<(), ContainerError> {
+        self.require_volume(removes_workspace)?;
+        let (engine, names) = self.engine().await?;
+        let _turn = self.end_life().await?;
+        engine.remove(&names.container).await?;
+        engine.remove_image(&names.image()).await?;
+        if removes_workspace {
+            engine.remove_volume(&names.volume).await?;
+        }
+        Ok(())
+    }
+
+    async fn engine(&self) -> Result<(Arc<Engine>, Names), RouteError> {
+        let engine = self.shared.engine().await?;
+        let names = Names::new(&engine.facts.owner, &self.user_key);
+        Ok((engine, names))
+    }
+
+    fn require_volume(&self, is_needed: bool) -> Result<(), ContainerError> {
+        match &self.shared.config.workspace_dir {
+            Some(_) if is_needed => Err(ContainerError::DirectoryWorkspace),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the life that the container has; nobody starts another one while the permit is held.
+    async fn end_life(&self) -> Result<OwnedSemaphorePermit, RouteError> {
+        // In this order: the life that the next use begins has to wait behind us.
+        let turn = self.shared.turn(&self.user_key);
+        let end = async {
+            if let Some(link) = self.shared.links.forget(&self.user_key).await {
+                link.close(Some(Close::new(CloseCode::GoingAway, "the user ended the container")));
+            }
+        };
+        future::join(turn, end).await.0
+    }
+}
+
+/// What went wrong with an upload, which the engine's own error tells nothing of.
+#[derive(Debug, Clone, Default)]
+struct Trouble {
+    is_too_large: Arc<AtomicBool>,
+    broke_off: Arc<std::sync::OnceLock<String>>,
+}
+
+impl Trouble {
+    fn result(&self) -> Result<(), ContainerError> {
+        if self.is_too_large.load(Ordering::Relaxed) {
+            return Err(too_large());
+        }
+        match self.broke_off.get() {
+            Some(why) => Err(ContainerError::BrokenOff { why: why.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn counted<E: std::fmt::Display + Send + 'static>(
+    archive: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+) -> (impl Stream<Item = io::Result<Bytes>> + Send + 'static, Trouble) {
+    let trouble = Trouble::default();
+    let told = trouble.clone();
+    let mut left_bytes = CONTAINER_ARCHIVE_BYTES;
+    let counted = archive.map(move |bytes| {
+        let bytes = bytes.map_err(|error| {
+            // Nobody else sets it.
+            let _ = told.broke_off.set(error.to_string());
+            io::Error::other(error.to_string())
+        })?;
+        match left_bytes.checked_sub(bytes.len() as u64) {
+            Some(left) => left_bytes = left,
+            None => {
+                told.is_too_large.store(true, Ordering::Relaxed);
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+        }
+        Ok(bytes)
+    });
+    (counted, trouble)
+}
+
+fn too_large() -> ContainerError {
+    ContainerError::TooLarge { what: "the archive", limit_bytes: CONTAINER_ARCHIVE_BYTES }
+}

@@ -1,0 +1,105 @@
+//! The runner that is mounted into containers: which file it is, and that it stays that.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::RouteError;
+use crate::links::docker::names::hex;
+use crate::links::docker::unavailable;
+
+/// What tells one content of one file from another without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size_bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// A runner whose content is known.
+#[derive(Debug, Clone)]
+pub(super) struct KnownRunner {
+    pub(super) path: PathBuf,
+    /// SHA-256 of its content, in hexadecimal digits.
+    pub(super) sha256: String,
+    stamp: Stamp,
+}
+
+impl KnownRunner {
+    /// Whether the file is the one that was read: a container that was started meanwhile has the same one.
+    pub(super) fn is_unchanged(&self) -> bool {
+        stamp(&self.path).is_ok_and(|stamp| stamp == self.stamp)
+    }
+}
+
+/// Reads the file once for each of its contents.
+#[derive(Debug, Default)]
+pub(super) struct RunnerFile {
+    known: Mutex<Option<KnownRunner>>,
+}
+
+impl RunnerFile {
+    /// The file as it is now. Blocks while a new one is read.
+    pub(super) fn know(&self, path: &Path) -> Result<KnownRunner, RouteError> {
+        let unreadable =
+            |error: io::Error| unavailable(format!("{} cannot be read: {error}", path.display()));
+        let stamp = stamp(path).map_err(unreadable)?;
+        {
+            // Only ever replaced as a whole.
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = known.as_ref().filter(|known| known.path == path && known.stamp == stamp) {
+                return Ok(known.clone());
+            }
+        }
+        let sha256 = hex(&Sha256::digest(std::fs::read(path).map_err(unreadable)?));
+        let read = KnownRunner { path: path.to_owned(), sha256, stamp };
+        if !read.is_unchanged() {
+            return Err(unavailable(format!(
+                "{} changed while it was read; try again once it is whole",
+                path.display()
+            )));
+        }
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(read.clone());
+        Ok(read)
+    }
+}
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    let metadata = std::fs::metadata(path)?;
+    Ok(Stamp {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size_bytes: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_replaced_or_rewritten_is_another_runner() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, next) = (folder.path().join("runner"), folder.path().join("next"));
+        std::fs::write(&path, "one").unwrap();
+        let file = RunnerFile::default();
+        let first = file.know(&path).unwrap();
+        assert!(first.is_unchanged());
+        assert_eq!(first.sha256, crate::links::docker::names::sha256_hex(b"one"));
+        std::fs::write(&next, "two").unwrap();
+        std::fs::rename(&next, &path).unwrap();
+        assert!(!first.is_unchanged(), "another inode");
+        let second = file.know(&path).unwrap();
+        assert_ne!(first.sha256, second.sha256);
+        std::fs::write(&path, "three").unwrap();
+        assert!(!second.is_unchanged(), "the same inode, another content");
+        assert_ne!(file.know(&path).unwrap().sha256, second.sha256);
+    }
+}

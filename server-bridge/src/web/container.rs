@@ -1,0 +1,180 @@
+//! A user's own container as a whole: how it is, and keeping, moving or replacing it.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use sandbox::{ContainerError, ContainerStatus, DOCKER, UserContainer};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use agent::sandbox_user;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+
+/// How the caller's container is, and what it may.
+#[derive(Serialize, ToSchema)]
+pub struct ContainerView {
+    /// Its name on the engine.
+    name: String,
+    /// `none`, `stopped`, `running` or `paused`.
+    state: &'static str,
+    /// What it was made of, or the next one will be.
+    image: String,
+    /// Whether that image is one of the user's own, from a commit or an import.
+    own_image: bool,
+    /// In bytes.
+    memory: i64,
+    /// Processes and threads.
+    pids: i64,
+    /// Null: no limit.
+    cpus: Option<f64>,
+    /// Which of these limits the engine cannot hold: `memory`, `pids`, `cpus`.
+    unlimited: Vec<&'static str>,
+    network: String,
+    /// Whether only /tmp, /run and the workspace can be written to.
+    read_only: bool,
+    /// `mapped`: its root is nobody outside; `host`: the engine would map users and was told not to; `none`: the engine
+    /// maps no users.
+    user_namespace: &'static str,
+    /// `volume` or `directory`.
+    workspace: &'static str,
+    /// How long it runs without a request, in seconds; null: without end.
+    idle_stop: Option<u64>,
+}
+
+/// What becomes of the workspace.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct WorkspaceQuery {
+    /// Whether the workspace is replaced, or removed, too.
+    #[serde(default)]
+    workspace: bool,
+}
+
+/// An image that was made.
+#[derive(Serialize, ToSchema)]
+pub struct CommittedView {
+    /// Its id on the engine.
+    image: String,
+}
+
+/// How the container is; starts nothing.
+#[utoipa::path(get, path = "/api/v1/container", tag = "container",
+    responses((status = 200, body = ContainerView), (status = 403), (status = 503)))]
+pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<ContainerView>, ApiError> {
+    Ok(Json(own(&state, &caller)?.status().await?.into()))
+}
+
+/// Stop it, with all that runs in it; the next use starts it again.
+#[utoipa::path(post, path = "/api/v1/container/stop", tag = "container", responses((status = 204), (status = 503)))]
+pub async fn stop(State(state): State<AppState>, caller: Caller) -> Result<StatusCode, ApiError> {
+    change(&state, &caller, "container.stop", async |container| container.stop().await).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Make what is in it, its workspace aside, the image of the caller's next containers.
+#[utoipa::path(post, path = "/api/v1/container/commit", tag = "container",
+    responses((status = 200, body = CommittedView), (status = 404), (status = 413), (status = 503)))]
+pub async fn commit(State(state): State<AppState>, caller: Caller) -> Result<Json<CommittedView>, ApiError> {
+    let image =
+        change(&state, &caller, "container.commit", async |container| container.commit().await).await?;
+    Ok(Json(CommittedView { image }))
+}
+
+/// Download all files in it, those of its workspace included, as a tar archive. A connection that breaks off means that it
+/// failed.
+#[utoipa::path(get, path = "/api/v1/container/export", tag = "container",
+    responses((status = 200, content_type = "application/x-tar", body = [u8]), (status = 404), (status = 503)))]
+pub async fn export(State(state): State<AppState>, caller: Caller) -> Result<Response, ApiError> {
+    let archive =
+        change(&state, &caller, "container.export", async |container| container.export().await).await?;
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/x-tar")),
+        (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=container.tar")),
+    ];
+    Ok((headers, Body::from_stream(archive)).into_response())
+}
+
+/// Upload a tar archive as the image of the caller's next containers, and end the one that is there. The workspace stays,
+/// unless `workspace=true`: then it becomes what the archive has in `workspace/`.
+#[utoipa::path(put, path = "/api/v1/container/import", tag = "container", params(WorkspaceQuery),
+    request_body(content = [u8], content_type = "application/x-tar"),
+    responses((status = 204), (status = 400), (status = 409), (status = 413), (status = 503)))]
+pub async fn import(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<WorkspaceQuery>,
+    body: Body,
+) -> Result<StatusCode, ApiError> {
+    let archive = body.into_data_stream();
+    change(&state, &caller, "container.import", async |container| {
+        container.import(archive, query.workspace).await
+    })
+    .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// End and remove it with the caller's image: the next use makes one from the server's. The workspace stays, unless
+/// `workspace=true`.
+#[utoipa::path(delete, path = "/api/v1/container", tag = "container", params(WorkspaceQuery),
+    responses((status = 204), (status = 409), (status = 503)))]
+pub async fn reset(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<WorkspaceQuery>,
+) -> Result<StatusCode, ApiError> {
+    change(&state, &caller, "container.reset", async |container| container.reset(query.workspace).await)
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn own(state: &AppState, caller: &Caller) -> Result<UserContainer, ApiError> {
+    Ok(state.router.container(&sandbox_user(&caller.user))?)
+}
+
+/// Does something with the caller's container; the audit trail learns what came of it.
+async fn change<T>(
+    state: &AppState,
+    caller: &Caller,
+    action: &str,
+    work: impl AsyncFnOnce(UserContainer) -> Result<T, ContainerError>,
+) -> Result<T, ApiError> {
+    let done = match own(state, caller) {
+        Ok(container) => work(container).await.map_err(ApiError::from),
+        Err(error) => Err(error),
+    };
+    let outcome = done.as_ref().map_or_else(|error| error.kind, |_| "ok");
+    state.audit(Some(&caller.user.name), action, Some(DOCKER), "", outcome).await;
+    done
+}
+
+impl From<ContainerError> for ApiError {
+    fn from(error: ContainerError) -> Self {
+        Self::new(error.kind(), error.to_string())
+    }
+}
+
+impl From<ContainerStatus> for ContainerView {
+    fn from(status: ContainerStatus) -> Self {
+        Self {
+            name: status.name,
+            state: status.state,
+            image: status.image,
+            own_image: status.is_own_image,
+            memory: status.memory_bytes,
+            pids: status.pids,
+            cpus: status.cpus,
+            unlimited: status.unlimited,
+            network: status.network,
+            read_only: status.read_only,
+            user_namespace: status.user_namespace,
+            workspace: status.workspace,
+            idle_stop: status.idle_stop_s,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What goes wrong around a container: each a clear state, and work goes on afterwards.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tests::docker::{IMAGE, docker, ready};
+use tests::{Person, Server, binaries, eventually};
+
+use crate::docker::{Cleanup, runner_digests, shell};
+
+const OPTIONS: [&str; 4] = ["--docker", "on", "--docker-image", IMAGE];
+
+fn start(options: &[&str]) -> (Server, Person, Cleanup) {
+    ready();
+    let server = Server::start_with(&[&OPTIONS, options].concat());
+    let alice = server.person("alice");
+    alice.run(&["use", "__docker__"]);
+    let cleanup = Cleanup::of(&server);
+    (server, alice, cleanup)
+}
+
+/// Does something to the container while a command runs in it; what the command's client was told last.
+fn hit_while_running(alice: &Person, cleanup: &Cleanup, hit: &[&str]) -> serde_json::Value {
+    let mut client = alice
+        .command(&["exec", "--json", "--", "sh", "-c", "echo begun; sleep 600"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("stdout"));
+    let container = cleanup.containers().remove(0);
+    docker(&[hit, &[container.as_str()]].concat()).unwrap();
+    let last = lines.map_while(Result::ok).last().unwrap();
+    assert_eq!(client.wait().unwrap().code(), Some(125));
+    serde_json::from_str(&last).unwrap()
+}
+
+#[test]
+fn container_that_is_killed_or_removed_under_a_command_is_told_as_lost_and_the_next_command_works() {
+    let (_server, alice, cleanup) = start(&[]);
+    shell(&alice, "echo kept > file");
+    for hit in [&["kill"][..], &["rm", "-f"]] {
+        let told = hit_while_running(&alice, &cleanup, hit);
+        assert_eq!((&told["type"], &told["kind"]), (&"error".into(), &"lost".into()), "{hit:?}: {told}");
+        assert_eq!(shell(&alice, "cat file"), "kept", "after {hit:?}");
+    }
+}
+
+#[test]
+fn paused_container_is_told_at_once_and_is_used_again_once_it_goes_on() {
+    let (mut server, alice, cleanup) = start(&[]);
+    shell(&alice, "echo kept > file");
+    let container = cleanup.containers().remove(0);
+    server.kill();
+    docker(&["pause", &container]).unwrap();
+    server.restart(&OPTIONS);
+    let since = Instant::now();
+    let output = alice.run(&["exec", "--", "true"]);
+    assert_eq!(output.code, 125);
+    assert!(output.stderr.contains("docker unpause"), "{}", output.stderr);
+    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    let status = alice.json(&["container", "status", "--json"]);
+    assert_eq!(status["state"], "paused");
+    docker(&["unpause", &container]).unwrap();
+    assert_eq!(shell(&alice, "cat file"), "kept");
+    assert_eq!(cleanup.containers(), [container]);
+}
+
+/// The link's heartbeats take half a minute to find it dead, so that this is for `scripts/soak`.
+#[test]
+fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
+    if std::env::var_os("SANDBRIDGE_SOAK").is_none() {
+        return;
+    }
+    let (_server, alice, cleanup) = start(&[]);
+    shell(&alice, "true");
+    let container = cleanup.containers().remove(0);
+    let counting = "i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo $i; sleep 1; done";
+    let client = alice.command(&["exec", "--", "sh", "-c", counting]).stdout(Stdio::piped()).spawn().unwrap();
+    docker(&["pause", &container]).unwrap();
+    let since = Instant::now();
+    // What was sent before the link was found dead waits for it like the counting does; what comes later is told at once.
+    let told = eventually("the pause is told", Duration::from_secs(60), || {
+        let mut asking = alice.command(&["exec", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
+        let asked = Instant::now();
+        while asking.try_wait().unwrap().is_none() && asked.elapsed() < Duration::from_secs(2) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = asking.kill();
+        let output = asking.wait_with_output().unwrap();
+        (output.status.code() == Some(125)).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    });
+    assert!(told.contains("docker unpause"), "{told}");
+    assert!(since.elapsed() < Duration::from_secs(50), "{:?}", since.elapsed());
+    docker(&["unpause", &container]).unwrap();
+    let output = client.wait_with_output().unwrap();
+    let counted: Vec<String> = (1..=20).map(|number| format!("{number}\n")).collect();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), counted.concat());
+    assert_eq!(shell(&alice, "echo again"), "again");
+}
+
+/// A file system of its own, unmounted when dropped.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=1m", "none"])
+            .arg(directory.path())
+            .status()
+            .unwrap();
+        assert!(mounted.success());
+        Self(directory)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn full_disk_is_told_and_a_file_that_did_not_fit_leaves_the_old_one() {
+    let disk = SmallDisk::new();
+    let (_server, alice, _cleanup) = start(&["--docker-workspace-dir", disk.path().to_str().unwrap()]);
+    shell(&alice, "echo old > file");
+    let large = tempfile::NamedTempFile::new().unwrap();
+    large.as_file().set_len(4 << 20).unwrap();
+    let copied = alice.run(&["cp", "--json", large.path().to_str().unwrap(), ":file"]);
+    let told: serde_json::Value = serde_json::from_str(copied.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(told["kind"], "no_space", "{told}");
+    assert_eq!(shell(&alice, "cat file"), "old");
+    let filler = alice.run(&["exec", "--", "dd", "if=/dev/zero", "of=filler", "bs=64k"]);
+    assert!(filler.code == 1 && filler.stderr.contains("No space left"), "{}", filler.stderr);
+    assert_eq!(shell(&alice, "rm filler; echo room > again; cat again"), "room");
+}
+
+#[test]
+fn container_is_made_anew_when_the_runners_file_is_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let runner = folder.path().join("runner");
+    std::fs::copy(binaries::runner_static(), &runner).unwrap();
+    let options = ["--runner-static", runner.to_str().unwrap()];
+    let (mut server, alice, cleanup) = start(&options);
+    shell(&alice, "echo kept > file");
+    let old = cleanup.containers().remove(0);
+    let (mounted, recorded) = runner_digests(&old);
+    assert_eq!(mounted, recorded, "what is mounted is what was recorded");
+
+    // As an update would: a new file in its place, of which a running container knows nothing.
+    let next = folder.path().join("next");
+    std::fs::copy(&runner, &next).unwrap();
+    let mut bytes = std::fs::read(&next).unwrap();
+    bytes.push(0);
+    std::fs::write(&next, bytes).unwrap();
+    std::fs::rename(&next, &runner).unwrap();
+    server.restart(&[&OPTIONS[..], &options].concat());
+    assert_eq!(shell(&alice, "cat file"), "kept");
+    let new = cleanup.containers().remove(0);
+    assert_ne!(old, new);
+    let (mounted_now, recorded) = runner_digests(&new);
+    assert_eq!(mounted_now, recorded);
+    assert_ne!(mounted_now, mounted);
+}

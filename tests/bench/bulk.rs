@@ -1,41 +1,76 @@
-//! 64 MiB in and out.
+//! 64 MiB through the handle: read beside a bare WebSocket, written beside `dd`.
 
 use std::fs;
+use std::process::Command;
 
-use crate::peers::{Peers, silent};
+use sandbox::{Range, Sandbox, WriteOptions};
+
+use crate::peers::silent;
+use crate::raw::RawStream;
+use crate::remote::Remote;
 use crate::samples::{Row, Samples};
 
+/// How much moves in one sample.
+pub(crate) const BYTES: usize = 64 * 1024 * 1024;
+
 const SAMPLES: usize = 30;
-const BYTES: usize = 64 * 1024 * 1024;
 
-pub(crate) fn rows(peers: &Peers) -> Vec<Row> {
-    let content: Vec<u8> = (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    let remote = peers.machine.workspace().join("large");
-    fs::write(&remote, &content).unwrap();
-    let local = peers.sshd.directory().join("large");
-    fs::write(&local, &content).unwrap();
-    let back = peers.sshd.directory().join("back");
-    let back_text = back.to_str().unwrap();
+/// Samples of one kind in a row.
+const TURN: usize = 3;
 
-    let read = Samples::of(SAMPLES, || peers.cli(&["cp", ":large", back_text]));
-    assert!(fs::read(&back).unwrap() == content);
-    let from = format!("127.0.0.1:{}", remote.display());
-    let scp_read = Samples::of(SAMPLES, || silent(peers.sshd.scp().args([&from, back_text])));
-    let write = Samples::of(SAMPLES, || peers.cli(&["cp", local.to_str().unwrap(), ":written"]));
-    assert!(fs::read(peers.machine.workspace().join("written")).unwrap() == content);
-    let to = format!("127.0.0.1:{}", peers.machine.workspace().join("scp").display());
-    let scp_write = Samples::of(SAMPLES, || silent(peers.sshd.scp().args([local.to_str().unwrap(), &to])));
-    let cat = Samples::of(SAMPLES, || peers.cli(&["exec", "--", "cat", "large"]));
-    let ssh_cat = Samples::of(SAMPLES, || {
-        silent(peers.sshd.ssh().args(["127.0.0.1", "cat", remote.to_str().unwrap()]))
-    });
+/// What a caller hands over at once.
+const WRITE_BYTES: usize = 1024 * 1024;
+
+pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
+    let content = content();
+    fs::write(remote.workspace().join("large"), &content).unwrap();
+    let mut raw = RawStream::start(remote);
+    let read = || {
+        let sandbox = remote.sandbox();
+        assert_eq!(remote.run(async move { read(&sandbox, b"large").await }), BYTES as u64);
+    };
+    let (floor, read) = Samples::in_turn(SAMPLES, TURN, || raw.receive(remote, BYTES), read);
+    drop(raw);
+    let (source, target) = (remote.workspace().join("large"), remote.workspace().join("dd"));
+    let dd = || {
+        let arguments = [format!("if={}", source.display()), format!("of={}", target.display())];
+        silent(Command::new("dd").args(arguments).args(["bs=1M", "conv=fsync"]));
+    };
+    let content = std::sync::Arc::new(content);
+    let write = || {
+        let (sandbox, content) = (remote.sandbox(), content.clone());
+        remote.run(async move { write(&sandbox, &content).await });
+    };
+    let (dd, write) = Samples::in_turn(SAMPLES, TURN, dd, write);
+    assert!(fs::read(remote.workspace().join("written")).unwrap() == *content);
     let bytes = BYTES as u64;
     vec![
-        scp_read.throughput("`scp` 64 MiB from", bytes),
-        read.throughput_against("`sandbridge cp` 64 MiB from", bytes, &scp_read, "scp", "≥ 1.5 ×"),
-        scp_write.throughput("`scp` 64 MiB to (no fsync)", bytes),
-        write.throughput_against("`sandbridge cp` 64 MiB to (fsync)", bytes, &scp_write, "scp", ""),
-        ssh_cat.throughput("`ssh` ControlMaster, `cat` of 64 MiB", bytes),
-        cat.throughput_against("`sandbridge exec`, `cat` of 64 MiB", bytes, &ssh_cat, "ssh", ""),
+        floor.throughput("bare WebSocket, 64 MiB in frames of 64 KiB", bytes),
+        read.throughput_against("handle, 64 MiB read", bytes, &floor, "bare WebSocket", "≥ 0.5 ×"),
+        dd.throughput("`dd conv=fsync` of 64 MiB", bytes),
+        write.throughput_against("handle, 64 MiB written (fsync)", bytes, &dd, "dd", "≥ 0.7 ×"),
     ]
+}
+
+/// Bytes that no file system and no link can make smaller.
+pub(crate) fn content() -> Vec<u8> {
+    (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+/// Reads a file to its end; how long it is.
+pub(crate) async fn read(sandbox: &Sandbox, path: &[u8]) -> u64 {
+    let mut reader = sandbox.read_file(path, Range::default()).await.unwrap();
+    let mut bytes = 0;
+    while let Some(piece) = reader.next().await {
+        bytes += piece.unwrap().len() as u64;
+    }
+    bytes
+}
+
+async fn write(sandbox: &Sandbox, content: &[u8]) {
+    let mut writer = sandbox.write_file(b"written", WriteOptions::default()).await.unwrap();
+    for piece in content.chunks(WRITE_BYTES) {
+        writer.write(piece).await.unwrap();
+    }
+    assert_eq!(writer.finish().await.unwrap(), content.len() as u64);
 }

@@ -1,25 +1,99 @@
-//! One whole command, from starting the client to its exit.
+//! What small things take while 1 GiB moves each way over the same link.
 
-use std::process::Command;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use crate::peers::{Peers, silent};
+use sandbox::{Command, ExecEvent, ExecRequest, Pty, Sandbox};
+
+use crate::bulk::read;
+use crate::remote::Remote;
 use crate::samples::{Row, Samples};
 
-const SAMPLES: usize = 500;
+const BYTES: u64 = 1 << 30;
 
-pub(crate) fn rows(peers: &Peers) -> Vec<Row> {
-    peers.choose("laptop");
-    let ours = Samples::of(SAMPLES, || peers.cli(&["exec", "--", "true"]));
-    let ssh = Samples::of(SAMPLES, || silent(peers.sshd.ssh().args(["127.0.0.1", "true"])));
-    peers.choose("__docker__");
-    let ours_docker = Samples::of(SAMPLES, || peers.cli(&["exec", "--", "true"]));
-    let docker =
-        Samples::of(SAMPLES, || silent(Command::new("docker").args(["exec", &peers.container, "true"])));
-    peers.choose("laptop");
+/// What is written to the command's input at once.
+const WRITE_BYTES: usize = 64 * 1024;
+
+/// What a terminal answers to a line: its echo, and what `cat` makes of it.
+const ECHO_BYTES: usize = "\r\n\r\n".len();
+
+const STAT_P99: Duration = Duration::from_millis(5);
+const ECHO_P99: Duration = Duration::from_millis(10);
+
+pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
+    File::create(remote.workspace().join("sparse")).unwrap().set_len(BYTES).unwrap();
+    let sandbox = remote.sandbox();
+    let (stat, echo) = remote.run(async move {
+        let moving = Arc::new(AtomicUsize::new(2));
+        let down = {
+            let (sandbox, moving) = (sandbox.clone(), moving.clone());
+            tokio::spawn(async move {
+                assert_eq!(read(&sandbox, b"sparse").await, BYTES);
+                moving.fetch_sub(1, Ordering::Relaxed);
+            })
+        };
+        let up = {
+            let (sandbox, moving) = (sandbox.clone(), moving.clone());
+            tokio::spawn(async move {
+                upload(&sandbox).await;
+                moving.fetch_sub(1, Ordering::Relaxed);
+            })
+        };
+        let stats = tokio::spawn(stats(sandbox.clone(), moving.clone()));
+        let echoes = tokio::spawn(echoes(sandbox, moving));
+        down.await.unwrap();
+        up.await.unwrap();
+        (stats.await.unwrap(), echoes.await.unwrap())
+    });
     vec![
-        ssh.row("`ssh` with ControlMaster, `true`"),
-        ours.row_against("`sandbridge exec`, remote runner", &ssh, "ssh ControlMaster", "≤ 1.0 ×"),
-        docker.row("`docker exec`, `true`"),
-        ours_docker.row_against("`sandbridge exec`, Docker", &docker, "docker exec", "≤ 0.2 ×"),
+        stat.row_within("handle stat while 1 GiB moves each way", STAT_P99),
+        echo.row_within("terminal echo while 1 GiB moves each way", ECHO_P99),
     ]
+}
+
+async fn upload(sandbox: &Sandbox) {
+    let request = ExecRequest { stdin: true, ..ExecRequest::shell("exec cat >/dev/null") };
+    let mut exec = sandbox.exec(request).await.unwrap();
+    let control = exec.control();
+    let piece = vec![7; WRITE_BYTES];
+    for _ in 0..BYTES / WRITE_BYTES as u64 {
+        control.write_stdin(&piece).await.unwrap();
+    }
+    control.close_stdin();
+    while exec.next().await.is_some() {}
+}
+
+async fn stats(sandbox: Sandbox, moving: Arc<AtomicUsize>) -> Samples {
+    let mut durations = Vec::new();
+    while moving.load(Ordering::Relaxed) > 0 {
+        let start = Instant::now();
+        assert_eq!(sandbox.stat(b"sparse").await.unwrap().size_bytes, BYTES);
+        durations.push(start.elapsed());
+    }
+    Samples::new(durations)
+}
+
+async fn echoes(sandbox: Sandbox, moving: Arc<AtomicUsize>) -> Samples {
+    let pty = Pty { rows: 24, columns: 80, term: "dumb".into() };
+    let command = Command::Argv(vec![b"cat".to_vec()]);
+    let request = ExecRequest { pty: Some(pty), ..ExecRequest::new(command) };
+    let mut exec = sandbox.exec(request).await.unwrap();
+    let control = exec.control();
+    let mut durations = Vec::new();
+    while moving.load(Ordering::Relaxed) > 0 {
+        let start = Instant::now();
+        control.write_stdin(b"\n").await.unwrap();
+        let mut missing = ECHO_BYTES;
+        while missing > 0 {
+            match exec.next().await.unwrap() {
+                ExecEvent::Stdout(bytes) => missing -= bytes.len(),
+                ExecEvent::Started { .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        durations.push(start.elapsed());
+    }
+    Samples::new(durations)
 }

@@ -1,32 +1,90 @@
 //! One table, all in one run on one machine: ours beside the floors and the tools people use today.
 //!
-//! Ratios hold better than absolutes, so every row names what it is compared with. Release build, 5 warm-ups, minimum,
-//! median and 99th percentile. Run it with `scripts/bench`.
+//! Ratios hold better than absolutes, so every row names what it is compared with, and the two take turns. Release build,
+//! warm-ups, minimum, median and 99th percentile. Run it with `scripts/bench [GROUP…]`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bulk;
+mod cli;
+mod files;
 mod handle;
+mod idle;
 mod latency;
+mod many;
 mod memory;
 mod peers;
+mod raw;
+mod remote;
 mod samples;
 
+use std::cell::OnceCell;
 use std::fmt::Write as _;
 
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use peers::Peers;
+use remote::Remote;
 use samples::Row;
 
+/// What is compared with what, in the order of the table.
+const GROUPS: &[(&str, fn(&Stage) -> Vec<Row>)] = &[
+    ("handle", |stage| handle::rows(stage.remote())),
+    ("many", |stage| many::rows(stage.remote())),
+    ("cli", |stage| cli::rows(stage.peers())),
+    ("bulk", |stage| {
+        let mut rows = bulk::rows(stage.remote());
+        rows.extend(files::rows(stage.peers()));
+        rows
+    }),
+    ("latency", |stage| latency::rows(stage.remote())),
+    ("memory", |stage| {
+        let mut rows = memory::rows(stage.peers());
+        rows.extend(idle::rows());
+        rows
+    }),
+];
+
 fn main() {
-    let mut rows = handle::rows();
-    // `scripts/bench handle`: only what needs no peers.
-    if std::env::args().nth(1).as_deref() == Some("handle") {
-        println!("{}", table(&rows));
-        return;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(url) = arguments.first().filter(|argument| argument.starts_with("ws://")) {
+        return raw::send_frames(url);
     }
-    let peers = peers::Peers::start();
-    rows.extend(latency::rows(&peers));
-    rows.extend(bulk::rows(&peers));
-    rows.extend(memory::rows(&peers));
+    let is_known = |name: &String| GROUPS.iter().any(|(group, _)| group == name);
+    if let Some(unknown) = arguments.iter().find(|name| !is_known(name)) {
+        let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
+        eprintln!("bench: there is no group {unknown}; there are {}", names.join(", "));
+        std::process::exit(2);
+    }
+    allow_many_files();
+    let stage = Stage::default();
+    let wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
+    let rows: Vec<Row> =
+        GROUPS.iter().filter(|(name, _)| wanted(name)).flat_map(|(_, rows)| rows(&stage)).collect();
     println!("{}", table(&rows));
+}
+
+/// What is measured, each started when it is first needed.
+#[derive(Default)]
+struct Stage {
+    remote: OnceCell<Remote>,
+    peers: OnceCell<Peers>,
+}
+
+impl Stage {
+    fn remote(&self) -> &Remote {
+        self.remote.get_or_init(Remote::start)
+    }
+
+    fn peers(&self) -> &Peers {
+        self.peers.get_or_init(Peers::start)
+    }
+}
+
+/// Thousands of runners are as many sockets on both sides.
+fn allow_many_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
 }
 
 fn table(rows: &[Row]) -> String {

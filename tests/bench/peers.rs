@@ -29,7 +29,10 @@ impl Peers {
         let machine = Machine::start(&server, &person, "laptop");
         let container =
             docker(&["run", "-d", "--rm", IMAGE, "/bin/sleep", "3600"]).unwrap().trim().to_owned();
-        Self { machine, person, sshd: Sshd::start(), container, server }
+        let peers = Self { machine, person, sshd: Sshd::start(), container, server };
+        // Others may join it later.
+        peers.choose("laptop");
+        peers
     }
 
     /// The server all of them talk to.

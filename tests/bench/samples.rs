@@ -26,10 +26,21 @@ impl Samples {
         Self(durations)
     }
 
-    /// Measures `action` after the warm-ups.
-    pub(crate) fn of(count: usize, mut action: impl FnMut()) -> Self {
-        (0..WARM_UPS).for_each(|_| action());
-        Self::new((0..count).map(|_| timed(&mut action)).collect())
+    /// Measures two things that take turns, so that a drifting machine touches both alike. Each begins with the warm-ups.
+    pub(crate) fn in_turn(
+        count: usize,
+        turn: usize,
+        mut one: impl FnMut(),
+        mut other: impl FnMut(),
+    ) -> (Self, Self) {
+        (0..WARM_UPS).for_each(|_| one());
+        (0..WARM_UPS).for_each(|_| other());
+        let (mut ones, mut others) = (Vec::new(), Vec::new());
+        while ones.len() < count {
+            ones.extend((0..turn).map(|_| timed(&mut one)));
+            others.extend((0..turn).map(|_| timed(&mut other)));
+        }
+        (Self::new(ones), Self::new(others))
     }
 
     pub(crate) fn min(&self) -> Duration {
@@ -68,6 +79,40 @@ impl Samples {
         }
     }
 
+    /// A row whose 99th percentile is divided by what it may be.
+    pub(crate) fn row_within(&self, what: &str, limit: Duration) -> Row {
+        let ratio = self.p99().as_secs_f64() / limit.as_secs_f64();
+        Row {
+            against: format!("{} ms at p99", limit.as_millis()),
+            ratio: format!("{ratio:.2} ×"),
+            target: "≤ 1.0 ×".to_owned(),
+            ..self.row(what)
+        }
+    }
+
+    /// A row of how many a second, for `count` a sample.
+    pub(crate) fn rate(&self, what: &str, count: usize) -> Row {
+        let rate = |duration: Duration| format!("{:.0}/s", count as f64 / duration.as_secs_f64());
+        Row { min: rate(self.min()), p50: rate(self.p50()), p99: rate(self.p99()), ..self.row(what) }
+    }
+
+    /// The same, with the ratio of rates.
+    pub(crate) fn rate_against(
+        &self,
+        what: &str,
+        count: usize,
+        other: &Samples,
+        name: &str,
+        target: &str,
+    ) -> Row {
+        Row {
+            against: name.to_owned(),
+            target: target.to_owned(),
+            ratio: self.speed(other),
+            ..self.rate(what, count)
+        }
+    }
+
     /// A row of throughput for `bytes` a sample.
     pub(crate) fn throughput(&self, what: &str, bytes: u64) -> Row {
         let rate = |duration: Duration| format!("{:.0} MB/s", bytes as f64 / 1e6 / duration.as_secs_f64());
@@ -83,9 +128,13 @@ impl Samples {
         name: &str,
         target: &str,
     ) -> Row {
-        let ratio = other.p50().as_secs_f64() / self.p50().as_secs_f64();
         let row = self.throughput(what, bytes);
-        Row { against: name.to_owned(), ratio: format!("{ratio:.2} ×"), target: target.to_owned(), ..row }
+        Row { against: name.to_owned(), target: target.to_owned(), ratio: self.speed(other), ..row }
+    }
+
+    /// How many times as fast as the other this is.
+    fn speed(&self, other: &Samples) -> String {
+        format!("{:.2} ×", other.p50().as_secs_f64() / self.p50().as_secs_f64())
     }
 }
 

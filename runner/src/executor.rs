@@ -56,6 +56,8 @@ pub struct Executor {
     connection: RefCell<Option<Rc<Connection>>>,
     pub(crate) trees: TreeWatch,
     pub(crate) scratch: Scratch,
+    /// Held by every command that started a moment ago.
+    pub(crate) young: Rc<()>,
     pub(crate) llm: Relay,
     spawner: Here,
     /// For requests that ask for less than the runner's profile; started when the first one does.
@@ -95,6 +97,7 @@ impl Executor {
             connection: RefCell::default(),
             trees: TreeWatch::default(),
             scratch: Scratch::default(),
+            young: Rc::default(),
             llm: Relay::new(config.llm.clone()),
             narrower: [Profile::ReadOnly, Profile::Workspace].map(|profile| (profile, OnceCell::new())),
             tasks: TaskTracker::new(),

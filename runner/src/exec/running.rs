@@ -37,6 +37,8 @@ pub(super) struct Running {
     started: Instant,
     /// When a command that runs is no short one any more; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
+    /// Makes it one of the young ones until then: where many start at once each takes longer to be a short one.
+    young: Option<Rc<()>>,
     /// Whether the news of the start was told.
     is_announced: bool,
     /// When the time limit is over.
@@ -65,6 +67,8 @@ impl Running {
         let output = |pipe, channel, keep_tail| Output::new(pipe, channel, keep_tail && confined);
         let merged = spawned.stderr.is_none();
         let terminal = spawned.terminal.map(Rc::new);
+        let young = Rc::clone(&executor.young);
+        let delay_ms = STARTED_DELAY_MS.saturating_mul(Rc::strong_count(&young) as u64 - 1);
         if let Some(terminal) = &terminal {
             executor.terminals.add(request.exec_id, terminal);
         }
@@ -83,7 +87,8 @@ impl Running {
             terminal,
             confined,
             started,
-            settled_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
+            settled_at: Some(started + Duration::from_millis(delay_ms)),
+            young: Some(young),
             is_announced: false,
             due: request.timeout_ms.and_then(|timeout| started.checked_add(Duration::from_millis(timeout))),
             drain: None,
@@ -121,6 +126,7 @@ impl Running {
         }
         if is_settled || has_ended {
             self.settled_at = None;
+            self.young = None;
         }
         let mut outputs = std::iter::once(&self.stdout).chain(&self.stderr);
         // A pipe that only ended tells nothing: most often its command is about to. What is in one later is not read before
@@ -207,10 +213,9 @@ impl Running {
         if let Some(terminal) = &self.terminal {
             terminal.release();
         }
-        let scratch = &self.executor.scratch;
-        self.stdout.command_ended(&self.outlet, &mut self.account, scratch);
+        self.stdout.command_ended(&self.outlet, &mut self.account);
         if let Some(stderr) = &mut self.stderr {
-            stderr.command_ended(&self.outlet, &mut self.account, scratch);
+            stderr.command_ended(&self.outlet, &mut self.account);
         }
         let failed = exit != Exit::Code(0);
         let denied = self.stderr.as_ref().unwrap_or(&self.stdout).tells_a_denial();

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -88,6 +88,13 @@ impl PendingFile {
             rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode & MODE_BITS))?;
         }
         Ok(())
+    }
+}
+
+impl AsFd for PendingFile {
+    /// The file, for hints to the system; what is written goes through [`Write`].
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

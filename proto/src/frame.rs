@@ -209,6 +209,11 @@ impl DataBuf {
         Self(BytesMut::zeroed(HEADER_BYTES + length))
     }
 
+    /// Where at most `limit` more bytes can be put without being zero before.
+    pub fn unfilled(&mut self, limit: usize) -> impl BufMut + '_ {
+        (&mut self.0).limit(limit)
+    }
+
     /// A copy of `bytes`.
     pub fn copy_from(bytes: &[u8]) -> Self {
         let mut buffer = Self::with_capacity(bytes.len());

@@ -19,11 +19,21 @@ pub const MAX_CONTROL_BYTES: usize = 512 * 1024;
 /// How much a sender may have under way on one stream and direction before the consumer drained it, in bytes.
 pub const STREAM_CREDIT_BYTES: u32 = 256 * 1024;
 
+/// The most credit a server gives a new stream, in bytes: a few wake-ups a megabyte while it drains, and what a reader that
+/// stalls may cost.
+pub const MAX_STREAM_CREDIT_BYTES: u32 = 1024 * 1024;
+
 /// The smallest credit a new stream is given when the receiver's global budget is nearly used up, in bytes.
 pub const MIN_STREAM_CREDIT_BYTES: u32 = 32 * 1024;
 
 /// What one session may have granted over all its streams together before new streams get less, in bytes.
 pub const SESSION_BUDGET_BYTES: u64 = 16 * 1024 * 1024;
+
+/// A new stream's credit is at most this part of what is left of the budget.
+pub const CREDIT_SHARE: u64 = 4;
+
+/// More than [`STREAM_CREDIT_BYTES`] is at most this part of it.
+pub const LARGE_CREDIT_SHARE: u64 = 16;
 
 /// Most streams that carry data (exec, file contents, directory listings) open at once on one link.
 pub const MAX_DATA_STREAMS: usize = 128;

@@ -75,6 +75,8 @@ pub struct Executor {
     connection: RefCell<Option<Rc<Connection>>>,
     pub(crate) trees: TreeWatch,
     pub(crate) scratch: Scratch,
+    /// Held by every command that started a moment ago.
+    pub(crate) young: Rc<()>,
     pub(crate) llm: Relay,
     spawner: Here,
     notes: Vec<String>,
@@ -141,6 +143,7 @@ impl Executor {
             connection: RefCell::default(),
             trees: TreeWatch::default(),
             scratch: Scratch::default(),
+            young: Rc::default(),
             llm: Relay::new(config.llm.clone()),
             tasks: TaskTracker::new(),
             stop_due: Cell::default(),

@@ -110,7 +110,8 @@ pub const STOP_LOOK_LIMIT_MS: u64 = 100;
 /// A connection that lived this long lets the next pause start over, in milliseconds.
 pub const LINK_HEALTHY_MS: u64 = 60_000;
 
-/// How long the news of a command's start may wait for its first output or its exit, in milliseconds.
+/// How long the news of a command's start may wait for its first output or its exit, in milliseconds, for each command that is as
+/// young.
 pub const STARTED_DELAY_MS: u64 = 2;
 
 /// An exec whose command ended is complete when no new output came for this long, in milliseconds.
@@ -124,6 +125,9 @@ pub const CANCELLED_OUTPUT_MS: u64 = 2_000;
 
 /// How often one pipe is read in a row before others get their turn.
 pub const READS_PER_TURN: usize = 4;
+
+/// What the pipe of a command that writes a lot is made to hold, in bytes: it goes on writing while what it wrote is sent.
+pub const BULK_PIPE_BYTES: usize = 1024 * 1024;
 
 /// Output read in one go from this size on is handed over in its buffer; less is copied to one of its size, in bytes.
 pub const HAND_OVER_BYTES: usize = 32 * 1024;
@@ -151,6 +155,10 @@ pub const WRITE_BATCH_BYTES: usize = 256 * 1024;
 
 /// How much of a file is compared with the condition of a write, in bytes: seconds of hashing, where a sparse file could take hours.
 pub const CONDITION_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// How much of a file is written before the disk is told to begin with it, in bytes: it works while more arrives, so that little
+/// is left to wait for at the end.
+pub const WRITEBACK_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The largest batch of a directory listing or of search results, in bytes: half the smallest credit, so that one always fits.
 pub const DIRECTORY_BATCH_BYTES: usize = 16 * 1024;
@@ -245,10 +253,17 @@ pub const SETTINGS_FILE_BYTES: u64 = 1024 * 1024;
 /// The largest policy file that is read, in bytes.
 pub const POLICY_FILE_BYTES: u64 = 256 * 1024;
 
+/// How much freed memory is kept for what is needed next, in bytes: what is under way of one stream that moves a lot.
+pub const KEPT_MEMORY_BYTES: i32 = 2 * 1024 * 1024;
+
 // The link and the connection.
 
-/// Read and write buffers of a WebSocket, in bytes; larger frames bypass them.
-pub const SOCKET_BUFFER_BYTES: usize = 16 * 1024;
+/// What a WebSocket's read buffer holds, in bytes.
+pub const SOCKET_READ_BUFFER_BYTES: usize = 32 * 1024;
+
+/// What is gathered before it is written to a WebSocket, in bytes, unless nothing more is to be sent: a turn's frames of data
+/// cost one system call, and wake the other end once.
+pub const SOCKET_WRITE_BUFFER_BYTES: usize = 192 * 1024;
 
 /// How much a standard stream is asked for at once, in bytes.
 pub const STDIO_READ_BYTES: usize = 64 * 1024;
@@ -297,7 +312,7 @@ pub const SECRET_FILE_BYTES: u64 = 64 * 1024;
 
 /// How much of an exec's output is kept in memory before it is put away, in bytes. More than one stream's credit, so
 /// that output that is read at once is never put away.
-pub const LOG_MEMORY_BYTES: usize = 512 * 1024;
+pub const LOG_MEMORY_BYTES: usize = 5 * 256 * 1024;
 
 /// Most pieces of output in memory, whatever their size.
 pub const LOG_PIECES: usize = 4_096;

@@ -13,7 +13,9 @@ use crate::error::Error;
 use crate::executor::{Executor, ExecutorConfig};
 use crate::guardian::KillTier;
 use crate::identity::{Identity, warnings};
+use crate::limits::KEPT_MEMORY_BYTES;
 use crate::link::stdio::StdioLink;
+use crate::sys;
 
 /// Runs until SIGTERM, SIGINT, or the server's last word; returns the exit code.
 ///
@@ -31,6 +33,7 @@ pub fn run(
 ) -> Result<i32, Error> {
     let (source, config, name) = (source.clone(), config.clone(), name.map(str::to_owned));
     let life = move || -> Result<i32, Error> {
+        sys::keep_freed_memory(KEPT_MEMORY_BYTES);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build_local(LocalOptions::default())

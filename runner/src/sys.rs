@@ -97,6 +97,24 @@ pub(crate) fn signal_process(process: impl AsRawFd, signal: i32, key: MarkKey) -
     check(result).map(drop)
 }
 
+/// Keeps this much freed memory for what is needed next, instead of giving it back and getting it anew page by page.
+pub(crate) fn keep_freed_memory(bytes: i32) {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: numbers and no memory are passed; the allocator takes its own lock. A refusal changes nothing.
+    let _ = unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, bytes) };
+    #[cfg(not(target_env = "gnu"))]
+    let _ = bytes;
+}
+
+/// Lets the system begin to write this part of a file to its disk, without waiting for it.
+pub(crate) fn begin_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<()> {
+    let (offset, bytes) = (offset.cast_signed(), bytes.cast_signed());
+    // SAFETY: numbers and no memory are passed.
+    let result =
+        unsafe { libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE) };
+    check(i64::from(result)).map(drop)
+}
+
 /// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all beneath it.
 pub(crate) fn mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool) -> io::Result<()> {
     let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };

@@ -4,8 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sandbox::{
-    Choice, DOCKER, DockerConfig, ExecEvent, ExecRequest, LocalConfig, RouterConfig, Sandbox, SandboxRouter,
-    User, Wish,
+    Choice, DOCKER, DockerConfig, ExecEvent, ExecRequest, RouterConfig, Sandbox, SandboxRouter, User, Wish,
 };
 use tempfile::TempDir;
 use tests::binaries;
@@ -40,7 +39,7 @@ async fn measure() -> [Samples; 4] {
         runner_static: Some(binaries::runner_static()),
         ..DockerConfig::default()
     };
-    let router = SandboxRouter::new(RouterConfig { docker: Some(config), local: LocalConfig::default() });
+    let router = SandboxRouter::new(RouterConfig { docker: Some(config), ..RouterConfig::default() });
     let (mut run, mut fresh) = (Vec::new(), Vec::new());
     for number in 0..FRESH + WARM_UPS {
         let (name, start) = (format!("sandbridge-bench-{}-{number}", std::process::id()), Instant::now());
@@ -65,10 +64,17 @@ async fn measure() -> [Samples; 4] {
             warm.push(elapsed);
         }
     }
-    let exec = Samples::of(FRESH * 2, || silent(Command::new("docker").args(["exec", &name, "true"])));
+    let mut exec = Vec::new();
+    for number in 0..FRESH * 2 + WARM_UPS {
+        let start = Instant::now();
+        silent(Command::new("docker").args(["exec", &name, "true"]));
+        if number >= WARM_UPS {
+            exec.push(start.elapsed());
+        }
+    }
     router.container(&user(0)).unwrap().reset(true).await.unwrap();
     router.shutdown().await;
-    [Samples::new(run), Samples::new(fresh), exec, Samples::new(warm)]
+    [run, fresh, exec, warm].map(Samples::new)
 }
 
 fn user(number: usize) -> User {

@@ -126,6 +126,7 @@ fn facts(token: String, number: usize) -> Register {
         landlock_abi: 0,
         kill_tier: "subreaper".into(),
         layers: Vec::new(),
+        run_as: None,
     };
     Register {
         user_id: String::new(),

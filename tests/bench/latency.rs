@@ -54,7 +54,8 @@ pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
 }
 
 async fn upload(sandbox: &Sandbox) {
-    let request = ExecRequest { stdin: true, ..ExecRequest::shell("exec cat >/dev/null") };
+    let mut request = ExecRequest::shell("exec cat >/dev/null");
+    request.stdin = true;
     let mut exec = sandbox.exec(request).await.unwrap();
     let control = exec.control();
     let piece = vec![7; WRITE_BYTES];
@@ -78,7 +79,8 @@ async fn stats(sandbox: Sandbox, moving: Arc<AtomicUsize>) -> Samples {
 async fn echoes(sandbox: Sandbox, moving: Arc<AtomicUsize>) -> Samples {
     let pty = Pty { rows: 24, columns: 80, term: "dumb".into() };
     let command = Command::Argv(vec![b"cat".to_vec()]);
-    let request = ExecRequest { pty: Some(pty), ..ExecRequest::new(command) };
+    let mut request = ExecRequest::new(command);
+    request.pty = Some(pty);
     let mut exec = sandbox.exec(request).await.unwrap();
     let control = exec.control();
     let mut durations = Vec::new();

@@ -41,11 +41,8 @@ const GROUPS: &[(&str, fn(&Stage) -> Vec<Row>)] = &[
         rows
     }),
     ("latency", |stage| latency::rows(stage.remote())),
-    ("memory", |stage| {
-        let mut rows = memory::rows(stage.peers());
-        rows.extend(idle::rows());
-        rows
-    }),
+    ("memory", |stage| memory::rows(stage.peers())),
+    ("idle", |_| idle::rows()),
 ];
 
 fn main() {

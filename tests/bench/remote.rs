@@ -82,7 +82,7 @@ async fn connect(
 ) -> (Sandbox, JoinHandle<()>, Child) {
     let workspaces = directory.join("local");
     let local = LocalConfig { policy: LocalPolicy::Off, runner: None, workspaces };
-    let router = SandboxRouter::new(RouterConfig { docker: None, local });
+    let router = SandboxRouter::new(RouterConfig { docker: None, local, ..RouterConfig::default() });
     let mut online = router.subscribe();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

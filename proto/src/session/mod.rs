@@ -31,8 +31,8 @@ use crate::error::{ErrorKind, WireError};
 use crate::frame::{Channel, DataBuf, FLAG_FIN, Header, Kind};
 use crate::ids::{ExecId, StreamId};
 use crate::limits::{
-    MAX_DATA_BYTES, MAX_DATA_STREAMS, MAX_REQUESTS, MIN_STREAM_CREDIT_BYTES, SESSION_BUDGET_BYTES,
-    STREAM_CREDIT_BYTES,
+    CREDIT_SHARE, LARGE_CREDIT_SHARE, MAX_DATA_BYTES, MAX_DATA_STREAMS, MAX_REQUESTS,
+    MAX_STREAM_CREDIT_BYTES, MIN_STREAM_CREDIT_BYTES, SESSION_BUDGET_BYTES, STREAM_CREDIT_BYTES,
 };
 use crate::message::Message;
 use crate::request::Request;
@@ -128,12 +128,18 @@ impl Session {
     ///
     /// Fails with `busy` when too many are in flight, and with `too_large` when the request does not fit a frame.
     pub fn open(&mut self, request: &Request) -> Result<StreamId, WireError> {
+        self.open_with(request, STREAM_CREDIT_BYTES)
+    }
+
+    /// The same, where the answering side may have `most` bytes under way, at most [`MAX_STREAM_CREDIT_BYTES`], as long as few
+    /// streams are open.
+    pub fn open_with(&mut self, request: &Request, most: u32) -> Result<StreamId, WireError> {
         debug_assert_eq!(self.side, Side::Originator);
         self.check_room(request)?;
         let body = request.encode()?;
         self.last_opened += 1;
         let id = StreamId(self.last_opened);
-        let credit = self.credit_of_a_new_stream();
+        let credit = self.credit_of_a_new_stream(most.min(MAX_STREAM_CREDIT_BYTES));
         let header = Header {
             type_number: request.type_number(),
             sequence: u64::from(credit),
@@ -201,6 +207,12 @@ impl Session {
     /// How many bytes [`Session::data`] takes now: the credit that is left, 0 on a stream that is gone.
     pub fn writable(&self, id: StreamId) -> usize {
         self.streams.get(&id).map_or(0, Stream::writable)
+    }
+
+    /// How much the peer may have under way on the stream before it was drained; 0 on a stream that is gone.
+    pub fn window(&self, id: StreamId) -> usize {
+        let window = self.streams.get(&id).map_or(0, Stream::window);
+        usize::try_from(window).unwrap_or(usize::MAX)
     }
 
     /// Whether the stream is still open.
@@ -299,10 +311,11 @@ impl Session {
         Ok(())
     }
 
-    fn credit_of_a_new_stream(&self) -> u32 {
+    fn credit_of_a_new_stream(&self, most: u32) -> u32 {
         let left = SESSION_BUDGET_BYTES.saturating_sub(self.granted_bytes);
-        let share = u32::try_from(left / 4).unwrap_or(u32::MAX);
-        share.clamp(MIN_STREAM_CREDIT_BYTES, STREAM_CREDIT_BYTES)
+        let part = |of: u64| u32::try_from(left / of).unwrap_or(u32::MAX);
+        let usual = part(CREDIT_SHARE).clamp(MIN_STREAM_CREDIT_BYTES, STREAM_CREDIT_BYTES);
+        usual.max(part(LARGE_CREDIT_SHARE).min(most))
     }
 
     fn insert(&mut self, id: StreamId, stream: Stream) {

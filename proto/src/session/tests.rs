@@ -232,6 +232,24 @@ fn new_streams_get_less_credit_when_the_budget_is_used() {
 }
 
 #[test]
+fn the_first_streams_may_have_more_under_way_and_all_stay_within_the_budget() {
+    let mut pair = Pair::new();
+    let windows: Vec<_> = (0..MAX_DATA_STREAMS)
+        .map(|_| {
+            let stream = pair.server.open_with(&read_file(), u32::MAX).unwrap();
+            pair.deliver_to_runner();
+            assert_eq!(pair.runner.writable(stream), pair.server.window(stream));
+            pair.server.window(stream) as u32
+        })
+        .collect();
+    assert_eq!(windows[0], MAX_STREAM_CREDIT_BYTES);
+    assert!(windows.is_sorted_by(|one, next| one >= next), "{windows:?}");
+    assert!(windows.contains(&STREAM_CREDIT_BYTES), "{windows:?}");
+    let least = MAX_DATA_STREAMS as u64 * u64::from(MIN_STREAM_CREDIT_BYTES);
+    assert!(windows.iter().copied().map(u64::from).sum::<u64>() <= SESSION_BUDGET_BYTES + least);
+}
+
+#[test]
 fn an_attached_stream_goes_on_at_the_offsets_of_both_sides() {
     let mut pair = Pair::new();
     let attach = Attach { id: ExecId([7; 16]), offset: 1000, output: true };

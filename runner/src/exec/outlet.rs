@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use proto::limits::{MAX_DATA_BYTES, STREAM_CREDIT_BYTES};
+use proto::limits::{MAX_DATA_BYTES, MAX_STREAM_CREDIT_BYTES};
 use proto::message::{Attached, ExecEntry, ExecExited, ExecReport, ExecStarted, ExecStreamsClosed};
 use proto::request::{Attach, Exec, Overflow};
 use proto::{Channel, DataBuf, ErrorKind, WireError};
@@ -341,7 +341,7 @@ impl State {
             Some(replay_end) if self.overflow == Overflow::DropOldest && !self.retain => {
                 replay_end.saturating_sub(self.log.start())
                     + BACKLOG_BYTES as u64
-                    + u64::from(STREAM_CREDIT_BYTES)
+                    + u64::from(MAX_STREAM_CREDIT_BYTES)
             }
             _ => SPOOL_EXEC_BYTES,
         }

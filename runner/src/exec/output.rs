@@ -13,7 +13,7 @@ use tokio::net::unix::pipe;
 
 use super::denied::Tail;
 use super::outlet::Outlet;
-use crate::limits::{HAND_OVER_BYTES, READS_PER_TURN};
+use crate::limits::{BULK_PIPE_BYTES, HAND_OVER_BYTES, READS_PER_TURN};
 
 /// The buffer all pipes are read into; a full one is handed over and replaced.
 #[derive(Debug, Default)]
@@ -21,18 +21,22 @@ pub(crate) struct Scratch(RefCell<Option<DataBuf>>);
 
 impl Scratch {
     fn take(&self) -> DataBuf {
-        self.0.take().unwrap_or_else(|| DataBuf::zeroed(MAX_DATA_BYTES))
+        self.0.take().unwrap_or_else(|| DataBuf::with_capacity(MAX_DATA_BYTES))
     }
 
-    /// The first `length` bytes of a buffer that was read into.
-    fn cut(&self, mut buffer: DataBuf, length: usize) -> DataBuf {
-        if length >= HAND_OVER_BYTES {
-            buffer.truncate(length);
+    /// What was read into a buffer.
+    fn cut(&self, buffer: DataBuf) -> DataBuf {
+        if buffer.len() >= HAND_OVER_BYTES {
             return buffer;
         }
-        let copy = DataBuf::copy_from(&buffer.as_slice()[..length]);
-        self.0.replace(Some(buffer));
+        let copy = DataBuf::copy_from(buffer.as_slice());
+        self.put_back(buffer);
         copy
+    }
+
+    fn put_back(&self, mut buffer: DataBuf) {
+        buffer.truncate(0);
+        self.0.replace(Some(buffer));
     }
 }
 
@@ -66,6 +70,8 @@ pub(super) struct Output {
     channel: Channel,
     pipe: Option<pipe::Receiver>,
     written_bytes: u64,
+    /// Whether the pipe was made larger, or refused to be.
+    is_grown: bool,
     tail: Option<Tail>,
 }
 
@@ -76,6 +82,7 @@ impl Output {
             channel,
             pipe: Some(pipe::Receiver::from_owned_fd_unchecked(pipe)?),
             written_bytes: 0,
+            is_grown: false,
             tail: keep_tail.then(Tail::default),
         })
     }
@@ -116,17 +123,14 @@ impl Output {
     }
 
     /// The command ended: reads all that it left, room or not. A pipe holds no more than its own size.
-    pub(super) fn command_ended(&mut self, outlet: &Outlet, account: &mut Account, scratch: &Scratch) {
+    pub(super) fn command_ended(&mut self, outlet: &Outlet, account: &mut Account) {
         // The kernel knows about the pipe what its event may not have told yet.
         let mut left = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok()).unwrap_or(0);
         while left > 0 {
-            let mut buffer = scratch.take();
-            let Some(length) = self.read(&mut buffer, MAX_DATA_BYTES, true) else {
-                scratch.cut(buffer, 0);
-                return;
-            };
-            left = left.saturating_sub(length as u64);
-            self.deliver(scratch.cut(buffer, length), outlet, account);
+            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(MAX_DATA_BYTES);
+            let Some(buffer) = self.read_untold(wanted) else { return };
+            left = left.saturating_sub(buffer.len() as u64);
+            self.deliver(buffer, outlet, account);
         }
     }
 
@@ -149,12 +153,15 @@ impl Output {
                 break;
             }
             let mut buffer = scratch.take();
-            let Some(length) = self.read(&mut buffer, room, false) else {
-                scratch.cut(buffer, 0);
+            if !self.read(&mut buffer, room) {
+                scratch.put_back(buffer);
                 break;
-            };
+            }
             turn.moved = true;
-            self.deliver(scratch.cut(buffer, length), outlet, account);
+            if buffer.len() == MAX_DATA_BYTES {
+                self.grow();
+            }
+            self.deliver(scratch.cut(buffer), outlet, account);
         }
         turn
     }
@@ -164,24 +171,30 @@ impl Output {
         while self.pipe.is_some() {
             self.readable().await;
             let mut buffer = scratch.take();
-            while self.read(&mut buffer, MAX_DATA_BYTES, false).is_some() {
+            while self.read(&mut buffer, MAX_DATA_BYTES) {
+                buffer.truncate(0);
                 tokio::task::consume_budget().await;
             }
-            scratch.cut(buffer, 0);
+            scratch.put_back(buffer);
         }
     }
 
-    /// Reads once; `None` when there is nothing now, or nothing any more.
-    fn read(&mut self, buffer: &mut DataBuf, room: usize, untold: bool) -> Option<usize> {
-        let pipe = self.pipe.as_ref()?;
-        let space = &mut buffer.as_mut_slice()[..room];
+    /// Reads once into an empty buffer, at most `room` bytes; `false` when there is nothing now, or nothing any more.
+    fn read(&mut self, buffer: &mut DataBuf, room: usize) -> bool {
+        self.read_by(|pipe| pipe.try_read_buf(&mut buffer.unfilled(room))).is_some()
+    }
+
+    /// The same without waiting for what the reactor tells.
+    fn read_untold(&mut self, room: usize) -> Option<DataBuf> {
+        let mut buffer = DataBuf::zeroed(room);
+        let length = self.read_by(|pipe| Ok(rustix::io::read(pipe, buffer.as_mut_slice())?))?;
+        buffer.truncate(length);
+        Some(buffer)
+    }
+
+    fn read_by(&mut self, mut read: impl FnMut(&pipe::Receiver) -> io::Result<usize>) -> Option<usize> {
         loop {
-            let read = if untold {
-                rustix::io::read(pipe, &mut *space).map_err(io::Error::from)
-            } else {
-                pipe.try_read(space)
-            };
-            match read {
+            match read(self.pipe.as_ref()?) {
                 Ok(length) if length > 0 => {
                     self.written_bytes += length as u64;
                     return Some(length);
@@ -194,6 +207,14 @@ impl Output {
                     return None;
                 }
             }
+        }
+    }
+
+    /// Lets the command write ahead, once it is seen to write a lot: less changing between it and us for each megabyte.
+    fn grow(&mut self) {
+        if let Some(pipe) = self.pipe.as_ref().filter(|_| !std::mem::replace(&mut self.is_grown, true)) {
+            // A terminal is no pipe, and a user may have too many large ones: then it stays as it is.
+            let _ = rustix::pipe::fcntl_setpipe_size(pipe, BULK_PIPE_BYTES);
         }
     }
 

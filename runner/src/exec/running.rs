@@ -49,6 +49,8 @@ pub(super) struct Running {
     started: Instant,
     /// When a command that runs is no short one any more; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
+    /// Makes it one of the young ones until then: where many start at once each takes longer to be a short one.
+    young: Option<Rc<()>>,
     /// Whether the news of the start was told.
     is_announced: bool,
     /// When the time limit is over.
@@ -80,6 +82,8 @@ impl Running {
         let output = |pipe, channel, keep_tail| Output::new(pipe, channel, keep_tail && confined);
         let merged = spawned.stderr.is_none();
         let terminal = spawned.terminal.map(Rc::new);
+        let young = Rc::clone(&executor.young);
+        let delay_ms = STARTED_DELAY_MS.saturating_mul(Rc::strong_count(&young) as u64 - 1);
         if let Some(terminal) = &terminal {
             executor.terminals.add(request.exec_id, terminal);
         }
@@ -100,7 +104,8 @@ impl Running {
             directory: (profile == executor.profile()).then_some(directory),
             memory_kills: group::memory_kills(),
             started,
-            settled_at: Some(started + Duration::from_millis(STARTED_DELAY_MS)),
+            settled_at: Some(started + Duration::from_millis(delay_ms)),
+            young: Some(young),
             is_announced: false,
             due: request.timeout_ms.and_then(|timeout| started.checked_add(Duration::from_millis(timeout))),
             drain: None,
@@ -135,6 +140,7 @@ impl Running {
         let is_settled = self.settled_at.is_some_and(|at| Instant::now() >= at);
         if is_settled || has_ended {
             self.settled_at = None;
+            self.young = None;
         }
         let mut outputs = std::iter::once(&self.stdout).chain(&self.stderr);
         // A pipe that only ended tells nothing: most often its command is about to. What is in one later is not read before
@@ -221,10 +227,9 @@ impl Running {
         if let Some(terminal) = &self.terminal {
             terminal.release();
         }
-        let scratch = &self.executor.scratch;
-        self.stdout.command_ended(&self.outlet, &mut self.account, scratch);
+        self.stdout.command_ended(&self.outlet, &mut self.account);
         if let Some(stderr) = &mut self.stderr {
-            stderr.command_ended(&self.outlet, &mut self.account, scratch);
+            stderr.command_ended(&self.outlet, &mut self.account);
         }
         if self.ran_out_of_memory(exit) {
             let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);

@@ -1,6 +1,7 @@
 //! Receiving a file: into a temporary one that takes its name only when everything has arrived.
 
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 
 use bytes::Bytes;
 use pathguard::{CreateOptions, PendingFile, Root};
@@ -10,8 +11,10 @@ use proto::{ErrorKind, WireError};
 use sha2::{Digest, Sha256};
 
 use super::{Files, io_error, path, path_error};
-use crate::limits::{CONDITION_BYTES, WRITE_BATCH_BYTES};
+use crate::blocking::post;
+use crate::limits::{CONDITION_BYTES, WRITE_BATCH_BYTES, WRITEBACK_BYTES};
 use crate::stream::{Stopped, StreamHandle};
+use crate::sys;
 
 /// Makes the file that a `WriteFile` asks for.
 pub(super) async fn write(
@@ -21,7 +24,8 @@ pub(super) async fn write(
 ) -> Result<FileWritten, WireError> {
     let size_bytes = request.size_bytes;
     let start = move || create(&root, &request).map(|pending| (pending, root, request));
-    let (mut pending, root, request) = disk.run(start).await??;
+    let (pending, root, request) = disk.run(start).await??;
+    let mut growing = Growing { pending, bytes: 0, begun: 0 };
     let mut bytes = 0;
     while let Some(batch) = next_batch(stream).await? {
         let length: usize = batch.iter().map(Bytes::len).sum();
@@ -29,8 +33,9 @@ pub(super) async fn write(
         if size_bytes.is_some_and(|announced| bytes > announced) {
             return Err(wrong_size(bytes, size_bytes));
         }
-        pending = disk.run(move || append(pending, &batch)).await?.map_err(io_error)?;
+        // What is being written is held beside what may be under way, so that the one is no pause of the other.
         stream.consumed(length);
+        growing = disk.run(move || growing.append(&batch)).await?.map_err(io_error)?;
     }
     if size_bytes.is_some_and(|announced| bytes != announced) {
         return Err(wrong_size(bytes, size_bytes));
@@ -38,7 +43,11 @@ pub(super) async fn write(
     let commit = move || {
         // Others may have changed the file while the content was on its way.
         check_condition(&root, &request)?;
-        pending.commit().map_err(path_error)
+        // Held until the answer is on its way: giving a large file's memory back takes as long as writing some of it.
+        let replaced = root.open_file(path(&request.path)).ok();
+        let committed = growing.pending.commit().map_err(path_error);
+        post(move || drop(replaced));
+        committed
     };
     disk.run(commit).await??;
     Ok(FileWritten { bytes })
@@ -115,11 +124,29 @@ fn too_large_to_compare() -> WireError {
     WireError::new(ErrorKind::TooLarge, text)
 }
 
-fn append(mut pending: PendingFile, batch: &[Bytes]) -> io::Result<PendingFile> {
-    for bytes in batch {
-        pending.write_all(bytes)?;
+/// A file on its way to the disk.
+struct Growing {
+    pending: PendingFile,
+    /// How large it is.
+    bytes: u64,
+    /// How much of it the disk was told to begin with.
+    begun: u64,
+}
+
+impl Growing {
+    fn append(mut self, batch: &[Bytes]) -> io::Result<Self> {
+        for bytes in batch {
+            self.pending.write_all(bytes)?;
+            self.bytes += bytes.len() as u64;
+        }
+        let more = self.bytes - self.begun;
+        if more >= WRITEBACK_BYTES {
+            // Where a file system has no such thing, all of it is left for the end.
+            let _ = sys::begin_writeback(self.pending.as_fd(), self.begun, more);
+            self.begun = self.bytes;
+        }
+        Ok(self)
     }
-    Ok(pending)
 }
 
 fn wrong_size(bytes: u64, announced: Option<u64>) -> WireError {

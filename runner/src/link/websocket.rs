@@ -25,7 +25,7 @@ use super::register::TextLink;
 use crate::blocking::blocking;
 use crate::dial;
 use crate::error::Error;
-use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_BUFFER_BYTES};
+use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_READ_BUFFER_BYTES, SOCKET_WRITE_BUFFER_BYTES};
 
 /// Where the server is and how it is checked.
 #[derive(Clone)]
@@ -66,8 +66,8 @@ impl Endpoint {
     /// The server cannot be reached within [`CONNECT_TIMEOUT_MS`], or does not accept a WebSocket there.
     pub async fn connect(&self) -> Result<WebSocketLink, LinkError> {
         let mut config = WebSocketConfig::default();
-        config.read_buffer_size = SOCKET_BUFFER_BYTES;
-        config.write_buffer_size = SOCKET_BUFFER_BYTES;
+        config.read_buffer_size = SOCKET_READ_BUFFER_BYTES;
+        config.write_buffer_size = SOCKET_WRITE_BUFFER_BYTES;
         config.max_message_size = Some(MAX_FRAME_BYTES);
         config.max_frame_size = Some(MAX_FRAME_BYTES);
         let connecting = async {

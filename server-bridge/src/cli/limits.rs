@@ -27,8 +27,15 @@ pub(super) const STDIN_AHEAD_BYTES: u64 = 1024 * 1024 - STDIN_CHUNK_BYTES as u64
 /// How much of the input that was sent is kept, to be sent again after the connection was lost, in bytes: more than can be
 /// under way between here and the command.
 pub(super) const STDIN_KEPT_BYTES: u64 = 16 * 1024 * 1024;
-/// Output that is taken before the server is told of it, in bytes; less than what it may have under way.
-pub(super) const ACK_BYTES: u64 = 32 * 1024;
+/// What is read from a WebSocket at once, in bytes: a frame of output.
+pub(super) const READ_BUFFER_BYTES: usize = 64 * 1024;
+/// Output that is taken before the server is told of it at once, in bytes: a part of what may be under way where few commands
+/// run.
+pub(super) const ACK_BYTES: u64 = 256 * 1024;
+/// How much later the server is told of less, down to [`ACK_MIN_BYTES`]: where many commands run, less may be under way.
+pub(super) const ACK_DELAY: Duration = Duration::from_millis(2);
+/// Output that may be taken without the server being told, in bytes; less than the least that may be under way.
+pub(super) const ACK_MIN_BYTES: u64 = 16 * 1024;
 /// How long a lost server is looked for while a command runs.
 pub(super) const RECONNECT_PATIENCE: Duration = Duration::from_secs(600);
 /// The first pause before that is tried again; it doubles.

@@ -9,12 +9,13 @@ use serde_json::Value;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::client::failure_from;
 use super::endpoint::BoxedSocket;
 use super::failure::Failure;
-use super::limits::{CONNECT_TIMEOUT, GOODBYE_TIMEOUT};
+use super::limits::{CONNECT_TIMEOUT, GOODBYE_TIMEOUT, READ_BUFFER_BYTES};
 use super::session::Session;
 
 /// Opens the WebSocket at `path` with the session's login. Its two halves never wait for each other.
@@ -29,7 +30,9 @@ pub(super) async fn open(session: &Session, path: &str) -> Result<(Outbox, Inbox
         .map_err(|_| invalid("the stored token is damaged".to_owned()))?;
     request.headers_mut().insert(AUTHORIZATION, authorization);
     let socket = endpoint.connect().await?;
-    let handshake = tokio_tungstenite::client_async(request, socket);
+    let mut config = WebSocketConfig::default();
+    config.read_buffer_size = READ_BUFFER_BYTES;
+    let handshake = tokio_tungstenite::client_async_with_config(request, socket, Some(config));
     match tokio::time::timeout(CONNECT_TIMEOUT, handshake).await {
         Ok(Ok((stream, _))) => {
             let (sink, stream) = stream.split();

@@ -7,7 +7,9 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::limits::{JSON_BODY_TIMEOUT, SOCKET_READ_BUFFER_BYTES, SOCKET_WRITE_BUFFER_BYTES};
+use crate::limits::{
+    JSON_BODY_TIMEOUT, SOCKET_BULK_BUFFER_BYTES, SOCKET_READ_BUFFER_BYTES, SOCKET_WRITE_BUFFER_BYTES,
+};
 use crate::web::error::ApiError;
 
 /// A JSON body.
@@ -50,6 +52,11 @@ impl Upgrade {
     /// Limits what the client may send in one message, in bytes.
     pub fn with_max_message_bytes(self, bytes: usize) -> WebSocketUpgrade {
         self.0.max_message_size(bytes).max_frame_size(bytes)
+    }
+
+    /// The same for a socket that lives as long as one command, and may carry a lot to its client.
+    pub fn for_bulk(self, bytes: usize) -> WebSocketUpgrade {
+        self.with_max_message_bytes(bytes).write_buffer_size(SOCKET_BULK_BUFFER_BYTES)
     }
 }
 

@@ -49,7 +49,7 @@ pub async fn connect(
     let max_bytes = if path_user.is_some() { XBOT_MESSAGE_BYTES } else { RUNNER_MESSAGE_BYTES };
     upgrade.with_max_message_bytes(max_bytes).on_upgrade(move |socket| async move {
         let _tracked = tracked;
-        serve(state, connection, path_user, socket, room).await;
+        Box::pin(serve(state, connection, path_user, socket, room)).await;
     })
 }
 
@@ -69,7 +69,8 @@ async fn serve(
     room: PendingHandshake,
 ) {
     let Connection { peer, budget } = connection;
-    let link = SocketLink { socket, budget: Arc::clone(&budget), is_pinging: false };
+    // Boxed: each step of serving it has room for it, and only one of them holds it.
+    let link = Box::new(SocketLink { socket, budget: Arc::clone(&budget), is_pinging: false });
     budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
     let admitted = OnceLock::new();
     let served = {
@@ -105,7 +106,7 @@ async fn serve(
         tracing::info!(%peer, name, %error, "a runner's link ended");
     }
     if let Some(admitted) = admitted.get() {
-        touch(&state, admitted).await;
+        Box::pin(touch(&state, admitted)).await;
     }
 }
 
@@ -119,7 +120,8 @@ async fn watch(state: &AppState, admitted: &OnceLock<Admitted>) -> std::convert:
     loop {
         check.tick().await;
         if let Some(admitted) = admitted.get()
-            && !touch(state, admitted).await
+            // Boxed: needed for a moment now and then, and held by every connection otherwise.
+            && !Box::pin(touch(state, admitted)).await
         {
             state.router.disconnect(&admitted.user_key, &admitted.name, Disconnect::Revoked);
         }

@@ -6,6 +6,10 @@ use std::time::Duration;
 /// a stream may have, so a sender never waits for a report that does not come; most small execs never report.
 pub(crate) const CONSUMED_REPORT_BYTES: usize = proto::limits::MIN_STREAM_CREDIT_BYTES as usize / 2;
 
+/// A handle reports at least this often while as much as its stream may have under way is drained. Grants are made four times,
+/// so a report is never what a sender waits for.
+pub(crate) const REPORTS_PER_WINDOW: usize = 8;
+
 /// What a handle may hand to the driver on one stream before the session took it, in bytes.
 pub(crate) const WRITE_BUFFER_BYTES: usize = 256 * 1024;
 

@@ -14,7 +14,8 @@ use super::writer::Writer;
 use crate::cli::failure::Failure;
 use crate::cli::interrupts::Interrupts;
 use crate::cli::limits::{
-    ACK_BYTES, AWAY_NOTE, CANCEL_TIMEOUT, RECONNECT_PATIENCE, RECONNECT_PAUSE, RECONNECT_PAUSE_LIMIT,
+    ACK_BYTES, ACK_DELAY, ACK_MIN_BYTES, AWAY_NOTE, CANCEL_TIMEOUT, RECONNECT_PATIENCE, RECONNECT_PAUSE,
+    RECONNECT_PAUSE_LIMIT,
 };
 use crate::cli::output;
 use crate::cli::session::Session;
@@ -83,6 +84,8 @@ pub(super) struct Stream<'a> {
     /// How much of the output came, what was told to be missing included, and how much of that the server knows.
     offset: u64,
     acknowledged: u64,
+    /// When the server is told of what is here and less than what is told at once.
+    acknowledge_at: Option<Instant>,
     /// Whether input must wait for the server to say where it goes on.
     awaits_start: bool,
 }
@@ -102,7 +105,7 @@ impl<'a> Stream<'a> {
             socket = opening.open(session, offset) => socket?,
             () = interrupts.next() => return Ok(None),
         };
-        let writer = Writer::start()?;
+        let writer = Writer::start();
         let awaits_start = matches!(opening, Opening::Attach(_));
         Ok(Some(Self {
             session,
@@ -116,6 +119,7 @@ impl<'a> Stream<'a> {
             on_interrupt,
             offset,
             acknowledged: offset,
+            acknowledge_at: None,
             awaits_start,
         }))
     }
@@ -145,6 +149,8 @@ impl<'a> Stream<'a> {
                     }
                 },
                 () = self.writer.has_room(), if is_blocked => {}
+                () = sleep_until(self.acknowledge_at.unwrap_or_else(Instant::now)),
+                    if self.acknowledge_at.is_some() => self.acknowledge(),
                 sent = self.outbox.send_all(), if self.outbox.is_busy() => {
                     // A server that has ended the exec reads no more; what it said of the end is still to be read, and
                     // a connection that is lost shows there too.
@@ -201,10 +207,19 @@ impl<'a> Stream<'a> {
 
     fn came(&mut self, bytes: u64) {
         self.offset = self.offset.saturating_add(bytes);
-        if self.offset - self.acknowledged >= ACK_BYTES {
-            self.acknowledged = self.offset;
-            self.outbox.push_json(&json!({"type": "ack", "offset": self.offset}));
+        let unsaid = self.offset - self.acknowledged;
+        if unsaid >= ACK_BYTES {
+            self.acknowledge();
+        } else if unsaid >= ACK_MIN_BYTES && self.acknowledge_at.is_none() {
+            self.acknowledge_at = Some(Instant::now() + ACK_DELAY);
         }
+    }
+
+    /// Tells the server what is here.
+    fn acknowledge(&mut self) {
+        self.acknowledge_at = None;
+        self.acknowledged = self.offset;
+        self.outbox.push_json(&json!({"type": "ack", "offset": self.offset}));
     }
 
     /// Finds the server again and goes on; the end, where that cannot be.
@@ -229,7 +244,8 @@ impl<'a> Stream<'a> {
             match opened {
                 Ok((outbox, inbox)) => {
                     (self.outbox, self.inbox) = (outbox, inbox);
-                    (self.acknowledged, self.awaits_start) = (self.offset, true);
+                    (self.acknowledged, self.acknowledge_at) = (self.offset, None);
+                    self.awaits_start = true;
                     if is_told {
                         self.note("the server is back");
                     }

@@ -1,16 +1,18 @@
-//! Descriptors 1 and 2, written in order on a thread of its own.
+//! Descriptors 1 and 2, written in order: at once what they take without waiting, the rest on a thread of its own.
 
+use std::io::{self, IoSlice};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use rustix::fd::AsFd;
-use rustix::io::Errno;
+use rustix::fs::FileType;
+use rustix::io::{Errno, ReadWriteFlags};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::cli::failure::Failure;
 use crate::cli::limits::OUTPUT_QUEUE;
+use crate::cli::output;
 
 /// Which descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +27,18 @@ type Piece = (Channel, Bytes);
 
 /// Writes pieces in the order they came. Takes one piece more than its queue holds, so that taking never waits.
 pub(in crate::cli) struct Writer {
-    queue: Option<mpsc::Sender<Piece>>,
+    thread: Option<Thread>,
     waiting: Option<Piece>,
     last: Option<Piece>,
-    done: oneshot::Receiver<()>,
     broken: Arc<Broken>,
+    stdout: AtOnce,
+    stderr: AtOnce,
+}
+
+/// The thread that waits for whoever reads the output, once there was something to wait for.
+struct Thread {
+    queue: mpsc::Sender<Piece>,
+    done: oneshot::Receiver<()>,
     _thread: JoinHandle<()>,
 }
 
@@ -37,6 +46,15 @@ pub(in crate::cli) struct Writer {
 struct Broken {
     is_broken: AtomicBool,
     news: Notify,
+    /// Pieces that the thread has not written yet: nothing may pass them.
+    unwritten: AtomicUsize,
+}
+
+impl Broken {
+    fn tell(&self) {
+        self.is_broken.store(true, Ordering::Release);
+        self.news.notify_one();
+    }
 }
 
 /// Tells when nobody reads the output any more.
@@ -52,28 +70,48 @@ impl BrokenWatch {
 }
 
 impl Writer {
-    pub(in crate::cli) fn start() -> Result<Self, Failure> {
-        let (queue, pieces) = mpsc::channel(OUTPUT_QUEUE);
-        let (tell_done, done) = oneshot::channel();
-        let broken = Arc::new(Broken::default());
-        let for_thread = Arc::clone(&broken);
-        let thread = std::thread::Builder::new()
-            .name("output".to_owned())
-            .spawn(move || {
-                write_all(pieces, &for_thread);
-                // Nobody listens if the user was tired of waiting.
-                let _ = tell_done.send(());
-            })
-            .map_err(|error| Failure::other("io", format!("cannot write output: {error}")))?;
-        Ok(Self { queue: Some(queue), waiting: None, last: None, done, broken, _thread: thread })
+    pub(in crate::cli) fn start() -> Self {
+        Self {
+            thread: None,
+            waiting: None,
+            last: None,
+            broken: Arc::default(),
+            stdout: AtOnce::of(std::io::stdout()),
+            stderr: AtOnce::of(std::io::stderr()),
+        }
     }
 
     /// Takes a piece. Only when [`Writer::is_full`] says no.
-    pub(in crate::cli) fn push(&mut self, channel: Channel, bytes: Bytes) {
-        let Some(queue) = &self.queue else { return };
+    pub(in crate::cli) fn push(&mut self, channel: Channel, mut bytes: Bytes) {
+        if self.waiting.is_none() && self.broken.unwritten.load(Ordering::Acquire) == 0 {
+            let written = match channel {
+                Channel::Stdout => self.stdout.write(std::io::stdout(), &bytes),
+                Channel::Stderr => self.stderr.write(std::io::stderr(), &bytes),
+            };
+            bytes.advance(written);
+            if bytes.is_empty() {
+                return;
+            }
+        }
+        let Some(queue) = self.queue() else { return };
+        self.broken.unwritten.fetch_add(1, Ordering::Relaxed);
         if let Err(mpsc::error::TrySendError::Full(piece)) = queue.try_send((channel, bytes)) {
             self.waiting = Some(piece);
         }
+    }
+
+    /// The thread's queue; none where there can be no thread, which is as if nobody read the output.
+    fn queue(&mut self) -> Option<mpsc::Sender<Piece>> {
+        if self.thread.is_none() {
+            match Thread::start(&self.broken) {
+                Ok(thread) => self.thread = Some(thread),
+                Err(error) => {
+                    output::warn(&format!("cannot write output: {error}"));
+                    self.broken.tell();
+                }
+            }
+        }
+        self.thread.as_ref().map(|thread| thread.queue.clone())
     }
 
     /// Takes the very last piece, full or not.
@@ -88,7 +126,7 @@ impl Writer {
 
     /// Waits until a further piece can be taken. May be given up at any time.
     pub(in crate::cli) async fn has_room(&mut self) {
-        let Some(queue) = &self.queue else { return };
+        let Some(Thread { queue, .. }) = &self.thread else { return };
         if let Ok(permit) = queue.reserve().await
             && let Some(piece) = self.waiting.take()
         {
@@ -111,11 +149,31 @@ impl Writer {
         while self.is_full() {
             self.has_room().await;
         }
-        if let (Some(queue), Some(last)) = (&self.queue, self.last.take()) {
-            let _ = queue.send(last).await;
+        if let Some((channel, bytes)) = self.last.take() {
+            self.push(channel, bytes);
         }
-        self.queue = None;
-        let _ = (&mut self.done).await;
+        while self.is_full() {
+            self.has_room().await;
+        }
+        if let Some(Thread { queue, done, .. }) = self.thread.take() {
+            drop(queue);
+            // An error says that the thread has ended as well.
+            let _ = done.await;
+        }
+    }
+}
+
+impl Thread {
+    fn start(broken: &Arc<Broken>) -> io::Result<Self> {
+        let (queue, pieces) = mpsc::channel(OUTPUT_QUEUE);
+        let (tell_done, done) = oneshot::channel();
+        let broken = Arc::clone(broken);
+        let thread = std::thread::Builder::new().name("output".to_owned()).spawn(move || {
+            write_all(pieces, &broken);
+            // Nobody listens if the user was tired of waiting.
+            let _ = tell_done.send(());
+        })?;
+        Ok(Self { queue, done, _thread: thread })
     }
 }
 
@@ -123,16 +181,58 @@ impl Writer {
 fn write_all(mut pieces: mpsc::Receiver<Piece>, broken: &Broken) {
     while let Some((channel, bytes)) = pieces.blocking_recv() {
         if broken.is_broken.load(Ordering::Acquire) {
+            broken.unwritten.fetch_sub(1, Ordering::Release);
             continue;
         }
         let written = match channel {
             Channel::Stdout => write(std::io::stdout(), &bytes),
             Channel::Stderr => write(std::io::stderr(), &bytes),
         };
+        broken.unwritten.fetch_sub(1, Ordering::Release);
         // A closed standard error is no reason to stop a command whose output is still read.
         if written.is_err() && channel == Channel::Stdout {
-            broken.is_broken.store(true, Ordering::Release);
-            broken.news.notify_one();
+            broken.tell();
+        }
+    }
+}
+
+/// What of a descriptor can be written without waiting for whoever reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtOnce {
+    /// All: a file.
+    All,
+    /// As much as fits now, for as long as the system can say how much that is.
+    WhatFits,
+    /// Nothing.
+    Nothing,
+}
+
+impl AtOnce {
+    fn of(descriptor: impl AsFd) -> Self {
+        match rustix::fs::fstat(descriptor).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            Ok(FileType::RegularFile) => Self::All,
+            // A terminal can be stopped by a key.
+            Ok(FileType::Fifo | FileType::CharacterDevice) => Self::WhatFits,
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Writes what can be written at once; how much that was. What went wrong shows in writing the rest.
+    fn write(&mut self, to: impl AsFd, bytes: &[u8]) -> usize {
+        /// Where the descriptor stands.
+        const HERE: u64 = u64::MAX;
+        let flags = match self {
+            Self::All => ReadWriteFlags::empty(),
+            Self::WhatFits => ReadWriteFlags::NOWAIT,
+            Self::Nothing => return 0,
+        };
+        match rustix::io::pwritev2(to, &[IoSlice::new(bytes)], HERE, flags) {
+            Ok(written) => written,
+            Err(Errno::INTR | Errno::AGAIN) => 0,
+            Err(_) => {
+                *self = Self::Nothing;
+                0
+            }
         }
     }
 }

@@ -93,7 +93,7 @@ pub(super) async fn run(globals: &Globals, options: ShellOptions) -> Result<Exit
         }
     };
     let signals = Signals::listen()?;
-    let (stdin, writer) = (Stdin::start()?, Writer::start()?);
+    let (stdin, writer) = (Stdin::start()?, Writer::start());
     let raw = RawTerminal::enter()?;
     let escape = Escape::new();
     let mut stream = Stream { outbox, inbox, writer, stdin, signals, escape, replay, hung_up: None };

@@ -115,7 +115,7 @@ pub async fn show(
     let record = find(&state, &caller.user, &id).await?;
     let Ok(upgrade) = upgrade else { return Ok(axum::Json(ExecView::from(record)).into_response()) };
     let tracked = state.tasks.token();
-    Ok(upgrade.with_max_message_bytes(EXEC_MESSAGE_BYTES).on_upgrade(move |socket: WebSocket| async move {
+    Ok(upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket: WebSocket| async move {
         let _tracked = tracked;
         let (mut sender, mut receiver) = socket.split();
         let AttachQuery { offset, acks } = query;

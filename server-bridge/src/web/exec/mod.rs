@@ -67,7 +67,7 @@ type Receiver = SplitStream<WebSocket>;
 #[utoipa::path(get, path = "/api/v1/exec", tag = "exec", responses((status = 101), (status = 401)))]
 pub async fn connect(State(state): State<AppState>, caller: Caller, upgrade: Upgrade) -> Response {
     let tracked = state.tasks.token();
-    upgrade.with_max_message_bytes(EXEC_MESSAGE_BYTES).on_upgrade(move |socket| async move {
+    upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket| async move {
         let _tracked = tracked;
         let (mut sender, mut receiver) = socket.split();
         if let Err(error) = converse(&state, &caller, &mut sender, &mut receiver).await {

@@ -24,7 +24,8 @@ use crate::links::Link;
 #[derive(Debug)]
 pub(crate) enum Command {
     Open {
-        request: Request,
+        /// Boxed: the channel of every idle runner has room for some commands.
+        request: Box<Request>,
         stream: Arc<StreamState>,
         permit: OwnedSemaphorePermit,
     },
@@ -139,7 +140,7 @@ impl LinkHandle {
         request: impl Into<Request>,
         acks: AckMode,
     ) -> Result<OpenStream, SandboxError> {
-        let request = request.into();
+        let request = Box::new(request.into());
         if !self.is_open() {
             return Err(self.offline());
         }
@@ -153,11 +154,11 @@ impl LinkHandle {
             });
         };
         let state = Arc::new(StreamState::new(Reading {
-            gathers: !matches!(request, Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_)),
+            gathers: !matches!(*request, Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_)),
             is_manual: acks == AckMode::Manual,
             offset: request.first_offset(),
         }));
-        let is_attached = matches!(request, Request::Attach(_));
+        let is_attached = matches!(*request, Request::Attach(_));
         self.commands
             .send(Command::Open { request, stream: Arc::clone(&state), permit })
             .map_err(|_| self.offline())?;

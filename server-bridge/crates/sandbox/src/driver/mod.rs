@@ -131,7 +131,7 @@ impl Driver {
     fn act(&mut self, command: Command, now: std::time::Instant) -> Result<(), Over> {
         let table = &mut self.table;
         match command {
-            Command::Open { request, stream, permit } => table.open(request, stream, permit, now),
+            Command::Open { request, stream, permit } => table.open(*request, stream, permit, now),
             Command::Data(stream, bytes) => table.write(&stream, Some(bytes)),
             Command::End(stream) => table.write(&stream, None),
             Command::Consumed(stream, bytes) => table.drained(&stream, bytes),

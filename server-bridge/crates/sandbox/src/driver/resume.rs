@@ -14,6 +14,7 @@
 
 use std::time::Instant;
 
+use proto::limits::MAX_STREAM_CREDIT_BYTES;
 use proto::message::FileRead;
 use proto::{ErrorKind, Message, Session, Side, StreamId};
 
@@ -137,9 +138,10 @@ impl Table {
     }
 
     fn open_again(&mut self, mut entry: Box<Entry>, request: &proto::Request, now: Instant) {
-        match self.session.open(request) {
+        match self.session.open_with(request, MAX_STREAM_CREDIT_BYTES) {
             Ok(id) => {
                 entry.state.take_seat(Seat::Open(id));
+                entry.state.set_window(self.session.window(id));
                 if entry.is_cancelled {
                     self.session.cancel(id);
                 }

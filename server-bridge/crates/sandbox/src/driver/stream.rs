@@ -6,7 +6,7 @@
 //! over another link, which brings it again: so lost links do not add up to more than one stream's credit.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -18,7 +18,7 @@ use crate::driver::taken::Taken;
 use crate::error::SandboxError;
 use crate::limits::{
     CONSUMED_REPORT_BYTES, GATHERED_BYTES, GATHERED_CHANNELS, MAX_WAITING_MESSAGES, MAX_WAITING_PIECES,
-    WRITE_BUFFER_BYTES,
+    REPORTS_PER_WINDOW, WRITE_BUFFER_BYTES,
 };
 
 /// What a handle gets from its stream, in the order the runner sent it.
@@ -67,6 +67,8 @@ pub(crate) struct StreamState {
     pub(crate) room: Semaphore,
     gathers: bool,
     is_manual: bool,
+    /// How much its reader drains before the driver is told, in bytes.
+    report_bytes: AtomicUsize,
     mailbox: Mutex<Mailbox>,
 }
 
@@ -97,6 +99,7 @@ impl StreamState {
             room: Semaphore::new(WRITE_BUFFER_BYTES),
             gathers: reading.gathers,
             is_manual: reading.is_manual,
+            report_bytes: AtomicUsize::new(CONSUMED_REPORT_BYTES),
             mailbox: Mutex::new(Mailbox { taken, ..Mailbox::default() }),
         }
     }
@@ -116,6 +119,11 @@ impl StreamState {
             Seat::Parked(number) => number | PARKED,
         };
         self.seat.store(number, Ordering::Relaxed);
+    }
+
+    /// Sets how much may be under way to the reader: the more, the seldomer the driver is told what was drained.
+    pub(super) fn set_window(&self, bytes: usize) {
+        self.report_bytes.store((bytes / REPORTS_PER_WINDOW).max(CONSUMED_REPORT_BYTES), Ordering::Relaxed);
     }
 
     /// Whether the reader says itself what it drained.
@@ -152,7 +160,9 @@ impl StreamState {
         };
         mailbox.taken.note(&event);
         let report = match &event {
-            StreamEvent::Data(_, bytes) if !self.is_manual => mailbox.drained(bytes.len()),
+            StreamEvent::Data(_, bytes) if !self.is_manual => {
+                mailbox.drained(bytes.len(), self.report_bytes.load(Ordering::Relaxed))
+            }
             StreamEvent::Data(..) => None,
             _ => {
                 mailbox.waiting_messages -= 1;
@@ -164,7 +174,7 @@ impl StreamState {
 
     /// The reader drained that much of what it took; how many drained bytes to report to the driver now.
     pub(super) fn drained(&self, bytes: usize) -> Option<usize> {
-        self.mailbox().drained(bytes)
+        self.mailbox().drained(bytes, self.report_bytes.load(Ordering::Relaxed))
     }
 
     /// What the handle took so far.
@@ -205,9 +215,9 @@ impl Waiting {
 }
 
 impl Mailbox {
-    fn drained(&mut self, bytes: usize) -> Option<usize> {
+    fn drained(&mut self, bytes: usize, report_bytes: usize) -> Option<usize> {
         self.unreported_bytes += bytes;
-        let is_due = self.unreported_bytes >= CONSUMED_REPORT_BYTES;
+        let is_due = self.unreported_bytes >= report_bytes;
         is_due.then(|| std::mem::take(&mut self.unreported_bytes))
     }
 

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use proto::frame::Kind;
+use proto::limits::MAX_STREAM_CREDIT_BYTES;
 use proto::session::{Close, CloseCode};
 use proto::{DataBuf, Event, ExecId, Message, Request, Session, Side, StreamId};
 use tokio::sync::OwnedSemaphorePermit;
@@ -81,9 +82,10 @@ impl Table {
             return end_state(&state, StreamEvent::Failed(SandboxError::Offline { runner }));
         }
         self.acknowledge_taken(now);
-        match self.session.open(&request) {
+        match self.session.open_with(&request, MAX_STREAM_CREDIT_BYTES) {
             Ok(id) => {
                 state.take_seat(Seat::Open(id));
+                state.set_window(self.session.window(id));
                 let entry = self.entry(request, state, permit, now);
                 self.entries.insert(id, entry);
             }

@@ -9,7 +9,7 @@ mod simulation;
 use std::sync::Arc;
 use std::time::Duration;
 
-use proto::limits::{MAX_DATA_BYTES, STREAM_CREDIT_BYTES};
+use proto::limits::{MAX_DATA_BYTES, MAX_STREAM_CREDIT_BYTES, STREAM_CREDIT_BYTES};
 use proto::message::{
     DirBatch, DirRead, Done, ExecExited, ExecStarted, ExecStreamsClosed, FileOpened, FileRead, FileWritten,
 };
@@ -168,10 +168,14 @@ async fn producer_stops_at_its_credit_while_the_consumer_does_not_read() {
         settle().await;
         sent += length;
     }
-    assert_eq!(sent, STREAM_CREDIT_BYTES as usize);
-    let Some(ExecEvent::Stdout(first)) = exec.next().await else { panic!("no output") };
-    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, first.len() as u64)));
-    assert_eq!(world.runner.session.writable(stream), first.len());
+    assert_eq!(sent, MAX_STREAM_CREDIT_BYTES as usize);
+    let mut taken = 0;
+    while taken < sent / 4 {
+        let Some(ExecEvent::Stdout(bytes)) = exec.next().await else { panic!("no output") };
+        taken += bytes.len();
+    }
+    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, taken as u64)));
+    assert_eq!(world.runner.session.writable(stream), taken);
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,7 +196,7 @@ async fn dropped_exec_is_cancelled_and_its_output_is_drained() {
     let mut world = world().await;
     let exec = world.sandbox.exec(ExecRequest::argv(["yes"])).await.unwrap();
     let (stream, _) = world.runner.opened().await;
-    for _ in 0..STREAM_CREDIT_BYTES as usize / MAX_DATA_BYTES {
+    for _ in 0..MAX_STREAM_CREDIT_BYTES as usize / MAX_DATA_BYTES {
         world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
     }
     world.runner.flush().await;
@@ -201,13 +205,18 @@ async fn dropped_exec_is_cancelled_and_its_output_is_drained() {
     assert_eq!(world.runner.next().await, Some(Event::Cancelled(stream)));
     assert_eq!(
         world.runner.next().await,
-        Some(Event::Writable(stream, u64::from(STREAM_CREDIT_BYTES))),
+        Some(Event::Writable(stream, u64::from(MAX_STREAM_CREDIT_BYTES))),
         "what nobody read gave its credit back"
     );
-    assert_eq!(world.runner.session.writable(stream), STREAM_CREDIT_BYTES as usize);
-    world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
-    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, MAX_DATA_BYTES as u64)));
-    assert_eq!(world.runner.session.writable(stream), STREAM_CREDIT_BYTES as usize);
+    assert_eq!(world.runner.session.writable(stream), MAX_STREAM_CREDIT_BYTES as usize);
+    for _ in 0..MAX_STREAM_CREDIT_BYTES as usize / MAX_DATA_BYTES / 4 {
+        world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
+    }
+    assert_eq!(
+        world.runner.next().await,
+        Some(Event::Writable(stream, u64::from(MAX_STREAM_CREDIT_BYTES) / 4))
+    );
+    assert_eq!(world.runner.session.writable(stream), MAX_STREAM_CREDIT_BYTES as usize);
 }
 
 #[tokio::test(start_paused = true)]

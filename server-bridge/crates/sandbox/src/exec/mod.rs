@@ -152,7 +152,7 @@ impl Exec {
         self.stream.link().send(Command::Acknowledge(self.exec_id));
     }
 
-    /// Lets the command go on without a reader, until someone attaches: once 256 KiB of its output are under way it
+    /// Lets the command go on without a reader, until someone attaches: once 1 MiB of its output is under way it
     /// waits, unless the runner retains them.
     pub fn leave(self) {
         self.stream.leave();
@@ -160,7 +160,7 @@ impl Exec {
 
     /// The next event; `None` behind the last one. Safe to be dropped while it waits.
     ///
-    /// Output that is not taken makes the command wait once 256 KiB are under way.
+    /// Output that is not taken makes the command wait once 1 MiB is under way, or less where many streams are.
     pub async fn next(&mut self) -> Option<ExecEvent> {
         loop {
             let event = self.stream.next().await?;

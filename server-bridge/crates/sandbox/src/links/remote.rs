@@ -30,7 +30,8 @@ where
     let admitted = tokio::select! {
         biased;
         () = tasks.stop.cancelled() => return Ok(()),
-        admitted = register(&mut link, Opening::RunnerRegisters, admit) => admitted?,
+        // Boxed: what registering needs is needed once, and the connection would hold it for its whole life.
+        admitted = Box::pin(register(&mut link, Opening::RunnerRegisters, admit)) => admitted?,
     };
     let _leave = LeaveOnDrop { registry, admitted: &admitted };
     match admitted.dialect {

@@ -391,14 +391,17 @@ async fn what_was_read_before_the_cut_gives_no_credit_on_the_next_link() {
     let (stream, attach) = world.runner.attached().await;
     assert_eq!(attach.offset, 2 * MAX_DATA_BYTES as u64);
     world.runner.send(stream, Attached { input_bytes: 0 }, false);
-    for _ in 0..4 {
+    let credit = world.runner.session.writable(stream);
+    for _ in 0..credit / MAX_DATA_BYTES {
         world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
     }
     world.runner.flush().await;
     settle().await;
     assert_eq!(world.runner.session.writable(stream), 0);
-    exec.next().await;
-    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, MAX_DATA_BYTES as u64)));
+    for _ in 0..credit / MAX_DATA_BYTES / 4 {
+        exec.next().await;
+    }
+    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, credit as u64 / 4)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -418,17 +421,18 @@ async fn what_a_manual_reader_drains_late_gives_no_credit_on_the_next_link() {
     let (stream, attach) = world.runner.attached().await;
     assert_eq!(attach.offset, 2 * MAX_DATA_BYTES as u64, "the third was not taken");
     world.runner.send(stream, Attached { input_bytes: 0 }, false);
-    world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
-    world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
-    world.runner.flush().await;
-    settle().await;
-    exec.next().await;
-    exec.next().await;
+    let quarter = world.runner.session.writable(stream) / 4;
+    for _ in 0..quarter / MAX_DATA_BYTES {
+        world.runner.write(stream, Channel::Stdout, &[b'y'; MAX_DATA_BYTES]);
+        world.runner.flush().await;
+        settle().await;
+        exec.next().await;
+    }
     exec.consumed(2 * MAX_DATA_BYTES);
     let early = tokio::time::timeout(Duration::from_secs(1), world.runner.next()).await;
     assert!(early.is_err(), "these came over the first link: {early:?}");
-    exec.consumed(MAX_DATA_BYTES);
-    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, MAX_DATA_BYTES as u64)));
+    exec.consumed(quarter);
+    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, quarter as u64)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -470,8 +474,8 @@ async fn manual_reader_grants_credit_and_acknowledges_when_it_says_so() {
         tokio::time::timeout(Duration::from_secs(1), world.runner.next()).await.is_err(),
         "no credit yet"
     );
-    exec.consumed(2 * MAX_DATA_BYTES);
-    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, 2 * MAX_DATA_BYTES as u64)));
+    exec.consumed(4 * MAX_DATA_BYTES);
+    assert_eq!(world.runner.next().await, Some(Event::Writable(stream, 4 * MAX_DATA_BYTES as u64)));
     world.runner.exit(stream, 0, 4 * MAX_DATA_BYTES as u64);
     world.runner.flush().await;
     while exec.next().await.is_some() {}

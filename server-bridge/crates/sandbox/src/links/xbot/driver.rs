@@ -157,7 +157,7 @@ impl Running {
             Some(Command::Close(last_word) | Command::Unplug(_, last_word)) => {
                 return Err(LinkEnd::Wanted(last_word));
             }
-            Some(Command::Open { request, stream, permit }) => self.start(request, stream, permit),
+            Some(Command::Open { request, stream, permit }) => self.start(*request, stream, permit),
             Some(Command::Data(stream, bytes)) => self.feed(&stream, Input::Data(bytes)),
             Some(Command::End(stream)) => self.feed(&stream, Input::End),
             // Nothing goes on without whoever waits for it: leaving is giving up.

@@ -37,7 +37,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 
 use crate::limits::JSON_BODY_BYTES;
 use crate::state::AppState;
@@ -57,6 +57,8 @@ pub fn router(state: AppState) -> Router {
         .route("/chats/{id}", delete(chats::remove))
         .route("/chats/{id}/messages", get(chats::messages).post(chats::post))
         .route("/chats/{id}/cancel", post(chats::cancel))
+        .route("/chats/{id}/approvals", post(chats::approve))
+        .route("/chats/{id}/approval", put(chats::set_approval))
         .route("/files", get(files::read).put(files::write).delete(files::remove))
         .route("/files/stat", get(files::stat))
         .route("/files/list", get(files::list))

@@ -46,7 +46,7 @@ fn put_project(workspace: &Path) {
 
 /// What it came to, as a program sees it and as the model was told.
 fn check_mended(model: &ScriptedModel, alice: &Person, place: &str) {
-    let output = alice.run(&["chat", "--new", "--json", "make the test pass"]);
+    let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "make the test pass"]);
     assert_eq!(output.code, 0, "{output:?}");
     let lines = lines(&output);
     let of = |kind: &str| lines.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
@@ -130,7 +130,7 @@ fn a_cancel_stops_the_command_and_keeps_what_was_done() {
     let alice = server.person("alice");
     let machine = Machine::start(&server, &alice, "laptop");
     let client = Client::login(&server, "alice");
-    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let chat = new_chat(&client, "full");
     say(&client, &chat, "sleep a little");
     eventually("it sleeps", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
     let cancelled_at = Instant::now();
@@ -154,7 +154,7 @@ fn messages_are_answered_one_after_the_other() {
     let server = Server::start_with(&[&["--docker", "off"], &model.options("anthropic")[..]].concat());
     let _alice = server.person("alice");
     let client = Client::login(&server, "alice");
-    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let chat = new_chat(&client, "full");
     for word in ["one", "two", "three"] {
         say(&client, &chat, word);
     }
@@ -185,7 +185,7 @@ fn what_a_provider_does_wrong_is_told_and_the_chat_goes_on() {
     let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
-    let ask = || alice.run(&["chat", "hello"]);
+    let ask = || alice.run(&["chat", "--approval", "full", "hello"]);
     let key = ask();
     assert_eq!(key.code, 1);
     assert!(key.stderr.contains("does not take the key"), "{key:?}");
@@ -215,7 +215,7 @@ fn a_runner_that_goes_away_ends_the_turn_and_nothing_runs_elsewhere() {
     let other = Machine::start(&server, &alice, "other");
     alice.run(&["use", "laptop"]);
     let client = Client::login(&server, "alice");
-    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let chat = new_chat(&client, "full");
     say(&client, &chat, "work");
     eventually("it works", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
     machine.stop();
@@ -247,7 +247,7 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
     let machine = Machine::start_with(&server, &alice, "laptop", &["--reconnect-max", "0.2"]);
     let client = Client::login(&server, "alice");
     for round in 0..count("SANDBRIDGE_TURN_KILLS", 5) {
-        let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+        let chat = new_chat(&client, "full");
         say(&client, &chat, &format!("round{round}"));
         std::thread::sleep(Duration::from_millis(random.within(0..700)));
         server.kill();
@@ -270,6 +270,73 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
         assert_eq!(did.len(), count, "done twice: {log}");
         assert!(status != "done" || count == 5, "{log}");
     }
+}
+
+#[test]
+fn a_model_asks_before_it_changes_or_runs_something() {
+    let model = ScriptedModel::start(|asked| match asked.results().len() {
+        0 => Reply::Call(vec![
+            ("Read", json!({"path": "AGENTS.md"})),
+            ("FileCreate", json!({"path": "new", "content": "x"})),
+            ("Shell", json!({"command": "echo ran >> log"})),
+        ]),
+        3 => Reply::Call(vec![("Shell", json!({"command": "echo ran >> log"}))]),
+        4 => Reply::Call(vec![("Shell", json!({"command": "echo other >> log"}))]),
+        _ => Reply::Say("done".to_owned()),
+    });
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    put_project(machine.workspace());
+    let log = || fs::read_to_string(machine.workspace().join("log")).unwrap_or_default();
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client, "ask");
+    say(&client, &chat, "work");
+    let asked = |hint: &str| {
+        eventually(hint, PATIENCE, || {
+            let is_asked =
+                |message: &&Value| message["agent"]["status"] == "asking" && message["agent"]["hint"] == hint;
+            messages(&client, &chat).iter().find(is_asked).map(|message| message["id"].as_i64().unwrap())
+        })
+    };
+    let answer = |id: i64, allow: bool, always: bool| {
+        let body = json!({"message_id": id, "allow": allow, "always": always}).to_string();
+        client.send("POST", &format!("/chats/{chat}/approvals"), body.as_bytes()).status
+    };
+    let file = asked("new");
+    server.person("eve");
+    let body = json!({"message_id": file, "allow": true}).to_string();
+    let eve =
+        Client::login(&server, "eve").send("POST", &format!("/chats/{chat}/approvals"), body.as_bytes());
+    assert_eq!(eve.status, 404, "nobody else may answer");
+    assert!(!machine.workspace().join("new").exists(), "nothing is done before the answer");
+    assert_eq!((answer(file, false, false), answer(file, true, false)), (204, 404));
+    assert_eq!(answer(asked("echo ran >> log"), true, true), 204);
+    // The same command again does not ask, another one does.
+    let other = asked("echo other >> log");
+    assert_eq!(log(), "ran\nran\n");
+    assert_eq!(answer(other, false, false), 204);
+    assert_eq!(ended(&client, &chat, 1)["agent"]["status"], "done");
+    assert!(!machine.workspace().join("new").exists() && log() == "ran\nran\n");
+    let results = model.asked().pop().unwrap().results();
+    assert!(results[0].contains("POSIX") && results[1].contains("does not allow"), "{results:?}");
+
+    // A program is never left waiting for somebody.
+    let output = alice.run(&["chat", "--new", "--json", "work"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stdout.contains("--approval full") && log() == "ran\nran\n", "{output:?}");
+    // In plan mode files stay as they are, whatever a command tries.
+    let output = alice.run(&["chat", "--new", "--json", "--approval", "plan", "work"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(!machine.workspace().join("new").exists() && log() == "ran\nran\n", "{output:?}");
+}
+
+/// A chat whose model may do that much without asking.
+fn new_chat(client: &Client, mode: &str) -> String {
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let body = json!({"mode": mode}).to_string();
+    assert_eq!(client.send("PUT", &format!("/chats/{chat}/approval"), body.as_bytes()).status, 200);
+    chat
 }
 
 fn say(client: &Client, chat: &str, text: &str) {

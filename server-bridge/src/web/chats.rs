@@ -1,5 +1,6 @@
 //! Conversations and what is said in them.
 
+use agent::approval::{Answer, Mode};
 use agent::{AgentDocument, ExecDocument};
 use axum::Json;
 use axum::extract::{Path, State};
@@ -182,6 +183,65 @@ pub async fn cancel(
 ) -> Result<Json<Cancelled>, ApiError> {
     let cancelled = state.chats.cancel(caller.user.id, &chat_id(&id)?).await?;
     Ok(Json(Cancelled { cancelled }))
+}
+
+/// An answer to what a model asks.
+#[derive(Deserialize, ToSchema)]
+pub struct ApprovalAnswer {
+    /// The message that shows the tool which waits.
+    message_id: i64,
+    /// Whether it may go on.
+    allow: bool,
+    /// Whether it may from now on in this chat: this very command, or every change of a file.
+    #[serde(default)]
+    always: bool,
+}
+
+/// How much a chat's model may do without asking.
+#[derive(Deserialize, Serialize, ToSchema)]
+pub struct ApprovalMode {
+    /// `plan`, `ask`, `auto-edit` or `full`.
+    mode: String,
+}
+
+/// Answer what a model asks: whether a tool may go on.
+#[utoipa::path(post, path = "/api/v1/chats/{id}/approvals", tag = "chats", request_body = ApprovalAnswer,
+    params(("id" = String, Path)), responses((status = 204), (status = 404, description = "nothing waits for it")))]
+pub async fn approve(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(asked): extract::Json<ApprovalAnswer>,
+) -> Result<StatusCode, ApiError> {
+    state.store.chat(caller.user.id, &chat_id(&id)?).await?;
+    let answer = match (asked.allow, asked.always) {
+        (false, _) => Answer::Deny,
+        (true, false) => Answer::Allow,
+        (true, true) => Answer::AllowForGood,
+    };
+    let word = if asked.allow { "allow" } else { "deny" };
+    if !state.chats.answer(caller.user.id, MessageId(asked.message_id), answer) {
+        return Err(ApiError::new("not_found", "nothing waits for this answer any more"));
+    }
+    state
+        .audit(Some(&caller.user.name), "approval", None, &format!("message {}", asked.message_id), word)
+        .await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Say how much a chat's model may do without asking.
+#[utoipa::path(put, path = "/api/v1/chats/{id}/approval", tag = "chats", request_body = ApprovalMode,
+    params(("id" = String, Path)), responses((status = 200, body = ApprovalMode), (status = 404)))]
+pub async fn set_approval(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(wanted): extract::Json<ApprovalMode>,
+) -> Result<Json<ApprovalMode>, ApiError> {
+    let mode: Mode = wanted.mode.parse().map_err(|error| ApiError::invalid(format!("mode {error}")))?;
+    state.store.set_approval(caller.user.id, &chat_id(&id)?, mode.as_str()).await?;
+    state.audit(Some(&caller.user.name), "approval.mode", None, &id, mode.as_str()).await;
+    Ok(Json(ApprovalMode { mode: mode.to_string() }))
 }
 
 /// An id that is none is nobody's chat.

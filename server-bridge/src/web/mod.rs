@@ -58,6 +58,8 @@ pub fn router(state: AppState) -> Router {
         .route("/chats/{id}", delete(chats::remove))
         .route("/chats/{id}/messages", get(chats::messages).post(chats::post))
         .route("/chats/{id}/cancel", post(chats::cancel))
+        .route("/chats/{id}/approvals", post(chats::approve))
+        .route("/chats/{id}/approval", put(chats::set_approval))
         .route("/files", get(files::read).put(files::write).delete(files::remove))
         .route("/files/stat", get(files::stat))
         .route("/files/list", get(files::list))

@@ -32,6 +32,8 @@ use crate::web::{chats, container, events, exec, files, runners, session, settin
         chats::messages,
         chats::post,
         chats::cancel,
+        chats::approve,
+        chats::set_approval,
         files::read,
         files::write,
         files::remove,

@@ -65,6 +65,7 @@ export interface Api {
   messages(chatId: string, before?: number): Promise<MessagePage>;
   send(chatId: string, text: string): Promise<SendResult>;
   cancel(chatId: string): Promise<{ cancelled: number }>;
+  approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
 }
 
 /** Makes the client; `onUnauthorized` is told of every 401 except that of a login. */
@@ -108,5 +109,7 @@ export function createApi(onUnauthorized: () => void): Api {
     },
     send: (chatId, text) => request("POST", `/chats/${id(chatId)}/messages`, { text }),
     cancel: (chatId) => request("POST", `/chats/${id(chatId)}/cancel`),
+    approve: (chatId, messageId, allow, always) =>
+      request("POST", `/chats/${id(chatId)}/approvals`, { message_id: messageId, allow, always }),
   };
 }

@@ -98,7 +98,7 @@ export type Agent =
 
 export type TurnStatus = "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
 
-export type ToolStatus = "running" | "done" | "failed" | "cancelled";
+export type ToolStatus = "asking" | "running" | "done" | "failed" | "denied" | "cancelled";
 
 export interface Usage {
   input_tokens: number;

@@ -11,6 +11,7 @@
 //! | `commands/` | one file per command, and the enum that a text is parsed into |
 //! | `shell/` | a `!command` while it runs: decoding, the live view, head and tail, the file that keeps it whole |
 //! | `recover` | goes on with what an earlier server left running |
+//! | [`approval`] | what a model may do without asking |
 //! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
 //! | `tools/` | what a model may do: one file per tool |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
@@ -25,6 +26,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod approval;
 mod commands;
 mod ending;
 mod engine;

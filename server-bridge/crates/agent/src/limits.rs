@@ -72,6 +72,8 @@ pub const OFFLOAD_LINE_CHARS: usize = 200;
 /// How much of what was put aside is read at once, in characters.
 pub const RECALL_CHARS: usize = 16_000;
 
+/// How long a model waits to be allowed something: 5 minutes. Then it is denied.
+pub const APPROVAL_PATIENCE: std::time::Duration = std::time::Duration::from_secs(300);
 /// How long a model's command may run before it becomes a task, in seconds.
 pub const SHELL_TIMEOUT_S: u64 = 120;
 /// The longest it may ask for, in seconds.

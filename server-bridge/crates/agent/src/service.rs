@@ -7,6 +7,7 @@ use store::{ChatId, Message, MessageId, MessageRole, Store, UserId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::approval::Answer;
 use crate::commands::{self, Context, Input};
 use crate::engine::{self, Engine, ModelSetup};
 use crate::running::Running;
@@ -82,6 +83,11 @@ impl ChatService {
     pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
         self.0.store.chat(user, chat).await?;
         Ok(self.0.cancel(user, chat))
+    }
+
+    /// A user's answer to what their model asks with a message; whether anything waits for it.
+    pub fn answer(&self, user: UserId, message: MessageId, answer: Answer) -> bool {
+        self.0.engine.questions.answer(user, message, answer)
     }
 
     /// Puts the output so far into those of the messages whose command still runs.

@@ -14,6 +14,7 @@
 //! | `settings` | one value per user and key; the active runner |
 //! | `chats`, `messages` | conversations |
 //! | `turns` | what a model was told and said; long results of its tools |
+//! | `approvals` | what a chat's model may do without asking |
 //! | `execs` | commands: started once per id and request, finished once |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
@@ -24,6 +25,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod approvals;
 mod audit;
 mod chats;
 mod clock;

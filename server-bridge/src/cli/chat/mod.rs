@@ -6,6 +6,7 @@ mod turn;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
+use agent::approval::Mode;
 use clap::Args;
 use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
@@ -21,6 +22,9 @@ pub(super) struct ChatOptions {
     /// Begin a new chat instead of going on with the last one
     #[arg(long)]
     new: bool,
+    /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: ask]
+    #[arg(long, value_name = "MODE")]
+    approval: Option<Mode>,
     /// Say this, print what comes of it, and end; without it, lines are read from standard input
     #[arg(value_name = "MESSAGE")]
     message: Option<String>,
@@ -32,10 +36,31 @@ pub(super) async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitC
     }
     let session = globals.session()?;
     let mut conversation = Conversation::open(session, options.new, Printer::new(globals.json)).await?;
+    if let Some(mode) = options.approval {
+        conversation.set_approval(mode).await?;
+    }
     let mut ctrl_c = interrupts::ctrl_c()?;
     match options.message {
-        Some(message) => Ok(ExitCode::from(conversation.say(&message, &mut ctrl_c).await?)),
+        Some(message) => {
+            let mut answers = Answers::new(globals.json)?;
+            Ok(ExitCode::from(conversation.say(&message, &mut ctrl_c, &mut answers).await?))
+        }
         None => talk(&mut conversation, &mut ctrl_c, globals.json).await,
+    }
+}
+
+/// Who says whether a tool may go on.
+pub(super) enum Answers {
+    /// Somebody at a terminal.
+    Person(mpsc::Receiver<String>),
+    /// Nobody: a program asks for no approval that nobody could give.
+    Nobody,
+}
+
+impl Answers {
+    fn new(as_json: bool) -> Result<Self, Failure> {
+        let has_person = !as_json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        if has_person { Ok(Self::Person(read_lines()?)) } else { Ok(Self::Nobody) }
     }
 }
 
@@ -49,14 +74,20 @@ async fn talk(
     if prompt {
         println!("!COMMAND runs a command, /help lists the rest, Ctrl-D ends.");
     }
-    let mut lines = read_lines()?;
+    let mut answers = if prompt { Answers::Person(read_lines()?) } else { Answers::Nobody };
+    let mut others = if prompt { None } else { Some(read_lines()?) };
     loop {
         if prompt {
             print!("> ");
             let _ = std::io::stdout().flush();
         }
         let line = tokio::select! {
-            line = lines.recv() => line,
+            line = async {
+                match (&mut others, &mut answers) {
+                    (Some(lines), _) | (None, Answers::Person(lines)) => lines.recv().await,
+                    (None, Answers::Nobody) => None,
+                }
+            } => line,
             _ = ctrl_c.recv() => {
                 println!();
                 return Ok(ExitCode::from(failure::INTERRUPTED));
@@ -67,7 +98,7 @@ async fn talk(
             continue;
         }
         // One message that could not be sent does not end the chat, unless nobody is there to try again.
-        match conversation.say(&line, ctrl_c).await {
+        match conversation.say(&line, ctrl_c, &mut answers).await {
             Ok(_) => {}
             Err(failure) if prompt => {
                 failure.report(false);

@@ -5,8 +5,17 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 
+use super::Answers;
 use crate::cli::limits::HINT_CHARS;
 use crate::cli::output;
+
+/// What somebody says to a tool that wants to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Allowed {
+    Once,
+    Always,
+    No,
+}
 
 /// Shows what happens.
 pub(super) struct Printer {
@@ -128,6 +137,27 @@ impl Printer {
             );
         } else {
             dim(&format!("● {} {}", tool.as_str().unwrap_or_default(), one_line(hint)));
+        }
+    }
+
+    /// Asks whether a tool may go on; nobody says no.
+    pub(super) async fn ask(&self, agent: &Value, answers: &mut Answers) -> Allowed {
+        let Answers::Person(lines) = answers else {
+            let text = "the model wants to do something that nobody here can allow; --approval full lets it";
+            if self.as_json {
+                output::json_line(&json!({"type": "notice", "text": text}));
+            } else {
+                output::warn(text);
+            }
+            return Allowed::No;
+        };
+        let tool = agent["tool"].as_str().unwrap_or_default();
+        print!("  allow {tool}? [y]es, [a]lways, [N]o: ");
+        let _ = std::io::stdout().flush();
+        match lines.recv().await.unwrap_or_default().trim() {
+            "y" | "yes" => Allowed::Once,
+            "a" | "always" => Allowed::Always,
+            _ => Allowed::No,
         }
     }
 

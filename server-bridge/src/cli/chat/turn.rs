@@ -1,12 +1,14 @@
 //! One message and all that comes of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use agent::approval::Mode;
 use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::printer::Printer;
+use super::Answers;
+use super::printer::{Allowed, Printer};
 use crate::cli::client::Client;
 use crate::cli::failure::{self, Failure};
 use crate::cli::limits::CATCH_UP_MESSAGES;
@@ -36,7 +38,12 @@ impl Conversation {
 
     /// Says something, prints what comes of it, and returns the exit code that stands for it. The first Ctrl-C cancels
     /// what was begun, a second one stops waiting for that.
-    pub(super) async fn say(&mut self, text: &str, ctrl_c: &mut Signal) -> Result<u8, Failure> {
+    pub(super) async fn say(
+        &mut self,
+        text: &str,
+        ctrl_c: &mut Signal,
+        answers: &mut Answers,
+    ) -> Result<u8, Failure> {
         // Listening begins first, so that nothing is missed.
         let mut events = tokio::select! {
             events = Events::open(&self.session) => events?,
@@ -51,6 +58,20 @@ impl Conversation {
         }
         let mut is_cancelled = false;
         while !turn.pending.is_empty() {
+            if let Some(asked) = turn.questions.pop_first() {
+                let allowed = tokio::select! {
+                    allowed = turn.printer.ask(&asked.1, answers) => allowed,
+                    _ = ctrl_c.recv() => Allowed::No,
+                };
+                let (allow, always) = (allowed != Allowed::No, allowed == Allowed::Always);
+                let body = json!({"message_id": asked.0, "allow": allow, "always": always});
+                match self.client.post(&format!("/api/v1/chats/{}/approvals", self.chat), &body).await {
+                    // Somebody else was faster.
+                    Err(failure) if failure.kind == "not_found" => {}
+                    answered => drop(answered.map_err(Failure::into_not_run)?),
+                }
+                continue;
+            }
             if wants_cancel && !is_cancelled {
                 is_cancelled = true;
                 let path = format!("/api/v1/chats/{}/cancel", self.chat);
@@ -92,6 +113,20 @@ impl Conversation {
         }
         self.printer.done(&self.chat, code);
         Ok(code)
+    }
+
+    /// Says how much the model may do without asking from now on.
+    pub(super) async fn set_approval(&mut self, mode: Mode) -> Result<(), Failure> {
+        let body = json!({"mode": mode.as_str()});
+        let path = |chat: &str| format!("/api/v1/chats/{chat}/approval");
+        match self.client.put(&path(&self.chat), &body).await {
+            // The chat used last was deleted elsewhere.
+            Err(failure) if failure.kind == "not_found" => {
+                self.begin().await?;
+                self.client.put(&path(&self.chat), &body).await.map(drop)
+            }
+            set => set.map(drop),
+        }
     }
 
     /// Posts to the end, since the server may have begun the command already: its answer, and whether Ctrl-C was pressed
@@ -159,6 +194,8 @@ struct Turn<'a> {
     tools: BTreeSet<i64>,
     ended_tools: BTreeSet<i64>,
     noticed: BTreeSet<i64>,
+    /// The tools that wait for a word, and what they want to do.
+    questions: BTreeMap<i64, Value>,
     code: u8,
 }
 
@@ -166,7 +203,8 @@ impl<'a> Turn<'a> {
     fn new(printer: &'a mut Printer, chat: &'a str) -> Self {
         let empty = BTreeSet::new;
         let (pending, tools, ended_tools, noticed) = (empty(), empty(), empty(), empty());
-        Self { printer, chat, pending, answer: None, tools, ended_tools, noticed, code: 0 }
+        let questions = BTreeMap::new();
+        Self { printer, chat, pending, answer: None, tools, ended_tools, noticed, questions, code: 0 }
     }
 
     /// A message as it stands now. `is_answer` is true for those that the post was answered with.
@@ -227,7 +265,13 @@ impl<'a> Turn<'a> {
         if self.tools.insert(id) {
             self.printer.tool_started(id, &message["agent"]);
         }
-        if message["agent"]["status"] != "running" && self.ended_tools.insert(id) {
+        let status = message["agent"]["status"].as_str();
+        if status == Some("asking") {
+            self.questions.insert(id, message["agent"].clone());
+        } else {
+            self.questions.remove(&id);
+        }
+        if !matches!(status, Some("asking" | "running")) && self.ended_tools.insert(id) {
             self.printer.tool_ended(id, message);
         }
     }

@@ -35,7 +35,7 @@ export const MessageItem = memo(function MessageItem({ message, live }: Props) {
 
 function Body({ message, live }: Props) {
   if (message.exec) return <ExecCard message={message} exec={message.exec} live={live} />;
-  if (message.agent?.kind === "tool") return <ToolCard text={message.text} tool={message.agent} live={live} />;
+  if (message.agent?.kind === "tool") return <ToolCard message={message} tool={message.agent} live={live} />;
   if (message.agent?.kind === "reply") return <Reply message={message} reply={message.agent} live={live} />;
   return <p className="text">{message.text}</p>;
 }

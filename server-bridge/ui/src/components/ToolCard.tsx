@@ -1,24 +1,52 @@
+import { useAction } from "../lib/useAction";
+import { useActions } from "../state/context";
 import type { LiveOutput } from "../state/output";
-import type { Agent } from "../types";
+import type { Agent, Message } from "../types";
 import { OutputView } from "./OutputView";
 
 interface Props {
-  text: string;
+  message: Message;
   tool: Extract<Agent, { kind: "tool" }>;
   live: LiveOutput | undefined;
 }
 
-const TONE = { running: "running", done: "ok", failed: "bad", cancelled: "bad" } as const;
+const TONE = { asking: "running", running: "running", done: "ok", failed: "bad", denied: "bad", cancelled: "bad" } as const;
 
-/** One tool that the model called: which, what about, and what it came to. */
-export function ToolCard({ text, tool, live }: Props) {
+/** One tool that the model called: which, what about, and what it came to; or the question whether it may. */
+export function ToolCard({ message, tool, live }: Props) {
+  const isOpen = tool.status === "asking" || tool.status === "running";
   return (
-    <details className={`exec-card tool ${TONE[tool.status]}`} open={tool.status === "running"}>
+    <details className={`exec-card tool ${TONE[tool.status]}`} open={isOpen}>
       <summary data-testid="tool">
         <strong>{tool.tool}</strong> <code>{tool.hint.split("\n")[0]}</code>
         <span className="status">{tool.status === "done" ? (tool.place ?? "") : tool.status}</span>
       </summary>
-      <OutputView text={text} live={live} />
+      {tool.status === "asking" ? <Approval message={message} tool={tool} /> : <OutputView text={message.text} live={live} />}
     </details>
+  );
+}
+
+function Approval({ message, tool }: Pick<Props, "message" | "tool">) {
+  const actions = useActions();
+  const answer = useAction(actions.approve);
+  const say = (allow: boolean, always: boolean) => void answer.run(message.chat_id, message.id, allow, always);
+  return (
+    <div className="approval" role="group" aria-label={`Allow ${tool.tool}?`}>
+      <pre className="output">{tool.hint}</pre>
+      <button type="button" disabled={answer.busy} onClick={() => say(true, false)}>
+        Allow
+      </button>
+      <button type="button" disabled={answer.busy} onClick={() => say(true, true)}>
+        Always in this chat
+      </button>
+      <button type="button" disabled={answer.busy} onClick={() => say(false, false)}>
+        Deny
+      </button>
+      {answer.error !== null && (
+        <span className="problem" role="alert">
+          {answer.error}
+        </span>
+      )}
+    </div>
   );
 }

@@ -20,6 +20,8 @@ export interface Actions {
   loadOlder(): Promise<void>;
   send(text: string): Promise<void>;
   cancel(chatId: string): Promise<void>;
+  /** Answers what a model asks with a message. */
+  approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
   /** Takes effect for the next command; resolves to what the user should know about the choice. */
   setActiveRunner(name: string | null): Promise<string | null>;
   addRunner(name: string, enrol: boolean): Promise<RunnerToken>;
@@ -120,6 +122,8 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       dispatch({ type: "chat_received", chat: result.chat });
       openChat(result.chat.id);
     },
+    approve: (chatId: string, messageId: number, allow: boolean, always: boolean) =>
+      api.approve(chatId, messageId, allow, always),
     cancel: async (chatId: string) => {
       await api.cancel(chatId);
     },

@@ -8,7 +8,8 @@ const COMMANDS: &str = "\
 !COMMAND         run a shell command in this chat's sandbox
 /runner          list your runners and where this chat's commands go
 /runner NAME     send this chat's commands to NAME; `auto` follows your active runner again
-/cancel          stop the commands that run in this chat
+/approval [MODE] what the model may do without asking: plan, ask, auto-edit or full
+/cancel          stop what runs in this chat
 /new             begin a new chat
 /help            this list
 //TEXT           a message that begins with a slash";

@@ -2,6 +2,7 @@
 //!
 //! A new command: a file here, a variant of [`Command`] with its word, an arm in [`dispatch`], a line in `help`.
 
+mod approval;
 mod bang;
 mod cancel;
 mod help;
@@ -45,6 +46,8 @@ pub(crate) enum Command<'a> {
     New,
     /// `/runner [NAME]`.
     Runner(Option<&'a str>),
+    /// `/approval [MODE]`.
+    Approval(Option<&'a str>),
     /// `/cancel`.
     Cancel,
 }
@@ -68,6 +71,7 @@ impl<'a> Input<'a> {
             "help" => Self::Command(Command::Help),
             "new" => Self::Command(Command::New),
             "runner" => Self::Command(Command::Runner(argument)),
+            "approval" => Self::Command(Command::Approval(argument)),
             "cancel" => Self::Command(Command::Cancel),
             _ => Self::Unknown(word),
         }
@@ -108,6 +112,8 @@ pub(crate) async fn dispatch(context: Context<'_>, input: Input<'_>) -> Result<P
         Input::Command(Command::New) => new::run(&context).await,
         Input::Command(Command::Runner(None)) => runner::list(&context).await,
         Input::Command(Command::Runner(Some(name))) => runner::bind(&context, name).await,
+        Input::Command(Command::Approval(None)) => approval::show(&context).await,
+        Input::Command(Command::Approval(Some(word))) => approval::set(&context, word).await,
         Input::Command(Command::Cancel) => cancel::run(&context).await,
     }
 }
@@ -128,6 +134,7 @@ mod tests {
             ("/new please", Input::Command(Command::New)),
             ("/runner", Input::Command(Command::Runner(None))),
             ("/runner  laptop ", Input::Command(Command::Runner(Some("laptop")))),
+            ("/approval full", Input::Command(Command::Approval(Some("full")))),
             ("/cancel", Input::Command(Command::Cancel)),
             ("/Help", Input::Unknown("Help")),
             ("/helpme", Input::Unknown("helpme")),

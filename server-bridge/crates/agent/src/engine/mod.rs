@@ -30,6 +30,7 @@ use llm::slots::{Kind, Slots};
 use llm::{Content, Message, Model};
 use store::{MessageRole, TurnStatus, User, UserId};
 
+use crate::approval::Questions;
 use crate::commands::Context;
 use crate::limits::TURNS_QUEUED;
 use crate::service::Inner;
@@ -58,11 +59,13 @@ pub(crate) struct Engine {
     model: Option<ModelSetup>,
     slots: Slots,
     queue: Queue,
+    pub(crate) questions: Questions,
 }
 
 impl Engine {
     pub(crate) fn new(model: Option<ModelSetup>) -> Self {
-        Self { model, slots: Slots::default(), queue: Queue::default() }
+        let (slots, queue, questions) = Default::default();
+        Self { model, slots, queue, questions }
     }
 
     /// Whether anybody could answer.

@@ -37,7 +37,7 @@ pub enum AgentDocument {
         tool: String,
         /// What it was about: a command, a path, a pattern.
         hint: String,
-        /// `running`, `done`, `failed` or `cancelled`.
+        /// `asking` (its user whether it may), `running`, `done`, `failed`, `denied` or `cancelled`.
         status: String,
         /// Where it ran.
         place: Option<String>,
@@ -84,12 +84,21 @@ pub(super) struct Screen<'a> {
 impl Screen<'_> {
     /// Adds a message.
     pub(super) async fn add(&self, text: &str, document: &AgentDocument) -> store::Result<Message> {
+        let message = self.keep(text, document).await?;
+        self.tell(&message);
+        Ok(message)
+    }
+
+    /// Adds a message of which nobody is told yet.
+    pub(super) async fn keep(&self, text: &str, document: &AgentDocument) -> store::Result<Message> {
         let (text, document) = (cut(text), document.to_json());
         let role = MessageRole::Assistant;
-        let message =
-            self.service.store.append_message(self.user.id, self.chat, role, &text, Some(&document)).await?;
+        self.service.store.append_message(self.user.id, self.chat, role, &text, Some(&document)).await
+    }
+
+    /// Tells of a message.
+    pub(super) fn tell(&self, message: &Message) {
         self.service.tell(self.user.id, ChatEvent::Message(message.clone()));
-        Ok(message)
     }
 
     /// Changes a message.

@@ -6,6 +6,7 @@
 //!             └────────────────────────┘
 //! ```
 
+mod approve;
 mod ask;
 
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use llm::{Content, Message, Reply, Request, Stop, SystemPart, ToolCall, ToolResult, Usage};
 use sandbox::Wish;
-use store::{ChatId, TurnStatus, TurnUsage, User};
+use store::{ChatId, MessageId, TurnStatus, TurnUsage, User};
 use tokio_util::sync::CancellationToken;
 
 use super::show::{Output, Screen, UsageDocument, shortened};
@@ -24,6 +25,7 @@ use crate::service::Inner;
 use crate::tools::{self, Call, Failure, Outcome, Workshop};
 
 use super::queue::Waiting;
+use crate::approval::{Asking, Mode, Verdict};
 
 /// What a turn works with.
 pub(super) struct Turn<'a> {
@@ -214,8 +216,15 @@ impl Turn<'_> {
             .collect();
         let reads: Vec<bool> =
             parsed.iter().map(|call| call.as_ref().is_ok_and(Call::is_read_only)).collect();
+        let mut parsed = parsed.into_iter();
         for group in tools_of_reply::groups(&reads) {
-            let running = group.map(|at| self.run_tool(&calls[at], &parsed[at], wish));
+            // Shown in the order of the calls, however they end.
+            let mut cards = Vec::with_capacity(group.len());
+            for call in group.map(|at| calls[at].clone()) {
+                let parsed = parsed.next().expect("there is one for each call");
+                cards.push(self.begin_tool(call, parsed, wish).await?);
+            }
+            let running = cards.into_iter().map(|card| self.run_tool(card, wish));
             // To the end before anything else is awaited: what is not polled may hold the store's only writer.
             let results: Vec<_> = stream::iter(running).buffered(TOOLS_AT_ONCE).collect().await;
             let mut failure = None;
@@ -236,40 +245,62 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Runs one call and shows it; what it came to, and why the turn ends with it if it does.
-    async fn run_tool(
+    /// Shows a call that is about to begin, and asks for what it needs to be asked for.
+    async fn begin_tool(
         &self,
-        call: &ToolCall,
-        parsed: &Result<Call, String>,
+        call: ToolCall,
+        parsed: Result<Call, String>,
         wish: &Wish,
-    ) -> Result<(ToolResult, Option<End>), End> {
+    ) -> Result<Card, End> {
         let place = self.service.router.check(&sandbox_user(self.user), wish).ok();
         let place = place.map(|target| target.name().to_owned());
-        let hint = parsed.as_ref().map(Call::hint).unwrap_or_default();
-        let shown = |status: &str| AgentDocument::Tool {
-            tool: call.name.clone(),
-            hint: hint.clone(),
-            status: status.to_owned(),
-            place: place.clone(),
+        let verdict = match &parsed {
+            Ok(parsed) => self.verdict(&call, parsed).await?,
+            Err(_) => Verdict::Allowed,
         };
-        let message = self.screen().add("", &shown("running")).await?.id;
+        let mut card = Card { call, parsed, place, verdict, message: MessageId(0), asking: None };
+        let begins = if verdict == Verdict::Asks { "asking" } else { "running" };
+        let message = self.screen().keep("", &card.document(begins)).await?;
+        card.message = message.id;
+        // Before anybody is told, so that no answer comes too soon.
+        card.asking =
+            (verdict == Verdict::Asks).then(|| self.service.engine.questions.ask(self.user.id, message.id));
+        self.screen().tell(&message);
+        Ok(card)
+    }
+
+    /// Runs one call and shows it; what it came to, and why the turn ends with it if it does.
+    async fn run_tool(&self, mut card: Card, wish: &Wish) -> Result<(ToolResult, Option<End>), End> {
+        let asking = card.asking.take();
+        let Card { call, parsed, verdict, message, .. } = &card;
+        let (verdict, message) = (*verdict, *message);
+        let denied = match (verdict, parsed) {
+            (Verdict::Asks, Ok(parsed)) => self.answered(call, parsed, asking).await?,
+            (Verdict::Denied, _) => Some(Outcome::denied("This chat is in plan mode: nothing is changed")),
+            (Verdict::Asks | Verdict::Allowed, _) => None,
+        };
+        if verdict == Verdict::Asks && denied.is_none() {
+            self.screen().change(message, "", &card.document("running")).await?;
+        }
         let output = Output::new(self.screen(), message);
-        let (outcome, stops) = match parsed {
-            Ok(parsed) => {
+        let (outcome, stops) = match (denied, parsed) {
+            (Some(denied), _) => (denied, self.cancelled.is_cancelled().then_some(End::Cancelled)),
+            (None, Ok(parsed)) => {
                 let mut live = |text: &str| output.push(text);
                 tokio::select! {
                     done = self.outcome(parsed, wish, &mut live) => done?,
                     never = output.tell() => match never {},
                 }
             }
-            Err(why) => (Outcome::failed(why), None),
+            (None, Err(why)) => (Outcome::failed(why), None),
         };
         let status = match (&stops, outcome.is_error) {
             (Some(End::Cancelled), _) => "cancelled",
+            (None, true) if !outcome.may_be_offloaded => "denied",
             (_, true) => "failed",
             (_, false) => "done",
         };
-        self.screen().change(message, &shortened(&outcome.text), &shown(status)).await?;
+        self.screen().change(message, &shortened(&outcome.text), &card.document(status)).await?;
         let text = offload::kept(&self.service.store, self.user.id, self.chat, &outcome).await?;
         let content = vec![Content::Text(text)];
         Ok((ToolResult { call_id: call.id.clone(), content, is_error: outcome.is_error }, stops))
@@ -282,7 +313,8 @@ impl Turn<'_> {
         live: &mut (dyn FnMut(&str) + Send),
     ) -> Result<(Outcome, Option<End>), End> {
         let Self { service, user, chat, cancelled, .. } = *self;
-        let workshop = Workshop { service, user, chat, wish, cancelled };
+        let is_plan = self.mode().await? == Mode::Plan;
+        let workshop = Workshop { service, user, chat, wish, cancelled, is_plan };
         let done = tokio::select! {
             done = call.run(&workshop, live) => done,
             // A command is ended and waited for by its own tool.
@@ -299,6 +331,27 @@ impl Turn<'_> {
                 Ok((Outcome::failed(&why), Some(end)))
             }
             Err(Failure::Store(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// A call that is shown, and about to begin.
+struct Card {
+    call: ToolCall,
+    parsed: Result<Call, String>,
+    place: Option<String>,
+    verdict: Verdict,
+    message: MessageId,
+    asking: Option<Asking>,
+}
+
+impl Card {
+    fn document(&self, status: &str) -> AgentDocument {
+        AgentDocument::Tool {
+            tool: self.call.name.clone(),
+            hint: self.parsed.as_ref().map(Call::hint).unwrap_or_default(),
+            status: status.to_owned(),
+            place: self.place.clone(),
         }
     }
 }

@@ -23,6 +23,7 @@ use serde::de::DeserializeOwned;
 use store::ChatId;
 use tokio_util::sync::CancellationToken;
 
+use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
 use crate::place::sandbox_user;
 use crate::service::Inner;
@@ -36,6 +37,8 @@ pub(crate) struct Workshop<'a> {
     pub(crate) wish: &'a Wish,
     /// Its user wants it to stop.
     pub(crate) cancelled: &'a CancellationToken,
+    /// Whether nothing may be changed.
+    pub(crate) is_plan: bool,
 }
 
 /// A call of a tool, understood.
@@ -138,6 +141,26 @@ impl Call {
         }
     }
 
+    /// What it does to the place it works in.
+    pub(crate) fn access(&self) -> Access {
+        match self {
+            Self::Read(_) | Self::Glob(_) | Self::Grep(_) | Self::OffloadRecall(_) => Access::Read,
+            Self::TaskStatus(_) | Self::TaskRead(_) | Self::Cd(_) => Access::Read,
+            Self::FileCreate(_) | Self::FileReplace(_) => Access::Edit,
+            Self::Shell(_) | Self::TaskKill(_) => Access::Run,
+        }
+    }
+
+    /// What is allowed for good where a user says so: this very command, or every change of a file.
+    pub(crate) fn subject(&self) -> &str {
+        match self {
+            Self::Shell(arguments) => &arguments.command,
+            Self::TaskKill(arguments) => &arguments.id,
+            Self::Read(_) | Self::Glob(_) | Self::Grep(_) | Self::OffloadRecall(_) | Self::Cd(_) => "",
+            Self::FileCreate(_) | Self::FileReplace(_) | Self::TaskStatus(_) | Self::TaskRead(_) => "",
+        }
+    }
+
     /// What it is about, in a few words for people.
     pub(crate) fn hint(&self) -> String {
         let hint = match self {
@@ -192,6 +215,14 @@ impl Outcome {
     /// One that is a part of something longer already.
     fn part(text: impl Into<String>) -> Self {
         Self { may_be_offloaded: false, ..Self::done(text) }
+    }
+
+    /// A tool that was not allowed to do it.
+    pub(crate) fn denied(why: &str) -> Self {
+        let text = format!(
+            "{why}. Do not reach the same in another way; say what you would do, or ask what the user wants."
+        );
+        Self { text, is_error: true, may_be_offloaded: false }
     }
 
     /// A tool that could not do its work.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandbox::{AckMode, Exec, ExecEvent, ExecRequest, Sandbox};
+use sandbox::{AckMode, Exec, ExecEvent, ExecRequest, Profile, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -63,6 +63,7 @@ async fn request(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<ExecR
     let mut request = ExecRequest::shell(arguments.command.as_str());
     request.cwd = (!cwd.is_empty()).then(|| cwd.into_bytes());
     request.merge_stderr = true;
+    request.profile = workshop.is_plan.then_some(Profile::ReadOnly);
     // A task is read later, and by others.
     (request.retain, request.acks) = (true, AckMode::Manual);
     request.timeout = Some(Duration::from_secs(TASK_LIFETIME_S));

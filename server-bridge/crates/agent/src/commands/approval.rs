@@ -1,0 +1,26 @@
+//! `/approval`: what the model may do without asking.
+
+use super::Context;
+use crate::approval::Mode;
+use crate::{Posted, Result};
+
+pub(super) async fn show(context: &Context<'_>) -> Result<Posted> {
+    let mode = context.service.store.approval(context.user.id, &context.chat.id).await?;
+    context
+        .notice(&format!(
+            "This chat is in {mode} mode.\n\n\
+             /approval plan       look, change nothing\n\
+             /approval ask        ask before a file is changed or a command runs\n\
+             /approval auto-edit  ask before a command runs\n\
+             /approval full       do not ask"
+        ))
+        .await
+}
+
+pub(super) async fn set(context: &Context<'_>, word: &str) -> Result<Posted> {
+    let Ok(mode) = word.parse::<Mode>() else {
+        return context.notice("Choose one of: plan, ask, auto-edit, full.").await;
+    };
+    context.service.store.set_approval(context.user.id, &context.chat.id, mode.as_str()).await?;
+    context.notice(&format!("This chat is in {mode} mode now.")).await
+}

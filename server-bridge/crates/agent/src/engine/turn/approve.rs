@@ -1,0 +1,53 @@
+//! Asking the user before a tool does something.
+
+use llm::ToolCall;
+use tokio::time::timeout;
+
+use super::{End, Turn};
+use crate::approval::{Answer, Asking, Mode, Verdict, verdict};
+use crate::limits::APPROVAL_PATIENCE;
+use crate::tools::{Call, Outcome};
+
+impl Turn<'_> {
+    /// How much may be done without asking at the moment.
+    pub(super) async fn mode(&self) -> Result<Mode, End> {
+        let word = self.service.store.approval(self.user.id, self.chat).await?;
+        // A newer server's word: rather ask once too often.
+        Ok(word.parse().unwrap_or(Mode::Ask))
+    }
+
+    /// What is said to a call that is about to begin.
+    pub(super) async fn verdict(&self, call: &ToolCall, parsed: &Call) -> Result<Verdict, End> {
+        let verdict = verdict(self.mode().await?, parsed.access());
+        if verdict == Verdict::Asks
+            && self.service.store.is_allowed(self.user.id, self.chat, &call.name, parsed.subject()).await?
+        {
+            return Ok(Verdict::Allowed);
+        }
+        Ok(verdict)
+    }
+
+    /// Waits for the user's answer; what the model is told where it is not allowed.
+    pub(super) async fn answered(
+        &self,
+        call: &ToolCall,
+        parsed: &Call,
+        asking: Option<Asking>,
+    ) -> Result<Option<Outcome>, End> {
+        let Some(mut asking) = asking else { return Ok(None) };
+        let answer = tokio::select! {
+            answer = timeout(APPROVAL_PATIENCE, asking.answer()) => answer,
+            () = self.cancelled.cancelled() => return Ok(Some(Outcome::denied("Cancelled by the user"))),
+        };
+        Ok(match answer {
+            Ok(Answer::Allow) => None,
+            Ok(Answer::AllowForGood) => {
+                let (store, subject) = (&self.service.store, parsed.subject());
+                store.allow_for_good(self.user.id, self.chat, &call.name, subject).await?;
+                None
+            }
+            Ok(Answer::Deny) => Some(Outcome::denied("The user does not allow this")),
+            Err(_) => Some(Outcome::denied("Nobody was there to allow this, so it is denied")),
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! What the agent of a conversation may do without asking.
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{EXEC_COMMAND_MAX_BYTES, SETTING_KEY_MAX_BYTES};
+use crate::{ChatId, Store, UserId};
+
+impl Store {
+    /// The word for what may be done without asking in a user's conversation; `ask` unless it was set.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn approval(&self, user: UserId, chat: &ChatId) -> Result<String> {
+        sqlx::query_scalar("SELECT approval FROM chats WHERE id = $1 AND user_id = $2")
+            .bind(chat)
+            .bind(user)
+            .fetch_optional(self.database.reader())
+            .await?
+            .ok_or_else(|| Error::not_found("chat", chat))
+    }
+
+    /// Sets that word.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than a word.
+    pub async fn set_approval(&self, user: UserId, chat: &ChatId, mode: &str) -> Result<()> {
+        check_length("mode", mode, SETTING_KEY_MAX_BYTES)?;
+        let set = sqlx::query("UPDATE chats SET approval = $1 WHERE id = $2 AND user_id = $3")
+            .bind(mode)
+            .bind(chat)
+            .bind(user)
+            .execute(self.database.writer())
+            .await?;
+        if set.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
+    }
+
+    /// Remembers that a tool may do this in a user's conversation from now on; a subject that is too long is not remembered.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] as above.
+    pub async fn allow_for_good(&self, user: UserId, chat: &ChatId, tool: &str, subject: &str) -> Result<()> {
+        self.chat(user, chat).await?;
+        if subject.len() > EXEC_COMMAND_MAX_BYTES {
+            return Ok(());
+        }
+        sqlx::query(
+            "INSERT INTO approval_rules (chat_id, tool, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        )
+        .bind(chat)
+        .bind(tool)
+        .bind(subject)
+        .execute(self.database.writer())
+        .await?;
+        Ok(())
+    }
+
+    /// Whether that was remembered.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] as above.
+    pub async fn is_allowed(&self, user: UserId, chat: &ChatId, tool: &str, subject: &str) -> Result<bool> {
+        self.chat(user, chat).await?;
+        let known: Option<i64> = sqlx::query_scalar(
+            "SELECT 1 FROM approval_rules WHERE chat_id = $1 AND tool = $2 AND subject = $3",
+        )
+        .bind(chat)
+        .bind(tool)
+        .bind(subject)
+        .fetch_optional(self.database.reader())
+        .await?;
+        Ok(known.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Name;
+
+    #[tokio::test]
+    async fn what_was_allowed_holds_for_that_chat_and_that_subject() {
+        let store = Store::open_in_memory().await.unwrap();
+        let add =
+            |name| store.add_user(Box::leak(Box::new(Name::parse(name).unwrap())), "correct horse", false);
+        let (ada, eve) = (add("ada").await.unwrap().id, add("eve").await.unwrap().id);
+        let (chat, other) =
+            (store.create_chat(ada).await.unwrap().id, store.create_chat(ada).await.unwrap().id);
+        assert_eq!(store.approval(ada, &chat).await.unwrap(), "ask");
+        store.set_approval(ada, &chat, "full").await.unwrap();
+        assert_eq!(store.approval(ada, &chat).await.unwrap(), "full");
+        assert_eq!(store.approval(ada, &other).await.unwrap(), "ask");
+        for _ in 0..2 {
+            store.allow_for_good(ada, &chat, "Shell", "make").await.unwrap();
+        }
+        assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
+        assert!(!store.is_allowed(ada, &chat, "Shell", "make; rm").await.unwrap());
+        assert!(!store.is_allowed(ada, &other, "Shell", "make").await.unwrap());
+        let long = "x".repeat(EXEC_COMMAND_MAX_BYTES + 1);
+        store.allow_for_good(ada, &chat, "Shell", &long).await.unwrap();
+        assert!(!store.is_allowed(ada, &chat, "Shell", &long).await.unwrap());
+        assert!(store.is_allowed(eve, &chat, "Shell", "make").await.is_err());
+        assert!(store.set_approval(eve, &chat, "full").await.is_err());
+        assert!(store.allow_for_good(eve, &chat, "Shell", "make").await.is_err());
+    }
+}

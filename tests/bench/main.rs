@@ -29,7 +29,10 @@ use remote::Remote;
 use samples::Row;
 
 /// What is compared with what, in the order of the table.
-const GROUPS: &[(&str, fn(&Stage) -> Vec<Row>)] = &[
+/// A part of the table, by the name it is asked for with.
+type Group = (&'static str, fn(&Stage) -> Vec<Row>);
+
+const GROUPS: &[Group] = &[
     ("handle", |stage| handle::rows(stage.remote())),
     ("confinement", |_| confinement::rows()),
     ("many", |stage| many::rows(stage.remote())),

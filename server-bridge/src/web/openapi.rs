@@ -114,6 +114,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 30);
+        assert_eq!(description.paths.paths.len(), 32);
     }
 }

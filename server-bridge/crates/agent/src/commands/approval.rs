@@ -19,7 +19,7 @@ pub(super) async fn show(context: &Context<'_>) -> Result<Posted> {
 
 pub(super) async fn set(context: &Context<'_>, word: &str) -> Result<Posted> {
     let Ok(mode) = word.parse::<Mode>() else {
-        return context.notice("Choose one of: plan, ask, auto-edit, full.").await;
+        return context.refusal("invalid", "Choose one of: plan, ask, auto-edit, full.").await;
     };
     context.service.store.set_approval(context.user.id, &context.chat.id, mode.as_str()).await?;
     context.notice(&format!("This chat is in {mode} mode now.")).await

@@ -28,10 +28,10 @@ use peers::Peers;
 use remote::Remote;
 use samples::Row;
 
-/// What is compared with what, in the order of the table.
 /// A part of the table, by the name it is asked for with.
 type Group = (&'static str, fn(&Stage) -> Vec<Row>);
 
+/// What is compared with what, in the order of the table.
 const GROUPS: &[Group] = &[
     ("handle", |stage| handle::rows(stage.remote())),
     ("confinement", |_| confinement::rows()),

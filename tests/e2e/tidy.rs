@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("llm", &[]),
     ("agent", &["llm", "sandbox", "store"]),
     ("server-bridge", &["agent", "llm", "pathguard", "sandbox", "store"]),
-    ("tests", &["sandbox"]),
+    ("tests", &["proto", "sandbox"]),
 ];
 
 /// The same as in `.deny.toml`.

@@ -97,6 +97,15 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
         return Ok(Confined { home, path, report, etc: None, ground });
     }
     network::enter(&policy.bounds.network).map_err(during("network namespace"))?;
+    // Where that fails, the filter refuses what would reach the machine's. Before `/proc` is read-only.
+    let ipc = match policy.left_out.contains(layer_name::IPC_NAMESPACE) {
+        false if sys::unshare_ipc().is_ok() => {
+            forget_shared_memory();
+            Ipc::Own
+        }
+        false if kill::tier() == KillTier::ContainerInit => Ipc::OfContainer,
+        _ => Ipc::Refused,
+    };
     let private_home = policy.private_home().map_err(during("private home"))?;
     let (view, hides_others) = match mounts::enter(policy, profile, &private_home)? {
         Entry::Own { view, hides_others, held } => {
@@ -114,15 +123,6 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
             );
             (View::of_machine(policy, profile, private_home), false)
         }
-    };
-    // Where that fails, the filter refuses what would reach the machine's.
-    let ipc = match policy.left_out.contains(layer_name::IPC_NAMESPACE) {
-        false if sys::unshare_ipc().is_ok() => {
-            forget_shared_memory();
-            Ipc::Own
-        }
-        false if kill::tier() == KillTier::ContainerInit => Ipc::OfContainer,
-        _ => Ipc::Refused,
     };
     report.add(layer_name::IPC_NAMESPACE, ipc != Ipc::Refused, ipc.describe());
     let home_is_private = view.home_is_private && !policy.left_out.contains(layer_name::PRIVATE_HOME);

@@ -52,13 +52,15 @@ pub struct ExecutorConfig {
     pub left_out: LeftOut,
     /// What commands may reach, and how much they may take.
     pub bounds: Bounds,
+    /// Whether the commands are of other people than the runner's user: they get none of that user's settings.
+    pub is_for_others: bool,
 }
 
 impl ExecutorConfig {
     /// One workspace in this profile, and nothing out of the ordinary.
     pub fn new(workspace: PathBuf, state_dir: PathBuf, profile: Profile) -> Self {
-        let (allowances, run_as, left_out, bounds) = Default::default();
-        Self { workspace, state_dir, profile, allowances, llm: None, run_as, left_out, bounds }
+        let (allowances, run_as, left_out, bounds, is_for_others) = Default::default();
+        Self { workspace, state_dir, profile, allowances, llm: None, run_as, left_out, bounds, is_for_others }
     }
 }
 
@@ -117,12 +119,16 @@ impl Executor {
         };
         let RunAs { default, privileged } = &config.run_as;
         let privileged = match privileged {
-            Some(user) => Some((user.clone(), Spawners::new(policy(Some(user))?))),
+            Some(user) => {
+                let policy = policy(Some(user))?;
+                notes(config, &policy);
+                Some((user.clone(), Spawners::new(policy)))
+            }
             None => None,
         };
         let policy = policy(default.as_ref())?;
         check_state_dir(&policy.workspace, &policy.state_dir, config.profile)?;
-        let notes = notes(config.profile, &policy);
+        let notes = notes(config, &policy);
         // By the rules of the usual machine: only what is open for sure matters.
         let open_places = OpenPlaces::new(explain::entries(&policy, config.profile, true));
         let GitPaths { pinned, read_only, .. } = GitPaths::of(&policy, config.profile);
@@ -411,8 +417,8 @@ impl Executor {
 }
 
 /// Gives commands the user's settings; says what should be known of them, and of what is allowed besides.
-fn notes(profile: Profile, policy: &ConfinePolicy) -> Vec<String> {
-    if profile == Profile::FullControl {
+fn notes(config: &ExecutorConfig, policy: &ConfinePolicy) -> Vec<String> {
+    if config.profile == Profile::FullControl || config.is_for_others {
         return Vec::new();
     }
     let copied = settings::copy(policy).into_iter().filter(|copied| !copied.is_copied);

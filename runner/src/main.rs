@@ -97,7 +97,7 @@ fn look(
     options: &SandboxOptions,
     print: impl Fn(&ConfinePolicy, Profile) -> Result<i32, SpawnError>,
 ) -> anyhow::Result<i32> {
-    let config = options.executor_config(None)?;
+    let config = options.executor_config(None, false)?;
     for warning in config.run_as.warnings(&config.workspace) {
         eprintln!("note: {warning}");
     }

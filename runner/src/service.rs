@@ -65,6 +65,8 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
             "--without is for trying something out: a service runs with every layer".to_owned(),
         ));
     }
+    // What cannot work is told now, and not by a service that ends.
+    options.container()?;
     let token_file = config.state_dir.join("token");
     let program = std::env::current_exe().map_err(Error::system("find this program"))?;
     let manager = Manager::of_this_user()?;

@@ -256,6 +256,10 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
         let turn = ended(&client, &chat, 1);
         let status = turn["agent"]["status"].as_str().unwrap();
         assert!(["done", "interrupted"].contains(&status), "{turn}");
+        let goes_on = |message: &Value| {
+            ["running", "asking"].iter().any(|status| message["agent"]["status"] == *status)
+        };
+        assert!(!messages(&client, &chat).iter().any(goes_on), "nothing looks as if it went on");
         say(&client, &chat, "go on");
         let after = ended(&client, &chat, 2);
         assert_eq!(after["text"], "done with go on", "{after}");

@@ -176,7 +176,7 @@ impl Options {
     /// # Errors
     /// As [`SandboxOptions::executor_config`] and [`LlmOptions::config`].
     pub fn executor_config(&self) -> Result<ExecutorConfig, Error> {
-        let mut config = self.sandbox.executor_config(self.token_file.as_deref())?;
+        let mut config = self.sandbox.executor_config(self.token_file.as_deref(), self.stdio)?;
         config.llm = self.llm.config(&config)?;
         Ok(config)
     }
@@ -194,6 +194,16 @@ impl Options {
         if config.llm.is_some() {
             let text =
                 "--docker and --llm-url do not go together: the key would have to go into the container";
+            return Err(Error::Usage(text.to_owned()));
+        }
+        let usual = ExecutorConfig::new(config.workspace.clone(), config.state_dir.clone(), config.profile);
+        let ExecutorConfig { bounds, run_as, left_out, allowances, .. } = &config;
+        if (bounds, run_as, left_out, allowances)
+            != (&usual.bounds, &usual.run_as, &usual.left_out, &usual.allowances)
+        {
+            let text = "--docker bounds commands by the container: use --docker-network, --docker-memory, --docker-pids and \
+                        --docker-cpus, and leave out --network, --allow-…, --memory, --pids, --cpus, --open-files, --file-size, \
+                        --run-as-… and --without, also in the policy file";
             return Err(Error::Usage(text.to_owned()));
         }
         self.container.container(&config.workspace, config.state_dir, config.profile)

@@ -48,12 +48,13 @@ impl PolicyFile {
         }
     }
 
-    /// The file that was named, or the user's own if there is one, with its canonical path.
+    /// The file that was named, or the user's own if that counts and there is one, with its canonical path.
     ///
     /// # Errors
     /// It is missing though named, others may write it, or it is not understood; the text names the line.
-    pub(super) fn find(named: Option<&Path>) -> Result<Option<(PathBuf, Self)>, Error> {
-        let Some(path) = named.map(Path::to_owned).or_else(default_path) else { return Ok(None) };
+    pub(super) fn find(named: Option<&Path>, or_own: bool) -> Result<Option<(PathBuf, Self)>, Error> {
+        let own = || if or_own { default_path() } else { None };
+        let Some(path) = named.map(Path::to_owned).or_else(own) else { return Ok(None) };
         let path = path.canonicalize().map_err(Error::file(&path))?;
         check_writers(&path)?;
         let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
@@ -133,7 +134,7 @@ mod tests {
         let path = directory.path().join("runner.toml");
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        PolicyFile::find(Some(&path)).map(|found| found.unwrap().1).map_err(|error| error.to_string())
+        PolicyFile::find(Some(&path), true).map(|found| found.unwrap().1).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -168,11 +169,11 @@ mod tests {
     fn a_file_that_others_can_write_is_refused_with_advice() {
         assert!(find(b"", 0o666).unwrap_err().contains("chmod"));
         assert!(find(b"", 0o644).is_ok());
-        assert!(PolicyFile::find(Some(Path::new("/nonexistent/runner.toml"))).is_err());
+        assert!(PolicyFile::find(Some(Path::new("/nonexistent/runner.toml")), true).is_err());
         let shared = tempfile::tempdir().unwrap();
         fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let path = shared.path().join("runner.toml");
         fs::write(&path, "").unwrap();
-        assert!(PolicyFile::find(Some(&path)).unwrap_err().to_string().contains("chmod"));
+        assert!(PolicyFile::find(Some(&path), true).unwrap_err().to_string().contains("chmod"));
     }
 }

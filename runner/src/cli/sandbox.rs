@@ -47,13 +47,18 @@ pub struct SandboxOptions {
 }
 
 impl SandboxOptions {
-    /// What all of it comes to, without an LLM endpoint. `token_file` must stay out of the commands' reach.
+    /// What all of it comes to, without an LLM endpoint. `token_file` must stay out of the commands' reach; the policy
+    /// file of the runner's user does not count where the commands are other people's.
     ///
     /// # Errors
     /// A directory is missing or a place to be careful with, the policy file is not to be trusted or not understood, or what
     /// is to be allowed would open the runner's own secrets.
-    pub fn executor_config(&self, token_file: Option<&Path>) -> Result<ExecutorConfig, Error> {
-        let file = PolicyFile::find(self.policy.as_deref())?;
+    pub fn executor_config(
+        &self,
+        token_file: Option<&Path>,
+        is_for_others: bool,
+    ) -> Result<ExecutorConfig, Error> {
+        let file = PolicyFile::find(self.policy.as_deref(), !is_for_others)?;
         let (found, keys) = file.map_or_else(Default::default, |(path, keys)| (Some(path), keys));
         let of_policy = keys.bounds();
         let profile = self.profile.or(keys.profile).unwrap_or(Profile::Workspace);
@@ -70,22 +75,26 @@ impl SandboxOptions {
             &of_file(&self.allow_write, keys.allow_write),
             self.allow_git_config.or(keys.allow_git_config).unwrap_or(false),
         )?;
+        let run_as = self.run_as.users()?;
         let mut secrets = vec![("the runner's own files", place::canonical(&state_dir)?)];
         let token_file = token_file.filter(|file| *file != Path::new("-"));
         if let Some(file) = token_file {
             secrets.push(("the runner's token", place::canonical(file)?));
         }
         if profile != Profile::FullControl {
-            allowances.check(place::home().as_deref(), &secrets)?;
+            let users = [&run_as.default, &run_as.privileged].into_iter().flatten();
+            for home in place::home().into_iter().chain(users.map(|user| user.home.clone())) {
+                allowances.check(Some(&home), &secrets)?;
+            }
             if let Some(policy) = &found {
                 refuse_policy_of_commands(policy, &workspace, &allowances)?;
             }
         }
-        let run_as = self.run_as.users()?;
         let left_out =
             LeftOut::all(&self.without).map_err(|error| Error::Usage(format!("--without: {error}")))?;
         let bounds = self.bounds.bounds(of_policy, profile)?;
-        Ok(ExecutorConfig { workspace, state_dir, profile, allowances, llm: None, run_as, left_out, bounds })
+        let config = ExecutorConfig::new(workspace, state_dir, profile);
+        Ok(ExecutorConfig { allowances, run_as, left_out, bounds, is_for_others, ..config })
     }
 
     /// The words that ask for the same on a command line, beyond the directories and the profile.
@@ -103,8 +112,9 @@ impl SandboxOptions {
             words.extend(paths.flat_map(|path| [flag.to_owned(), path.to_string_lossy().into_owned()]));
         }
         words.extend(self.allow_git_config.map(|allowed| format!("--allow-git-config={allowed}")));
-        if let Some(policy) = &self.policy {
-            words.extend(["--policy".to_owned(), place::canonical(policy)?.to_string_lossy().into_owned()]);
+        // Also the one that nobody named: a service may not find it.
+        if let Some((policy, _)) = PolicyFile::find(self.policy.as_deref(), true)? {
+            words.extend(["--policy".to_owned(), policy.to_string_lossy().into_owned()]);
         }
         Ok(words)
     }
@@ -154,7 +164,7 @@ mod tests {
             let workspace = ["--workspace", work.as_str()];
             let own = if words.contains(&"--workspace") { &[][..] } else { &workspace };
             let words: Vec<_> = place.iter().chain(own).chain(words).collect();
-            Cli::try_parse_from(words).unwrap().options.sandbox.executor_config(None)
+            Cli::try_parse_from(words).unwrap().options.sandbox.executor_config(None, false)
         }
 
         fn write_policy(&self, name: &str, text: &str) -> String {
@@ -219,9 +229,9 @@ mod tests {
             allow_read: vec![desk.path("more").into()],
             ..SandboxOptions::default()
         };
-        let text = options.executor_config(Some(Path::new(&token))).unwrap_err().to_string();
+        let text = options.executor_config(Some(Path::new(&token)), false).unwrap_err().to_string();
         assert!(text.contains("the runner's token"), "{text}");
-        assert!(options.executor_config(Some(Path::new("-"))).is_ok());
+        assert!(options.executor_config(Some(Path::new("-")), false).is_ok());
     }
 
     #[test]

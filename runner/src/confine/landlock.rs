@@ -36,11 +36,13 @@ pub(super) fn restrict(
         [false, false] if network.ports.is_empty() => (RulesetStatus::NotEnforced, 0),
         _ => enforce(files.then_some(view), scope, network).map_err(io::Error::other)?,
     };
+    if status != RulesetStatus::NotEnforced {
+        report.set_landlock_abi(abi);
+    }
     if status == RulesetStatus::NotEnforced || !files {
         let detail = "the kernel has no Landlock (5.13 or newer, and enabled at boot)";
         report.add(layer_name::LANDLOCK, false, detail);
     } else {
-        report.set_landlock_abi(abi);
         report.add(layer_name::LANDLOCK, true, format!("ABI {abi}"));
     }
     let scoped = scope && abi >= FIRST_WITH_SCOPE;

@@ -208,9 +208,10 @@ impl LayerReport {
         self.layer(name).is_some_and(|layer| layer.holds)
     }
 
-    /// The layers that hold in `wider` and not here.
+    /// The layers that hold in `wider` and not here; that of git's configuration is about the files there are, which commands
+    /// could make more of to keep others from starting.
     pub(crate) fn lacking(&self, wider: &Self) -> Vec<&'static str> {
-        let holding = wider.layers.iter().filter(|layer| layer.holds);
+        let holding = wider.layers.iter().filter(|layer| layer.holds && layer.name != layer_name::GIT_CONFIG);
         holding.map(|layer| layer.name).filter(|name| !self.holds(name)).collect()
     }
 

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use pathguard::{CreateOptions, Root};
 use sha2::{Digest, Sha256};
 
-use crate::confine::ConfinePolicy;
+use crate::confine::{ConfinePolicy, layer_name};
 use crate::limits::SETTINGS_FILE_BYTES;
 use filter::{Grammar, filter, fits};
 use secrets::holds_secret;
@@ -59,14 +59,26 @@ pub struct Passed {
 ///
 /// Nothing that goes wrong here is an error: commands then lack settings.
 pub fn copy(policy: &ConfinePolicy) -> Vec<Copied> {
+    if policy.left_out.contains(layer_name::PRIVATE_HOME) {
+        return Vec::new();
+    }
+    // The way there is the runner's own.
     let home = policy.private_home().ok().and_then(|home| Root::open(home).ok());
     let Some(root) = home else { return Vec::new() };
+    // What is copied is read with the rights of whom commands run as, and is theirs.
+    match &policy.run_as {
+        Some(user) => user.acting(|| copy_all(policy, &root)).unwrap_or_default(),
+        None => copy_all(policy, &root),
+    }
+}
+
+fn copy_all(policy: &ConfinePolicy, root: &Root) -> Vec<Copied> {
     let variable = |name: &str| std::env::var_os(name);
     let mut copied: Vec<Copied> =
-        FILES.iter().filter_map(|file| copy_file(file, policy, &root, &variable)).collect();
+        FILES.iter().filter_map(|file| copy_file(file, policy, root, &variable)).collect();
     // So that `git config --global` of a command writes to it, and not to the copy.
     if root.stat(".gitconfig") == Err(pathguard::Error::NotFound)
-        && let Err(error) = write(&root, ".gitconfig", "")
+        && let Err(error) = write(root, ".gitconfig", "")
     {
         copied.push(Copied { program: "git", detail: format!("~/.gitconfig: {error}"), is_copied: false });
     }
@@ -99,7 +111,7 @@ fn copy_file(
         }
     }
     if file.to == GIT_CONFIG {
-        text.push_str(&trusted_workspace(&policy.workspace));
+        text.push_str(&trusted_workspace(policy));
     }
     match replace(root, file.to, &text) {
         Ok(true) if notes.is_empty() => None,
@@ -146,9 +158,11 @@ fn read(path: &Path, home: &Path) -> Result<String, String> {
 }
 
 /// What lets git work in a workspace that belongs to somebody else than its runner.
-fn trusted_workspace(workspace: &Path) -> String {
-    let owner = fs::metadata(workspace).map(|metadata| metadata.uid());
-    let is_own = owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw());
+fn trusted_workspace(policy: &ConfinePolicy) -> String {
+    let workspace = &policy.workspace;
+    let user =
+        policy.run_as.as_ref().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.user_id);
+    let is_own = fs::metadata(workspace).is_ok_and(|metadata| metadata.uid() == user);
     match workspace.to_str().filter(|text| !is_own && !text.contains(char::is_control)) {
         None => String::new(),
         Some(text) => {

@@ -7,7 +7,7 @@ use tokio::sync::OnceCell;
 
 use super::{SpawnError, Spawner};
 use crate::blocking::blocking;
-use crate::confine::{ConfinePolicy, LayerReport, Profile};
+use crate::confine::{Allowances, ConfinePolicy, LayerReport, Profile, layer_name};
 
 /// One spawner per profile under one policy, each started when it is first needed.
 #[derive(Debug)]
@@ -34,9 +34,17 @@ impl Spawners {
     ) -> Result<Arc<Spawner>, SpawnError> {
         let cell = self.cells.iter().find(|(known, _)| *known == profile).map(|(_, cell)| cell);
         let start = || async {
-            let policy = self.policy.clone();
+            let policy = self.narrowed(profile);
             let started = blocking(move || Spawner::start(profile, &policy)).await;
             let started = started.map_err(|_| SpawnError::Stopped)??;
+            let keeps = |layer| started.report().holds(layer);
+            if profile == Profile::ReadOnly
+                && !keeps(layer_name::MOUNT_NAMESPACE)
+                && !keeps(layer_name::LANDLOCK)
+            {
+                let reason = "nothing on this machine keeps a command from writing";
+                return Err(SpawnError::Confinement(io::Error::other(reason)));
+            }
             let lacking = started.report().lacking(least);
             if lacking.is_empty() {
                 return Ok(Arc::new(started));
@@ -45,6 +53,16 @@ impl Spawners {
             Err(SpawnError::Confinement(io::Error::other(reason)))
         };
         cell.expect("every profile has a cell").get_or_try_init(start).await.cloned()
+    }
+
+    /// What a request for this profile gets: one that asks to change nothing cannot change what is allowed besides either.
+    fn narrowed(&self, profile: Profile) -> ConfinePolicy {
+        let mut policy = self.policy.clone();
+        if profile == Profile::ReadOnly {
+            let Allowances { read, write, .. } = &mut policy.allowances;
+            read.append(write);
+        }
+        policy
     }
 
     /// Those that were started.

@@ -40,13 +40,13 @@ pub async fn end_runners_of_removed_users(state: AppState) {
             _ = check.tick() => {}
             () = state.shutdown.cancelled() => return,
         }
-        for key in state.router.users_of_local_runners() {
+        for key in state.router.users_of_own_runners() {
             let Some(user) = user_of_key(&key) else { continue };
             match state.store.user_by_id(user).await {
                 Ok(Some(_)) => {}
                 Ok(None) => {
                     tracing::info!(key, "the user was removed; their runner on this server ends");
-                    state.router.end_local_runner(&key).await;
+                    state.router.end_own_runners(&key).await;
                 }
                 Err(error) => tracing::error!(%error, "cannot look whether a user is still there"),
             }

@@ -94,7 +94,7 @@ export interface Exec {
 /** What a model did about a message: an answer (the first one stands for all of it), or a tool that it called. */
 export type Agent =
   | { kind: "reply"; status: TurnStatus; reasoning?: string; error?: string; usage?: Usage }
-  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null };
+  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null; detail?: string };
 
 export type TurnStatus = "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
 

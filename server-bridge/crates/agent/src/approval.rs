@@ -62,8 +62,10 @@ pub(crate) enum Access {
     Read,
     /// It changes files.
     Edit,
-    /// It runs, or ends, what can do anything.
+    /// It runs what can do anything.
     Run,
+    /// It ends what runs.
+    End,
 }
 
 /// What is said to a tool that is about to begin.
@@ -80,8 +82,9 @@ pub(crate) fn verdict(mode: Mode, access: Access) -> Verdict {
         (_, Access::Read) | (Mode::Full, _) | (Mode::AutoEdit, Access::Edit) => Verdict::Allowed,
         // With a profile that can change nothing.
         (Mode::Plan, Access::Run) => Verdict::Allowed,
-        (Mode::Plan, Access::Edit) => Verdict::Denied,
-        (Mode::Ask, Access::Edit | Access::Run) | (Mode::AutoEdit, Access::Run) => Verdict::Asks,
+        (Mode::Plan, Access::Edit | Access::End) => Verdict::Denied,
+        (Mode::Ask, Access::Edit | Access::Run | Access::End) => Verdict::Asks,
+        (Mode::AutoEdit, Access::Run | Access::End) => Verdict::Asks,
     }
 }
 
@@ -154,13 +157,13 @@ mod tests {
 
     #[test]
     fn each_mode_allows_more_than_the_one_before() {
-        use Access::{Edit, Read, Run};
+        use Access::{Edit, End, Read, Run};
         use Verdict::{Allowed, Asks, Denied};
-        let said = |mode| [Read, Edit, Run].map(|access| verdict(mode, access));
-        assert_eq!(said(Mode::Plan), [Allowed, Denied, Allowed]);
-        assert_eq!(said(Mode::Ask), [Allowed, Asks, Asks]);
-        assert_eq!(said(Mode::AutoEdit), [Allowed, Allowed, Asks]);
-        assert_eq!(said(Mode::Full), [Allowed, Allowed, Allowed]);
+        let said = |mode| [Read, Edit, Run, End].map(|access| verdict(mode, access));
+        assert_eq!(said(Mode::Plan), [Allowed, Denied, Allowed, Denied]);
+        assert_eq!(said(Mode::Ask), [Allowed, Asks, Asks, Asks]);
+        assert_eq!(said(Mode::AutoEdit), [Allowed, Allowed, Asks, Asks]);
+        assert_eq!(said(Mode::Full), [Allowed, Allowed, Allowed, Allowed]);
         for mode in Mode::ALL {
             assert_eq!(mode.as_str().parse(), Ok(mode));
         }

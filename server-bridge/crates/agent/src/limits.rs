@@ -92,6 +92,16 @@ pub const TASK_REPORT_BYTES: u32 = 25_000;
 pub const TASKS_LISTED: u32 = 1_000;
 /// The largest file that is read at once, in bytes.
 pub const READ_FILE_BYTES: u64 = 8 * 1024 * 1024;
+/// The largest file that a replacement leaves behind, in bytes.
+pub const FILE_AFTER_BYTES: usize = 16 * 1024 * 1024;
+/// The most text that a search by content collects, in bytes.
+pub const GREP_BYTES: usize = 4 * 1024 * 1024;
+/// The most that a user is shown of what they are to allow, in bytes; more is not asked for.
+pub const APPROVAL_DETAIL_BYTES: usize = 32 * 1024;
+/// How much of what a model thinks is shown, in bytes.
+pub const REASONING_SHOWN_BYTES: usize = 32 * 1024;
+/// The longest name of a tool that is shown, in characters.
+pub const TOOL_NAME_CHARS: usize = 64;
 /// Lines that are read at once.
 pub const READ_LINES: u64 = 2_000;
 /// The longest line that is shown whole, in characters.

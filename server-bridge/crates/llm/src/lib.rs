@@ -19,7 +19,7 @@
 //! | [`transport`], [`http`] | how bytes travel; straight over HTTP |
 //! | `sse` | server-sent events out of bytes |
 //! | [`model`] | a dialect over a transport: one attempt |
-//! | [`call`], [`retry`] | attempts until one answers; which failures are worth another one, and when |
+//! | [`mod@call`], [`retry`] | attempts until one answers; which failures are worth another one, and when |
 //! | [`slots`] | how many calls a tenant may have under way |
 //! | [`price`] | what tokens cost |
 //! | [`error`], [`limits`] | what can fail; every limit |

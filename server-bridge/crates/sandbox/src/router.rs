@@ -135,14 +135,19 @@ impl SandboxRouter {
         self.inner.registry.disconnect(user_key, runner, why);
     }
 
-    /// The users, by their keys, for whom runners on this server itself were started.
-    pub fn users_of_local_runners(&self) -> Vec<String> {
-        self.inner.local.user_keys()
+    /// The users, by their keys, for whom the server started a runner: on itself or in a container.
+    pub fn users_of_own_runners(&self) -> Vec<String> {
+        let in_containers = self.inner.docker.iter().flat_map(DockerPlaces::user_keys);
+        self.inner.local.user_keys().into_iter().chain(in_containers).collect()
     }
 
-    /// Ends the user's runner on this server itself, if there is one, with all it runs.
-    pub async fn end_local_runner(&self, user_key: &str) {
+    /// Ends the user's runner on this server itself and their container's, if there are any, with all they run.
+    pub async fn end_own_runners(&self, user_key: &str) {
         self.inner.local.end(user_key).await;
+        if let Some(docker) = &self.inner.docker {
+            let user = User { key: user_key.to_owned(), name: String::new(), is_admin: false };
+            docker.end(&user).await;
+        }
     }
 
     /// Events of all users' runners from now on. A subscriber that is 256 events behind misses some.

@@ -151,7 +151,12 @@ impl Printer {
             }
             return Allowed::No;
         };
-        let tool = agent["tool"].as_str().unwrap_or_default();
+        // Nothing that was typed before the question answers it.
+        while lines.try_recv().is_ok() {}
+        for line in visible(agent["detail"].as_str().unwrap_or_default()).lines() {
+            println!("  │ {line}");
+        }
+        let tool = visible(agent["tool"].as_str().unwrap_or_default());
         print!("  allow {tool}? [y]es, [a]lways, [N]o: ");
         let _ = std::io::stdout().flush();
         match lines.recv().await.unwrap_or_default().trim() {
@@ -291,9 +296,20 @@ fn status_line(exec: &Value) -> String {
     parts.join(" · ")
 }
 
+/// Text of a model's that cannot play tricks with a terminal.
+fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
 /// The beginning of something on one line.
 fn one_line(hint: &Value) -> String {
-    hint.as_str().unwrap_or_default().lines().next().unwrap_or_default().chars().take(HINT_CHARS).collect()
+    visible(hint.as_str().unwrap_or_default())
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(HINT_CHARS)
+        .collect()
 }
 
 fn duration(duration_ms: u64) -> String {

@@ -61,7 +61,10 @@ impl Conversation {
             if let Some(asked) = turn.questions.pop_first() {
                 let allowed = tokio::select! {
                     allowed = turn.printer.ask(&asked.1, answers) => allowed,
-                    _ = ctrl_c.recv() => Allowed::No,
+                    _ = ctrl_c.recv() => {
+                        wants_cancel = true;
+                        Allowed::No
+                    }
                 };
                 let (allow, always) = (allowed != Allowed::No, allowed == Allowed::Always);
                 let body = json!({"message_id": asked.0, "allow": allow, "always": always});
@@ -188,8 +191,9 @@ struct Turn<'a> {
     chat: &'a str,
     /// Commands that run, and the answer that is under way.
     pending: BTreeSet<i64>,
-    /// The message that stands for a model's answer.
+    /// The message that stands for a model's answer, and whether that has begun.
     answer: Option<i64>,
+    has_begun: bool,
     /// The tools that it called, those of them that have ended, and the notices in between.
     tools: BTreeSet<i64>,
     ended_tools: BTreeSet<i64>,
@@ -204,7 +208,18 @@ impl<'a> Turn<'a> {
         let empty = BTreeSet::new;
         let (pending, tools, ended_tools, noticed) = (empty(), empty(), empty(), empty());
         let questions = BTreeMap::new();
-        Self { printer, chat, pending, answer: None, tools, ended_tools, noticed, questions, code: 0 }
+        Self {
+            printer,
+            chat,
+            pending,
+            answer: None,
+            has_begun: false,
+            tools,
+            ended_tools,
+            noticed,
+            questions,
+            code: 0,
+        }
     }
 
     /// A message as it stands now. `is_answer` is true for those that the post was answered with.
@@ -226,7 +241,10 @@ impl<'a> Turn<'a> {
     /// Whether a message belongs to the answer that is awaited.
     fn follows(&self, message: &Value) -> bool {
         let id = message["id"].as_i64().unwrap_or_default();
-        message["chat_id"] == *self.chat && self.answer.is_some_and(|answer| id >= answer)
+        // Until it begins, what is told is of the answer before it.
+        let is_own = self.answer == Some(id);
+        message["chat_id"] == *self.chat
+            && (is_own || self.has_begun && self.answer.is_some_and(|answer| id > answer))
     }
 
     fn take_exec(&mut self, id: i64, message: &Value, is_answer: bool) {
@@ -253,6 +271,7 @@ impl<'a> Turn<'a> {
             return;
         }
         let (agent, text) = (&message["agent"], message["text"].as_str().unwrap_or_default());
+        self.has_begun |= self.answer == Some(id) && agent["status"] != "queued";
         self.printer.reply(id, text);
         let is_open = matches!(agent["status"].as_str(), Some("queued" | "running"));
         if !is_open && self.answer == Some(id) && self.pending.remove(&id) {
@@ -279,9 +298,14 @@ impl<'a> Turn<'a> {
     fn take_event(&mut self, event: &Value) {
         match event["type"].as_str() {
             Some("message") => self.take_message(&event["message"], false),
+            Some("chat_removed") if event["id"] == *self.chat => {
+                self.pending.clear();
+                self.code = failure::FAILED;
+            }
             Some("output") => {
                 let Some(id) = event["message_id"].as_i64() else { return };
-                let is_ours = self.pending.contains(&id) || self.answer.is_some_and(|answer| id > answer);
+                let is_later = self.has_begun && self.answer.is_some_and(|answer| id > answer);
+                let is_ours = self.pending.contains(&id) || is_later;
                 if !is_ours || event["chat_id"] != *self.chat {
                     return;
                 }

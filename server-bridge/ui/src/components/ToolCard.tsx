@@ -32,7 +32,7 @@ function Approval({ message, tool }: Pick<Props, "message" | "tool">) {
   const say = (allow: boolean, always: boolean) => void answer.run(message.chat_id, message.id, allow, always);
   return (
     <div className="approval" role="group" aria-label={`Allow ${tool.tool}?`}>
-      <pre className="output">{tool.hint}</pre>
+      <pre className="output">{tool.detail ?? tool.hint}</pre>
       <button type="button" disabled={answer.busy} onClick={() => say(true, false)}>
         Allow
       </button>

@@ -110,6 +110,10 @@ fn work(service: &Arc<Inner>, user: &User, chat: &store::ChatId) {
     let tasks = service.tasks.clone();
     tasks.spawn(async move {
         while let Some((waiting, cancelled)) = worker.next() {
+            if service.is_stopping() {
+                // Queued on record still: the next life of the server begins it.
+                return;
+            }
             let turn = Turn { service: &service, user: &user, chat: &chat, waiting, cancelled: &cancelled };
             turn.run().await;
         }

@@ -51,6 +51,9 @@ async fn instructions(sandbox: &Sandbox, file: &str) -> Result<Option<String>, S
     let mut content = Vec::new();
     while let Some(piece) = reader.next().await {
         content.extend_from_slice(&piece?);
+        if content.len() as u64 > INSTRUCTIONS_BYTES {
+            break;
+        }
     }
     let text = String::from_utf8_lossy(&content).trim().to_owned();
     Ok((!text.is_empty()).then_some(text))

@@ -24,11 +24,12 @@ pub(super) struct Queue(Arc<Mutex<HashMap<Key, Line>>>);
 
 #[derive(Default)]
 struct Line {
-    waiting: VecDeque<Waiting>,
+    /// Each with what tells that it is to stop.
+    waiting: VecDeque<(Waiting, CancellationToken)>,
     /// Places that were taken and are not filled yet.
     reserved: usize,
     has_worker: bool,
-    /// Of the turn under way, and of those that waited when it was cancelled.
+    /// Of all that was there when it was cancelled; what comes later has another one.
     cancelled: CancellationToken,
 }
 
@@ -87,10 +88,10 @@ impl Place {
     pub(super) fn fill(self, waiting: Waiting) {
         if let Some(line) = self.queue.lock().get_mut(&self.key) {
             // What is said behind a cancel is not cancelled with what was said before.
-            if line.waiting.is_empty() && !line.has_worker {
+            if line.cancelled.is_cancelled() {
                 line.cancelled = CancellationToken::new();
             }
-            line.waiting.push_back(waiting);
+            line.waiting.push_back((waiting, line.cancelled.clone()));
         }
     }
 }
@@ -112,7 +113,7 @@ impl Worker {
         let mut lines = self.queue.lock();
         let line = lines.get_mut(&self.key)?;
         if let Some(next) = line.waiting.pop_front() {
-            return Some((next, line.cancelled.clone()));
+            return Some(next);
         }
         line.has_worker = false;
         line.cancelled = CancellationToken::new();
@@ -165,7 +166,9 @@ mod tests {
         let worker = queue.employ(user, &chat).unwrap();
         let (_, first) = worker.next().unwrap();
         assert_eq!((queue.cancel(user, &chat), queue.cancel(user, &chat)), (2, 0));
+        queue.reserve(user, &chat).unwrap().fill(waiting(4));
         assert!(first.is_cancelled() && worker.next().unwrap().1.is_cancelled());
+        assert!(!worker.next().unwrap().1.is_cancelled(), "it was said behind the cancel");
         assert!(worker.next().is_none());
         queue.reserve(user, &chat).unwrap().fill(waiting(3));
         let worker = queue.employ(user, &chat).unwrap();

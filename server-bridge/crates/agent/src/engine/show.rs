@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use store::limits::PAGE_MAX_ROWS;
 use store::{ChatId, Message, MessageId, MessageRole, TurnStatus, User};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -41,6 +42,9 @@ pub enum AgentDocument {
         status: String,
         /// Where it ran.
         place: Option<String>,
+        /// While it asks: all that its user is to allow.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        detail: String,
     },
 }
 
@@ -114,6 +118,28 @@ impl Screen<'_> {
             .update_message(self.user.id, id, &cut(text), Some(&document.to_json()))
             .await?;
         self.service.tell(self.user.id, ChatEvent::Message(message));
+        Ok(())
+    }
+
+    /// Says of what still looks as if it went on behind a turn's first message that it does not.
+    pub(super) async fn settle_behind(&self, first: MessageId) -> store::Result<()> {
+        let (messages, _) = self.service.store.messages(self.user.id, self.chat, None, PAGE_MAX_ROWS).await?;
+        for message in messages.into_iter().filter(|message| message.id > first) {
+            let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+            let settled = match document {
+                Some(AgentDocument::Tool { tool, hint, status, place, .. })
+                    if ["asking", "running"].contains(&status.as_str()) =>
+                {
+                    let (status, detail) = ("cancelled".to_owned(), String::new());
+                    AgentDocument::Tool { tool, hint, status, place, detail }
+                }
+                Some(AgentDocument::Reply { status, reasoning, usage: None, .. }) if status == "running" => {
+                    AgentDocument::later_reply(reasoning)
+                }
+                _ => continue,
+            };
+            self.change(message.id, &message.text, &settled).await?;
+        }
         Ok(())
     }
 
@@ -210,6 +236,7 @@ mod tests {
             hint: "ls".to_owned(),
             status: "done".to_owned(),
             place: None,
+            detail: String::new(),
         };
         for document in [AgentDocument::reply(TurnStatus::Running), tool] {
             assert_eq!(serde_json::from_str::<AgentDocument>(&document.to_json()).unwrap(), document);

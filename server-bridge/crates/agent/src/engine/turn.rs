@@ -19,13 +19,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::show::{Output, Screen, UsageDocument, shortened};
 use super::{AgentDocument, ModelSetup, history, offload, prompt, tools_of_reply};
-use crate::limits::{TOOLS_AT_ONCE, TURN_ITERATIONS};
+use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS, TOOLS_AT_ONCE, TURN_ITERATIONS};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
 use crate::tools::{self, Call, Failure, Outcome, Workshop};
 
 use super::queue::Waiting;
-use crate::approval::{Asking, Mode, Verdict};
+use crate::approval::{Asking, Mode, Verdict, verdict};
 
 /// What a turn works with.
 pub(super) struct Turn<'a> {
@@ -63,6 +63,9 @@ struct Progress {
     cost_micros: u64,
 }
 
+/// What the model is told that wants to change something where nothing is to be changed.
+const PLAN_MODE: &str = "This chat is in plan mode: nothing is changed";
+
 /// What the user is told of a turn that the server's end cut off.
 const INTERRUPTED: &str =
     "the server was stopped amid this answer; what was done so far is kept. Say anything to go on.";
@@ -77,7 +80,9 @@ pub(super) async fn interrupted(
     service.store.finish_turn(waiting.turn, TurnStatus::Interrupted, Some(INTERRUPTED)).await?;
     let shown = service.store.message(user.id, waiting.message).await?;
     let document = document(TurnStatus::Interrupted, String::new(), Some(INTERRUPTED.to_owned()), None);
-    Screen { service, user, chat }.change(shown.id, &shown.text, &document).await
+    let screen = Screen { service, user, chat };
+    screen.settle_behind(shown.id).await?;
+    screen.change(shown.id, &shown.text, &document).await
 }
 
 fn document(
@@ -130,6 +135,9 @@ impl Turn<'_> {
             cost_micros,
         };
         let document = document(status, reasoning, error, Some(usage));
+        if status != TurnStatus::Done {
+            self.screen().settle_behind(self.waiting.message).await?;
+        }
         self.screen().change(self.waiting.message, &text, &document).await
     }
 
@@ -150,7 +158,10 @@ impl Turn<'_> {
         }
         self.screen().change(self.waiting.message, "", &AgentDocument::reply(TurnStatus::Running)).await?;
         let wish = place::wish(&service.store, self.user.id, Some(self.chat)).await?;
-        let (system, tools) = self.surroundings(&wish).await?;
+        let (system, tools) = tokio::select! {
+            found = self.surroundings(&wish) => found?,
+            () = self.cancelled.cancelled() => return Err(End::Cancelled),
+        };
         let items = service.store.turn_items(self.user.id, self.chat, turn).await?;
         let messages = history::from_items(&items);
         let Setting { request, wish } = &mut Setting::new(setup, system, tools, messages, wish);
@@ -254,11 +265,23 @@ impl Turn<'_> {
     ) -> Result<Card, End> {
         let place = self.service.router.check(&sandbox_user(self.user), wish).ok();
         let place = place.map(|target| target.name().to_owned());
-        let verdict = match &parsed {
-            Ok(parsed) => self.verdict(&call, parsed).await?,
-            Err(_) => Verdict::Allowed,
+        let mode = self.mode().await?;
+        let subject = match &parsed {
+            Ok(parsed) => self.subject(parsed, place.as_deref()).await?,
+            Err(_) => String::new(),
         };
-        let mut card = Card { call, parsed, place, verdict, message: MessageId(0), asking: None };
+        let mut parsed = parsed;
+        let mut verdict = Verdict::Allowed;
+        if let Ok(known) = &parsed {
+            verdict = self.verdict(mode, &call, known, &subject).await?;
+            if verdict == Verdict::Asks && known.detail().len() > APPROVAL_DETAIL_BYTES {
+                verdict = Verdict::Allowed;
+                parsed = Err("this is too long to be shown to the user, who has to allow it; do it in parts"
+                    .to_owned());
+            }
+        }
+        let mut card =
+            Card { call, parsed, place, mode, subject, verdict, message: MessageId(0), asking: None };
         let begins = if verdict == Verdict::Asks { "asking" } else { "running" };
         let message = self.screen().keep("", &card.document(begins)).await?;
         card.message = message.id;
@@ -275,8 +298,8 @@ impl Turn<'_> {
         let Card { call, parsed, verdict, message, .. } = &card;
         let (verdict, message) = (*verdict, *message);
         let denied = match (verdict, parsed) {
-            (Verdict::Asks, Ok(parsed)) => self.answered(call, parsed, asking).await?,
-            (Verdict::Denied, _) => Some(Outcome::denied("This chat is in plan mode: nothing is changed")),
+            (Verdict::Asks, Ok(_)) => self.answered(call, &card.subject, asking).await?,
+            (Verdict::Denied, _) => Some(Outcome::denied(PLAN_MODE)),
             (Verdict::Asks | Verdict::Allowed, _) => None,
         };
         if verdict == Verdict::Asks && denied.is_none() {
@@ -288,7 +311,7 @@ impl Turn<'_> {
             (None, Ok(parsed)) => {
                 let mut live = |text: &str| output.push(text);
                 tokio::select! {
-                    done = self.outcome(parsed, wish, &mut live) => done?,
+                    done = self.outcome(parsed, wish, card.mode, &mut live) => done?,
                     never = output.tell() => match never {},
                 }
             }
@@ -310,10 +333,15 @@ impl Turn<'_> {
         &self,
         call: &Call,
         wish: &Wish,
+        begun: Mode,
         live: &mut (dyn FnMut(&str) + Send),
     ) -> Result<(Outcome, Option<End>), End> {
         let Self { service, user, chat, cancelled, .. } = *self;
-        let is_plan = self.mode().await? == Mode::Plan;
+        let now = self.mode().await?;
+        if verdict(now, call.access()) == Verdict::Denied {
+            return Ok((Outcome::denied(PLAN_MODE), None));
+        }
+        let is_plan = begun == Mode::Plan || now == Mode::Plan;
         let workshop = Workshop { service, user, chat, wish, cancelled, is_plan };
         let done = tokio::select! {
             done = call.run(&workshop, live) => done,
@@ -340,6 +368,10 @@ struct Card {
     call: ToolCall,
     parsed: Result<Call, String>,
     place: Option<String>,
+    /// How much could be done without asking when it was looked at.
+    mode: Mode,
+    /// What is allowed for good where its user says so.
+    subject: String,
     verdict: Verdict,
     message: MessageId,
     asking: Option<Asking>,
@@ -348,10 +380,14 @@ struct Card {
 impl Card {
     fn document(&self, status: &str) -> AgentDocument {
         AgentDocument::Tool {
-            tool: self.call.name.clone(),
+            tool: self.call.name.chars().take(TOOL_NAME_CHARS).collect(),
             hint: self.parsed.as_ref().map(Call::hint).unwrap_or_default(),
             status: status.to_owned(),
             place: self.place.clone(),
+            detail: match &self.parsed {
+                Ok(parsed) if status == "asking" => parsed.detail(),
+                _ => String::new(),
+            },
         }
     }
 }

@@ -22,6 +22,13 @@ pub(crate) struct Arguments {
     rewrite: bool,
 }
 
+impl Arguments {
+    /// What a user is to allow.
+    pub(super) fn detail(&self) -> String {
+        format!("{}\n\n{}", self.path, self.content)
+    }
+}
+
 pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let Arguments { content, rewrite, .. } = arguments;
     let path = workshop.path(&arguments.path).await?;

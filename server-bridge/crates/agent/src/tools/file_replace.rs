@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::read::{text, whole};
 use super::{Failure, Outcome, Workshop};
-use crate::limits::REGEX_BYTES;
+use crate::limits::{FILE_AFTER_BYTES, REGEX_BYTES};
 
 pub(super) const DESCRIPTION: &str = "Replaces text in a file of the workspace. old_string must be there exactly once, unless \
 replace_all is set. Read the file first and copy old_string exactly, with its white space; the line numbers are not part of it.";
@@ -37,6 +37,20 @@ pub(crate) struct Arguments {
     /// Only up to this line.
     #[serde(default)]
     end_line: Option<usize>,
+}
+
+impl Arguments {
+    /// What a user is to allow.
+    pub(super) fn detail(&self) -> String {
+        let Self { path, old_string, new_string, .. } = self;
+        let kind = match (self.regex, self.replace_all) {
+            (false, false) => "",
+            (false, true) => " (everywhere)",
+            (true, false) => " (regular expression)",
+            (true, true) => " (regular expression, everywhere)",
+        };
+        format!("{path}{kind}\n\n--- old\n{old_string}\n+++ new\n{new_string}")
+    }
 }
 
 pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
@@ -67,9 +81,35 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
     }
     let region = region(content, *start_line, *end_line)?;
     let within = &content[region.clone()];
-    let found =
-        if arguments.regex { found_by_regex(arguments, within)? } else { found_as_text(arguments, within) };
-    match found.len() {
+    let mut new = content[..region.start].to_owned();
+    let (mut from, mut count) = (0, 0_usize);
+    let mut take = |range: Range<usize>, replacement: &dyn Fn(&mut String)| {
+        count += 1;
+        // The rest is only counted where one was meant.
+        if count == 1 || *replace_all {
+            new.push_str(&within[from..range.start]);
+            replacement(&mut new);
+            from = range.end;
+        }
+        if new.len() > FILE_AFTER_BYTES { Err("the file would become too large".to_owned()) } else { Ok(()) }
+    };
+    if arguments.regex {
+        let regex = RegexBuilder::new(old_string).multi_line(true).size_limit(REGEX_BYTES).build();
+        let regex = regex.map_err(|error| format!("old_string is no regular expression: {error}"))?;
+        for captures in regex.captures_iter(within) {
+            let range = captures.get_match().range();
+            let references = new_string.matches('$').count();
+            if references.saturating_mul(range.len()) > FILE_AFTER_BYTES {
+                return Err("what was found is too long to be repeated that often".to_owned());
+            }
+            take(range, &|new| captures.expand(new_string, new))?;
+        }
+    } else {
+        for (at, found) in within.match_indices(old_string.as_str()) {
+            take(at..at + found.len(), &|new| new.push_str(new_string))?;
+        }
+    }
+    match count {
         0 => return Err(not_found(arguments, content)),
         1 => {}
         _ if *replace_all => {}
@@ -79,39 +119,9 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
             ));
         }
     }
-    let mut new = content[..region.start].to_owned();
-    let mut from = 0;
-    for (range, replacement) in &found {
-        new.push_str(&within[from..range.start]);
-        new.push_str(replacement.as_deref().unwrap_or(new_string));
-        from = range.end;
-    }
     new.push_str(&within[from..]);
     new.push_str(&content[region.end..]);
-    if new == content {
-        Err("old_string and new_string are the same".to_owned())
-    } else {
-        Ok((new, found.len()))
-    }
-}
-
-/// Where it is, and what comes there where that is not `new_string` itself.
-type Found = Vec<(Range<usize>, Option<String>)>;
-
-fn found_as_text(arguments: &Arguments, within: &str) -> Found {
-    let length = arguments.old_string.len();
-    within.match_indices(&arguments.old_string).map(|(at, _)| (at..at + length, None)).collect()
-}
-
-fn found_by_regex(arguments: &Arguments, within: &str) -> Result<Found, String> {
-    let regex = RegexBuilder::new(&arguments.old_string).multi_line(true).size_limit(REGEX_BYTES).build();
-    let regex = regex.map_err(|error| format!("old_string is no regular expression: {error}"))?;
-    let expanded = |captures: regex::Captures<'_>| {
-        let mut replacement = String::new();
-        captures.expand(&arguments.new_string, &mut replacement);
-        (captures.get_match().range(), Some(replacement))
-    };
-    Ok(regex.captures_iter(within).map(expanded).collect())
+    if new == content { Err("old_string and new_string are the same".to_owned()) } else { Ok((new, count)) }
 }
 
 /// The bytes of the lines from `first` to `last`.
@@ -191,6 +201,19 @@ mod tests {
         assert_eq!(new(&by("é*$", "."), "xé"), "x.");
         assert!(replaced(&by("(", ""), "x").unwrap_err().contains("regular expression"));
         assert!(replaced(&by(r"\w{1000}{1000}", ""), "x").is_err(), "one that is too large");
+    }
+
+    #[test]
+    fn a_file_does_not_grow_without_bounds() {
+        let all = |old: &str, new: &str, regex| Arguments { regex, replace_all: true, ..arguments(old, new) };
+        let content = "x".repeat(1_000_000);
+        let long = "y".repeat(1_000);
+        assert!(replaced(&all("x", &long, false), &content).unwrap_err().contains("too large"));
+        assert!(replaced(&all(".", &long, true), &content).unwrap_err().contains("too large"));
+        assert!(
+            replaced(&all("(?s).*", &"$0".repeat(100), true), &content).unwrap_err().contains("too long")
+        );
+        assert!(replaced(&arguments("x", &long), &content).unwrap_err().contains("1000000 times"));
     }
 
     #[test]

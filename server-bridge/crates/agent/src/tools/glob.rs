@@ -32,6 +32,9 @@ pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Resul
     let mut reader = workshop.sandbox().await?.glob(query).await?;
     let mut paths = Vec::new();
     while let Some(batch) = reader.next_batch().await {
+        if paths.len() > GLOB_RESULTS as usize {
+            return Err(Failure::Told("the runner found more than was asked for".to_owned()));
+        }
         paths.extend(
             batch?.entries.into_iter().map(|entry| String::from_utf8_lossy(&entry.path).into_owned()),
         );

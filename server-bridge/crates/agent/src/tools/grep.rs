@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Failure, Outcome, Workshop};
-use crate::limits::{GREP_CONTEXT_LINES, GREP_RESULTS};
+use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS};
 
 pub(super) const DESCRIPTION: &str = "Finds lines of the workspace's files by a regular expression (Rust's syntax, one line at \
 a time). What .gitignore excludes and binary files are not searched.";
@@ -44,6 +44,9 @@ pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Resul
     let mut reader = workshop.sandbox().await?.grep(query).await?;
     let mut text = String::new();
     while let Some(batch) = reader.next_batch().await {
+        if text.len() > GREP_BYTES {
+            return Err(Failure::Told("that is too much; make the pattern or the path narrower".to_owned()));
+        }
         batch?.files.iter().for_each(|file| show(file, &mut text));
     }
     if text.is_empty() {

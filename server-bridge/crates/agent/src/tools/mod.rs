@@ -147,7 +147,21 @@ impl Call {
             Self::Read(_) | Self::Glob(_) | Self::Grep(_) | Self::OffloadRecall(_) => Access::Read,
             Self::TaskStatus(_) | Self::TaskRead(_) | Self::Cd(_) => Access::Read,
             Self::FileCreate(_) | Self::FileReplace(_) => Access::Edit,
-            Self::Shell(_) | Self::TaskKill(_) => Access::Run,
+            Self::Shell(_) => Access::Run,
+            Self::TaskKill(_) => Access::End,
+        }
+    }
+
+    /// All that a user has to know before they allow it.
+    pub(crate) fn detail(&self) -> String {
+        match self {
+            Self::Shell(arguments) => arguments.command.clone(),
+            Self::FileCreate(arguments) => arguments.detail(),
+            Self::FileReplace(arguments) => arguments.detail(),
+            Self::Read(_) | Self::Glob(_) | Self::Grep(_) | Self::Cd(_) | Self::OffloadRecall(_) => {
+                self.hint()
+            }
+            Self::TaskStatus(_) | Self::TaskRead(_) | Self::TaskKill(_) => self.hint(),
         }
     }
 

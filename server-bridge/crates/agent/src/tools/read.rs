@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Failure, Outcome, Workshop};
-use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES};
+use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
 
 pub(super) const DESCRIPTION: &str = "Reads a text file of the workspace. Lines are numbered; long lines are cut. \
 Read a long file in parts, with offset and max_lines.";
@@ -32,24 +32,30 @@ pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Resul
     }
     let text = text(&path, content)?;
     let (first, count) = (arguments.offset.unwrap_or(1).max(1), arguments.max_lines.unwrap_or(READ_LINES));
-    let shown = numbered(&text, first, count.clamp(1, READ_LINES));
     let is_part = arguments.offset.is_some() || arguments.max_lines.is_some();
+    let shown = numbered(&text, first, count.clamp(1, READ_LINES), is_part);
     Ok(if is_part { Outcome::part(shown) } else { Outcome::done(shown) })
 }
 
 /// Lines in the form `NUMBER<tab>TEXT`, and what was left out.
-fn numbered(text: &str, first: u64, count: u64) -> String {
+///
+/// A part is never put aside, so it ends where it becomes long.
+fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
     let total = text.lines().count() as u64;
     if first > total {
         return format!("(the file has only {total} lines)");
     }
     let mut shown = String::new();
+    let mut last = total.min(first.saturating_add(count) - 1);
     for (number, line) in (1..).zip(text.lines()).skip((first - 1) as usize).take(count as usize) {
         let cut = line.char_indices().nth(READ_LINE_CHARS).map(|(at, _)| at);
         let (line, mark) = cut.map_or((line, ""), |at| (&line[..at], "…"));
         shown.push_str(&format!("{number}\t{line}{mark}\n"));
+        if is_part && shown.len() > RECALL_CHARS {
+            last = number;
+            break;
+        }
     }
-    let last = total.min(first.saturating_add(count) - 1);
     if first > 1 || last < total {
         shown.push_str(&format!("(lines {first} to {last} of {total})\n"));
     }
@@ -70,6 +76,9 @@ pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Fail
     let mut content = Vec::with_capacity(usize::try_from(size_bytes).unwrap_or(0));
     while let Some(piece) = reader.next().await {
         content.extend_from_slice(&piece?);
+        if content.len() as u64 > size_bytes {
+            return Err(Failure::Told(format!("{path} grew while it was read; read it again")));
+        }
     }
     Ok(content)
 }
@@ -87,11 +96,11 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_and_what_is_missing_is_told() {
-        assert_eq!(numbered("a\nb\n", 1, 10), "1\ta\n2\tb\n");
-        assert_eq!(numbered("a\nb\nc", 2, 1), "2\tb\n(lines 2 to 2 of 3)\n");
-        assert_eq!(numbered("a\nb\nc", 2, u64::MAX), "2\tb\n3\tc\n(lines 2 to 3 of 3)\n");
-        assert_eq!(numbered("a", 2, 1), "(the file has only 1 lines)");
-        let long = numbered(&"é".repeat(READ_LINE_CHARS + 1), 1, 1);
+        assert_eq!(numbered("a\nb\n", 1, 10, true), "1\ta\n2\tb\n");
+        assert_eq!(numbered("a\nb\nc", 2, 1, true), "2\tb\n(lines 2 to 2 of 3)\n");
+        assert_eq!(numbered("a\nb\nc", 2, u64::MAX, true), "2\tb\n3\tc\n(lines 2 to 3 of 3)\n");
+        assert_eq!(numbered("a", 2, 1, true), "(the file has only 1 lines)");
+        let long = numbered(&"é".repeat(READ_LINE_CHARS + 1), 1, 1, true);
         assert_eq!(long.chars().count(), "1\t…\n".chars().count() + READ_LINE_CHARS);
     }
 }

@@ -43,7 +43,10 @@ pub(super) async fn run(
     workshop: &Workshop<'_>,
     live: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Outcome, Failure> {
-    let sandbox = workshop.sandbox().await?;
+    let sandbox = tokio::select! {
+        sandbox = workshop.sandbox() => sandbox?,
+        () = workshop.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
+    };
     let request = request(arguments, workshop).await?;
     let record = put_on_record(&request, arguments, workshop, sandbox.place()).await?;
     let exec = match sandbox.exec(request).await {
@@ -134,7 +137,9 @@ impl Watch {
                     self.record.finish(workshop, &Ending::refused("cancelled", "cancelled by the user")).await?;
                     return Ok(Outcome::failed("cancelled by the user; it is being ended"));
                 }
-                () = sleep_until(deadline), if has_started => return self.become_task(workshop).await,
+                () = sleep_until(deadline), if has_started && !is_cancelled => {
+                    return self.become_task(workshop).await;
+                }
             };
             match event {
                 Some(ExecEvent::Stdout(bytes) | ExecEvent::Stderr(bytes)) => {
@@ -143,7 +148,9 @@ impl Watch {
                     self.output.push(&bytes);
                 }
                 Some(ExecEvent::Started { .. }) => has_started = true,
-                Some(ExecEvent::Gap { bytes, .. }) => self.output.left_out_bytes += bytes,
+                Some(ExecEvent::Gap { bytes, .. }) => {
+                    self.output.left_out_bytes = self.output.left_out_bytes.saturating_add(bytes);
+                }
                 Some(ExecEvent::Exited(_) | ExecEvent::Interrupted | ExecEvent::Resumed) => {}
                 Some(ExecEvent::Finished(outcome)) => {
                     let ending = Ending::of(&outcome);

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::{Failure, Outcome, Workshop};
 use crate::Ending;
 use crate::limits::{TASK_LOOK_MS, TASK_REPORT_BYTES, TASKS_LISTED};
-use crate::place::sandbox_user;
+use crate::place::{sandbox_user, wish_for};
 use crate::service::Inner;
 
 pub(super) const STATUS: &str = "Tells how a task stands, or how all of this chat's tasks do.";
@@ -87,7 +87,7 @@ pub(super) async fn read(arguments: &Read, workshop: &Workshop<'_>) -> Result<Ou
 pub(super) async fn kill(arguments: &Kill, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let task = find(&arguments.id, workshop).await?;
     if task.status == ExecStatus::Running {
-        end(&workshop.sandbox().await?, exec_id(&task)).await?;
+        end(&sandbox_of(&task, workshop).await?, exec_id(&task)).await?;
     }
     Ok(Outcome::done(format!("task {} has ended", task.exec_id)))
 }
@@ -142,6 +142,13 @@ async fn end_of(service: &Inner, user: &store::User, wish: &Wish, id: &store::Ex
             }
         }
     }
+}
+
+/// Where a task runs, whatever is chosen by now.
+async fn sandbox_of(task: &store::Exec, workshop: &Workshop<'_>) -> Result<Sandbox, Failure> {
+    let Workshop { service, user, .. } = workshop;
+    let wish = wish_for(&service.store, user.id, task.runner.as_deref()).await?;
+    Ok(service.router.for_user(&sandbox_user(user), &wish).await?)
 }
 
 /// A task of this chat.

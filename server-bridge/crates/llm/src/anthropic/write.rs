@@ -105,6 +105,10 @@ fn assistant(said: &Assistant) -> Vec<Value> {
             (None, None) => None,
         });
     let text = (!said.text.trim().is_empty()).then(|| json!({"type": "text", "text": said.text}));
+    // One that was cut off amid its thinking says nothing, and thinking must not stand last.
+    if text.is_none() && said.tool_calls.is_empty() {
+        return Vec::new();
+    }
     let calls = said.tool_calls.iter().map(|call| {
         let input = call.parse().unwrap_or_default();
         json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})

@@ -137,7 +137,7 @@ fn spawn(runner: &Path, folder: &Path) -> std::io::Result<Child> {
     let (workspace, state) = (make("workspace")?, make("state")?);
     let passed = PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
     Command::new(runner)
-        .arg("--stdio")
+        .args(["--stdio", "--profile", "workspace"])
         .arg("--workspace")
         .arg(workspace)
         .arg("--state-dir")

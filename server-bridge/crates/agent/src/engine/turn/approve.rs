@@ -4,7 +4,7 @@ use llm::ToolCall;
 use tokio::time::timeout;
 
 use super::{End, Turn};
-use crate::approval::{Answer, Asking, Mode, Verdict, verdict};
+use crate::approval::{Access, Answer, Asking, Mode, Verdict, verdict};
 use crate::limits::APPROVAL_PATIENCE;
 use crate::tools::{Call, Outcome};
 
@@ -16,11 +16,26 @@ impl Turn<'_> {
         Ok(word.parse().unwrap_or(Mode::Ask))
     }
 
+    /// What is allowed for good where its user says so: a command there and in that directory, or every change of a file.
+    pub(super) async fn subject(&self, parsed: &Call, place: Option<&str>) -> Result<String, End> {
+        if parsed.access() != Access::Run {
+            return Ok(parsed.subject().to_owned());
+        }
+        let cwd = self.service.store.chat_cwd(self.user.id, self.chat).await?;
+        Ok(format!("{}\0{cwd}\0{}", place.unwrap_or_default(), parsed.subject()))
+    }
+
     /// What is said to a call that is about to begin.
-    pub(super) async fn verdict(&self, call: &ToolCall, parsed: &Call) -> Result<Verdict, End> {
-        let verdict = verdict(self.mode().await?, parsed.access());
+    pub(super) async fn verdict(
+        &self,
+        mode: Mode,
+        call: &ToolCall,
+        parsed: &Call,
+        subject: &str,
+    ) -> Result<Verdict, End> {
+        let verdict = verdict(mode, parsed.access());
         if verdict == Verdict::Asks
-            && self.service.store.is_allowed(self.user.id, self.chat, &call.name, parsed.subject()).await?
+            && self.service.store.is_allowed(self.user.id, self.chat, &call.name, subject).await?
         {
             return Ok(Verdict::Allowed);
         }
@@ -31,7 +46,7 @@ impl Turn<'_> {
     pub(super) async fn answered(
         &self,
         call: &ToolCall,
-        parsed: &Call,
+        subject: &str,
         asking: Option<Asking>,
     ) -> Result<Option<Outcome>, End> {
         let Some(mut asking) = asking else { return Ok(None) };
@@ -42,7 +57,7 @@ impl Turn<'_> {
         Ok(match answer {
             Ok(Answer::Allow) => None,
             Ok(Answer::AllowForGood) => {
-                let (store, subject) = (&self.service.store, parsed.subject());
+                let store = &self.service.store;
                 store.allow_for_good(self.user.id, self.chat, &call.name, subject).await?;
                 None
             }

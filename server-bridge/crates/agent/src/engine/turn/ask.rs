@@ -11,6 +11,7 @@ use super::{End, Progress, Turn, document};
 use crate::Part;
 use crate::engine::show::AgentDocument;
 use crate::engine::{ModelSetup, history};
+use crate::limits::REASONING_SHOWN_BYTES;
 
 /// Something to show of an answer under way.
 enum Piece {
@@ -144,7 +145,8 @@ impl Turn<'_> {
         is_first: bool,
         progress: &mut Progress,
     ) -> Result<(), End> {
-        let Shown { message, reasoning, .. } = shown;
+        let Shown { message, mut reasoning, .. } = shown;
+        reasoning.truncate(reasoning.floor_char_boundary(REASONING_SHOWN_BYTES));
         if is_first {
             // The turn goes on; its end rewrites the message.
             let document = document(store::TurnStatus::Running, reasoning.clone(), None, None);

@@ -98,6 +98,18 @@ impl DockerPlaces {
         shared.links.link(&user.key, &shared.tasks.tracker, start).await
     }
 
+    /// The users who have a link, or had one.
+    pub(crate) fn user_keys(&self) -> Vec<String> {
+        self.shared.links.user_keys()
+    }
+
+    /// Stops the user's container, with all it runs.
+    pub(crate) async fn end(&self, user: &User) {
+        if let Err(error) = self.container(user).stop().await {
+            tracing::warn!(%error, user = user.key, "the container of a removed user cannot be stopped");
+        }
+    }
+
     /// What can be known to be missing without asking the engine.
     pub(crate) fn check(&self) -> Result<(), RouteError> {
         spec::runner(&self.shared.config).map(drop)

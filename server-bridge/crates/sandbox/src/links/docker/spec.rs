@@ -30,7 +30,7 @@ pub(super) const SPEC_LABEL: &str = "sandbridge.spec";
 pub(super) const RUNNER_LABEL: &str = "sandbridge.runner";
 
 /// Counts the changes of this file that existing containers must follow.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
 
 /// Where the runner stands in a container: the engine makes `/dev` anew at each start, so that neither an image nor a user can
 /// have put a link in its place.
@@ -100,9 +100,8 @@ impl ContainerSpec {
         labels.insert(SPEC_LABEL.to_owned(), self.digest.clone());
         labels.insert(RUNNER_LABEL.to_owned(), self.runner.sha256.clone());
         let mut entrypoint = vec![RUNNER_PATH, "--stdio", "--workspace", WORKSPACE_PATH];
-        if self.config.full_control {
-            entrypoint.extend(["--profile", "full-control"]);
-        }
+        // Always said: what an image brings must not decide it.
+        entrypoint.extend(["--profile", if self.config.full_control { "full-control" } else { "workspace" }]);
         if self.config.read_only {
             entrypoint.extend(["--state-dir", STATE_PATH]);
         }

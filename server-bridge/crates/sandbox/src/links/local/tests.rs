@@ -134,14 +134,14 @@ async fn runner_is_started_once_kept_and_ended_at_shutdown() {
 async fn the_runner_of_a_user_who_is_gone_is_ended() {
     let fixture = Fixture::new();
     let router = fixture.router(Some(fixture.runner(ALL_LAYERS)));
-    assert!(router.users_of_local_runners().is_empty());
+    assert!(router.users_of_own_runners().is_empty());
     let first = fixture.pid(&router).await;
-    assert_eq!(router.users_of_local_runners(), ["u1"]);
-    router.end_local_runner("u2").await;
+    assert_eq!(router.users_of_own_runners(), ["u1"]);
+    router.end_own_runners("u2").await;
     assert_eq!(fixture.pid(&router).await, first);
-    router.end_local_runner("u1").await;
+    router.end_own_runners("u1").await;
     wait_until_gone(&first).await;
-    assert!(router.users_of_local_runners().is_empty());
+    assert!(router.users_of_own_runners().is_empty());
     assert_ne!(fixture.pid(&router).await, first, "it is started again where it is asked for");
     router.shutdown().await;
 }

@@ -21,7 +21,7 @@
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
 //! | [`account`] | the machine's users that commands run as |
 //! | `dial` | connections of the runner itself, from outside of what commands may reach |
-//! | [`cli`], [`cli_bounds`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
+//! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
 //! | [`settings`] | what commands get of the user's own: settings without credentials, variables |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
@@ -37,7 +37,6 @@ pub mod account;
 mod blocking;
 mod changes;
 pub mod cli;
-pub mod cli_bounds;
 mod clock;
 pub mod confine;
 pub mod connect;

@@ -3,9 +3,11 @@
 //! | module | what |
 //! |---|---|
 //! | `place` | the workspace and the state directory |
+//! | [`bounds`] | what commands may reach and take |
 //! | `sandbox` | how tightly commands are confined: flags and variables, then the policy file |
 //! | `policy_file` | that file: its keys, and who may have written it |
 
+pub mod bounds;
 mod place;
 mod policy_file;
 mod sandbox;

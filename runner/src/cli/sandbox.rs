@@ -8,7 +8,7 @@ use clap::builder::BoolishValueParser;
 use super::place::{self, WhereOptions};
 use super::policy_file::PolicyFile;
 use crate::account::RunAsOptions;
-use crate::cli_bounds::BoundsOptions;
+use crate::cli::bounds::BoundsOptions;
 use crate::confine::{Allowances, LeftOut, Profile};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;

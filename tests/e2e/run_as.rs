@@ -43,6 +43,16 @@ fn owner(path: impl AsRef<Path>) -> (u32, u32) {
 }
 
 #[test]
+fn settings_are_their_users_own() {
+    let (_server, alice, _machine) = setup();
+    let script = "git config --global user.name me && git config --global user.name && mkdir -p ~/.config/pip ~/.cargo/registry \
+                  && cd $(mktemp -d) && git init -q . && git status --short && echo fine";
+    for found in [shell(&alice, script), as_root(&alice, &["--yes"], script)] {
+        assert_eq!((found.stdout.as_str(), found.stderr.as_str()), ("me\nfine\n", ""), "{found:?}");
+    }
+}
+
+#[test]
 fn commands_are_the_default_users_in_every_respect() {
     let (_server, alice, machine) = setup();
     let found = shell(

@@ -293,6 +293,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_container_does_not_obey_is_refused_beside_it() {
+        let (workspace, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let [place, state] = [&workspace, &state].map(|directory| directory.path().to_str().unwrap());
+        let common = ["--docker", "debian", "--workspace", place, "--state-dir", state];
+        for more in [
+            ["--network", "none"],
+            ["--memory", "1G"],
+            ["--allow-read", "/usr/share"],
+            ["--without", "seccomp"],
+        ] {
+            let text = options(&[&common[..], &more].concat()).container().unwrap_err().to_string();
+            assert!(text.contains("--docker-network"), "{more:?}: {text}");
+        }
+    }
+
+    #[test]
     fn an_llm_key_without_an_endpoint_or_within_the_workspace_is_refused() {
         let words = ["sandbridge-runner", "--llm-key-file", "k"];
         assert!(Cli::try_parse_from(words).unwrap_err().to_string().contains("--llm-url"));

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -133,11 +133,9 @@ fn a_cancel_stops_the_command_and_keeps_what_was_done() {
     let chat = new_chat(&client, "full");
     say(&client, &chat, "sleep a little");
     eventually("it sleeps", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
-    let cancelled_at = Instant::now();
     assert_eq!(client.call("POST", &format!("/chats/{chat}/cancel")).json()["cancelled"], 1);
     let turn = ended(&client, &chat, 1);
     assert_eq!(turn["agent"]["status"], "cancelled", "{turn}");
-    assert!(cancelled_at.elapsed() < PATIENCE);
     eventually("nothing is left of it", Duration::from_secs(10), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });

@@ -172,7 +172,7 @@ impl Watch {
         let Self { exec, record, output, place } = self;
         exec.leave();
         workshop.service.store.detach_exec(workshop.user.id, &record.0).await?;
-        tasks::follow(workshop, &record.0);
+        tasks::follow(workshop, place.place(), &record.0);
         let (id, place, text) = (&record.0, place.place(), output.text());
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(

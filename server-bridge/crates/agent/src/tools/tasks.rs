@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sandbox::{AckMode, AttachOptions, ExecEvent, ExecId, Sandbox, SandboxError, Wish};
+use sandbox::{AckMode, AttachOptions, ExecEvent, ExecId, RouteError, Sandbox, SandboxError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::ExecStatus;
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::{Failure, Outcome, Workshop};
 use crate::Ending;
-use crate::limits::{TASK_LOOK_MS, TASK_REPORT_BYTES, TASKS_LISTED};
+use crate::limits::{TASK_LIFETIME_S, TASK_LOOK_MS, TASK_REPORT_BYTES, TASKS_LISTED};
 use crate::place::{sandbox_user, wish_for};
 use crate::service::Inner;
 
@@ -71,8 +71,8 @@ fn line(task: &store::Exec) -> String {
 
 pub(super) async fn read(arguments: &Read, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let task = find(&arguments.id, workshop).await?;
-    let report =
-        workshop.sandbox().await?.exec_report(exec_id(&task), TASK_REPORT_BYTES, TASK_REPORT_BYTES).await?;
+    let sandbox = sandbox_of(&task, workshop).await?;
+    let report = sandbox.exec_report(exec_id(&task), TASK_REPORT_BYTES, TASK_REPORT_BYTES).await?;
     let shown_bytes = (report.head.len() + report.tail.len()) as u64;
     let (head, tail) = (String::from_utf8_lossy(&report.head), String::from_utf8_lossy(&report.tail));
     let left_out_bytes = report.output_bytes.saturating_sub(shown_bytes);
@@ -104,14 +104,15 @@ async fn end(sandbox: &Sandbox, id: ExecId) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits for a task's end, without its output, and puts it on record.
-pub(super) fn follow(workshop: &Workshop<'_>, id: &store::ExecId) {
+/// Waits for a task's end where it runs, without its output, and puts it on record.
+pub(super) fn follow(workshop: &Workshop<'_>, place: &str, id: &store::ExecId) {
     let (service, user) = (Arc::clone(workshop.service), workshop.user.clone());
-    let (wish, id) = (workshop.wish.clone(), id.clone());
+    let (place, id) = (place.to_owned(), id.clone());
     let tasks = service.tasks.clone();
     tasks.spawn(async move {
         let ending = tokio::select! {
-            ending = end_of(&service, &user, &wish, &id) => ending,
+            ending = end_of(&service, &user, &place, &id) => ending,
+            () = sleep(Duration::from_secs(TASK_LIFETIME_S)) => Ending::refused("lost", "its runner did not come back"),
             // The next life of the server goes on.
             () = service.stop.cancelled() => return,
         };
@@ -121,14 +122,19 @@ pub(super) fn follow(workshop: &Workshop<'_>, id: &store::ExecId) {
     });
 }
 
-async fn end_of(service: &Inner, user: &store::User, wish: &Wish, id: &store::ExecId) -> Ending {
+async fn end_of(service: &Inner, user: &store::User, place: &str, id: &store::ExecId) -> Ending {
     let options = AttachOptions { output: false, acks: AckMode::Manual };
     loop {
-        let attached = match service.router.for_user(&sandbox_user(user), wish).await {
-            Ok(sandbox) => sandbox.attach(parsed(id), 0, options).await,
-            Err(_) => Err(SandboxError::Offline { runner: String::new() }),
+        let found = match wish_for(&service.store, user.id, Some(place)).await {
+            Ok(wish) => service.router.for_user(&sandbox_user(user), &wish).await,
+            Err(error) => return Ending::refused("lost", error),
         };
-        let Ok(mut exec) = attached else {
+        let attached = match found {
+            Ok(sandbox) => sandbox.attach(parsed(id), 0, options).await.ok(),
+            Err(RouteError::Offline { .. }) => None,
+            Err(error) => return Ending::refused("lost", error),
+        };
+        let Some(mut exec) = attached else {
             sleep(Duration::from_millis(TASK_LOOK_MS)).await;
             continue;
         };

@@ -116,7 +116,5 @@ pub const GREP_CONTEXT_LINES: u32 = 20;
 pub const REGEX_BYTES: usize = 1024 * 1024;
 /// How much of a call's subject is shown to people, in characters.
 pub const TOOL_HINT_CHARS: usize = 500;
-/// How much of a tool's result is shown to people, in characters.
-pub const TOOL_SHOWN_CHARS: usize = 4_000;
 /// The largest file of project instructions, in bytes; the rest is left out.
 pub const INSTRUCTIONS_BYTES: u64 = 32 * 1024;

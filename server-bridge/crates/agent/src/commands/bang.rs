@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sandbox::{AckMode, ExecRequest};
-use sha2::{Digest, Sha256};
 use store::MessageRole;
 
 use super::Context;
 use crate::limits::{COMMAND_TIMEOUT_S, RUNNING_PER_CHAT};
-use crate::shell::{Begin, Run, Shown, conclude};
+use crate::shell::{Begin, Run, Shown, conclude, request_hash};
 use crate::{ChatEvent, Ending, ExecDocument, Posted, Result, place};
 
 pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> {
@@ -70,14 +69,4 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
     };
     service.tasks.spawn(run.run());
     Ok(Posted { messages: vec![shown], ..Posted::default() })
-}
-
-/// A hash over all that is asked for.
-fn request_hash(target: Option<&str>, command: &str) -> String {
-    let mut hash = Sha256::new();
-    for part in ["shell", target.unwrap_or_default(), command] {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

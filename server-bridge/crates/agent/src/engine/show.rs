@@ -9,9 +9,8 @@ use store::{ChatId, Message, MessageId, MessageRole, TurnStatus, User};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::limits::TOOL_SHOWN_CHARS;
 use crate::service::Inner;
-use crate::shell::Live;
+use crate::shell::{LeftOut, Live, Transcript};
 use crate::{Channel, ChatEvent, Part};
 
 /// What a message of the agent says beside its text, as clients read it.
@@ -215,14 +214,9 @@ fn cut(text: &str) -> String {
 
 /// The beginning and the end of a tool's result.
 pub(super) fn shortened(text: &str) -> String {
-    let count = text.chars().count();
-    if count <= TOOL_SHOWN_CHARS {
-        return text.to_owned();
-    }
-    let half = TOOL_SHOWN_CHARS / 2;
-    let head: String = text.chars().take(half).collect();
-    let tail: String = text.chars().skip(count - half).collect();
-    format!("{head}\n… {} characters left out …\n{tail}", count - 2 * half)
+    let mut transcript = Transcript::default();
+    transcript.push(text);
+    transcript.render(&LeftOut::OfResult)
 }
 
 #[cfg(test)]
@@ -254,7 +248,7 @@ mod tests {
         assert!(
             shown.starts_with("aaa")
                 && shown.ends_with("zzz")
-                && shown.contains("… 10 characters left out …")
+                && shown.contains("… 10 characters left out; the model has them …")
         );
     }
 }

@@ -164,7 +164,7 @@ impl Turn<'_> {
         };
         let items = service.store.turn_items(self.user.id, self.chat, turn).await?;
         let messages = history::from_items(&items);
-        let Setting { request, wish } = &mut Setting::new(setup, system, tools, messages, wish);
+        let request = &mut request(setup, system, tools, messages);
         for _ in 0..TURN_ITERATIONS {
             let reply = self.ask(setup, request, progress).await?;
             if self.ends_with(&reply)? {
@@ -172,7 +172,7 @@ impl Turn<'_> {
             }
             let calls = reply.message.tool_calls.clone();
             request.messages.push(Message::Assistant(reply.message));
-            self.run_tools(&calls, reply.stop == Stop::MaxTokens, wish, &mut request.messages).await?;
+            self.run_tools(&calls, reply.stop == Stop::MaxTokens, &wish, &mut request.messages).await?;
         }
         Err(End::Failed(format!("it stopped after {TURN_ITERATIONS} rounds; say anything to let it go on")))
     }
@@ -319,7 +319,7 @@ impl Turn<'_> {
         };
         let status = match (&stops, outcome.is_error) {
             (Some(End::Cancelled), _) => "cancelled",
-            (None, true) if !outcome.may_be_offloaded => "denied",
+            _ if outcome.is_denied => "denied",
             (_, true) => "failed",
             (_, false) => "done",
         };
@@ -392,29 +392,20 @@ impl Card {
     }
 }
 
-/// What stays the same from round to round.
-struct Setting {
-    request: Request,
-    wish: Wish,
-}
-
-impl Setting {
-    fn new(
-        setup: &ModelSetup,
-        system: Vec<SystemPart>,
-        tools: Vec<llm::Tool>,
-        messages: Vec<Message>,
-        wish: Wish,
-    ) -> Self {
-        let request = Request {
-            model: setup.name.clone(),
-            tools,
-            system,
-            messages,
-            max_tokens: setup.reply_tokens,
-            thinking_tokens: setup.thinking_tokens,
-        };
-        Self { request, wish }
+/// What is asked first; later rounds add to its messages alone.
+fn request(
+    setup: &ModelSetup,
+    system: Vec<SystemPart>,
+    tools: Vec<llm::Tool>,
+    messages: Vec<Message>,
+) -> Request {
+    Request {
+        model: setup.name.clone(),
+        tools,
+        system,
+        messages,
+        max_tokens: setup.reply_tokens,
+        thinking_tokens: setup.thinking_tokens,
     }
 }
 

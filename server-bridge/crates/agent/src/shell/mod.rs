@@ -15,12 +15,14 @@ mod follow;
 mod keeper;
 mod live;
 mod output;
+mod request_hash;
 mod run;
 mod tidy;
 mod transcript;
 mod utf8;
 
 pub(crate) use live::Live;
+pub(crate) use request_hash::request_hash;
 pub(crate) use run::{Begin, Run, Shown, conclude};
 pub(crate) use transcript::{LeftOut, Transcript};
 pub(crate) use utf8::Utf8Decoder;

@@ -20,6 +20,8 @@ pub(crate) enum LeftOut<'a> {
     SoFar,
     /// All of it is in this file at this place.
     KeptIn { path: &'a str, place: &'a str },
+    /// It is a tool's result, which the model has or may ask for.
+    OfResult,
     /// It could not be kept, for this reason.
     NotKept { why: &'a str },
 }
@@ -57,6 +59,7 @@ impl Transcript {
         let count = grouped(self.total_chars - (OUTPUT_HEAD_CHARS + OUTPUT_TAIL_CHARS) as u64);
         let line = match left_out {
             LeftOut::SoFar => format!("… {count} characters left out so far …"),
+            LeftOut::OfResult => format!("… {count} characters left out; the model has them …"),
             LeftOut::KeptIn { path, place } => {
                 format!("… {count} characters left out; the whole output is in {path} on {place} …")
             }

@@ -62,6 +62,8 @@ pub(crate) enum Call {
 pub(crate) struct Outcome {
     pub(crate) text: String,
     pub(crate) is_error: bool,
+    /// Whether it was not allowed.
+    pub(crate) is_denied: bool,
     /// Whether the text may be put aside when it is long: not what was asked for in parts.
     pub(crate) may_be_offloaded: bool,
 }
@@ -223,7 +225,7 @@ impl Call {
 
 impl Outcome {
     fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: false, may_be_offloaded: true }
+        Self { text: text.into(), is_error: false, is_denied: false, may_be_offloaded: true }
     }
 
     /// One that is a part of something longer already.
@@ -236,13 +238,13 @@ impl Outcome {
         let text = format!(
             "{why}. Do not reach the same in another way; say what you would do, or ask what the user wants."
         );
-        Self { text, is_error: true, may_be_offloaded: false }
+        Self { is_error: true, is_denied: true, ..Self::done(text) }
     }
 
     /// A tool that could not do its work.
     pub(crate) fn failed(text: &str) -> Self {
         let text = format!("Error: {text}\nPlease fix the issue and try again.");
-        Self { text, is_error: true, may_be_offloaded: true }
+        Self { is_error: true, ..Self::done(text) }
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use sandbox::{AckMode, Exec, ExecEvent, ExecRequest, Profile, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Failure, Outcome, Workshop, tasks};
@@ -13,7 +12,7 @@ use crate::Ending;
 use crate::limits::{
     SHELL_CANCEL_PATIENCE, SHELL_KEPT_BYTES, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
 };
-use crate::shell::Utf8Decoder;
+use crate::shell::{Utf8Decoder, request_hash};
 
 pub(super) const DESCRIPTION: &str = "Runs a command line in a shell of the sandbox, beginning in the current directory, and \
 answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
@@ -83,13 +82,12 @@ async fn put_on_record(
     place: &str,
 ) -> Result<Record, Failure> {
     let exec_id = store::ExecId::from_bytes(request.exec_id.0);
-    let hash = Sha256::digest(arguments.command.as_bytes());
     let start = store::ExecRequest {
         exec_id: exec_id.clone(),
         user: workshop.user.id,
         chat: Some(workshop.chat.clone()),
         message: None,
-        request_hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        request_hash: request_hash(Some(place), &arguments.command),
         runner: Some(place.to_owned()),
         command: arguments.command.clone(),
         detached: arguments.background,
@@ -201,7 +199,7 @@ fn told(text: &str, ending: &Ending, outcome: &sandbox::ExecOutcome) -> Outcome 
     if failed && !outcome.cancelled {
         lines.push("Do NOT retry the same command. Analyze the error, fix the root cause.".to_owned());
     }
-    Outcome { text: lines.join("\n"), is_error: failed, may_be_offloaded: true }
+    Outcome { is_error: failed, ..Outcome::done(lines.join("\n")) }
 }
 
 /// The beginning and the end of an output.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 
 use clap::Subcommand;
 use hyper::Method;
@@ -113,18 +112,7 @@ async fn send(client: &mut Client, method: Method, path: &str) -> Result<Value, 
 async fn export(client: &mut Client, file: &Path) -> Result<u64, Failure> {
     let response = client.send(Method::GET, "/api/v1/container/export", "", RequestBody::Empty).await?;
     let mut target = Target::create(file, "container.tar".into(), ARCHIVE_MODE, 0)?;
-    let progress = Progress::new(None);
-    let moved_bytes = progress.moved_bytes();
-    let received = async {
-        let mut body = response.into_body();
-        while let Some(chunk) = next_chunk(&mut body).await {
-            let chunk = chunk?;
-            target.write(&chunk)?;
-            moved_bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
-        }
-        target.finish()
-    };
-    progress.shown_while(received).await
+    target.receive(response.into_body(), &Progress::new(None)).await
 }
 
 async fn import(client: &mut Client, file: &Path, workspace: bool) -> Result<(), Failure> {

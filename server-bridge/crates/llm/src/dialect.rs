@@ -117,8 +117,24 @@ fn shown(message: &str, status: u16) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::reply::{Assembly, Reply};
+
+    /// What these events of one answer come to.
+    pub(crate) fn read(dialect: &dyn Dialect, events: &[&str]) -> Result<Reply, Error> {
+        let (mut decoder, mut assembly, mut deltas) = (dialect.decoder(), Assembly::default(), Vec::new());
+        for event in events {
+            let is_over = decoder.read(event, &mut deltas)?;
+            for delta in deltas.drain(..) {
+                assembly.push(&delta)?;
+            }
+            if is_over {
+                break;
+            }
+        }
+        assembly.finish()
+    }
 
     #[test]
     fn each_providers_words_for_a_conversation_that_is_too_long_are_known() {

@@ -5,11 +5,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
+use hyper::body::Incoming;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use super::is_directory;
+use super::progress::Progress;
+use crate::cli::client::next_chunk;
 use crate::cli::failure::Failure;
 
 /// A file to be copied.
@@ -103,14 +107,32 @@ impl Target {
         }
     }
 
-    pub(in crate::cli) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Takes all of an answer's body, shown as it comes, and puts it in place; its size in bytes.
+    pub(in crate::cli) async fn receive(
+        &mut self,
+        mut body: Incoming,
+        progress: &Progress,
+    ) -> Result<u64, Failure> {
+        let moved_bytes = progress.moved_bytes();
+        let received = async {
+            while let Some(chunk) = next_chunk(&mut body).await {
+                let chunk = chunk?;
+                self.write(&chunk)?;
+                moved_bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+            }
+            self.finish()
+        };
+        progress.shown_while(received).await
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.file.write_all(bytes).map_err(|error| io_failure("write", &self.path, &error))?;
         self.size_bytes += bytes.len() as u64;
         Ok(())
     }
 
     /// Puts the file in its place, and returns its size in bytes.
-    pub(in crate::cli) fn finish(&mut self) -> Result<u64, Failure> {
+    fn finish(&mut self) -> Result<u64, Failure> {
         if let Some(beside) = &self.beside {
             fs::rename(beside, &self.path).map_err(|error| io_failure("write", &self.path, &error))?;
             self.beside = None;

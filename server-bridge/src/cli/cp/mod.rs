@@ -11,7 +11,6 @@ mod tree;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 
 use clap::Args;
 use hyper::Method;
@@ -128,18 +127,7 @@ async fn download(client: &mut Client, from: &Remote, stat: Option<Stat>, to: &P
     let query = format!("/api/v1/files?{}{}", path_query(&from.path), on_query(from.on.as_deref()));
     let response = client.send(Method::GET, &query, "", RequestBody::Empty).await?;
     let mut target = Target::create(to, side::base_name(&from.path), stat.mode, stat.size_bytes)?;
-    let progress = Progress::new(Some(stat.size_bytes));
-    let moved_bytes = progress.moved_bytes();
-    let received = async {
-        let mut body = response.into_body();
-        while let Some(chunk) = next_chunk(&mut body).await {
-            let chunk = chunk?;
-            target.write(&chunk)?;
-            moved_bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
-        }
-        target.finish()
-    };
-    progress.shown_while(received).await
+    target.receive(response.into_body(), &Progress::new(Some(stat.size_bytes))).await
 }
 
 /// What is at a remote path.

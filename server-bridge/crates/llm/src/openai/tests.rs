@@ -3,20 +3,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::Error;
 use crate::message::{Assistant, Content, Message, Reasoning, SystemPart, Tool, ToolCall, ToolResult};
-use crate::reply::{Assembly, Reply, Stop};
+use crate::reply::{Reply, Stop};
 
 fn read(events: &[&str]) -> Result<Reply, Error> {
-    let (mut decoder, mut assembly, mut deltas) = (OpenAi.decoder(), Assembly::default(), Vec::new());
-    for event in events {
-        let is_over = decoder.read(event, &mut deltas)?;
-        for delta in deltas.drain(..) {
-            assembly.push(&delta)?;
-        }
-        if is_over {
-            break;
-        }
-    }
-    assembly.finish()
+    crate::dialect::tests::read(&OpenAi, events)
 }
 
 fn request() -> Request {

@@ -8,7 +8,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `service` | [`ChatService`]: post, cancel, recover, shut down |
-//! | `commands/` | one file per command, and the enum that a text is parsed into |
+//! | `commands/` | one file per command, and the table of them |
 //! | `shell/` | a `!command` while it runs: decoding, the live view, head and tail, the file that keeps it whole |
 //! | `recover` | goes on with what an earlier server left running |
 //! | [`approval`] | what a model may do without asking |
@@ -21,8 +21,7 @@
 //! | `event`, `error` | what is told, and what can go wrong |
 //! | [`limits`] | every limit and timeout |
 //!
-//! A new chat command: a file in `commands/`, a variant of its enum, a line in `/help`. A new tool: a file in `tools/`, a
-//! variant of its enum.
+//! A new chat command: a file in `commands/` and a row of its table. A new tool: a file in `tools/` and a row of its table.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

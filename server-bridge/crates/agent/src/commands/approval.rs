@@ -1,10 +1,23 @@
 //! `/approval`: what the model may do without asking.
 
-use super::Context;
+use super::{Command, Context};
 use crate::approval::Mode;
 use crate::{Posted, Result};
 
-pub(super) async fn show(context: &Context<'_>) -> Result<Posted> {
+pub(super) const COMMAND: Command = Command {
+    word: "approval",
+    usage: &[("/approval [MODE]", "what the model may do without asking: plan, ask, auto-edit or full")],
+    run: |context, mode| {
+        Box::pin(async move {
+            match mode {
+                Some(mode) => set(context, mode).await,
+                None => show(context).await,
+            }
+        })
+    },
+};
+
+async fn show(context: &Context<'_>) -> Result<Posted> {
     let mode = context.service.store.approval(context.user.id, &context.chat.id).await?;
     context
         .notice(&format!(
@@ -17,7 +30,7 @@ pub(super) async fn show(context: &Context<'_>) -> Result<Posted> {
         .await
 }
 
-pub(super) async fn set(context: &Context<'_>, word: &str) -> Result<Posted> {
+async fn set(context: &Context<'_>, word: &str) -> Result<Posted> {
     let Ok(mode) = word.parse::<Mode>() else {
         return context.refusal("invalid", "Choose one of: plan, ask, auto-edit, full.").await;
     };

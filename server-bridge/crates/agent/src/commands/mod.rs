@@ -1,6 +1,6 @@
 //! What a text asks for: one file per command.
 //!
-//! A new command: a file here, a variant of [`Command`] with its word, an arm in [`dispatch`], a line in `help`.
+//! A new command: a file here with its [`Command`], and a row of [`COMMANDS`].
 
 mod approval;
 mod bang;
@@ -12,6 +12,7 @@ mod runner;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use store::{Chat, MessageRole};
 
 use crate::service::Inner;
@@ -24,32 +25,38 @@ pub(crate) struct Context<'a> {
     pub(crate) chat: Chat,
 }
 
+/// All slash commands, in the order of `/help`.
+const COMMANDS: &[Command] =
+    &[runner::COMMAND, approval::COMMAND, cancel::COMMAND, new::COMMAND, help::COMMAND];
+
+/// A slash command: what the server does by itself.
+#[derive(Debug)]
+pub(crate) struct Command {
+    /// What it is called, without the slash.
+    word: &'static str,
+    /// How it is written and what it does: lines of `/help`.
+    usage: &'static [(&'static str, &'static str)],
+    /// Does it, with what stands behind the word, if anything does.
+    run: for<'a> fn(&'a Context<'a>, Option<&'a str>) -> BoxFuture<'a, Result<Posted>>,
+}
+
+impl PartialEq for Command {
+    fn eq(&self, other: &Self) -> bool {
+        self.word == other.word
+    }
+}
+
 /// A text, parsed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Input<'a> {
-    /// A command.
-    Command(Command<'a>),
+    /// `!command`: run it in the sandbox.
+    Bang(&'a str),
+    /// A command, and what stands behind it.
+    Command(&'static Command, Option<&'a str>),
     /// Something that looks like a command and is none: its word.
     Unknown(&'a str),
     /// Something to be answered by a model.
     Plain(&'a str),
-}
-
-/// What the server does by itself.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Command<'a> {
-    /// `!command`: run it in the sandbox.
-    Bang(&'a str),
-    /// `/help`.
-    Help,
-    /// `/new`.
-    New,
-    /// `/runner [NAME]`.
-    Runner(Option<&'a str>),
-    /// `/approval [MODE]`.
-    Approval(Option<&'a str>),
-    /// `/cancel`.
-    Cancel,
 }
 
 impl<'a> Input<'a> {
@@ -57,7 +64,7 @@ impl<'a> Input<'a> {
     pub(crate) fn parse(text: &'a str) -> Self {
         let trimmed = text.trim();
         if let Some(command) = trimmed.strip_prefix('!') {
-            return Self::Command(Command::Bang(command.trim()));
+            return Self::Bang(command.trim());
         }
         let Some(rest) = trimmed.strip_prefix('/') else { return Self::Plain(trimmed) };
         if rest.starts_with('/') {
@@ -67,13 +74,9 @@ impl<'a> Input<'a> {
             Some((word, argument)) => (word, Some(argument.trim()).filter(|argument| !argument.is_empty())),
             None => (rest, None),
         };
-        match word {
-            "help" => Self::Command(Command::Help),
-            "new" => Self::Command(Command::New),
-            "runner" => Self::Command(Command::Runner(argument)),
-            "approval" => Self::Command(Command::Approval(argument)),
-            "cancel" => Self::Command(Command::Cancel),
-            _ => Self::Unknown(word),
+        match COMMANDS.iter().find(|command| command.word == word) {
+            Some(command) => Self::Command(command, argument),
+            None => Self::Unknown(word),
         }
     }
 
@@ -84,7 +87,7 @@ impl<'a> Input<'a> {
     {
         match self {
             Self::Plain(plain) => plain,
-            Self::Command(_) | Self::Unknown(_) => text.trim_end(),
+            Self::Bang(_) | Self::Command(..) | Self::Unknown(_) => text.trim_end(),
         }
     }
 }
@@ -107,14 +110,8 @@ pub(crate) async fn dispatch(context: Context<'_>, input: Input<'_>) -> Result<P
     match input {
         Input::Plain(text) => plain::run(&context, text).await,
         Input::Unknown(word) => help::unknown(&context, word).await,
-        Input::Command(Command::Bang(command)) => bang::run(&context, command).await,
-        Input::Command(Command::Help) => help::run(&context).await,
-        Input::Command(Command::New) => new::run(&context).await,
-        Input::Command(Command::Runner(None)) => runner::list(&context).await,
-        Input::Command(Command::Runner(Some(name))) => runner::bind(&context, name).await,
-        Input::Command(Command::Approval(None)) => approval::show(&context).await,
-        Input::Command(Command::Approval(Some(word))) => approval::set(&context, word).await,
-        Input::Command(Command::Cancel) => cancel::run(&context).await,
+        Input::Bang(command) => bang::run(&context, command).await,
+        Input::Command(command, argument) => (command.run)(&context, argument).await,
     }
 }
 
@@ -124,23 +121,37 @@ mod tests {
 
     #[test]
     fn texts_are_told_apart() {
+        let command = |word: &str, argument| {
+            Input::Command(COMMANDS.iter().find(|command| command.word == word).unwrap(), argument)
+        };
         for (text, expected) in [
             ("hello", Input::Plain("hello")),
             ("//etc/hosts is what?", Input::Plain("/etc/hosts is what?")),
-            ("!make test ", Input::Command(Command::Bang("make test"))),
-            ("  ! ls", Input::Command(Command::Bang("ls"))),
-            ("!", Input::Command(Command::Bang(""))),
-            ("/help", Input::Command(Command::Help)),
-            ("/new please", Input::Command(Command::New)),
-            ("/runner", Input::Command(Command::Runner(None))),
-            ("/runner  laptop ", Input::Command(Command::Runner(Some("laptop")))),
-            ("/approval full", Input::Command(Command::Approval(Some("full")))),
-            ("/cancel", Input::Command(Command::Cancel)),
+            ("!make test ", Input::Bang("make test")),
+            ("  ! ls", Input::Bang("ls")),
+            ("!", Input::Bang("")),
+            ("/help", command("help", None)),
+            ("/new please", command("new", Some("please"))),
+            ("/runner", command("runner", None)),
+            ("/runner  laptop ", command("runner", Some("laptop"))),
+            ("/approval full", command("approval", Some("full"))),
+            ("/cancel", command("cancel", None)),
             ("/Help", Input::Unknown("Help")),
             ("/helpme", Input::Unknown("helpme")),
             ("/", Input::Unknown("")),
         ] {
             assert_eq!(Input::parse(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_a_word_of_its_own_and_says_how_it_is_used() {
+        for (at, command) in COMMANDS.iter().enumerate() {
+            assert!(COMMANDS[..at].iter().all(|other| other != command), "{}", command.word);
+            for (usage, about) in command.usage {
+                assert!(usage.starts_with(&format!("/{}", command.word)) && !about.is_empty(), "{usage}");
+            }
+            assert!(!command.usage.is_empty(), "{}", command.word);
         }
     }
 }

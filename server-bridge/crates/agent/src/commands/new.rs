@@ -1,9 +1,12 @@
 //! `/new`: begin another chat.
 
-use super::Context;
+use super::{Command, Context};
 use crate::{ChatEvent, Posted, Result};
 
-pub(super) async fn run(context: &Context<'_>) -> Result<Posted> {
+pub(super) const COMMAND: Command =
+    Command { word: "new", usage: &[("/new", "begin a new chat")], run: |context, _| Box::pin(run(context)) };
+
+async fn run(context: &Context<'_>) -> Result<Posted> {
     let chat = context.service.store.create_chat(context.user.id).await?;
     context.service.tell(context.user.id, ChatEvent::Chat(chat.clone()));
     let answer = context.notice("A new chat was begun.").await?;

@@ -2,13 +2,29 @@
 
 use sandbox::{Choice, DOCKER, NONE, Wish};
 
-use super::Context;
+use super::{Command, Context};
 use crate::{ChatEvent, Posted, Result, place};
 
 /// The word that lets a chat follow the active runner again.
 const AUTO: &str = "auto";
 
-pub(super) async fn list(context: &Context<'_>) -> Result<Posted> {
+pub(super) const COMMAND: Command = Command {
+    word: "runner",
+    usage: &[
+        ("/runner", "list your runners and where this chat's commands go"),
+        ("/runner NAME", "send this chat's commands to NAME; `auto` follows your active runner again"),
+    ],
+    run: |context, name| {
+        Box::pin(async move {
+            match name {
+                Some(name) => bind(context, name).await,
+                None => list(context).await,
+            }
+        })
+    },
+};
+
+async fn list(context: &Context<'_>) -> Result<Posted> {
     let active = context.service.store.active_runner(context.user.id).await?;
     let places = places(context).await?;
     let mut text = match (&context.chat.runner, &active) {
@@ -29,7 +45,7 @@ pub(super) async fn list(context: &Context<'_>) -> Result<Posted> {
     context.notice(&text).await
 }
 
-pub(super) async fn bind(context: &Context<'_>, name: &str) -> Result<Posted> {
+async fn bind(context: &Context<'_>, name: &str) -> Result<Posted> {
     let choice = if name == AUTO { None } else { Some(name) };
     let places = places(context).await?;
     if choice.is_some_and(|choice| places.iter().all(|place| place.name != choice)) {

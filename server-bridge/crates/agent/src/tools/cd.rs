@@ -4,20 +4,36 @@ use sandbox::FileKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
-
-pub(super) const DESCRIPTION: &str =
-    "Changes the current directory, which Shell commands begin in and relative paths are meant from.";
+use crate::approval::Access;
 
 /// Where to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The directory, relative to the current one or absolute; . is the workspace at first.
-    pub(super) path: String,
+    path: String,
 }
 
-pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+impl Tool for Arguments {
+    const NAME: &'static str = "Cd";
+    const DESCRIPTION: &'static str =
+        "Changes the current directory, which Shell commands begin in and relative paths are meant from.";
+    const ACCESS: Access = Access::Read;
+    // What comes behind it begins there.
+    const RUNS_BESIDE_OTHERS: bool = false;
+
+    fn hint(&self) -> &str {
+        &self.path
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        run(self, workshop).await
+    }
+}
+
+async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(&arguments.path).await?;
     let found = workshop.sandbox().await?.stat(path.as_bytes()).await?;
     if found.kind != FileKind::Directory {

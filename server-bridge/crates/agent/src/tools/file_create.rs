@@ -4,17 +4,16 @@ use sandbox::{SandboxError, WriteOptions};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
-
-pub(super) const DESCRIPTION: &str = "Writes a file of the workspace, with the directories that are missing on the way to it. \
-An existing file is replaced only with rewrite; prefer FileReplace to change a part of a file.";
+use crate::approval::Access;
 
 /// What to write.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The file, relative to the current directory or absolute.
-    pub(super) path: String,
+    path: String,
     /// All of its content.
     content: String,
     /// Whether an existing file is replaced.
@@ -22,14 +21,26 @@ pub(crate) struct Arguments {
     rewrite: bool,
 }
 
-impl Arguments {
-    /// What a user is to allow.
-    pub(super) fn detail(&self) -> String {
+impl Tool for Arguments {
+    const NAME: &'static str = "FileCreate";
+    const DESCRIPTION: &'static str = "Writes a file of the workspace, with the directories that are missing on the way to it. \
+An existing file is replaced only with rewrite; prefer FileReplace to change a part of a file.";
+    const ACCESS: Access = Access::Edit;
+
+    fn hint(&self) -> &str {
+        &self.path
+    }
+
+    fn detail(&self) -> String {
         format!("{}\n\n{}", self.path, self.content)
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        run(self, workshop).await
     }
 }
 
-pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let Arguments { content, rewrite, .. } = arguments;
     let path = workshop.path(&arguments.path).await?;
     let sandbox = workshop.sandbox().await?;

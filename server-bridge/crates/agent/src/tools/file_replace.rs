@@ -8,19 +8,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use super::call::{Live, Tool};
 use super::read::{text, whole};
 use super::{Failure, Outcome, Workshop};
+use crate::approval::Access;
 use crate::limits::{FILE_AFTER_BYTES, REGEX_BYTES};
-
-pub(super) const DESCRIPTION: &str = "Replaces text in a file of the workspace. old_string must be there exactly once, unless \
-replace_all is set. Read the file first and copy old_string exactly, with its white space; the line numbers are not part of it.";
 
 /// What to replace.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The file, relative to the current directory or absolute.
-    pub(super) path: String,
+    path: String,
     /// What is there now.
     old_string: String,
     /// What shall be there.
@@ -39,9 +38,17 @@ pub(crate) struct Arguments {
     end_line: Option<usize>,
 }
 
-impl Arguments {
-    /// What a user is to allow.
-    pub(super) fn detail(&self) -> String {
+impl Tool for Arguments {
+    const NAME: &'static str = "FileReplace";
+    const DESCRIPTION: &'static str = "Replaces text in a file of the workspace. old_string must be there exactly once, unless \
+replace_all is set. Read the file first and copy old_string exactly, with its white space; the line numbers are not part of it.";
+    const ACCESS: Access = Access::Edit;
+
+    fn hint(&self) -> &str {
+        &self.path
+    }
+
+    fn detail(&self) -> String {
         let Self { path, old_string, new_string, .. } = self;
         let kind = match (self.regex, self.replace_all) {
             (false, false) => "",
@@ -51,9 +58,13 @@ impl Arguments {
         };
         format!("{path}{kind}\n\n--- old\n{old_string}\n+++ new\n{new_string}")
     }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        run(self, workshop).await
+    }
 }
 
-pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(&arguments.path).await?;
     let sandbox = workshop.sandbox().await?;
     let old = whole(&sandbox, &path).await?;

@@ -4,24 +4,38 @@ use sandbox::GlobQuery;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
+use crate::approval::Access;
 use crate::limits::GLOB_RESULTS;
-
-pub(super) const DESCRIPTION: &str = "Finds files of the workspace by name, the newest first: **/*.rs, src/{a,b}*.ts. What \
-.gitignore excludes is not found.";
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The pattern, matched against the path from the directory on.
-    pub(super) pattern: String,
+    pattern: String,
     /// The directory to look beneath; the current one by default.
     #[serde(default)]
     path: Option<String>,
 }
 
-pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+impl Tool for Arguments {
+    const NAME: &'static str = "Glob";
+    const DESCRIPTION: &'static str = "Finds files of the workspace by name, the newest first: **/*.rs, src/{a,b}*.ts. What \
+.gitignore excludes is not found.";
+    const ACCESS: Access = Access::Read;
+
+    fn hint(&self) -> &str {
+        &self.pattern
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        run(self, workshop).await
+    }
+}
+
+async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(arguments.path.as_deref().unwrap_or(".")).await?;
     let query = GlobQuery {
         pattern: arguments.pattern.clone(),

@@ -4,18 +4,17 @@ use sandbox::{GrepFile, GrepQuery};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
+use crate::approval::Access;
 use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS};
-
-pub(super) const DESCRIPTION: &str = "Finds lines of the workspace's files by a regular expression (Rust's syntax, one line at \
-a time). What .gitignore excludes and binary files are not searched.";
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The regular expression.
-    pub(super) pattern: String,
+    pattern: String,
     /// The directory to look beneath, or one file; the current directory by default.
     #[serde(default)]
     path: Option<String>,
@@ -30,7 +29,22 @@ pub(crate) struct Arguments {
     context_lines: u32,
 }
 
-pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+impl Tool for Arguments {
+    const NAME: &'static str = "Grep";
+    const DESCRIPTION: &'static str = "Finds lines of the workspace's files by a regular expression (Rust's syntax, one line at \
+a time). What .gitignore excludes and binary files are not searched.";
+    const ACCESS: Access = Access::Read;
+
+    fn hint(&self) -> &str {
+        &self.pattern
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        run(self, workshop).await
+    }
+}
+
+async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(arguments.path.as_deref().unwrap_or(".")).await?;
     let query = GrepQuery {
         pattern: arguments.pattern.clone(),

@@ -4,18 +4,17 @@ use sandbox::{FileReader, Range, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
+use crate::approval::Access;
 use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
-
-pub(super) const DESCRIPTION: &str = "Reads a text file of the workspace. Lines are numbered; long lines are cut. \
-Read a long file in parts, with offset and max_lines.";
 
 /// What to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The file, relative to the current directory or absolute.
-    pub(super) path: String,
+    path: String,
     /// The first line wanted; the first line of the file is 1.
     #[serde(default)]
     offset: Option<u64>,
@@ -24,7 +23,22 @@ pub(crate) struct Arguments {
     max_lines: Option<u64>,
 }
 
-pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+impl Tool for Arguments {
+    const NAME: &'static str = "Read";
+    const DESCRIPTION: &'static str = "Reads a text file of the workspace. Lines are numbered; long lines are cut. \
+Read a long file in parts, with offset and max_lines.";
+    const ACCESS: Access = Access::Read;
+
+    fn hint(&self) -> &str {
+        &self.path
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        run(self, workshop).await
+    }
+}
+
+async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(&arguments.path).await?;
     let content = whole(&workshop.sandbox().await?, &path).await?;
     if content.is_empty() {

@@ -3,18 +3,17 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
+use crate::approval::Access;
 use crate::limits::RECALL_CHARS;
-
-pub(super) const DESCRIPTION: &str =
-    "Reads a result that was put aside because it was long, by the id in its place, in parts.";
 
 /// What to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The id, like ol_1a2b3c4d.
-    pub(super) id: String,
+    id: String,
     /// How many characters to pass over, 0 by default.
     #[serde(default)]
     offset: usize,
@@ -23,7 +22,22 @@ pub(crate) struct Arguments {
     limit: Option<usize>,
 }
 
-pub(super) async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+impl Tool for Arguments {
+    const NAME: &'static str = "offload_recall";
+    const DESCRIPTION: &'static str =
+        "Reads a result that was put aside because it was long, by the id in its place, in parts.";
+    const ACCESS: Access = Access::Read;
+
+    fn hint(&self) -> &str {
+        &self.id
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        run(self, workshop).await
+    }
+}
+
+async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let Arguments { id, offset, limit } = arguments;
     let Some(text) = workshop.service.store.offload(workshop.user.id, workshop.chat, id).await? else {
         return Err(Failure::Told(format!("nothing is put aside as {id:?}")));

@@ -7,24 +7,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
+use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop, tasks};
 use crate::Ending;
+use crate::approval::Access;
 use crate::limits::{
     SHELL_CANCEL_PATIENCE, SHELL_KEPT_BYTES, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
 };
 use crate::shell::{Utf8Decoder, request_hash};
-
-pub(super) const DESCRIPTION: &str = "Runs a command line in a shell of the sandbox, beginning in the current directory, and \
-answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
-task: see task_status, task_read and task_kill. Use background for servers and watchers. Use Read, Glob and Grep instead of \
-cat, find and grep.";
 
 /// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The command line.
-    pub(super) command: String,
+    command: String,
     /// After how many seconds it becomes a task; 120 by default, 600 at most.
     #[serde(default)]
     timeout: Option<u64>,
@@ -37,11 +34,28 @@ pub(crate) struct Arguments {
     _reason: Option<String>,
 }
 
-pub(super) async fn run(
-    arguments: &Arguments,
-    workshop: &Workshop<'_>,
-    live: &mut (dyn FnMut(&str) + Send),
-) -> Result<Outcome, Failure> {
+impl Tool for Arguments {
+    const NAME: &'static str = "Shell";
+    const DESCRIPTION: &'static str = "Runs a command line in a shell of the sandbox, beginning in the current directory, and \
+answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
+task: see task_status, task_read and task_kill. Use background for servers and watchers. Use Read, Glob and Grep instead of \
+cat, find and grep.";
+    const ACCESS: Access = Access::Run;
+    const SEES_CANCEL: bool = true;
+
+    fn hint(&self) -> &str {
+        &self.command
+    }
+    fn subject(&self) -> &str {
+        &self.command
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
+        run(self, workshop, live).await
+    }
+}
+
+async fn run(arguments: &Arguments, workshop: &Workshop<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
     let sandbox = tokio::select! {
         sandbox = workshop.sandbox() => sandbox?,
         () = workshop.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
@@ -116,7 +130,7 @@ impl Watch {
         mut self,
         patience: Duration,
         workshop: &Workshop<'_>,
-        live: &mut (dyn FnMut(&str) + Send),
+        live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let mut deadline = Instant::now() + patience;
         let control = self.exec.control();

@@ -9,15 +9,13 @@ use serde::Deserialize;
 use store::ExecStatus;
 use tokio::time::sleep;
 
+use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
 use crate::Ending;
+use crate::approval::Access;
 use crate::limits::{TASK_LIFETIME_S, TASK_LOOK_MS, TASK_REPORT_BYTES, TASKS_LISTED};
 use crate::place::{sandbox_user, wish_for};
 use crate::service::Inner;
-
-pub(super) const STATUS: &str = "Tells how a task stands, or how all of this chat's tasks do.";
-pub(super) const READ: &str = "Reads the beginning and the end of a task's output so far.";
-pub(super) const KILL: &str = "Ends a task with everything it started.";
 
 /// Of which task.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,7 +23,21 @@ pub(super) const KILL: &str = "Ends a task with everything it started.";
 pub(crate) struct Status {
     /// The task's id; all tasks of the chat without it.
     #[serde(default)]
-    pub(super) id: Option<String>,
+    id: Option<String>,
+}
+
+impl Tool for Status {
+    const NAME: &'static str = "task_status";
+    const DESCRIPTION: &'static str = "Tells how a task stands, or how all of this chat's tasks do.";
+    const ACCESS: Access = Access::Read;
+
+    fn hint(&self) -> &str {
+        self.id.as_deref().unwrap_or_default()
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        status(self, workshop).await
+    }
 }
 
 /// Which task.
@@ -33,7 +45,21 @@ pub(crate) struct Status {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
     /// The task's id.
-    pub(super) id: String,
+    id: String,
+}
+
+impl Tool for Read {
+    const NAME: &'static str = "task_read";
+    const DESCRIPTION: &'static str = "Reads the beginning and the end of a task's output so far.";
+    const ACCESS: Access = Access::Read;
+
+    fn hint(&self) -> &str {
+        &self.id
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        read(self, workshop).await
+    }
 }
 
 /// Which task.
@@ -41,10 +67,27 @@ pub(crate) struct Read {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Kill {
     /// The task's id.
-    pub(super) id: String,
+    id: String,
 }
 
-pub(super) async fn status(arguments: &Status, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+impl Tool for Kill {
+    const NAME: &'static str = "task_kill";
+    const DESCRIPTION: &'static str = "Ends a task with everything it started.";
+    const ACCESS: Access = Access::End;
+
+    fn hint(&self) -> &str {
+        &self.id
+    }
+    fn subject(&self) -> &str {
+        &self.id
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        kill(self, workshop).await
+    }
+}
+
+async fn status(arguments: &Status, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let tasks = match &arguments.id {
         Some(id) => vec![find(id, workshop).await?],
         None => {
@@ -69,7 +112,7 @@ fn line(task: &store::Exec) -> String {
     format!("{} {end}: {}", task.exec_id, task.command)
 }
 
-pub(super) async fn read(arguments: &Read, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+async fn read(arguments: &Read, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let task = find(&arguments.id, workshop).await?;
     let sandbox = sandbox_of(&task, workshop).await?;
     let report = sandbox.exec_report(exec_id(&task), TASK_REPORT_BYTES, TASK_REPORT_BYTES).await?;
@@ -84,7 +127,7 @@ pub(super) async fn read(arguments: &Read, workshop: &Workshop<'_>) -> Result<Ou
     Ok(Outcome::done(format!("{}\n{head}{gap}{tail}", line(&task))))
 }
 
-pub(super) async fn kill(arguments: &Kill, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+async fn kill(arguments: &Kill, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let task = find(&arguments.id, workshop).await?;
     if task.status == ExecStatus::Running {
         end(&sandbox_of(&task, workshop).await?, exec_id(&task)).await?;

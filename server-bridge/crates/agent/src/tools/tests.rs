@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use llm::ToolCall;
+
 use super::*;
 
 fn call(name: &str, arguments: &str) -> Result<Call, String> {

@@ -12,7 +12,7 @@ use sandbox::{RouterConfig, SandboxRouter};
 use store::{Chat, ExecStatus, Message, MessageId, MessageRole, Name, RunnerName, Store, User};
 use tokio::sync::mpsc;
 
-use crate::{ChatEvent, ChatService, ExecDocument, Posted};
+use crate::{ChatEvent, ChatService, ExecDocument, ModelsConfig, Posted};
 use runner::ScriptedRunner;
 
 /// The longest anything here may take.
@@ -48,7 +48,7 @@ impl Bench {
         let sink = Arc::new(move |_, event| {
             let _ = sender.send(event);
         });
-        let service = ChatService::new(store.clone(), router.clone(), sink, None);
+        let service = ChatService::new(store.clone(), router.clone(), sink, ModelsConfig::default());
         Self { service, store, router, user, chat, events }
     }
 

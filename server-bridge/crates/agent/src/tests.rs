@@ -13,7 +13,7 @@ use sandbox::{RouterConfig, SandboxRouter};
 use store::{Chat, ExecStatus, Message, MessageId, MessageRole, Name, RunnerName, Store, User};
 use tokio::sync::mpsc;
 
-use crate::{ChatEvent, ChatService, ExecDocument, Posted};
+use crate::{ChatEvent, ChatService, ExecDocument, ModelsConfig, Posted};
 use runner::ScriptedRunner;
 
 /// The longest anything here may take.
@@ -36,10 +36,10 @@ impl Bench {
     }
 
     async fn with_store(store: Store) -> Self {
-        Self::with_model(store, None).await
+        Self::with_models(store, ModelsConfig::default()).await
     }
 
-    async fn with_model(store: Store, model: Option<crate::ModelSetup>) -> Self {
+    async fn with_models(store: Store, models: ModelsConfig) -> Self {
         let user = match store.user_by_name("ada").await.unwrap() {
             Some(user) => user,
             None => store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap(),
@@ -53,7 +53,7 @@ impl Bench {
         let sink = Arc::new(move |_, event| {
             let _ = sender.send(event);
         });
-        let service = ChatService::new(store.clone(), router.clone(), sink, model);
+        let service = ChatService::new(store.clone(), router.clone(), sink, models);
         Self { service, store, router, user, chat, events }
     }
 

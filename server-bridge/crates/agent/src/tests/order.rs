@@ -1,29 +1,40 @@
 //! In which order the calls of one answer reach the machine.
 
-use std::sync::Mutex;
+use std::collections::BTreeMap;
 
-use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, stream};
-use llm::transport::{Answer, Call, Transport};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
 
 use super::*;
-use crate::ModelSetup;
 use crate::limits::TOOLS_AT_ONCE;
+use crate::models::{Provider, Subscription, Tier, TierModel};
 
 /// How long nothing more may be asked, where nothing more is to be.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// A provider of these answers, one after the other.
-struct Answers(Mutex<Vec<Value>>);
-
-impl Transport for Answers {
-    fn send(&self, _: Call) -> BoxFuture<'_, Result<Answer, llm::Error>> {
-        let choice = self.0.lock().unwrap().remove(0);
-        let text = format!("data: {}\n\ndata: [DONE]\n\n", json!({"choices": [choice]}));
-        let body = stream::iter([Ok(text.into())]).boxed();
-        async { Ok(Answer { status: 200, retry_after_s: None, body }) }.boxed()
-    }
+/// The address of a provider that gives these answers, one after the other, each on a connection of its own.
+async fn provider(answers: Vec<Value>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        for choice in answers {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut reader = BufReader::new(&mut stream);
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).await.unwrap() > 2 {
+                if let Some(bytes) = line.to_lowercase().strip_prefix("content-length: ") {
+                    length = bytes.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            reader.read_exact(&mut vec![0; length]).await.unwrap();
+            let body = format!("data: {}\n\ndata: [DONE]\n\n", json!({"choices": [choice]}));
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        }
+    });
+    url
 }
 
 fn calls(calls: &[(&str, Value)]) -> Value {
@@ -37,14 +48,17 @@ fn says(text: &str) -> Value {
 }
 
 async fn bench(answers: Vec<Value>) -> Bench {
-    let setup = ModelSetup {
-        model: llm::Model::new(llm::openai::OpenAi, Answers(Mutex::new(answers))),
-        name: "scripted".to_owned(),
-        reply_tokens: 1_000,
-        thinking_tokens: None,
-        price: Default::default(),
+    let model = TierModel { name: "scripted".to_owned(), ..TierModel::default() };
+    let subscription = Subscription {
+        provider: Provider::OpenAi,
+        base_url: Some(provider(answers).await),
+        runner: None,
+        models: BTreeMap::from([(Tier::Balance, model)]),
+        default_tier: None,
+        fallback: None,
     };
-    let bench = Bench::with_model(Store::open_in_memory().await.unwrap(), Some(setup)).await;
+    let models = ModelsConfig { server: Some((subscription, None)), ..ModelsConfig::default() };
+    let bench = Bench::with_models(Store::open_in_memory().await.unwrap(), models).await;
     bench.store.set_approval(bench.user.id, &bench.chat.id, "full").await.unwrap();
     bench
 }

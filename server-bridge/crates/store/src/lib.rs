@@ -15,6 +15,8 @@
 //! | `chats`, `messages` | conversations |
 //! | `turns` | what a model was told and said; long results of its tools |
 //! | `approvals` | what a chat's model may do without asking |
+//! | `todos` | what a chat's model wants to do |
+//! | `search` | finding what was said |
 //! | `execs` | commands: started once per id and request, finished once |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
@@ -39,8 +41,10 @@ mod messages;
 mod name;
 mod passwords;
 mod runners;
+mod search;
 mod sessions;
 mod settings;
+mod todos;
 mod tokens;
 mod turns;
 mod users;
@@ -57,8 +61,10 @@ pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, TurnId, UserId};
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use runners::{NewToken, Runner, RunnerAuth};
+pub use search::{FoundMessage, MessageSearch};
 pub use sessions::NewSession;
-pub use settings::ACTIVE_RUNNER;
+pub use settings::{ACTIVE_RUNNER, LANGUAGE};
+pub use todos::{Todo, TodoStatus};
 pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
 pub use users::User;

@@ -7,6 +7,7 @@
 mod docker;
 mod model;
 mod settings;
+mod web;
 
 use std::fs;
 use std::io;
@@ -20,6 +21,7 @@ use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
 use sandbox::{DockerConfig, LocalPolicy, Requirement};
 pub use settings::Settings;
+pub use web::WebArgs;
 
 /// Where the server listens unless it is told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
@@ -110,6 +112,9 @@ pub struct ServeArgs {
     /// The model that answers in chats.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// How models get to the internet.
+    #[command(flatten)]
+    pub web: WebArgs,
 }
 
 /// The server's configuration, complete and checked.
@@ -137,6 +142,8 @@ pub struct Config {
     pub local: LocalPolicy,
     /// The model that answers in chats, if there is one.
     pub model: Option<ModelConfig>,
+    /// How models get to the internet.
+    pub web: agent::web::Web,
     /// What runners must hold to be used.
     pub require: Requirement,
 }
@@ -184,6 +191,7 @@ impl Config {
                 rule: error.to_string(),
             })?,
             model: ModelConfig::from_settings(options.model, settings)?,
+            web: web::from_settings(options.web, settings)?,
             require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
                 key: "require",
                 value: require.clone(),

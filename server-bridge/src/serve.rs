@@ -148,7 +148,10 @@ impl Server {
         let sandboxes = SandboxRouter::new(router_config(&config));
         let hub = Arc::new(Hub::default());
         let model = config.model.as_ref().map(model).transpose()?;
-        let chats = ChatService::new(store.clone(), sandboxes.clone(), chat_sink(Arc::clone(&hub)), model);
+        // A page may be fetched without a model's provider being reached.
+        tls::install_provider();
+        let sink = chat_sink(Arc::clone(&hub));
+        let chats = ChatService::with_web(store.clone(), sandboxes.clone(), sink, model, config.web);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -272,6 +275,7 @@ fn chat_sink(hub: Arc<Hub>) -> EventSink {
                 text,
             },
             ChatEvent::Chat(chat) => Event::Chat { chat: chat.into() },
+            ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },
         };
         hub.publish(user, &event);
     })

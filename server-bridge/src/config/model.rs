@@ -144,7 +144,7 @@ fn parse_tokens(key: &'static str, value: String) -> Result<u32, ConfigError> {
     }
 }
 
-fn read_key(file: &std::path::Path) -> Result<String, ConfigError> {
+pub(super) fn read_key(file: &std::path::Path) -> Result<String, ConfigError> {
     let unreadable = |reason: String| ConfigError::File { path: file.to_owned(), reason };
     let key = fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
     match key.trim() {

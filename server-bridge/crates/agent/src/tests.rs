@@ -108,7 +108,7 @@ impl Bench {
                     }
                 }
                 ChatEvent::Output { .. } | ChatEvent::Said { .. } => {}
-                ChatEvent::Message(_) | ChatEvent::Chat(_) => {}
+                ChatEvent::Message(_) | ChatEvent::Chat(_) | ChatEvent::ActiveRunner(_) => {}
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::Part;
 use crate::engine::show::AgentDocument;
 use crate::engine::{ModelSetup, history};
 use crate::limits::REASONING_SHOWN_BYTES;
+use crate::tools;
 
 /// Something to show of an answer under way.
 enum Piece {
@@ -122,7 +123,7 @@ impl Turn<'_> {
             output_tokens: reply.usage.output_tokens.cast_signed(),
             cost_micros: cost_micros.cast_signed(),
         };
-        let item = history::to_json(&Message::Assistant(reply.message.clone()));
+        let item = history::to_json(&Message::Assistant(tools::kept(reply.message.clone())));
         self.service.store.append_turn_item(self.waiting.turn, &item, usage).await?;
         self.settle(reply.message.text.clone(), shown, is_first, progress).await
     }

@@ -7,6 +7,7 @@
 mod docker;
 mod model;
 mod settings;
+mod web;
 
 use std::fs;
 use std::io;
@@ -23,6 +24,7 @@ use sandbox::routing::LocalPolicyError;
 use sandbox::{DockerConfig, LocalPolicy, Requirement};
 pub use settings::Settings;
 use store::EncryptionKey;
+pub use web::WebArgs;
 
 /// Where the server listens unless it is told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
@@ -113,6 +115,9 @@ pub struct ServeArgs {
     /// The models that answer in chats.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// How models get to the internet.
+    #[command(flatten)]
+    pub web: WebArgs,
 }
 
 /// The server's configuration, complete and checked.
@@ -142,6 +147,8 @@ pub struct Config {
     pub models: ModelsConfig,
     /// What seals the keys of users' models, if anything does.
     pub encryption_key: Option<EncryptionKey>,
+    /// How models get to the internet.
+    pub web: agent::web::Web,
     /// What runners must hold to be used.
     pub require: Requirement,
 }
@@ -190,6 +197,7 @@ impl Config {
             })?,
             models: models_config(&options.model, settings)?,
             encryption_key: encryption_key(&options.model, settings)?,
+            web: web::from_settings(options.web, settings)?,
             require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
                 key: "require",
                 value: require.clone(),

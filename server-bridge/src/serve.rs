@@ -147,10 +147,11 @@ impl Server {
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(router_config(&config));
         let hub = Arc::new(Hub::default());
+        // A page may be fetched without a model's provider being reached.
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
         let sink = chat_sink(Arc::clone(&hub));
-        let chats = ChatService::new(store.clone(), sandboxes.clone(), sink, config.models);
+        let chats = ChatService::new(store.clone(), sandboxes.clone(), sink, config.models, config.web);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -269,6 +270,7 @@ fn chat_sink(hub: Arc<Hub>) -> EventSink {
                 text,
             },
             ChatEvent::Chat(chat) => Event::Chat { chat: chat.into() },
+            ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },
         };
         hub.publish(user, &event);
     })

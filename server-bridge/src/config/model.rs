@@ -224,7 +224,7 @@ fn secret(
     }
 }
 
-fn read_secret(file: &Path) -> Result<String, ConfigError> {
+pub(super) fn read_secret(file: &Path) -> Result<String, ConfigError> {
     let unreadable = |reason: String| ConfigError::File { path: file.to_owned(), reason };
     let text = fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
     match text.trim() {

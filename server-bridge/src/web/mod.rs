@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`session`], [`runners`], [`settings`], [`chats`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`answers`] | answers to what a model asks |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`guard`], [`auth`], [`rate`], [`pending`] | Host and Origin, sessions, limits on attempts |
@@ -12,6 +13,7 @@
 //! | [`error`], [`extract`] | the error contract |
 
 pub mod accept;
+pub mod answers;
 pub mod assets;
 pub mod auth;
 pub mod chats;
@@ -61,6 +63,7 @@ pub fn router(state: AppState) -> Router {
         .route("/chats/{id}/messages", get(chats::messages).post(chats::post))
         .route("/chats/{id}/cancel", post(chats::cancel))
         .route("/chats/{id}/approvals", post(chats::approve))
+        .route("/chats/{id}/answers", post(answers::answer))
         .route("/chats/{id}/approval", put(chats::set_approval))
         .route("/chats/{id}/model", put(models::choose_for_chat))
         .route("/models", get(models::list).post(models::add))

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use utoipa::OpenApi;
 
-use crate::web::{chats, container, events, exec, files, models, runners, session, settings, usage};
+use crate::web::{answers, chats, container, events, exec, files, models, runners, session, settings, usage};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -42,6 +42,7 @@ use crate::web::{chats, container, events, exec, files, models, runners, session
         models::choose,
         models::choose_for_chat,
         usage::show,
+        answers::answer,
         files::read,
         files::write,
         files::remove,
@@ -104,6 +105,7 @@ mod tests {
             ("/api/v1/models/{name}", 2),
             ("/api/v1/models/{name}/test", 1),
             ("/api/v1/usage", 1),
+            ("/api/v1/chats/{id}/answers", 1),
             ("/api/v1/files", 3),
             ("/api/v1/files/stat", 1),
             ("/api/v1/files/list", 1),
@@ -128,6 +130,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 38);
+        assert_eq!(description.paths.paths.len(), 39);
     }
 }

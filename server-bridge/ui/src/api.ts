@@ -66,6 +66,7 @@ export interface Api {
   send(chatId: string, text: string): Promise<SendResult>;
   cancel(chatId: string): Promise<{ cancelled: number }>;
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
+  answer(chatId: string, messageId: number, text: string | null): Promise<void>;
 }
 
 /** Makes the client; `onUnauthorized` is told of every 401 except that of a login. */
@@ -111,5 +112,7 @@ export function createApi(onUnauthorized: () => void): Api {
     cancel: (chatId) => request("POST", `/chats/${id(chatId)}/cancel`),
     approve: (chatId, messageId, allow, always) =>
       request("POST", `/chats/${id(chatId)}/approvals`, { message_id: messageId, allow, always }),
+    answer: (chatId, messageId, text) =>
+      request("POST", `/chats/${id(chatId)}/answers`, { message_id: messageId, text }),
   };
 }

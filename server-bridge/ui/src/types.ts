@@ -94,7 +94,18 @@ export interface Exec {
 /** What a model did about a message: an answer (the first one stands for all of it), or a tool that it called. */
 export type Agent =
   | { kind: "reply"; status: TurnStatus; reasoning?: string; error?: string; usage?: Usage }
-  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null; detail?: string };
+  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null; detail?: string; data?: ToolData };
+
+/** What a tool's card asks or shows beside words: an approval that holds once only, a question, a list. */
+export type ToolData =
+  | { kind: "once" }
+  | { kind: "question"; options: string[] }
+  | { kind: "todos"; items: Todo[] };
+
+export interface Todo {
+  content: string;
+  status: "pending" | "in_progress" | "completed";
+}
 
 export type TurnStatus = "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
 

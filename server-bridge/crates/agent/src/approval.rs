@@ -1,12 +1,7 @@
 //! What a model may do without asking.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use store::{MessageId, UserId};
-use tokio::sync::oneshot;
 
 /// How much a chat's model may do without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +61,21 @@ pub(crate) enum Access {
     Run,
     /// It ends what runs.
     End,
+    /// It asks another machine for something: what it asks for can carry away what it has read.
+    Web,
+    /// It does that, and keeps what comes in a file.
+    Download,
+    /// It runs as the privileged user of its machine.
+    Privileged,
+    /// It changes what its user has set.
+    Settings,
+}
+
+impl Access {
+    /// Whether its user may allow it for good.
+    pub(crate) fn may_be_remembered(self) -> bool {
+        !matches!(self, Self::Privileged | Self::Settings)
+    }
 }
 
 /// What is said to a tool that is about to begin.
@@ -78,13 +88,18 @@ pub(crate) enum Verdict {
 
 /// What a mode says to a tool.
 pub(crate) fn verdict(mode: Mode, access: Access) -> Verdict {
+    use Access::{Download, Edit, End, Privileged, Read, Run, Settings, Web};
     match (mode, access) {
-        (_, Access::Read) | (Mode::Full, _) | (Mode::AutoEdit, Access::Edit) => Verdict::Allowed,
-        // With a profile that can change nothing.
-        (Mode::Plan, Access::Run) => Verdict::Allowed,
-        (Mode::Plan, Access::Edit | Access::End) => Verdict::Denied,
-        (Mode::Ask, Access::Edit | Access::Run | Access::End) => Verdict::Asks,
-        (Mode::AutoEdit, Access::Run | Access::End) => Verdict::Asks,
+        (_, Read) => Verdict::Allowed,
+        // A plan's commands run with a profile that can change nothing.
+        (Mode::Plan, Run) => Verdict::Allowed,
+        (Mode::Plan, Edit | End | Download | Settings) => Verdict::Denied,
+        // Whatever the mode.
+        (_, Privileged | Settings) => Verdict::Asks,
+        (Mode::Full, _) | (Mode::AutoEdit, Edit) => Verdict::Allowed,
+        (Mode::Plan, Web) => Verdict::Asks,
+        (Mode::Ask, Edit | Run | End | Web | Download) => Verdict::Asks,
+        (Mode::AutoEdit, Run | End | Web | Download) => Verdict::Asks,
     }
 }
 
@@ -99,88 +114,25 @@ pub enum Answer {
     Deny,
 }
 
-/// The questions that wait for an answer. Cheap to clone; every clone is the same.
-#[derive(Clone, Default)]
-pub(crate) struct Questions(Arc<Mutex<HashMap<MessageId, Question>>>);
-
-struct Question {
-    user: UserId,
-    answer: oneshot::Sender<Answer>,
-}
-
-/// A question that waits; withdrawn when dropped.
-pub(crate) struct Asking {
-    questions: Questions,
-    message: MessageId,
-    answer: oneshot::Receiver<Answer>,
-}
-
-impl Questions {
-    /// Asks a user with a message.
-    pub(crate) fn ask(&self, user: UserId, message: MessageId) -> Asking {
-        let (sender, answer) = oneshot::channel();
-        self.lock().insert(message, Question { user, answer: sender });
-        Asking { questions: self.clone(), message, answer }
-    }
-
-    /// A user's answer; whether anything waits for it.
-    pub(crate) fn answer(&self, user: UserId, message: MessageId, answer: Answer) -> bool {
-        let mut questions = self.lock();
-        if questions.get(&message).is_none_or(|question| question.user != user) {
-            return false;
-        }
-        questions.remove(&message).is_some_and(|question| question.answer.send(answer).is_ok())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<MessageId, Question>> {
-        // Every change is one step, so a panic elsewhere leaves the map whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Asking {
-    /// Waits for the answer.
-    pub(crate) async fn answer(&mut self) -> Answer {
-        (&mut self.answer).await.unwrap_or(Answer::Deny)
-    }
-}
-
-impl Drop for Asking {
-    fn drop(&mut self) {
-        self.questions.lock().remove(&self.message);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_mode_allows_more_than_the_one_before() {
-        use Access::{Edit, End, Read, Run};
+        use Access::{Download, Edit, End, Privileged, Read, Run, Settings, Web};
         use Verdict::{Allowed, Asks, Denied};
-        let said = |mode| [Read, Edit, Run, End].map(|access| verdict(mode, access));
-        assert_eq!(said(Mode::Plan), [Allowed, Denied, Allowed, Denied]);
-        assert_eq!(said(Mode::Ask), [Allowed, Asks, Asks, Asks]);
-        assert_eq!(said(Mode::AutoEdit), [Allowed, Allowed, Asks, Asks]);
-        assert_eq!(said(Mode::Full), [Allowed, Allowed, Allowed, Allowed]);
+        let said = |mode| [Read, Edit, Run, End, Web, Download].map(|access| verdict(mode, access));
+        assert_eq!(said(Mode::Plan), [Allowed, Denied, Allowed, Denied, Asks, Denied]);
+        assert_eq!(said(Mode::Ask), [Allowed, Asks, Asks, Asks, Asks, Asks]);
+        assert_eq!(said(Mode::AutoEdit), [Allowed, Allowed, Asks, Asks, Asks, Asks]);
+        assert_eq!(said(Mode::Full), [Allowed; 6]);
+        let always = |access| Mode::ALL.map(|mode| verdict(mode, access));
+        assert_eq!(always(Privileged), [Asks; 4], "whatever the mode");
+        assert_eq!(always(Settings), [Denied, Asks, Asks, Asks]);
         for mode in Mode::ALL {
             assert_eq!(mode.as_str().parse(), Ok(mode));
         }
         assert_eq!("Full".parse::<Mode>(), Err(UnknownMode));
-    }
-
-    #[tokio::test]
-    async fn a_question_is_answered_once_and_by_its_own_user() {
-        let questions = Questions::default();
-        let (user, message) = (UserId(1), MessageId(7));
-        let mut asking = questions.ask(user, message);
-        assert!(!questions.answer(UserId(2), message, Answer::Allow));
-        assert!(!questions.answer(user, MessageId(8), Answer::Allow));
-        assert!(questions.answer(user, message, Answer::AllowForGood));
-        assert!(!questions.answer(user, message, Answer::Deny));
-        assert_eq!(asking.answer().await, Answer::AllowForGood);
-        drop(questions.ask(user, message));
-        assert!(!questions.answer(user, message, Answer::Allow), "it was withdrawn");
     }
 }

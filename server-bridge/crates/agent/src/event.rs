@@ -69,6 +69,8 @@ pub enum ChatEvent {
     },
     /// A conversation is new, or changed: its title, its binding, its time.
     Chat(Chat),
+    /// Where the user's work goes was changed: a runner's name, `__docker__` or `none`; without one the router chooses.
+    ActiveRunner(Option<String>),
 }
 
 /// What is known at once after a message was posted. The rest comes as [`ChatEvent`]s.

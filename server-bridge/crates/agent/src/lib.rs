@@ -13,8 +13,10 @@
 //! | `recover` | goes on with what an earlier server left running |
 //! | [`approval`] | what a model may do without asking |
 //! | [`models`] | which model a chat asks: the server's own, those that users bring, what stands in for them |
+//! | `questions` | what a model waits for: an approval, an answer |
 //! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
 //! | `tools/` | what a model may do: one file per tool |
+//! | [`web`] | reading the internet for a model: fetching a page, searching |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
@@ -36,17 +38,19 @@ mod exec_document;
 pub mod limits;
 pub mod models;
 mod place;
+mod questions;
 mod recover;
 mod running;
 mod service;
 mod shell;
 mod tools;
+pub mod web;
 
 #[cfg(test)]
 mod tests;
 
 pub use ending::Ending;
-pub use engine::AgentDocument;
+pub use engine::{AgentDocument, TodoDocument, ToolData, UsageDocument};
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;

@@ -146,3 +146,58 @@ pub const REGEX_BYTES: usize = 1024 * 1024;
 pub const TOOL_HINT_CHARS: usize = 500;
 /// The largest file of project instructions, in bytes; the rest is left out.
 pub const INSTRUCTIONS_BYTES: u64 = 32 * 1024;
+
+/// How long a model's question waits for its user's answer: 30 minutes, since somebody may be at lunch. Then nobody answered.
+pub const QUESTION_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30 * 60);
+/// The longest question, in characters.
+pub const QUESTION_CHARS: usize = 4_000;
+/// Answers that a question gives to choose from.
+pub const QUESTION_OPTIONS: usize = 10;
+/// The longest of those, in characters.
+pub const QUESTION_OPTION_CHARS: usize = 200;
+/// The longest answer to a question, in bytes.
+pub const ANSWER_BYTES: usize = 64 * 1024;
+
+/// The longest arguments of one call, in bytes: a large file in one piece.
+pub const ARGUMENTS_BYTES: usize = 4 * 1024 * 1024;
+
+/// The largest page that is fetched, in bytes; of a larger one its beginning is read.
+pub const FETCH_BYTES: usize = 2 * 1024 * 1024;
+/// The longest text that is made of a page, in bytes.
+pub const FETCH_TEXT_BYTES: usize = 2 * 1024 * 1024;
+/// How long a page may take, from the first look to its last byte.
+pub const FETCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+/// How long it may take to connect to a page's server, or to a search provider.
+pub const FETCH_CONNECT_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// Redirects that are followed.
+pub const FETCH_REDIRECTS: usize = 5;
+/// The longest URL, in bytes.
+pub const FETCH_URL_BYTES: usize = 8 * 1024;
+/// How long a search may take.
+pub const SEARCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+/// The longest answer of a search provider, in bytes.
+pub const SEARCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
+/// How much is shown of each text of what was found, in characters.
+pub const SEARCH_SNIPPET_CHARS: usize = 1_000;
+/// What a search finds, unless it says how much it wants.
+pub const SEARCH_RESULTS: usize = 5;
+/// The most it may want.
+pub const SEARCH_RESULTS_MAX: usize = 20;
+/// The longest question to a search provider, in characters.
+pub const SEARCH_QUERY_CHARS: usize = 400;
+
+/// The largest file that is downloaded, in bytes; a runner has a limit of its own.
+pub const DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
+/// How long a download may take.
+pub const DOWNLOAD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
+/// The largest image that a model is shown, in bytes: what providers take.
+pub const IMAGE_BYTES: usize = 5_000_000;
+/// The most pixels that an image has in either direction: what providers take.
+pub const IMAGE_SIDE_PIXELS: u32 = 8_000;
+
+/// Messages that one search of the chats finds.
+pub const HISTORY_RESULTS: u32 = 20;
+/// How much is shown around what was found, in characters to either side.
+pub const HISTORY_SNIPPET_CHARS: usize = 150;
+/// The longest value that a model may set, in characters.
+pub const CONFIG_VALUE_CHARS: usize = 200;

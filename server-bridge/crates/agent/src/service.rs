@@ -11,8 +11,10 @@ use crate::approval::Answer;
 use crate::commands::{self, Context, Input};
 use crate::engine::{self, Engine};
 use crate::models::ModelsConfig;
+use crate::questions::Said;
 use crate::running::Running;
 use crate::shell::LeftOut;
+use crate::web::Web;
 use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
 
 /// Takes what a chat tells a user's clients. It must not block.
@@ -28,17 +30,19 @@ pub(crate) struct Inner {
     pub(crate) router: SandboxRouter,
     pub(crate) running: Running,
     pub(crate) engine: Engine,
+    pub(crate) web: Web,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     sink: EventSink,
 }
 
 impl ChatService {
-    /// A service over this store and router, which tells `sink` what happens, and answers with these models.
-    pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig) -> Self {
+    /// A service over this store and router, which tells `sink` what happens, answers with these models, and lets them read
+    /// the internet that way.
+    pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig, web: Web) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, engine) = (Running::default(), Engine::new(models));
-        Self(Arc::new(Inner { store, router, running, engine, tasks, stop, sink }))
+        Self(Arc::new(Inner { store, router, running, engine, web, tasks, stop, sink }))
     }
 
     /// Goes on with every command of a chat that an earlier server left running, and with every message that it had not
@@ -88,7 +92,13 @@ impl ChatService {
 
     /// A user's answer to what their model asks with a message; whether anything waits for it.
     pub fn answer(&self, user: UserId, message: MessageId, answer: Answer) -> bool {
-        self.0.engine.questions.answer(user, message, answer)
+        self.0.engine.questions.answer(user, message, Said::Approval(answer))
+    }
+
+    /// A user's answer in words to what their model asks with a message; none where nobody is there to give one. Whether
+    /// anything waits for it.
+    pub fn answer_in_words(&self, user: UserId, message: MessageId, words: Option<String>) -> bool {
+        self.0.engine.questions.answer(user, message, Said::Words(words))
     }
 
     /// Puts the output so far into those of the messages whose command still runs.

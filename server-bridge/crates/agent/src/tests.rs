@@ -13,6 +13,7 @@ use sandbox::{RouterConfig, SandboxRouter};
 use store::{Chat, ExecStatus, Message, MessageId, MessageRole, Name, RunnerName, Store, User};
 use tokio::sync::mpsc;
 
+use crate::web::Web;
 use crate::{ChatEvent, ChatService, ExecDocument, ModelsConfig, Posted};
 use runner::ScriptedRunner;
 
@@ -53,7 +54,7 @@ impl Bench {
         let sink = Arc::new(move |_, event| {
             let _ = sender.send(event);
         });
-        let service = ChatService::new(store.clone(), router.clone(), sink, models);
+        let service = ChatService::new(store.clone(), router.clone(), sink, models, Web::default());
         Self { service, store, router, user, chat, events }
     }
 
@@ -113,7 +114,7 @@ impl Bench {
                     }
                 }
                 ChatEvent::Output { .. } | ChatEvent::Said { .. } => {}
-                ChatEvent::Message(_) | ChatEvent::Chat(_) => {}
+                ChatEvent::Message(_) | ChatEvent::Chat(_) | ChatEvent::ActiveRunner(_) => {}
             }
         }
     }

@@ -17,6 +17,8 @@
 //! | `subscriptions`, `usage` | models that users bring; what models took |
 //! | `seal` | secrets that have to be read again |
 //! | `approvals` | what a chat's model may do without asking |
+//! | `todos` | what a chat's model wants to do |
+//! | `search` | finding what was said |
 //! | `execs` | commands: started once per id and request, finished once |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
@@ -42,9 +44,11 @@ mod name;
 mod passwords;
 mod runners;
 mod seal;
+mod search;
 mod sessions;
 mod settings;
 mod subscriptions;
+mod todos;
 mod tokens;
 mod turns;
 mod usage;
@@ -63,9 +67,11 @@ pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
+pub use search::{FoundMessage, MessageSearch};
 pub use sessions::NewSession;
-pub use settings::ACTIVE_RUNNER;
+pub use settings::{ACTIVE_RUNNER, LANGUAGE};
 pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
+pub use todos::{Todo, TodoStatus};
 pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
 pub use usage::{Spent, UsageRow};

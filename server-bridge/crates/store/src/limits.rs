@@ -64,6 +64,14 @@ pub const PROVIDER_KEY_MAX_BYTES: usize = 4096;
 pub const NONCE_BYTES: usize = 12;
 /// Rows of one account of usage: days times models.
 pub const USAGE_ROWS: i64 = 10_000;
+/// Things to do that one chat's model may note.
+pub const TODOS_PER_CHAT: usize = 100;
+/// The longest of them, in characters.
+pub const TODO_MAX_CHARS: usize = 500;
+/// Words that messages are searched for at once.
+pub const SEARCH_WORDS: usize = 8;
+/// The longest of them, in characters.
+pub const SEARCH_WORD_MAX_CHARS: usize = 200;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The most rows one listing returns, whatever its caller asks for.

@@ -1,5 +1,6 @@
 //! `sandbridge chat`: a chat in the terminal, or one message of it for a program.
 
+mod asking;
 mod printer;
 mod turn;
 
@@ -13,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::failure::{self, Failure};
 use super::{Globals, interrupts};
+use asking::Answers;
 use printer::Printer;
 use turn::Conversation;
 
@@ -46,21 +48,6 @@ pub(super) async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitC
             Ok(ExitCode::from(conversation.say(&message, &mut ctrl_c, &mut answers).await?))
         }
         None => talk(&mut conversation, &mut ctrl_c, globals.json).await,
-    }
-}
-
-/// Who says whether a tool may go on.
-pub(super) enum Answers {
-    /// Somebody at a terminal.
-    Person(mpsc::Receiver<String>),
-    /// Nobody: a program asks for no approval that nobody could give.
-    Nobody,
-}
-
-impl Answers {
-    fn new(as_json: bool) -> Result<Self, Failure> {
-        let has_person = !as_json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        if has_person { Ok(Self::Person(read_lines()?)) } else { Ok(Self::Nobody) }
     }
 }
 

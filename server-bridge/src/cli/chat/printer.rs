@@ -5,17 +5,8 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
 
-use super::Answers;
 use crate::cli::limits::HINT_CHARS;
 use crate::cli::output;
-
-/// What somebody says to a tool that wants to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Allowed {
-    Once,
-    Always,
-    No,
-}
 
 /// Shows what happens.
 pub(super) struct Printer {
@@ -140,29 +131,20 @@ impl Printer {
         }
     }
 
-    /// Asks whether a tool may go on; nobody says no.
-    pub(super) async fn ask(&self, agent: &Value, answers: &mut Answers) -> Allowed {
-        let Answers::Person(lines) = answers else {
-            let text = "the model wants to do something that nobody here can allow; --approval full lets it";
-            if self.as_json {
-                output::json_line(&json!({"type": "notice", "text": text}));
-            } else {
-                output::warn(text);
+    /// Says that nobody is there for what a tool waits for.
+    pub(super) fn cannot_answer(&self, agent: &Value) {
+        let question = agent["detail"].as_str().filter(|_| agent["data"]["kind"] == "question");
+        let text = match question {
+            Some(question) => {
+                format!("the model asks something that nobody here can answer: {}", visible(question))
             }
-            return Allowed::No;
+            None => "the model wants to do something that nobody here can allow; --approval full lets it"
+                .to_owned(),
         };
-        // Nothing that was typed before the question answers it.
-        while lines.try_recv().is_ok() {}
-        for line in visible(agent["detail"].as_str().unwrap_or_default()).lines() {
-            println!("  │ {line}");
-        }
-        let tool = visible(agent["tool"].as_str().unwrap_or_default());
-        print!("  allow {tool}? [y]es, [a]lways, [N]o: ");
-        let _ = std::io::stdout().flush();
-        match lines.recv().await.unwrap_or_default().trim() {
-            "y" | "yes" => Allowed::Once,
-            "a" | "always" => Allowed::Always,
-            _ => Allowed::No,
+        if self.as_json {
+            output::json_line(&json!({"type": "notice", "text": text}));
+        } else {
+            output::warn(&text);
         }
     }
 
@@ -297,7 +279,7 @@ fn status_line(exec: &Value) -> String {
 }
 
 /// Text of a model's that cannot play tricks with a terminal.
-fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

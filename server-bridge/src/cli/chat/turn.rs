@@ -1,14 +1,14 @@
 //! One message and all that comes of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use agent::approval::Mode;
 use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::Answers;
-use super::printer::{Allowed, Printer};
+use super::asking::{Answer, Answers, Questions};
+use super::printer::Printer;
 use crate::cli::client::Client;
 use crate::cli::failure::{self, Failure};
 use crate::cli::limits::CATCH_UP_MESSAGES;
@@ -58,21 +58,8 @@ impl Conversation {
         }
         let mut is_cancelled = false;
         while !turn.pending.is_empty() {
-            if let Some(asked) = turn.questions.pop_first() {
-                let allowed = tokio::select! {
-                    allowed = turn.printer.ask(&asked.1, answers) => allowed,
-                    _ = ctrl_c.recv() => {
-                        wants_cancel = true;
-                        Allowed::No
-                    }
-                };
-                let (allow, always) = (allowed != Allowed::No, allowed == Allowed::Always);
-                let body = json!({"message_id": asked.0, "allow": allow, "always": always});
-                match self.client.post(&format!("/api/v1/chats/{}/approvals", self.chat), &body).await {
-                    // Somebody else was faster.
-                    Err(failure) if failure.kind == "not_found" => {}
-                    answered => drop(answered.map_err(Failure::into_not_run)?),
-                }
+            if let Some(answer) = turn.questions.ask(turn.printer, answers) {
+                send(&mut self.client, &self.chat, answer).await?;
                 continue;
             }
             if wants_cancel && !is_cancelled {
@@ -85,6 +72,11 @@ impl Conversation {
                 }
             }
             tokio::select! {
+                line = turn.questions.line(answers) => {
+                    if let Some(answer) = turn.questions.answered(line) {
+                        send(&mut self.client, &self.chat, answer).await?;
+                    }
+                }
                 // What becomes of the command is not known once nothing is heard of it.
                 event = events.next() => match event.map_err(Failure::into_not_run)? {
                     event if event["type"] == "lagged" => {
@@ -185,6 +177,15 @@ impl Conversation {
     }
 }
 
+/// Sends an answer to what the model asks.
+async fn send(client: &mut Client, chat: &str, answer: Answer) -> Result<(), Failure> {
+    match client.post(&format!("/api/v1/chats/{chat}/{}", answer.to), &answer.body).await {
+        // Somebody else was faster.
+        Err(failure) if failure.kind == "not_found" => Ok(()),
+        sent => sent.map(drop).map_err(Failure::into_not_run),
+    }
+}
+
 /// What is still awaited of a message.
 struct Turn<'a> {
     printer: &'a mut Printer,
@@ -199,7 +200,7 @@ struct Turn<'a> {
     ended_tools: BTreeSet<i64>,
     noticed: BTreeSet<i64>,
     /// The tools that wait for a word, and what they want to do.
-    questions: BTreeMap<i64, Value>,
+    questions: Questions,
     code: u8,
 }
 
@@ -207,7 +208,7 @@ impl<'a> Turn<'a> {
     fn new(printer: &'a mut Printer, chat: &'a str) -> Self {
         let empty = BTreeSet::new;
         let (pending, tools, ended_tools, noticed) = (empty(), empty(), empty(), empty());
-        let questions = BTreeMap::new();
+        let questions = Questions::default();
         Self {
             printer,
             chat,
@@ -286,9 +287,9 @@ impl<'a> Turn<'a> {
         }
         let status = message["agent"]["status"].as_str();
         if status == Some("asking") {
-            self.questions.insert(id, message["agent"].clone());
+            self.questions.add(id, &message["agent"]);
         } else {
-            self.questions.remove(&id);
+            self.questions.settle(id);
         }
         if !matches!(status, Some("asking" | "running")) && self.ended_tools.insert(id) {
             self.printer.tool_ended(id, message);

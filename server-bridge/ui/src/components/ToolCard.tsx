@@ -1,14 +1,19 @@
+import { useState, type SubmitEvent } from "react";
 import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
 import type { LiveOutput } from "../state/output";
 import type { Agent, Message } from "../types";
 import { OutputView } from "./OutputView";
+import { TodoList } from "./TodoList";
 
 interface Props {
   message: Message;
   tool: Extract<Agent, { kind: "tool" }>;
   live: LiveOutput | undefined;
 }
+
+/** As many characters as an answer may have; the server counts bytes. */
+const ANSWER_CHARS = 16_000;
 
 const TONE = { asking: "running", running: "running", done: "ok", failed: "bad", denied: "bad", cancelled: "bad" } as const;
 
@@ -21,9 +26,19 @@ export function ToolCard({ message, tool, live }: Props) {
         <strong>{tool.tool}</strong> <code>{tool.hint.split("\n")[0]}</code>
         <span className="status">{tool.status === "done" ? (tool.place ?? "") : tool.status}</span>
       </summary>
-      {tool.status === "asking" ? <Approval message={message} tool={tool} /> : <OutputView text={message.text} live={live} />}
+      <Body message={message} tool={tool} live={live} />
     </details>
   );
+}
+
+function Body({ message, tool, live }: Props) {
+  const { data, status } = tool;
+  if (status === "asking" && data?.kind === "question") {
+    return <Question message={message} question={tool.detail ?? tool.hint} options={data.options} />;
+  }
+  if (status === "asking") return <Approval message={message} tool={tool} />;
+  if (data?.kind === "todos" && data.items.length > 0) return <TodoList items={data.items} />;
+  return <OutputView text={message.text} live={live} />;
 }
 
 function Approval({ message, tool }: Pick<Props, "message" | "tool">) {
@@ -36,9 +51,11 @@ function Approval({ message, tool }: Pick<Props, "message" | "tool">) {
       <button type="button" disabled={answer.busy} onClick={() => say(true, false)}>
         Allow
       </button>
-      <button type="button" disabled={answer.busy} onClick={() => say(true, true)}>
-        Always in this chat
-      </button>
+      {tool.data?.kind !== "once" && (
+        <button type="button" disabled={answer.busy} onClick={() => say(true, true)}>
+          Always in this chat
+        </button>
+      )}
       <button type="button" disabled={answer.busy} onClick={() => say(false, false)}>
         Deny
       </button>
@@ -48,5 +65,50 @@ function Approval({ message, tool }: Pick<Props, "message" | "tool">) {
         </span>
       )}
     </div>
+  );
+}
+
+interface QuestionProps {
+  message: Message;
+  question: string;
+  options: string[];
+}
+
+function Question({ message, question, options }: QuestionProps) {
+  const actions = useActions();
+  const answer = useAction(actions.answer);
+  const [words, setWords] = useState("");
+  const say = (text: string | null) => void answer.run(message.chat_id, message.id, text);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (words.trim() !== "") say(words);
+  };
+  return (
+    <form className="approval" aria-label="Answer the question" onSubmit={submit}>
+      <pre className="output">{question}</pre>
+      {options.map((option, at) => (
+        <button key={at} type="button" disabled={answer.busy} onClick={() => say(option)}>
+          {option}
+        </button>
+      ))}
+      <input
+        aria-label="Your answer"
+        placeholder="In your own words"
+        maxLength={ANSWER_CHARS}
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+      />
+      <button type="submit" disabled={answer.busy || words.trim() === ""}>
+        Answer
+      </button>
+      <button type="button" disabled={answer.busy} onClick={() => say(null)}>
+        No answer
+      </button>
+      {answer.error !== null && (
+        <span className="problem" role="alert">
+          {answer.error}
+        </span>
+      )}
+    </form>
   );
 }

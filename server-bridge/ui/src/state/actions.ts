@@ -22,6 +22,8 @@ export interface Actions {
   cancel(chatId: string): Promise<void>;
   /** Answers what a model asks with a message. */
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
+  /** Answers a model's question in words; null where there is no answer to give. */
+  answer(chatId: string, messageId: number, text: string | null): Promise<void>;
   /** Takes effect for the next command; resolves to what the user should know about the choice. */
   setActiveRunner(name: string | null): Promise<string | null>;
   addRunner(name: string, enrol: boolean): Promise<RunnerToken>;
@@ -124,6 +126,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     },
     approve: (chatId: string, messageId: number, allow: boolean, always: boolean) =>
       api.approve(chatId, messageId, allow, always),
+    answer: (chatId: string, messageId: number, text: string | null) => api.answer(chatId, messageId, text),
     cancel: async (chatId: string) => {
       await api.cancel(chatId);
     },

@@ -12,6 +12,7 @@
 //! | `tools_of_reply` | which calls of one answer run side by side |
 //! | `history` | the conversation as the model sees it, read from and kept in the store |
 //! | `show` | the same as people see it |
+//! | `shown_call` | a tool's card while it runs: to ask its user something with |
 //! | `prompt` | who the model is told to be, and a project's own instructions |
 //! | `offload` | long results, put aside |
 //! | `queue` | which chats have a turn under way, and what waits |
@@ -21,6 +22,7 @@ mod offload;
 mod prompt;
 mod queue;
 mod show;
+mod shown_call;
 mod tools_of_reply;
 mod turn;
 
@@ -29,14 +31,15 @@ use std::sync::Arc;
 use llm::{Content, Message};
 use store::{MessageRole, TurnStatus, User, UserId};
 
-use crate::approval::Questions;
 use crate::commands::Context;
 use crate::limits::TURNS_QUEUED;
 use crate::models::{Models, ModelsConfig, Place};
+use crate::questions::Questions;
 use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
 use queue::{Queue, Waiting};
-pub use show::AgentDocument;
+pub use show::{AgentDocument, TodoDocument, ToolData, UsageDocument};
+pub(crate) use shown_call::ShownCall;
 use turn::Turn;
 
 /// The models, and what is under way with them.

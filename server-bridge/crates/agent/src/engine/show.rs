@@ -41,10 +41,40 @@ pub enum AgentDocument {
         status: String,
         /// Where it ran.
         place: Option<String>,
-        /// While it asks: all that its user is to allow.
+        /// While it asks: all that its user is to allow, or its question.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
+        /// What it asks or shows beside words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<ToolData>,
     },
+}
+
+/// What a tool's card holds for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ToolData {
+    /// While it asks whether it may: it may this once only, whatever is answered.
+    Once,
+    /// While it asks something: what its user may choose from; they may always say something else.
+    Question {
+        /// The answers, in their order.
+        options: Vec<String>,
+    },
+    /// What the model wants to do.
+    Todos {
+        /// In its order.
+        items: Vec<TodoDocument>,
+    },
+}
+
+/// Something that the model wants to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TodoDocument {
+    /// What.
+    pub content: String,
+    /// `pending`, `in_progress` or `completed`.
+    pub status: String,
 }
 
 /// What a turn took.
@@ -69,6 +99,14 @@ impl AgentDocument {
     /// Of an answer that is not the first one of its turn.
     pub(super) fn later_reply(reasoning: String) -> Self {
         Self::Reply { status: TurnStatus::Done.as_str().to_owned(), reasoning, error: None, usage: None }
+    }
+
+    /// A tool that asks its user something.
+    pub(super) fn asking(mut self, question: String, asked: ToolData) -> Self {
+        if let Self::Tool { status, detail, data, .. } = &mut self {
+            (*status, *detail, *data) = ("asking".to_owned(), question, Some(asked));
+        }
+        self
     }
 
     /// As the store keeps it.
@@ -129,8 +167,8 @@ impl Screen<'_> {
                 Some(AgentDocument::Tool { tool, hint, status, place, .. })
                     if ["asking", "running"].contains(&status.as_str()) =>
                 {
-                    let (status, detail) = ("cancelled".to_owned(), String::new());
-                    AgentDocument::Tool { tool, hint, status, place, detail }
+                    let (status, detail, data) = ("cancelled".to_owned(), String::new(), None);
+                    AgentDocument::Tool { tool, hint, status, place, detail, data }
                 }
                 Some(AgentDocument::Reply { status, reasoning, usage: None, .. }) if status == "running" => {
                     AgentDocument::later_reply(reasoning)
@@ -231,8 +269,11 @@ mod tests {
             status: "done".to_owned(),
             place: None,
             detail: String::new(),
+            data: None,
         };
-        for document in [AgentDocument::reply(TurnStatus::Running), tool] {
+        let question = ToolData::Question { options: vec!["yes".to_owned()] };
+        let asking = tool.clone().asking("Shall I?".to_owned(), question);
+        for document in [AgentDocument::reply(TurnStatus::Running), tool, asking] {
             assert_eq!(serde_json::from_str::<AgentDocument>(&document.to_json()).unwrap(), document);
         }
         assert_eq!(

@@ -186,7 +186,7 @@ impl Turn<'_> {
                 return Ok(());
             }
             let calls = reply.message.tool_calls.clone();
-            request.messages.push(Message::Assistant(reply.message));
+            request.messages.push(Message::Assistant(tools::kept(reply.message)));
             self.run_tools(&calls, reply.stop == Stop::MaxTokens, &wish, &mut request.messages).await?;
         }
         Err(End::Failed(format!("it stopped after {TURN_ITERATIONS} rounds; say anything to let it go on")))
@@ -200,7 +200,7 @@ impl Turn<'_> {
             Err(error) => Err(error.to_string()),
         };
         Ok(match found {
-            Ok(system) => (system, tools::catalogue()),
+            Ok(system) => (system, tools::catalogue(&self.service.web)),
             Err(why) => (prompt::without_machine(&why), Vec::new()),
         })
     }

@@ -48,6 +48,8 @@ fn says(text: &str) -> Value {
 }
 
 async fn bench(answers: Vec<Value>) -> Bench {
+    // Another test may have been first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let model = TierModel { name: "scripted".to_owned(), ..TierModel::default() };
     let subscription = Subscription {
         provider: Provider::OpenAi,

@@ -3,14 +3,18 @@
 use std::fmt::Debug;
 
 use futures_util::future::BoxFuture;
-use llm::ToolCall;
+use llm::{Assistant, ToolCall};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Failure, Outcome, Workshop};
-use super::{cd, file_create, file_replace, glob, grep, read, recall, shell, tasks};
+use super::{Failure, Outcome, Workshop, visible};
+use super::{
+    ask_user, cd, chat_history, config, download_file, fetch, file_create, file_replace, glob, grep, read,
+    recall, shell, tasks, todo, web_search,
+};
 use crate::approval::Access;
-use crate::limits::TOOL_HINT_CHARS;
+use crate::limits::{ARGUMENTS_BYTES, TOOL_HINT_CHARS};
+use crate::web::Web;
 
 /// Told what a tool writes, as it does.
 pub(crate) type Live<'a> = &'a mut (dyn FnMut(&str) + Send);
@@ -27,6 +31,21 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'st
     const RUNS_BESIDE_OTHERS: bool = matches!(Self::ACCESS, Access::Read);
     /// Whether it sees a cancel by itself and tidies up; others are dropped.
     const SEES_CANCEL: bool = false;
+
+    /// Whether models are told of it, with these ways to the internet.
+    fn is_offered(_web: &Web) -> bool {
+        true
+    }
+
+    /// What this very call does to the place.
+    fn access(&self) -> Access {
+        Self::ACCESS
+    }
+
+    /// The user of the machine that it names to run as.
+    fn run_as(&self) -> Option<&str> {
+        None
+    }
 
     /// What it is about, for people.
     fn hint(&self) -> &str;
@@ -64,24 +83,46 @@ const TOOLS: &[Entry] = &[
     Entry::of::<tasks::Read>(),
     Entry::of::<tasks::Kill>(),
     Entry::of::<recall::Arguments>(),
+    Entry::of::<todo::Write>(),
+    Entry::of::<todo::List>(),
+    Entry::of::<chat_history::Arguments>(),
+    Entry::of::<ask_user::Arguments>(),
+    Entry::of::<download_file::Arguments>(),
+    Entry::of::<fetch::Arguments>(),
+    Entry::of::<web_search::Arguments>(),
+    Entry::of::<config::Arguments>(),
 ];
 
 /// A row of the table.
 struct Entry {
     name: &'static str,
+    is_offered: fn(&Web) -> bool,
     describe: fn() -> llm::Tool,
     parse: fn(&ToolCall) -> Result<Call, String>,
 }
 
 impl Entry {
     const fn of<T: Tool>() -> Self {
-        Self { name: T::NAME, describe: describe::<T>, parse: parse::<T> }
+        Self { name: T::NAME, is_offered: T::is_offered, describe: describe::<T>, parse: parse::<T> }
     }
 }
 
-/// All tools, as a model is told of them. Always the same bytes.
-pub(crate) fn catalogue() -> Vec<llm::Tool> {
-    TOOLS.iter().map(|entry| (entry.describe)()).collect()
+/// All tools that there are with these ways to the internet, as a model is told of them. Always the same bytes.
+pub(crate) fn catalogue(web: &Web) -> Vec<llm::Tool> {
+    offered(web).map(|entry| (entry.describe)()).collect()
+}
+
+fn offered(web: &Web) -> impl Iterator<Item = &'static Entry> {
+    TOOLS.iter().filter(move |entry| (entry.is_offered)(web))
+}
+
+/// An answer as the conversation keeps it: without arguments that no tool takes, which would fill it for good.
+pub(crate) fn kept(mut answer: Assistant) -> Assistant {
+    for call in answer.tool_calls.iter_mut().filter(|call| call.arguments.len() > ARGUMENTS_BYTES) {
+        let left_out = format!("{} bytes, too long", call.arguments.len());
+        call.arguments = serde_json::json!({"left_out": left_out}).to_string();
+    }
+    answer
 }
 
 fn describe<T: Tool>() -> llm::Tool {
@@ -113,11 +154,17 @@ impl Call {
     /// Understands a call.
     ///
     /// Fails with what the model did wrong, in words for the model.
-    pub(crate) fn parse(call: &ToolCall) -> Result<Self, String> {
-        match TOOLS.iter().find(|entry| entry.name == call.name) {
+    pub(crate) fn parse(call: &ToolCall, web: &Web) -> Result<Self, String> {
+        let bytes = call.arguments.len();
+        if bytes > ARGUMENTS_BYTES {
+            return Err(format!(
+                "the arguments have {bytes} bytes, more than the {ARGUMENTS_BYTES} that a call may have; do it in parts"
+            ));
+        }
+        match offered(web).find(|entry| entry.name == call.name) {
             Some(entry) => (entry.parse)(call),
             None => {
-                let known: Vec<&str> = TOOLS.iter().map(|entry| entry.name).collect();
+                let known: Vec<&str> = offered(web).map(|entry| entry.name).collect();
                 Err(format!("there is no tool {:?}; there are {}", call.name, known.join(", ")))
             }
         }
@@ -138,9 +185,14 @@ impl Call {
         self.0.access()
     }
 
-    /// All that a user has to know before they allow it.
+    /// The user of the machine that it names to run as.
+    pub(crate) fn run_as(&self) -> Option<&str> {
+        self.0.run_as()
+    }
+
+    /// All that a user has to know before they allow it; what cannot be seen is written out.
     pub(crate) fn detail(&self) -> String {
-        self.0.detail()
+        visible::lines(&self.0.detail())
     }
 
     /// What is allowed for good where a user says so; see [`Tool::subject`].
@@ -150,7 +202,8 @@ impl Call {
 
     /// What it is about, in a few words for people.
     pub(crate) fn hint(&self) -> String {
-        self.0.hint().chars().take(TOOL_HINT_CHARS).collect()
+        let hint: String = self.0.hint().chars().take(TOOL_HINT_CHARS).collect();
+        visible::lines(&hint)
     }
 
     /// Does it; `live` is told what a command writes, as it does.
@@ -167,6 +220,7 @@ impl Call {
 /// Any [`Tool`]'s arguments.
 trait Known: Debug + Send + Sync {
     fn access(&self) -> Access;
+    fn run_as(&self) -> Option<&str>;
     fn runs_beside_others(&self) -> bool;
     fn sees_cancel(&self) -> bool;
     fn hint(&self) -> &str;
@@ -181,7 +235,11 @@ trait Known: Debug + Send + Sync {
 
 impl<T: Tool> Known for T {
     fn access(&self) -> Access {
-        T::ACCESS
+        Tool::access(self)
+    }
+
+    fn run_as(&self) -> Option<&str> {
+        Tool::run_as(self)
     }
 
     fn runs_beside_others(&self) -> bool {

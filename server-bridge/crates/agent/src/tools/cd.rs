@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, Outcome, Workshop, visible};
 use crate::approval::Access;
 
 /// Where to.
@@ -37,8 +37,8 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
     let path = workshop.path(&arguments.path).await?;
     let found = workshop.sandbox().await?.stat(path.as_bytes()).await?;
     if found.kind != FileKind::Directory {
-        return Err(Failure::Told(format!("{path} is no directory")));
+        return Err(Failure::Told(format!("{} is no directory", visible::line(&path))));
     }
     workshop.service.store.set_chat_cwd(workshop.user.id, workshop.chat, &path).await?;
-    Ok(Outcome::done(format!("now in {path}")))
+    Ok(Outcome::done(format!("now in {}", visible::line(&path))))
 }

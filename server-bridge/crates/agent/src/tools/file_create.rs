@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, Outcome, Workshop, visible};
 use crate::approval::Access;
 
 /// What to write.
@@ -32,7 +32,7 @@ An existing file is replaced only with rewrite; prefer FileReplace to change a p
     }
 
     fn detail(&self) -> String {
-        format!("{}\n\n{}", self.path, self.content)
+        format!("{}\n\n{}", visible::line(&self.path), self.content)
     }
 
     async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
@@ -50,6 +50,7 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
         Err(error) => return Err(error.into()),
     };
     if known && !rewrite {
+        let path = visible::line(&path);
         return Err(Failure::Told(format!(
             "{path} exists; change it with FileReplace, or set rewrite to replace it"
         )));
@@ -60,5 +61,6 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
     writer.write(content.as_bytes()).await?;
     let bytes = writer.finish().await?;
     let (verb, lines) = (if known { "replaced" } else { "made" }, content.lines().count());
+    let path = visible::line(&path);
     Ok(Outcome::done(format!("{verb} {path}: {lines} lines, {bytes} bytes")))
 }

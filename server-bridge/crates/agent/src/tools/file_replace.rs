@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::call::{Live, Tool};
 use super::read::{text, whole};
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, Outcome, Workshop, visible};
 use crate::approval::Access;
 use crate::limits::{FILE_AFTER_BYTES, REGEX_BYTES};
 
@@ -49,7 +49,8 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
     }
 
     fn detail(&self) -> String {
-        let Self { path, old_string, new_string, .. } = self;
+        let Self { old_string, new_string, .. } = self;
+        let path = visible::line(&self.path);
         let kind = match (self.regex, self.replace_all) {
             (false, false) => "",
             (false, true) => " (everywhere)",

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, Outcome, Workshop, visible};
 use crate::approval::Access;
 use crate::limits::GLOB_RESULTS;
 
@@ -49,9 +49,7 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
         if paths.len() > GLOB_RESULTS as usize {
             return Err(Failure::Told("the runner found more than was asked for".to_owned()));
         }
-        paths.extend(
-            batch?.entries.into_iter().map(|entry| String::from_utf8_lossy(&entry.path).into_owned()),
-        );
+        paths.extend(batch?.entries.iter().map(|entry| visible::path(&entry.path)));
     }
     if paths.is_empty() {
         return Ok(Outcome::done("no file matches"));

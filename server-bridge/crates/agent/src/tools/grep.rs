@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, Outcome, Workshop, visible};
 use crate::approval::Access;
 use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS};
 
@@ -74,7 +74,7 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
 
 /// `PATH:NUMBER:TEXT` for what was found, `PATH-NUMBER-TEXT` for what stands near it, and `--` between what does not touch.
 fn show(file: &GrepFile, text: &mut String) {
-    let path = String::from_utf8_lossy(&file.path);
+    let path = visible::path(&file.path);
     let mut last = None;
     for line in &file.lines {
         if last.is_some_and(|last| last + 1 < line.number) && file.lines.iter().any(|line| !line.is_match) {

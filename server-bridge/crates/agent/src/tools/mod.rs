@@ -3,27 +3,41 @@
 //! Everything is done through the sandbox handle, beneath the workspace of the place that the chat works in. A new tool: a
 //! file here with its arguments (their doc comments are what the model reads) as a `Tool`, and a row of the table in `call`.
 
+mod address;
+mod ask_user;
 mod call;
 mod cd;
+mod chat_history;
+mod config;
+mod download_file;
+mod fetch;
 mod file_create;
 mod file_replace;
 mod glob;
 mod grep;
+mod image;
 mod path;
 mod read;
 mod recall;
 mod shell;
 mod tasks;
+mod todo;
+mod utc;
+mod visible;
+mod web_search;
 
 use std::sync::Arc;
 
-use sandbox::{RouteError, Sandbox, SandboxError, Wish};
+use llm::Content;
+use sandbox::{Approval, RouteError, Sandbox, SandboxError, Wish};
 use store::ChatId;
 use tokio_util::sync::CancellationToken;
 
+use crate::ToolData;
+use crate::engine::ShownCall;
 use crate::place::sandbox_user;
 use crate::service::Inner;
-pub(crate) use call::{Call, Live, catalogue};
+pub(crate) use call::{Call, Live, catalogue, kept};
 
 /// Where a tool works, and for whom.
 pub(crate) struct Workshop<'a> {
@@ -36,6 +50,10 @@ pub(crate) struct Workshop<'a> {
     pub(crate) cancelled: &'a CancellationToken,
     /// Whether nothing may be changed.
     pub(crate) is_plan: bool,
+    /// The user's word that this very call may run as the privileged user, where they gave it.
+    pub(crate) approval: Option<Approval>,
+    /// The card that shows the call.
+    pub(crate) shown: ShownCall<'a>,
 }
 
 /// What a tool came to.
@@ -47,6 +65,10 @@ pub(crate) struct Outcome {
     pub(crate) is_denied: bool,
     /// Whether the text may be put aside when it is long: not what was asked for in parts.
     pub(crate) may_be_offloaded: bool,
+    /// What the model is shown beside the text.
+    pub(crate) images: Vec<Content>,
+    /// What the card holds beside the text.
+    pub(crate) data: Option<ToolData>,
 }
 
 /// Why a tool did not do what it was asked for.
@@ -92,7 +114,14 @@ impl Workshop<'_> {
 
 impl Outcome {
     fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: false, is_denied: false, may_be_offloaded: true }
+        Self {
+            text: text.into(),
+            is_error: false,
+            is_denied: false,
+            may_be_offloaded: true,
+            images: Vec::new(),
+            data: None,
+        }
     }
 
     /// One that is a part of something longer already.

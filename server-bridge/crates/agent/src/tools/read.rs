@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, Outcome, Workshop, image, visible};
 use crate::approval::Access;
 use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
 
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 impl Tool for Arguments {
     const NAME: &'static str = "Read";
     const DESCRIPTION: &'static str = "Reads a text file of the workspace. Lines are numbered; long lines are cut. \
-Read a long file in parts, with offset and max_lines.";
+Read a long file in parts, with offset and max_lines. A PNG, JPEG, GIF or WebP image is shown to you as it is.";
     const ACCESS: Access = Access::Read;
 
     fn hint(&self) -> &str {
@@ -41,8 +41,16 @@ Read a long file in parts, with offset and max_lines.";
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(&arguments.path).await?;
     let content = whole(&workshop.sandbox().await?, &path).await?;
+    let shown_path = visible::line(&path);
     if content.is_empty() {
         return Ok(Outcome::done("(the file is empty)"));
+    }
+    match image::shown(&content) {
+        Some(Ok((text, image))) => {
+            return Ok(Outcome { images: vec![image], ..Outcome::part(format!("{shown_path}: {text}")) });
+        }
+        Some(Err(why)) => return Err(Failure::Told(format!("{shown_path}: {why}"))),
+        None => {}
     }
     let text = text(&path, content)?;
     let (first, count) = (arguments.offset.unwrap_or(1).max(1), arguments.max_lines.unwrap_or(READ_LINES));
@@ -82,6 +90,7 @@ pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Fail
     let size_bytes = reader.size_bytes();
     if size_bytes > READ_FILE_BYTES {
         let limit_mib = READ_FILE_BYTES / 1024 / 1024;
+        let path = visible::line(path);
         let text = format!(
             "{path} has {size_bytes} bytes, more than the {limit_mib} MiB that can be read at once; use Grep, or head and tail in Shell"
         );
@@ -91,7 +100,10 @@ pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Fail
     while let Some(piece) = reader.next().await {
         content.extend_from_slice(&piece?);
         if content.len() as u64 > size_bytes {
-            return Err(Failure::Told(format!("{path} grew while it was read; read it again")));
+            return Err(Failure::Told(format!(
+                "{} grew while it was read; read it again",
+                visible::line(path)
+            )));
         }
     }
     Ok(content)
@@ -99,8 +111,10 @@ pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Fail
 
 /// A file's content as text.
 pub(super) fn text(path: &str, content: Vec<u8>) -> Result<String, Failure> {
-    let no_text =
-        |_| Failure::Told(format!("{path} is not text in UTF-8; look at it with a command in Shell"));
+    let no_text = |_| {
+        let path = visible::line(path);
+        Failure::Told(format!("{path} is not text in UTF-8; look at it with a command in Shell"))
+    };
     String::from_utf8(content).map_err(no_text)
 }
 

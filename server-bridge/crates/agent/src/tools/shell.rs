@@ -5,10 +5,11 @@ use std::time::Duration;
 use sandbox::{AckMode, Exec, ExecEvent, ExecRequest, Profile, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use store::AuditEntry;
 use tokio::time::{Instant, sleep_until};
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop, tasks};
+use super::{Failure, Outcome, Workshop, tasks, visible};
 use crate::Ending;
 use crate::approval::Access;
 use crate::limits::{
@@ -28,10 +29,12 @@ pub(crate) struct Arguments {
     /// Whether it is a task from the beginning.
     #[serde(default)]
     background: bool,
-    /// Why it is run, in a few words for the user.
+    /// As which user of the machine, where its runner allows another one than its default; the privileged user always asks.
     #[serde(default)]
-    #[serde(rename = "reason")]
-    _reason: Option<String>,
+    run_as: Option<String>,
+    /// Why it is run, in a few words for the user, who may be asked to allow it.
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 impl Tool for Arguments {
@@ -46,6 +49,17 @@ cat, find and grep.";
     fn hint(&self) -> &str {
         &self.command
     }
+    fn run_as(&self) -> Option<&str> {
+        self.run_as.as_deref()
+    }
+
+    fn detail(&self) -> String {
+        let line = |name: &str, value: &Option<String>| {
+            value.as_ref().map_or_else(String::new, |value| format!("\n\n{name}: {}", visible::line(value)))
+        };
+        format!("{}{}{}", self.command, line("as", &self.run_as), line("reason", &self.reason))
+    }
+
     fn subject(&self) -> &str {
         &self.command
     }
@@ -61,7 +75,7 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>, live: Live<'_>) -> 
         () = workshop.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
     };
     let request = request(arguments, workshop).await?;
-    let record = put_on_record(&request, arguments, workshop, sandbox.place()).await?;
+    let record = put_on_record(&request, arguments, workshop, &sandbox).await?;
     let exec = match sandbox.exec(request).await {
         Ok(exec) => exec,
         Err(error) => {
@@ -83,36 +97,59 @@ async fn request(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<ExecR
     // A task is read later, and by others.
     (request.retain, request.acks) = (true, AckMode::Manual);
     request.timeout = Some(Duration::from_secs(TASK_LIFETIME_S));
-    Ok(request)
+    Ok(match &arguments.run_as {
+        Some(user) => request.run_as(user.as_str(), workshop.approval.clone()),
+        None => request,
+    })
 }
 
 /// An exec on record: after a restart of the server it is found, and ended unless it is a task.
-struct Record(store::ExecId);
+struct Record {
+    id: store::ExecId,
+    /// The command as the audit trail shows it, and where it runs.
+    command: String,
+    place: String,
+}
 
 async fn put_on_record(
     request: &ExecRequest,
     arguments: &Arguments,
     workshop: &Workshop<'_>,
-    place: &str,
+    sandbox: &Sandbox,
 ) -> Result<Record, Failure> {
-    let exec_id = store::ExecId::from_bytes(request.exec_id.0);
+    let (exec_id, place) = (store::ExecId::from_bytes(request.exec_id.0), sandbox.place());
+    let shown = sandbox.shown_as(arguments.run_as.as_deref(), &arguments.command);
+    let command = if arguments.run_as.is_some() { shown.clone() } else { arguments.command.clone() };
     let start = store::ExecRequest {
         exec_id: exec_id.clone(),
         user: workshop.user.id,
         chat: Some(workshop.chat.clone()),
         message: None,
-        request_hash: request_hash(Some(place), &arguments.command),
+        request_hash: request_hash(Some(place), &command),
         runner: Some(place.to_owned()),
-        command: arguments.command.clone(),
+        command,
         detached: arguments.background,
     };
     workshop.service.store.start_exec(&start).await?;
-    Ok(Record(exec_id))
+    Ok(Record { id: exec_id, command: shown, place: place.to_owned() })
 }
 
 impl Record {
     async fn finish(&self, workshop: &Workshop<'_>, ending: &Ending) -> Result<(), Failure> {
-        workshop.service.store.finish_exec(workshop.user.id, &self.0, &ending.outcome).await?;
+        self.audit(workshop, &ending.audit_word()).await?;
+        workshop.service.store.finish_exec(workshop.user.id, &self.id, &ending.outcome).await?;
+        Ok(())
+    }
+
+    async fn audit(&self, workshop: &Workshop<'_>, outcome: &str) -> Result<(), Failure> {
+        let entry = AuditEntry {
+            user: Some(workshop.user.name.clone()),
+            action: "exec".to_owned(),
+            location: Some(self.place.clone()),
+            target: self.command.clone(),
+            outcome: outcome.to_owned(),
+        };
+        workshop.service.store.append_audit(&entry).await?;
         Ok(())
     }
 }
@@ -183,9 +220,10 @@ impl Watch {
     async fn become_task(self, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
         let Self { exec, record, output, place } = self;
         exec.leave();
-        workshop.service.store.detach_exec(workshop.user.id, &record.0).await?;
-        tasks::follow(workshop, place.place(), &record.0);
-        let (id, place, text) = (&record.0, place.place(), output.text());
+        record.audit(workshop, "goes on as a task").await?;
+        workshop.service.store.detach_exec(workshop.user.id, &record.id).await?;
+        tasks::follow(workshop, place.place(), &record.id);
+        let (id, place, text) = (&record.id, place.place(), output.text());
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(
             "{so_far}It goes on as task {id} on {place}; ask with task_status, task_read and task_kill."

@@ -1,26 +1,50 @@
 use std::collections::BTreeSet;
 
-use llm::ToolCall;
+use llm::{Assistant, ToolCall};
+use serde_json::{Value, json};
 
 use super::*;
+use crate::approval::Access;
+use crate::limits::ARGUMENTS_BYTES;
+use crate::web::{Fetcher, Searcher, Web};
 
 fn call(name: &str, arguments: &str) -> Result<Call, String> {
-    Call::parse(&ToolCall { id: String::new(), name: name.to_owned(), arguments: arguments.to_owned() })
+    let call = ToolCall { id: String::new(), name: name.to_owned(), arguments: arguments.to_owned() };
+    Call::parse(&call, &web())
+}
+
+/// Every way to the internet.
+fn web() -> Web {
+    let search = Searcher::new("searxng", Some("http://127.0.0.1:1"), None).unwrap();
+    Web { fetch: Some(Fetcher::new(&[])), search: Some(search) }
+}
+
+/// What fits a property.
+fn sample(property: &Value) -> Value {
+    match (property["type"].as_str(), property["format"].as_str(), property["enum"].get(0)) {
+        (_, _, Some(first)) => first.clone(),
+        (Some("array"), ..) => json!([]),
+        (_, Some("uri"), _) => json!("https://example.com/"),
+        _ => json!("x"),
+    }
 }
 
 #[test]
 fn every_tool_is_described_with_all_its_arguments_and_can_be_called() {
-    for tool in catalogue() {
+    for tool in catalogue(&web()) {
         assert!(!tool.description.is_empty() && tool.parameters["type"] == "object", "{}", tool.name);
         let properties = tool.parameters["properties"].as_object().unwrap();
         for (name, property) in properties {
             let is_described = property["description"].as_str().is_some_and(|words| !words.is_empty());
             assert!(is_described, "{} of {}", name, tool.name);
         }
-        // With what is required and nothing else; all of that is text.
+        // With what is required and nothing else.
         let required = tool.parameters["required"].as_array().cloned().unwrap_or_default();
-        let arguments: serde_json::Map<_, _> =
-            required.iter().map(|name| (name.as_str().unwrap().to_owned(), "x".into())).collect();
+        let arguments: serde_json::Map<_, _> = required
+            .iter()
+            .map(|name| name.as_str().unwrap())
+            .map(|name| (name.to_owned(), sample(&properties[name])))
+            .collect();
         call(&tool.name, &serde_json::to_string(&arguments).unwrap()).unwrap();
         assert!(call(&tool.name, r#"{"nonsense":1}"#).is_err(), "{} takes what it does not know", tool.name);
     }
@@ -28,16 +52,72 @@ fn every_tool_is_described_with_all_its_arguments_and_can_be_called() {
 
 #[test]
 fn the_catalogue_is_the_same_each_time_and_names_each_tool_once() {
-    let (once, again) = (catalogue(), catalogue());
+    let (once, again) = (catalogue(&web()), catalogue(&web()));
     assert_eq!(once, again);
     let names: BTreeSet<String> = once.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(names.len(), once.len());
 }
 
 #[test]
+fn what_is_not_set_up_is_not_offered() {
+    let without: BTreeSet<String> = catalogue(&Web::default()).into_iter().map(|tool| tool.name).collect();
+    let with: BTreeSet<String> = catalogue(&web()).into_iter().map(|tool| tool.name).collect();
+    let difference: Vec<&str> = with.difference(&without).map(String::as_str).collect();
+    assert_eq!(difference, ["Fetch", "WebSearch"]);
+    let fetch = r#"{"url":"https://example.com"}"#.to_owned();
+    let fetch = ToolCall { id: String::new(), name: "Fetch".to_owned(), arguments: fetch };
+    assert!(Call::parse(&fetch, &web()).is_ok());
+    assert!(Call::parse(&fetch, &Web::default()).unwrap_err().contains("there is no tool"));
+}
+
+#[test]
+fn arguments_that_are_too_long_are_refused_and_not_kept() {
+    let of = |bytes: usize| format!(r#"{{"path":"{}"}}"#, "x".repeat(bytes - 11));
+    assert!(call("Read", &of(ARGUMENTS_BYTES)).is_ok());
+    let long = of(10 * 1024 * 1024);
+    assert!(call("Read", &long).unwrap_err().contains("do it in parts"));
+    assert!(call("Read", &of(ARGUMENTS_BYTES + 1)).is_err());
+    let said = |arguments: String| Assistant {
+        tool_calls: vec![ToolCall { arguments, ..ToolCall::default() }],
+        ..Assistant::default()
+    };
+    let short = said(of(ARGUMENTS_BYTES));
+    assert_eq!(kept(short.clone()), short);
+    let shortened = kept(said(long));
+    assert_eq!(shortened.tool_calls[0].arguments, r#"{"left_out":"10485760 bytes, too long"}"#);
+}
+
+#[test]
+fn what_a_user_is_to_allow_is_shown_with_what_cannot_be_seen() {
+    let of = |name: &str, arguments: Value| call(name, &arguments.to_string()).unwrap();
+    let write = of("FileCreate", json!({"path": "a\nok\u{1b}[2J", "content": "x\u{202e}y\nz"}));
+    assert_eq!(write.detail(), "a\\nok\\u{1b}[2J\n\nx\\u{202e}y\nz");
+    assert_eq!(write.hint(), "a\nok\\u{1b}[2J");
+    let shell = of("Shell", json!({"command": "make", "run_as": "root", "reason": "to\ninstall"}));
+    assert_eq!(shell.detail(), "make\n\nas: root\n\nreason: to\\ninstall");
+    assert_eq!((shell.run_as(), shell.subject()), (Some("root"), "make"));
+    let fetch = of("Fetch", json!({"url": "HTTP://Example.com:80/\u{202e}?q=a b"}));
+    assert_eq!(fetch.detail(), "http://example.com/%E2%80%AE?q=a%20b");
+    assert_eq!(fetch.subject(), "example.com");
+    let set = of("config", json!({"action": "set", "key": "language", "value": "de\nx"}));
+    assert_eq!((set.access(), set.detail().as_str()), (Access::Settings, "set language to de\\nx"));
+    assert_eq!(of("config", json!({"action": "list"})).access(), Access::Read);
+}
+
+#[test]
+fn a_url_that_is_no_pages_is_refused_before_anybody_is_asked() {
+    for url in ["", "a", "file:///etc/passwd", "ftp://a/b", "http://u:p@a/", "data:text/html,x", "http://"] {
+        let arguments = json!({"url": url}).to_string();
+        assert!(call("Fetch", &arguments).unwrap_err().contains("the arguments do not fit"), "{url}");
+    }
+    let long = json!({"url": format!("http://a/{}", "x".repeat(9_000))}).to_string();
+    assert!(call("Fetch", &long).unwrap_err().contains("too long"));
+}
+
+#[test]
 fn parameters_have_the_names_that_models_know() {
     let known = [
-        ("Shell", &["command", "timeout", "background", "reason"][..]),
+        ("Shell", &["command", "timeout", "background", "run_as", "reason"][..]),
         ("Read", &["path", "offset", "max_lines"]),
         ("FileCreate", &["path", "content", "rewrite"]),
         (
@@ -47,8 +127,14 @@ fn parameters_have_the_names_that_models_know() {
         ("Glob", &["pattern", "path"]),
         ("Grep", &["pattern", "path", "include", "ignore_case", "context_lines"]),
         ("offload_recall", &["id", "offset", "limit"]),
+        ("todo_write", &["items"]),
+        ("AskUser", &["question", "options"]),
+        ("DownloadFile", &["url", "path"]),
+        ("Fetch", &["url", "max_chars", "format"]),
+        ("WebSearch", &["query", "max_results"]),
+        ("config", &["action", "key", "value"]),
     ];
-    let catalogue = catalogue();
+    let catalogue = catalogue(&web());
     for (name, parameters) in known {
         let tool = catalogue.iter().find(|tool| tool.name == name).unwrap();
         let properties: BTreeSet<&str> =

@@ -35,7 +35,7 @@ pub(super) fn body(request: &Request) -> Bytes {
         max_completion_tokens: request.max_tokens,
         reasoning_effort: request.thinking_tokens.map(effort),
         tools: request.tools.iter().map(tool).collect(),
-        messages: system.into_iter().chain(request.messages.iter().flat_map(message)).collect(),
+        messages: system.into_iter().chain(messages(&request.messages)).collect(),
     };
     serde_json::to_vec(&body).expect("strings and numbers are always JSON").into()
 }
@@ -53,12 +53,29 @@ fn tool(tool: &Tool) -> Value {
     json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
 }
 
-fn message(message: &Message) -> Vec<Value> {
-    match message {
-        Message::User(content) => vec![json!({"role": "user", "content": parts(content)})],
-        Message::Assistant(said) => vec![assistant(said)],
-        Message::Tool(result) => tool_result(result),
+/// A tool's message holds text alone. Its images follow as the user's, behind all results of an answer: what stands between
+/// those is refused.
+fn messages(messages: &[Message]) -> Vec<Value> {
+    let (mut written, mut images) = (Vec::with_capacity(messages.len()), Vec::new());
+    let settle = |images: &mut Vec<Value>| {
+        let images = std::mem::take(images);
+        (!images.is_empty()).then(|| json!({"role": "user", "content": images}))
+    };
+    for message in messages {
+        if !matches!(message, Message::Tool(_)) {
+            written.extend(settle(&mut images));
+        }
+        written.push(match message {
+            Message::User(content) => json!({"role": "user", "content": parts(content)}),
+            Message::Assistant(said) => assistant(said),
+            Message::Tool(result) => {
+                images.extend(result.content.iter().filter(|content| content.text().is_none()).map(part));
+                tool_result(result)
+            }
+        });
     }
+    written.extend(settle(&mut images));
+    written
 }
 
 /// Text alone is a string: not every server takes a list.
@@ -97,11 +114,7 @@ fn assistant(said: &Assistant) -> Value {
     value
 }
 
-/// A tool's message holds text; images follow as the user's.
-fn tool_result(result: &ToolResult) -> Vec<Value> {
+fn tool_result(result: &ToolResult) -> Value {
     let text = result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
-    let answer = json!({"role": "tool", "tool_call_id": result.call_id, "content": text});
-    let images: Vec<Value> =
-        result.content.iter().filter(|content| content.text().is_none()).map(part).collect();
-    if images.is_empty() { vec![answer] } else { vec![answer, json!({"role": "user", "content": images})] }
+    json!({"role": "tool", "tool_call_id": result.call_id, "content": text})
 }

@@ -7,5 +7,7 @@ mod database;
 mod enrolment;
 mod execs;
 mod runners;
+mod search;
 mod support;
+mod todos;
 mod users;

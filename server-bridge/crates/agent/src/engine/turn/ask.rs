@@ -12,6 +12,7 @@ use crate::engine::history;
 use crate::engine::show::AgentDocument;
 use crate::limits::REASONING_SHOWN_BYTES;
 use crate::models::ModelSetup;
+use crate::tools;
 
 /// Something to show of an answer under way.
 enum Piece {
@@ -132,7 +133,7 @@ impl Turn<'_> {
             output_tokens: reply.usage.output_tokens.cast_signed(),
             cost_micros: cost_micros.cast_signed(),
         };
-        let item = history::to_json(&Message::Assistant(reply.message.clone()));
+        let item = history::to_json(&Message::Assistant(tools::kept(reply.message.clone())));
         let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
         self.service.store.append_turn_reply(self.waiting.turn, &item, spent).await?;
         self.settle(reply.message.text.clone(), shown, is_first, progress).await

@@ -2,15 +2,16 @@
 
 use futures_util::{StreamExt, stream};
 use llm::{Content, Message, ToolCall, ToolResult};
-use sandbox::Wish;
+use sandbox::{Approval, Wish};
 use store::{MessageId, TurnUsage};
 
 use super::{End, PLAN_MODE, Turn};
-use crate::approval::{Asking, Mode, Verdict, verdict};
+use crate::approval::{Access, Mode, Verdict, verdict};
 use crate::engine::show::{Output, shortened};
-use crate::engine::{AgentDocument, history, offload, tools_of_reply};
+use crate::engine::{AgentDocument, ShownCall, ToolData, history, offload, tools_of_reply};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS, TOOLS_AT_ONCE};
 use crate::place::sandbox_user;
+use crate::questions::{Asking, Wanted};
 use crate::tools::{Call, Failure, Live, Outcome, Workshop};
 
 /// A call that is shown, and about to begin.
@@ -18,6 +19,8 @@ struct Card {
     call: ToolCall,
     parsed: Result<Call, String>,
     place: Option<String>,
+    /// What it does there.
+    access: Access,
     /// How much could be done without asking when it was looked at.
     mode: Mode,
     /// What is allowed for good where its user says so.
@@ -29,16 +32,27 @@ struct Card {
 
 impl Card {
     fn document(&self, status: &str) -> AgentDocument {
+        let is_asking = status == "asking";
         AgentDocument::Tool {
             tool: self.call.name.chars().take(TOOL_NAME_CHARS).collect(),
             hint: self.parsed.as_ref().map(Call::hint).unwrap_or_default(),
             status: status.to_owned(),
             place: self.place.clone(),
             detail: match &self.parsed {
-                Ok(parsed) if status == "asking" => parsed.detail(),
+                Ok(parsed) if is_asking => parsed.detail(),
                 _ => String::new(),
             },
+            data: (is_asking && !self.access.may_be_remembered()).then_some(ToolData::Once),
         }
+    }
+
+    /// The same at its end.
+    fn ended(&self, status: &str, shows: Option<ToolData>) -> AgentDocument {
+        let mut document = self.document(status);
+        if let AgentDocument::Tool { data, .. } = &mut document {
+            *data = shows;
+        }
+        document
     }
 }
 
@@ -55,7 +69,7 @@ impl Turn<'_> {
             .iter()
             .enumerate()
             // The last one was being written when the tokens ran out.
-            .map(|(at, call)| match (is_cut && at + 1 == calls.len(), Call::parse(call)) {
+            .map(|(at, call)| match (is_cut && at + 1 == calls.len(), Call::parse(call, &self.service.web)) {
                 (true, Err(_)) => {
                     Err("the answer was cut off within this call; write less at once".to_owned())
                 }
@@ -103,14 +117,14 @@ impl Turn<'_> {
         let place = self.service.router.check(&sandbox_user(self.user), wish).ok();
         let place = place.map(|target| target.name().to_owned());
         let mode = self.mode().await?;
-        let subject = match &parsed {
-            Ok(parsed) => self.subject(parsed, place.as_deref()).await?,
-            Err(_) => String::new(),
+        let (access, subject) = match &parsed {
+            Ok(parsed) => (self.access(parsed, wish).await, self.subject(parsed, place.as_deref()).await?),
+            Err(_) => (Access::Read, String::new()),
         };
         let mut parsed = parsed;
         let mut verdict = Verdict::Allowed;
         if let Ok(known) = &parsed {
-            verdict = self.verdict(mode, &call, known, &subject).await?;
+            verdict = self.verdict(mode, &call, access, &subject).await?;
             if verdict == Verdict::Asks && known.detail().len() > APPROVAL_DETAIL_BYTES {
                 verdict = Verdict::Allowed;
                 parsed = Err("this is too long to be shown to the user, who has to allow it; do it in parts"
@@ -118,13 +132,13 @@ impl Turn<'_> {
             }
         }
         let mut card =
-            Card { call, parsed, place, mode, subject, verdict, message: MessageId(0), asking: None };
+            Card { call, parsed, place, access, mode, subject, verdict, message: MessageId(0), asking: None };
         let begins = if verdict == Verdict::Asks { "asking" } else { "running" };
         let message = self.screen().keep("", &card.document(begins)).await?;
         card.message = message.id;
         // Before anybody is told, so that no answer comes too soon.
-        card.asking =
-            (verdict == Verdict::Asks).then(|| self.service.engine.questions.ask(self.user.id, message.id));
+        card.asking = (verdict == Verdict::Asks)
+            .then(|| self.service.engine.questions.ask(self.user.id, message.id, Wanted::Approval));
         self.screen().tell(&message);
         Ok(card)
     }
@@ -135,7 +149,7 @@ impl Turn<'_> {
         let Card { call, parsed, verdict, message, .. } = &card;
         let (verdict, message) = (*verdict, *message);
         let denied = match (verdict, parsed) {
-            (Verdict::Asks, Ok(_)) => self.answered(call, &card.subject, asking).await?,
+            (Verdict::Asks, Ok(_)) => self.answered(call, card.access, &card.subject, asking).await?,
             (Verdict::Denied, _) => Some(Outcome::denied(PLAN_MODE)),
             (Verdict::Asks | Verdict::Allowed, _) => None,
         };
@@ -148,7 +162,7 @@ impl Turn<'_> {
             (None, Ok(parsed)) => {
                 let mut live = |text: &str| output.push(text);
                 tokio::select! {
-                    done = self.outcome(parsed, wish, card.mode, &mut live) => done?,
+                    done = self.outcome(parsed, &card, wish, &mut live) => done?,
                     never = output.tell() => match never {},
                 }
             }
@@ -160,26 +174,32 @@ impl Turn<'_> {
             (_, true) => "failed",
             (_, false) => "done",
         };
-        self.screen().change(message, &shortened(&outcome.text), &card.document(status)).await?;
+        let ended = card.ended(status, outcome.data.clone());
+        self.screen().change(message, &shortened(&outcome.text), &ended).await?;
         let text = offload::kept(&self.service.store, self.user.id, self.chat, &outcome).await?;
-        let content = vec![Content::Text(text)];
+        let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
         Ok((ToolResult { call_id: call.id.clone(), content, is_error: outcome.is_error }, stops))
     }
 
     async fn outcome(
         &self,
         call: &Call,
+        card: &Card,
         wish: &Wish,
-        begun: Mode,
         live: Live<'_>,
     ) -> Result<(Outcome, Option<End>), End> {
         let Self { service, user, chat, cancelled, .. } = *self;
         let now = self.mode().await?;
-        if verdict(now, call.access()) == Verdict::Denied {
+        if verdict(now, card.access) == Verdict::Denied {
             return Ok((Outcome::denied(PLAN_MODE), None));
         }
-        let is_plan = begun == Mode::Plan || now == Mode::Plan;
-        let workshop = Workshop { service, user, chat, wish, cancelled, is_plan };
+        let is_plan = card.mode == Mode::Plan || now == Mode::Plan;
+        // It asks in every mode, so that whoever comes here was told that it may.
+        let approval = (card.access == Access::Privileged && card.verdict == Verdict::Asks)
+            .then(|| Approval::given_by(user.name.as_str()));
+        let shown =
+            ShownCall { screen: self.screen(), message: card.message, running: card.document("running") };
+        let workshop = Workshop { service, user, chat, wish, cancelled, is_plan, approval, shown };
         let done = tokio::select! {
             done = call.run(&workshop, live) => done,
             () = cancelled.cancelled(), if !call.sees_cancel() => {

@@ -1,0 +1,49 @@
+//! A page's address as an argument.
+
+use reqwest::Url;
+use serde::{Deserialize, Deserializer};
+
+use crate::web::fetch;
+
+/// A URL of `http` or `https`.
+#[derive(Clone, Debug)]
+pub(super) struct Address(pub(super) Url);
+
+impl Address {
+    /// As it is asked for: what cannot be seen in it is percent-encoded.
+    pub(super) fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Whose it is.
+    pub(super) fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+}
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let url = Url::parse(&text).map_err(|error| {
+            serde::de::Error::custom(format!(
+                "it is no URL ({error}); write it like https://example.com/page"
+            ))
+        })?;
+        fetch::check(&url).map_err(serde::de::Error::custom)?;
+        Ok(Self(url))
+    }
+}
+
+impl schemars::JsonSchema for Address {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Address".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "format": "uri"})
+    }
+}

@@ -1,0 +1,85 @@
+//! `AskUser`: a question, and waiting for its answer.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::call::{Live, Tool};
+use super::{Failure, Outcome, Workshop};
+use crate::approval::Access;
+use crate::limits::{QUESTION_CHARS, QUESTION_OPTION_CHARS, QUESTION_OPTIONS, QUESTION_PATIENCE};
+
+/// What to ask.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The question, with all that the user needs to know to answer it.
+    question: String,
+    /// Answers to choose from, at most 10; the user may always say something else.
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+impl Tool for Arguments {
+    const NAME: &'static str = "AskUser";
+    const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Only for what you cannot find out by \
+yourself and what makes a difference: a choice that is theirs, a secret place, a doubt about what they want.";
+    const ACCESS: Access = Access::Read;
+    // A question at a time.
+    const RUNS_BESIDE_OTHERS: bool = false;
+
+    fn hint(&self) -> &str {
+        &self.question
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        self.check()?;
+        // Withdrawn by a cancel, which drops this.
+        let mut asking = workshop.shown.ask(&self.question, &self.options).await?;
+        let answered = timeout(QUESTION_PATIENCE, asking.words()).await;
+        workshop.shown.goes_on().await?;
+        Ok(match answered {
+            Ok(Some(words)) => Outcome::done(words),
+            Ok(None) | Err(_) => Outcome {
+                is_error: true,
+                ..Outcome::done(
+                    "Nobody answered. Go on with what is safest, and say what you took for granted; or end here and say what \
+                     you need to know.",
+                )
+            },
+        })
+    }
+}
+
+impl Arguments {
+    fn check(&self) -> Result<(), Failure> {
+        let long = |text: &str, most| text.trim().is_empty() || text.chars().count() > most;
+        if long(&self.question, QUESTION_CHARS) {
+            return Err(Failure::Told(format!("a question has 1 to {QUESTION_CHARS} characters")));
+        }
+        if self.options.len() > QUESTION_OPTIONS {
+            return Err(Failure::Told(format!("a question has at most {QUESTION_OPTIONS} options")));
+        }
+        if self.options.iter().any(|option| long(option, QUESTION_OPTION_CHARS)) {
+            return Err(Failure::Told(format!("an option has 1 to {QUESTION_OPTION_CHARS} characters")));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_and_options_have_their_bounds() {
+        let ask = |question: String, options: Vec<String>| Arguments { question, options }.check().is_ok();
+        let full = vec!["é".repeat(QUESTION_OPTION_CHARS); QUESTION_OPTIONS];
+        assert!(ask("é".repeat(QUESTION_CHARS), full.clone()));
+        assert!(!ask("é".repeat(QUESTION_CHARS + 1), vec![]));
+        assert!(!ask(" \n".to_owned(), vec![]));
+        assert!(!ask("?".to_owned(), vec!["a".to_owned(); QUESTION_OPTIONS + 1]));
+        assert!(!ask("?".to_owned(), vec!["é".repeat(QUESTION_OPTION_CHARS + 1)]));
+        assert!(!ask("?".to_owned(), vec![String::new()]));
+    }
+}

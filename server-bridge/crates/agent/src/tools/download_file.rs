@@ -1,0 +1,57 @@
+//! `DownloadFile`: the runner fetches a URL into a file.
+
+use sandbox::DownloadRequest;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::address::Address;
+use super::call::{Live, Tool};
+use super::{Failure, Outcome, Workshop, visible};
+use crate::approval::Access;
+use crate::limits::{DOWNLOAD_BYTES, DOWNLOAD_PATIENCE};
+
+/// What to fetch, and where to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// Where it is: http or https.
+    url: Address,
+    /// The file it becomes, relative to the current directory or absolute; what is there is replaced.
+    path: String,
+}
+
+impl Tool for Arguments {
+    const NAME: &'static str = "DownloadFile";
+    const DESCRIPTION: &'static str = "Lets the machine download a file into the workspace, with the directories that are \
+missing on the way to it. To read a page use Fetch.";
+    const ACCESS: Access = Access::Download;
+
+    fn hint(&self) -> &str {
+        self.url.as_str()
+    }
+
+    fn detail(&self) -> String {
+        format!("{}\n\ninto {}", self.url.as_str(), visible::line(&self.path))
+    }
+
+    fn subject(&self) -> &str {
+        self.url.host()
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let path = workshop.path(&self.path).await?;
+        let request = DownloadRequest {
+            url: self.url.as_str().to_owned(),
+            path: path.clone().into_bytes(),
+            mode: None,
+            parents: true,
+            max_bytes: DOWNLOAD_BYTES,
+            sha256: None,
+        };
+        let sandbox = workshop.sandbox().await?;
+        let late = |_| Failure::Told(format!("it did not come within {} s", DOWNLOAD_PATIENCE.as_secs()));
+        let bytes = timeout(DOWNLOAD_PATIENCE, sandbox.download(request)).await.map_err(late)??;
+        Ok(Outcome::done(format!("{} has {bytes} bytes now", visible::line(&path))))
+    }
+}

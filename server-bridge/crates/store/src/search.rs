@@ -1,0 +1,96 @@
+//! Finding what was said, by its words and its time.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result};
+use crate::limits::{SEARCH_WORD_MAX_CHARS, SEARCH_WORDS, rows};
+use crate::{ChatId, MessageId, MessageRole, Store, UserId};
+
+/// What is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageSearch<'a> {
+    /// Every one of them has to be there, as a part of a word or of several; letters of ASCII in either case. None finds all.
+    pub words: &'a [&'a str],
+    /// Only in this conversation.
+    pub chat: Option<&'a ChatId>,
+    /// Only what was written at this time or later, in Unix milliseconds.
+    pub from_ms: i64,
+    /// Only what was written before this time.
+    pub until_ms: i64,
+    /// Only messages before this one: the next page of what was found.
+    pub before: Option<MessageId>,
+    /// At most so many; at most 1,000.
+    pub limit: u32,
+}
+
+/// A message that was found.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct FoundMessage {
+    /// The message.
+    pub id: MessageId,
+    /// Its conversation.
+    #[sqlx(rename = "chat_id")]
+    pub chat: ChatId,
+    /// That conversation's title.
+    pub title: String,
+    /// Who speaks.
+    pub role: MessageRole,
+    /// The text.
+    pub text: String,
+    /// When it was written, in Unix milliseconds.
+    pub created_at_ms: i64,
+}
+
+/// Every word has a place of its own, so that the text of the query never changes; what is not used matches everything.
+const SEARCH: &str = r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
+     FROM messages m JOIN chats c ON c.id = m.chat_id
+     WHERE c.user_id = $1 AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND m.id < $4 AND m.text <> ''
+       AND (m.chat_id = $5 OR $5 = '')
+       AND lower(m.text) LIKE lower($6) ESCAPE '\' AND lower(m.text) LIKE lower($7) ESCAPE '\'
+       AND lower(m.text) LIKE lower($8) ESCAPE '\' AND lower(m.text) LIKE lower($9) ESCAPE '\'
+       AND lower(m.text) LIKE lower($10) ESCAPE '\' AND lower(m.text) LIKE lower($11) ESCAPE '\'
+       AND lower(m.text) LIKE lower($12) ESCAPE '\' AND lower(m.text) LIKE lower($13) ESCAPE '\'
+     ORDER BY m.id DESC LIMIT $14";
+
+impl Store {
+    /// What was said in a user's own conversations, the latest first.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for more than 8 words, or one of more than 200 characters.
+    pub async fn search_messages(
+        &self,
+        user: UserId,
+        search: &MessageSearch<'_>,
+    ) -> Result<Vec<FoundMessage>> {
+        let invalid = |rule: String| Err(Error::Invalid { what: "search", rule });
+        if search.words.len() > SEARCH_WORDS {
+            return invalid(format!("has more than {SEARCH_WORDS} words; take those that matter"));
+        }
+        if search.words.iter().any(|word| word.chars().count() > SEARCH_WORD_MAX_CHARS) {
+            return invalid(format!("has a word of more than {SEARCH_WORD_MAX_CHARS} characters"));
+        }
+        let mut query = sqlx::query_as(SEARCH)
+            .bind(user)
+            .bind(search.from_ms)
+            .bind(search.until_ms)
+            .bind(search.before.unwrap_or(MessageId(i64::MAX)))
+            .bind(search.chat.map_or("", ChatId::as_str));
+        for at in 0..SEARCH_WORDS {
+            query = query.bind(search.words.get(at).map_or_else(|| "%".to_owned(), |word| pattern(word)));
+        }
+        Ok(query.bind(rows(search.limit)).fetch_all(self.database.reader()).await?)
+    }
+}
+
+/// What matches a text with this in it, whatever characters it has.
+fn pattern(word: &str) -> String {
+    let mut pattern = "%".to_owned();
+    for c in word.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}

@@ -1,0 +1,99 @@
+//! What the agent of a conversation wants to do.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result};
+use crate::limits::{TODO_MAX_CHARS, TODOS_PER_CHAT};
+use crate::{ChatId, Store, UserId};
+
+/// How far something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum TodoStatus {
+    /// Not begun.
+    Pending,
+    /// Begun.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+impl TodoStatus {
+    /// All of them, in the order in which they come.
+    pub const ALL: [Self; 3] = [Self::Pending, Self::InProgress, Self::Completed];
+
+    /// The word that stands for it in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Todo {
+    /// What.
+    pub content: String,
+    /// How far it is.
+    pub status: TodoStatus,
+}
+
+impl Store {
+    /// What is to be done in a user's conversation, in its order.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn todos(&self, user: UserId, chat: &ChatId) -> Result<Vec<Todo>> {
+        self.chat(user, chat).await?;
+        Ok(sqlx::query_as("SELECT content, status FROM chat_todos WHERE chat_id = $1 ORDER BY position")
+            .bind(chat)
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// Replaces all of that.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than 100 of them, or one that is empty or longer than 500
+    /// characters.
+    pub async fn set_todos(&self, user: UserId, chat: &ChatId, todos: &[Todo]) -> Result<()> {
+        check(todos)?;
+        self.chat(user, chat).await?;
+        let mut transaction = self.database.write().await?;
+        sqlx::query("DELETE FROM chat_todos WHERE chat_id = $1")
+            .bind(chat)
+            .execute(&mut *transaction)
+            .await?;
+        for (position, todo) in (0_i64..).zip(todos) {
+            sqlx::query(
+                "INSERT INTO chat_todos (chat_id, position, content, status) VALUES ($1, $2, $3, $4)",
+            )
+            .bind(chat)
+            .bind(position)
+            .bind(&todo.content)
+            .bind(todo.status)
+            .execute(&mut *transaction)
+            .await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+}
+
+fn check(todos: &[Todo]) -> Result<()> {
+    let invalid = |what, rule| Err(Error::Invalid { what, rule });
+    if todos.len() > TODOS_PER_CHAT {
+        return invalid("list", format!("has more than {TODOS_PER_CHAT} items; join some"));
+    }
+    for (number, todo) in (1..).zip(todos) {
+        if todo.content.trim().is_empty() {
+            return invalid("list", format!("has nothing to say of item {number}"));
+        }
+        if todo.content.chars().count() > TODO_MAX_CHARS {
+            return invalid("list", format!("has more than {TODO_MAX_CHARS} characters in item {number}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! What a model waits for, asked of whoever is at the terminal; what happens meanwhile is shown all the same.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::printer::{Printer, visible};
+use super::read_lines;
+use crate::cli::failure::Failure;
+
+/// Who answers what a model asks.
+pub(super) enum Answers {
+    /// Somebody at a terminal.
+    Person(mpsc::Receiver<String>),
+    /// Nobody: a program is never left waiting for somebody.
+    Nobody,
+}
+
+impl Answers {
+    pub(super) fn new(as_json: bool) -> Result<Self, Failure> {
+        let has_person = !as_json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        if has_person { Ok(Self::Person(read_lines()?)) } else { Ok(Self::Nobody) }
+    }
+}
+
+/// An answer as the server takes it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Answer {
+    /// The last part of its path.
+    pub(super) to: &'static str,
+    pub(super) body: Value,
+}
+
+/// What waits for an answer, the oldest first; one at a time is asked.
+#[derive(Default)]
+pub(super) struct Questions {
+    waiting: BTreeMap<i64, Value>,
+    asked: Option<i64>,
+}
+
+impl Questions {
+    /// A tool waits; `agent` says for what.
+    pub(super) fn add(&mut self, id: i64, agent: &Value) {
+        self.waiting.insert(id, agent.clone());
+    }
+
+    /// It waits no more.
+    pub(super) fn settle(&mut self, id: i64) {
+        self.waiting.remove(&id);
+        if self.asked == Some(id) {
+            self.asked = None;
+            println!();
+        }
+    }
+
+    /// Asks the oldest question, unless one is asked already; where nobody is there, this is the answer.
+    pub(super) fn ask(&mut self, printer: &Printer, answers: &mut Answers) -> Option<Answer> {
+        if self.asked.is_some() {
+            return None;
+        }
+        let (&id, agent) = self.waiting.first_key_value()?;
+        match answers {
+            Answers::Person(lines) => {
+                // Nothing that was typed before the question answers it.
+                while lines.try_recv().is_ok() {}
+                prompt(agent);
+                self.asked = Some(id);
+                None
+            }
+            Answers::Nobody => {
+                printer.cannot_answer(agent);
+                let answer = answer(id, agent, None);
+                self.waiting.remove(&id);
+                Some(answer)
+            }
+        }
+    }
+
+    /// Waits for a line of whoever is asked; for ever where nobody is.
+    pub(super) async fn line(&self, answers: &mut Answers) -> Option<String> {
+        match answers {
+            Answers::Person(lines) if self.asked.is_some() => lines.recv().await,
+            Answers::Person(_) | Answers::Nobody => std::future::pending().await,
+        }
+    }
+
+    /// What a line answers; none at the end of the input.
+    pub(super) fn answered(&mut self, line: Option<String>) -> Option<Answer> {
+        let id = self.asked.take()?;
+        let agent = self.waiting.remove(&id)?;
+        Some(answer(id, &agent, line.as_deref()))
+    }
+}
+
+fn options(agent: &Value) -> Option<&Vec<Value>> {
+    (agent["data"]["kind"] == "question").then(|| agent["data"]["options"].as_array()).flatten()
+}
+
+fn prompt(agent: &Value) {
+    for line in visible(agent["detail"].as_str().unwrap_or_default()).lines() {
+        println!("  │ {line}");
+    }
+    match options(agent) {
+        Some(options) => {
+            for (number, option) in (1..).zip(options) {
+                println!("  │ {number}) {}", visible(option.as_str().unwrap_or_default()).replace('\n', " "));
+            }
+            let how = if options.is_empty() { "" } else { " (a number, or in your own words)" };
+            print!("  answer{how}, empty for none: ");
+        }
+        None => {
+            let tool = visible(agent["tool"].as_str().unwrap_or_default());
+            let always = if agent["data"]["kind"] == "once" { "" } else { "[a]lways, " };
+            print!("  allow {tool}? [y]es, {always}[N]o: ");
+        }
+    }
+    // Where nobody sees it, nobody answers.
+    let _ = std::io::stdout().flush();
+}
+
+fn answer(id: i64, agent: &Value, line: Option<&str>) -> Answer {
+    let line = line.unwrap_or_default().trim();
+    if let Some(options) = options(agent) {
+        let chosen =
+            line.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?)?.as_str());
+        let text = Some(chosen.unwrap_or(line)).filter(|text| !text.is_empty());
+        return Answer { to: "answers", body: json!({"message_id": id, "text": text}) };
+    }
+    let (allow, always) = match line {
+        "y" | "yes" => (true, false),
+        "a" | "always" => (true, true),
+        _ => (false, false),
+    };
+    Answer { to: "approvals", body: json!({"message_id": id, "allow": allow, "always": always}) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_allows_or_does_not() {
+        let agent = json!({"kind": "tool", "tool": "Shell", "status": "asking"});
+        for (line, allow, always) in [
+            (Some(" yes "), true, false),
+            (Some("a"), true, true),
+            (Some(""), false, false),
+            (None, false, false),
+        ] {
+            let body = json!({"message_id": 7, "allow": allow, "always": always});
+            assert_eq!(answer(7, &agent, line), Answer { to: "approvals", body });
+        }
+    }
+
+    #[test]
+    fn a_line_chooses_or_says_it_in_its_own_words() {
+        let agent = json!({"data": {"kind": "question", "options": ["red", "blue"]}});
+        for (line, text) in [
+            (Some("2"), json!("blue")),
+            (Some("0"), json!("0")),
+            (Some("3"), json!("3")),
+            (Some(" green\n"), json!("green")),
+            (Some(" "), Value::Null),
+            (None, Value::Null),
+        ] {
+            let body = json!({"message_id": 7, "text": text});
+            assert_eq!(answer(7, &agent, line), Answer { to: "answers", body }, "{line:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn one_question_at_a_time_is_asked_and_only_while_it_waits() {
+        let (printer, (sender, lines)) = (Printer::new(false), mpsc::channel(4));
+        let (mut questions, mut answers) = (Questions::default(), Answers::Person(lines));
+        sender.send("typed before".to_owned()).await.unwrap();
+        questions.add(1, &json!({"tool": "Shell"}));
+        questions.add(2, &json!({"tool": "Shell"}));
+        assert_eq!(questions.ask(&printer, &mut answers), None);
+        sender.send("y".to_owned()).await.unwrap();
+        let line = questions.line(&mut answers).await;
+        assert_eq!(questions.answered(line).unwrap().body["message_id"], 1);
+        questions.ask(&printer, &mut answers);
+        questions.settle(2);
+        assert_eq!(questions.answered(Some("y".to_owned())), None, "somebody else was faster");
+        questions.add(3, &json!({"tool": "Shell"}));
+        let denied = questions.ask(&printer, &mut Answers::Nobody).unwrap();
+        assert_eq!(denied.body, json!({"message_id": 3, "allow": false, "always": false}));
+        assert_eq!(questions.ask(&printer, &mut Answers::Nobody), None);
+    }
+}

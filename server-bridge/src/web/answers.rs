@@ -1,0 +1,43 @@
+//! Answers in words to what a model asks.
+
+use agent::limits::ANSWER_BYTES;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use store::MessageId;
+use utoipa::ToSchema;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::chats::chat_id;
+use crate::web::error::ApiError;
+use crate::web::extract;
+
+/// An answer to a question of a model.
+#[derive(Deserialize, ToSchema)]
+pub struct QuestionAnswer {
+    /// The message that shows the question.
+    message_id: i64,
+    /// The answer, of 64 KiB at most; null where nobody is there to give one.
+    text: Option<String>,
+}
+
+/// Answer a question of a model in words.
+#[utoipa::path(post, path = "/api/v1/chats/{id}/answers", tag = "chats", request_body = QuestionAnswer,
+    params(("id" = String, Path)), responses((status = 204), (status = 404, description = "nothing waits for it")))]
+pub async fn answer(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(QuestionAnswer { message_id, text }): extract::Json<QuestionAnswer>,
+) -> Result<StatusCode, ApiError> {
+    state.store.chat(caller.user.id, &chat_id(&id)?).await?;
+    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    if text.as_ref().is_some_and(|text| text.len() > ANSWER_BYTES) {
+        return Err(ApiError::invalid(format!("an answer has at most {ANSWER_BYTES} bytes; shorten it")));
+    }
+    if !state.chats.answer_in_words(caller.user.id, MessageId(message_id), text) {
+        return Err(ApiError::new("not_found", "nothing waits for this answer any more"));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -14,6 +14,8 @@
 //! | `settings` | one value per user and key; the active runner |
 //! | `chats`, `messages` | conversations |
 //! | `turns` | what a model was told and said; long results of its tools |
+//! | `checkpoints` | files as they were before a turn changed them |
+//! | `undo`, `fork` | turns taken back; a conversation that goes on as two |
 //! | `approvals` | what a chat's model may do without asking |
 //! | `execs` | commands: started once per id and request, finished once |
 //! | `audit` | who did what, where, and how it ended |
@@ -28,11 +30,13 @@
 mod approvals;
 mod audit;
 mod chats;
+mod checkpoints;
 mod clock;
 mod database;
 mod enrolment;
 mod error;
 mod execs;
+mod fork;
 mod ids;
 pub mod limits;
 mod messages;
@@ -43,12 +47,14 @@ mod sessions;
 mod settings;
 mod tokens;
 mod turns;
+mod undo;
 mod users;
 
 use std::path::Path;
 
 pub use audit::{AuditEntry, AuditRecord};
 pub use chats::Chat;
+pub use checkpoints::{Before, Checkpoint, Kept, Left};
 pub use clock::Clock;
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
@@ -61,6 +67,7 @@ pub use sessions::NewSession;
 pub use settings::ACTIVE_RUNNER;
 pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
+pub use undo::PastTurn;
 pub use users::User;
 
 /// The store. Cheap to clone; every clone is the same store.

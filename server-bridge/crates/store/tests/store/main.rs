@@ -8,4 +8,5 @@ mod enrolment;
 mod execs;
 mod runners;
 mod support;
+mod undo;
 mod users;

@@ -115,3 +115,5 @@ pub const DOCKER_PIDS_MAX: i64 = 4 * 1024 * 1024;
 pub const DOCKER_IDLE_STOP_MIN_S: u64 = 1;
 /// The longest, in seconds (a year).
 pub const DOCKER_IDLE_STOP_MAX_S: u64 = 365 * 24 * 60 * 60;
+/// Messages of a conversation that are exported at once.
+pub const EXPORT_PAGE_ROWS: u32 = 100;

@@ -6,7 +6,9 @@ use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use utoipa::OpenApi;
 
-use crate::web::{chats, container, events, exec, files, runners, session, settings};
+use crate::web::{
+    chat_copies, chat_turns, chats, container, events, exec, files, runners, session, settings,
+};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -34,6 +36,11 @@ use crate::web::{chats, container, events, exec, files, runners, session, settin
         chats::cancel,
         chats::approve,
         chats::set_approval,
+        chats::rename,
+        chat_turns::undo,
+        chat_turns::rewind,
+        chat_copies::fork,
+        chat_copies::export,
         files::read,
         files::write,
         files::remove,
@@ -87,7 +94,11 @@ mod tests {
             ("/api/v1/runners/{name}/rotate", 1),
             ("/api/v1/settings", 2),
             ("/api/v1/chats", 2),
-            ("/api/v1/chats/{id}", 1),
+            ("/api/v1/chats/{id}", 2),
+            ("/api/v1/chats/{id}/undo", 1),
+            ("/api/v1/chats/{id}/rewind", 1),
+            ("/api/v1/chats/{id}/fork", 1),
+            ("/api/v1/chats/{id}/export", 1),
             ("/api/v1/chats/{id}/messages", 2),
             ("/api/v1/chats/{id}/cancel", 1),
             ("/api/v1/files", 3),
@@ -114,6 +125,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 32);
+        assert_eq!(description.paths.paths.len(), 36);
     }
 }

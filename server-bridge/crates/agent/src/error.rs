@@ -15,16 +15,29 @@ pub enum Error {
     /// The caller's doing or the machine's; the store's error tells them apart.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// It cannot be done as things are.
+    #[error("{text}")]
+    Refused {
+        /// Why, for programs.
+        kind: &'static str,
+        /// The same for people, with what to do next.
+        text: String,
+    },
     /// The server is being stopped and takes no more messages.
     #[error("the server is stopping; send the message again in a moment")]
     Stopping,
 }
 
 impl Error {
+    pub(crate) fn refused(kind: &'static str, text: impl Into<String>) -> Self {
+        Self::Refused { kind, text: text.into() }
+    }
+
     /// The word that stands for it in the HTTP interface.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid",
+            Self::Refused { kind, .. } => kind,
             Self::Stopping => "unavailable",
             Self::Store(store::Error::NotFound { .. }) => "not_found",
             Self::Store(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
@@ -39,7 +52,7 @@ impl Error {
             Self::Store(error) if !error.is_callers() => {
                 "the server could not do it; its log says why".to_owned()
             }
-            Self::Invalid { .. } | Self::Store(_) | Self::Stopping => self.to_string(),
+            Self::Invalid { .. } | Self::Refused { .. } | Self::Store(_) | Self::Stopping => self.to_string(),
         }
     }
 }

@@ -14,6 +14,7 @@
 //! | [`approval`] | what a model may do without asking |
 //! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
 //! | `tools/` | what a model may do: one file per tool |
+//! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
@@ -32,6 +33,7 @@ mod engine;
 mod error;
 mod event;
 mod exec_document;
+mod fork;
 pub mod limits;
 mod place;
 mod recover;
@@ -39,6 +41,7 @@ mod running;
 mod service;
 mod shell;
 mod tools;
+mod undo;
 
 #[cfg(test)]
 mod tests;
@@ -50,3 +53,4 @@ pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;
 pub use place::{sandbox_user, wish, wish_for};
 pub use service::{ChatService, EventSink};
+pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

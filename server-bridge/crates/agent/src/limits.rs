@@ -118,3 +118,16 @@ pub const REGEX_BYTES: usize = 1024 * 1024;
 pub const TOOL_HINT_CHARS: usize = 500;
 /// The largest file of project instructions, in bytes; the rest is left out.
 pub const INSTRUCTIONS_BYTES: u64 = 32 * 1024;
+
+/// How long an answer that was told to stop is waited for before something is taken back, in milliseconds.
+pub const REST_PATIENCE_MS: u64 = 3_000;
+/// How often it is looked whether it has, in milliseconds.
+pub const REST_LOOK_MS: u64 = 20;
+/// How many turns are listed to be taken back.
+pub const TURNS_LISTED: u32 = 20;
+/// How much of what was said is repeated in a list, in characters.
+pub const SAID_SHOWN_CHARS: usize = 80;
+/// The largest file that is looked at to see whether it was changed since, in bytes; a larger one counts as changed.
+pub const RESTORE_LOOK_BYTES: u64 = 64 * 1024 * 1024;
+/// Files that an answer about what was taken back names; the rest is counted.
+pub const FILES_NAMED: usize = 20;

@@ -5,15 +5,17 @@
 mod approval;
 mod bang;
 mod cancel;
+mod fork;
 mod help;
 mod new;
 mod plain;
 mod runner;
+mod undo;
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use store::{Chat, MessageRole};
+use store::{Chat, MessageId, MessageRole};
 
 use crate::service::Inner;
 use crate::{Posted, Result};
@@ -23,11 +25,21 @@ pub(crate) struct Context<'a> {
     pub(crate) service: &'a Arc<Inner>,
     pub(crate) user: &'a store::User,
     pub(crate) chat: Chat,
+    /// Their message.
+    pub(crate) said: MessageId,
 }
 
 /// All slash commands, in the order of `/help`.
-const COMMANDS: &[Command] =
-    &[runner::COMMAND, approval::COMMAND, cancel::COMMAND, new::COMMAND, help::COMMAND];
+const COMMANDS: &[Command] = &[
+    runner::COMMAND,
+    approval::COMMAND,
+    cancel::COMMAND,
+    undo::UNDO,
+    undo::REWIND,
+    fork::COMMAND,
+    new::COMMAND,
+    help::COMMAND,
+];
 
 /// A slash command: what the server does by itself.
 #[derive(Debug)]

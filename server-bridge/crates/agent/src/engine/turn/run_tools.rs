@@ -6,7 +6,7 @@ use sandbox::Wish;
 use store::{MessageId, TurnUsage};
 
 use super::{End, PLAN_MODE, Turn};
-use crate::approval::{Asking, Mode, Verdict, verdict};
+use crate::approval::{Access, Asking, Mode, Verdict, verdict};
 use crate::engine::show::{Output, shortened};
 use crate::engine::{AgentDocument, history, offload, tools_of_reply};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS, TOOLS_AT_ONCE};
@@ -179,7 +179,11 @@ impl Turn<'_> {
             return Ok((Outcome::denied(PLAN_MODE), None));
         }
         let is_plan = begun == Mode::Plan || now == Mode::Plan;
-        let workshop = Workshop { service, user, chat, wish, cancelled, is_plan };
+        let turn = self.waiting.turn;
+        if call.access() == Access::Run {
+            service.store.count_command(turn).await?;
+        }
+        let workshop = Workshop { service, user, chat, turn, wish, cancelled, is_plan };
         let done = tokio::select! {
             done = call.run(&workshop, live) => done,
             () = cancelled.cancelled(), if !call.sees_cancel() => {

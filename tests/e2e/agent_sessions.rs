@@ -1,5 +1,7 @@
 //! Conversations that are taken back, forked, exported and deleted, with a model by script and real runners.
 
+mod isolation;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -56,7 +58,11 @@ impl World {
     }
 
     fn chat(&self) -> Chat {
-        let client = Client::login(&self.server, "alice");
+        self.chat_of("alice")
+    }
+
+    fn chat_of(&self, name: &str) -> Chat {
+        let client = Client::login(&self.server, name);
         let id = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
         let chat = Chat { client, id };
         assert_eq!(chat.send("PUT", "/approval", json!({"mode": "full"})).status, 200);

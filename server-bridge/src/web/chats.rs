@@ -135,7 +135,7 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(chat.into())))
 }
 
-/// Delete a conversation; what still runs in it is cancelled.
+/// Delete a conversation; what still runs in it is cancelled, commands that went on by themselves too.
 #[utoipa::path(delete, path = "/api/v1/chats/{id}", tag = "chats",
     params(("id" = String, Path)), responses((status = 204), (status = 404)))]
 pub async fn remove(
@@ -144,8 +144,7 @@ pub async fn remove(
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     let id = chat_id(&id)?;
-    state.chats.cancel(caller.user.id, &id).await?;
-    state.store.delete_chat(caller.user.id, &id).await?;
+    state.chats.delete(&caller.user, &id).await?;
     state.hub.publish(caller.user.id, &Event::ChatRemoved { id: id.to_string() });
     Ok(StatusCode::NO_CONTENT)
 }

@@ -15,6 +15,7 @@
 //! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
 //! | `tools/` | what a model may do: one file per tool |
 //! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
+//! | `tasks`, [`follow`] | commands that go on by themselves; an exec that is followed to its end |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
@@ -33,6 +34,7 @@ mod engine;
 mod error;
 mod event;
 mod exec_document;
+pub mod follow;
 mod fork;
 pub mod limits;
 mod place;
@@ -40,6 +42,7 @@ mod recover;
 mod running;
 mod service;
 mod shell;
+mod tasks;
 mod tools;
 mod undo;
 

@@ -80,8 +80,8 @@ pub const SHELL_TIMEOUT_S: u64 = 120;
 pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
 /// How long a cancelled command of a model is waited for; its runner goes on ending it.
 pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
-/// The pause before a task whose runner is away is looked for again, in milliseconds.
-pub const TASK_LOOK_MS: u64 = 2_000;
+/// How often a machine that is away is looked for without news of it, in milliseconds.
+pub const PLACE_LOOK_MS: u64 = 1_000;
 /// How long a task may run: 24 hours.
 pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
 /// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.

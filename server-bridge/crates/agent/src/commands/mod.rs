@@ -10,6 +10,7 @@ mod help;
 mod new;
 mod plain;
 mod runner;
+mod tasks;
 mod undo;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ const COMMANDS: &[Command] = &[
     runner::COMMAND,
     approval::COMMAND,
     cancel::COMMAND,
+    tasks::COMMAND,
     undo::UNDO,
     undo::REWIND,
     fork::COMMAND,

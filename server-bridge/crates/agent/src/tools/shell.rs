@@ -8,13 +8,14 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop, tasks};
+use super::{Failure, Outcome, Workshop};
 use crate::Ending;
 use crate::approval::Access;
 use crate::limits::{
     SHELL_CANCEL_PATIENCE, SHELL_KEPT_BYTES, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
 };
 use crate::shell::{Utf8Decoder, request_hash};
+use crate::tasks;
 
 /// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -184,7 +185,7 @@ impl Watch {
         let Self { exec, record, output, place } = self;
         exec.leave();
         workshop.service.store.detach_exec(workshop.user.id, &record.0).await?;
-        tasks::follow(workshop, place.place(), &record.0);
+        tasks::follow(workshop.service, workshop.user, place.place(), &record.0);
         let (id, place, text) = (&record.0, place.place(), output.text());
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(

@@ -64,8 +64,6 @@ pub const EXEC_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 pub const EXEC_CLIENT_GRACE: Duration = Duration::from_secs(10);
 /// How long an exec's runner may be away before the exec counts as lost.
 pub const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
-/// How often a runner that is away is looked for without news of it.
-pub const PLACE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Execs in one listing, unless the client asks for another number.
 pub const EXEC_LIST_ROWS: u32 = 100;
 /// The most execs in one listing.
@@ -124,3 +122,5 @@ pub const USAGE_MAX_DAYS: u16 = 3_660;
 pub const RETRY_ATTEMPTS_MAX: u32 = 20;
 /// The shortest text that seals keys, in characters.
 pub const ENCRYPTION_KEY_MIN_CHARS: usize = 16;
+/// Messages of a conversation that are exported at once.
+pub const EXPORT_PAGE_ROWS: u32 = 100;

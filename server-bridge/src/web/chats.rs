@@ -43,6 +43,9 @@ pub struct MessageView {
     /// For the role `assistant`: an answer, or a tool that was called; its `kind` says which.
     #[schema(value_type = Option<Object>)]
     agent: Option<AgentDocument>,
+    /// Whether it was taken back, and is no part of the conversation any more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    undone: bool,
 }
 
 /// A command shown in a chat. Describes what `agent` writes; see there.
@@ -72,6 +75,8 @@ pub struct ExecView {
 pub struct PageQuery {
     /// Only messages before this one.
     before: Option<i64>,
+    /// Only messages after this one, the first of them; not beside `before`.
+    after: Option<i64>,
     /// At most 500; 200 if absent.
     limit: Option<u32>,
 }
@@ -80,7 +85,7 @@ pub struct PageQuery {
 #[derive(Serialize, ToSchema)]
 pub struct MessagePage {
     messages: Vec<MessageView>,
-    /// Whether there are older ones.
+    /// Whether there are older ones; where `after` was asked for, newer ones.
     more: bool,
 }
 
@@ -101,6 +106,9 @@ pub struct PostedView {
     /// Where nothing came of the message: why, for programs; its answer says it in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'static str>,
+    /// What a client may put back into its input: the message that was taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<String>,
 }
 
 /// How many commands were told to stop.
@@ -127,7 +135,7 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(chat.into())))
 }
 
-/// Delete a conversation; what still runs in it is cancelled.
+/// Delete a conversation; what still runs in it is cancelled, commands that went on by themselves too.
 #[utoipa::path(delete, path = "/api/v1/chats/{id}", tag = "chats",
     params(("id" = String, Path)), responses((status = 204), (status = 404)))]
 pub async fn remove(
@@ -136,10 +144,34 @@ pub async fn remove(
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     let id = chat_id(&id)?;
-    state.chats.cancel(caller.user.id, &id).await?;
-    state.store.delete_chat(caller.user.id, &id).await?;
+    state.chats.delete(&caller.user, &id).await?;
     state.hub.publish(caller.user.id, &Event::ChatRemoved { id: id.to_string() });
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// A new title for a conversation.
+#[derive(Deserialize, ToSchema)]
+pub struct NewTitle {
+    /// At most 200 characters.
+    title: String,
+}
+
+/// Give a conversation a title.
+#[utoipa::path(put, path = "/api/v1/chats/{id}", tag = "chats", request_body = NewTitle,
+    params(("id" = String, Path)), responses((status = 200, body = ChatView), (status = 404)))]
+pub async fn rename(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(wanted): extract::Json<NewTitle>,
+) -> Result<Json<ChatView>, ApiError> {
+    let title = wanted.title.trim();
+    if title.is_empty() {
+        return Err(ApiError::invalid("the title is empty; give one"));
+    }
+    let chat = state.store.rename_chat(caller.user.id, &chat_id(&id)?, title).await?;
+    state.hub.publish(caller.user.id, &Event::Chat { chat: chat.clone().into() });
+    Ok(Json(chat.into()))
 }
 
 /// A conversation's messages, the last ones unless asked otherwise.
@@ -152,8 +184,14 @@ pub async fn messages(
     extract::Query(page): extract::Query<PageQuery>,
 ) -> Result<Json<MessagePage>, ApiError> {
     let limit = page.limit.unwrap_or(MESSAGE_PAGE_ROWS).min(MESSAGE_PAGE_MAX_ROWS);
-    let before = page.before.map(MessageId);
-    let (mut messages, more) = state.store.messages(caller.user.id, &chat_id(&id)?, before, limit).await?;
+    let (id, before) = (chat_id(&id)?, page.before.map(MessageId));
+    let (mut messages, more) = match page.after {
+        Some(_) if before.is_some() => {
+            return Err(ApiError::invalid("before and after exclude each other; leave one out"));
+        }
+        Some(after) => state.store.messages_after(caller.user.id, &id, MessageId(after), limit).await?,
+        None => state.store.messages(caller.user.id, &id, before, limit).await?,
+    };
     state.chats.fill_live(&mut messages);
     Ok(Json(MessagePage { messages: messages.into_iter().map(MessageView::from).collect(), more }))
 }
@@ -168,9 +206,10 @@ pub async fn post(
     extract::Json(message): extract::Json<NewMessage>,
 ) -> Result<(StatusCode, Json<PostedView>), ApiError> {
     let posted = state.chats.post(&caller.user, &chat_id(&id)?, &message.text).await?;
-    let error = posted.error;
+    let (error, input) = (posted.error, posted.input);
     let messages = posted.messages.into_iter().map(MessageView::from).collect();
-    Ok((StatusCode::ACCEPTED, Json(PostedView { messages, chat: posted.chat.map(ChatView::from), error })))
+    let chat = posted.chat.map(ChatView::from);
+    Ok((StatusCode::ACCEPTED, Json(PostedView { messages, chat, error, input })))
 }
 
 /// Cancel what runs in a conversation.
@@ -272,6 +311,7 @@ impl From<Message> for MessageView {
             created_at: message.created_at_ms,
             exec: document.and_then(|json| serde_json::from_str(json).ok()),
             agent: document.and_then(|json| serde_json::from_str(json).ok()),
+            undone: message.undone,
         }
     }
 }

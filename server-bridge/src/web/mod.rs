@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`session`], [`runners`], [`settings`], [`chats`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`answers`] | answers to what a model asks |
+//! | [`chat_turns`], [`chat_copies`] | what of a chat is taken back; a chat forked and exported |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`guard`], [`auth`], [`rate`], [`pending`] | Host and Origin, sessions, limits on attempts |
@@ -16,6 +17,8 @@ pub mod accept;
 pub mod answers;
 pub mod assets;
 pub mod auth;
+pub mod chat_copies;
+pub mod chat_turns;
 pub mod chats;
 pub mod container;
 pub mod error;
@@ -59,9 +62,13 @@ pub fn router(state: AppState) -> Router {
         .route("/runners/{name}/rotate", post(runners::rotate))
         .route("/settings", get(settings::show).put(settings::change))
         .route("/chats", get(chats::list).post(chats::create))
-        .route("/chats/{id}", delete(chats::remove))
+        .route("/chats/{id}", delete(chats::remove).put(chats::rename))
         .route("/chats/{id}/messages", get(chats::messages).post(chats::post))
         .route("/chats/{id}/cancel", post(chats::cancel))
+        .route("/chats/{id}/undo", post(chat_turns::undo))
+        .route("/chats/{id}/rewind", post(chat_turns::rewind))
+        .route("/chats/{id}/fork", post(chat_copies::fork))
+        .route("/chats/{id}/export", get(chat_copies::export))
         .route("/chats/{id}/approvals", post(chats::approve))
         .route("/chats/{id}/answers", post(answers::answer))
         .route("/chats/{id}/approval", put(chats::set_approval))

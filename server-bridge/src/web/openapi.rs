@@ -6,7 +6,10 @@ use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use utoipa::OpenApi;
 
-use crate::web::{answers, chats, container, events, exec, files, models, runners, session, settings, usage};
+use crate::web::{
+    answers, chat_copies, chat_turns, chats, container, events, exec, files, models, runners, session,
+    settings, usage,
+};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -43,6 +46,11 @@ use crate::web::{answers, chats, container, events, exec, files, models, runners
         models::choose_for_chat,
         usage::show,
         answers::answer,
+        chats::rename,
+        chat_turns::undo,
+        chat_turns::rewind,
+        chat_copies::fork,
+        chat_copies::export,
         files::read,
         files::write,
         files::remove,
@@ -96,7 +104,11 @@ mod tests {
             ("/api/v1/runners/{name}/rotate", 1),
             ("/api/v1/settings", 2),
             ("/api/v1/chats", 2),
-            ("/api/v1/chats/{id}", 1),
+            ("/api/v1/chats/{id}", 2),
+            ("/api/v1/chats/{id}/undo", 1),
+            ("/api/v1/chats/{id}/rewind", 1),
+            ("/api/v1/chats/{id}/fork", 1),
+            ("/api/v1/chats/{id}/export", 1),
             ("/api/v1/chats/{id}/messages", 2),
             ("/api/v1/chats/{id}/cancel", 1),
             ("/api/v1/chats/{id}/model", 1),
@@ -130,6 +142,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 39);
+        assert_eq!(description.paths.paths.len(), 43);
     }
 }

@@ -15,9 +15,14 @@ pub enum Error {
     /// The caller's doing or the machine's; the store's error tells them apart.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The caller's doing: what they want cannot be set up so; says why.
-    #[error("{0}")]
-    Refused(String),
+    /// It cannot be done as things are.
+    #[error("{text}")]
+    Refused {
+        /// Why, for programs.
+        kind: &'static str,
+        /// The same for people, with what to do next.
+        text: String,
+    },
     /// There is no such model.
     #[error("there is no model {name:?}; see `/models` or `sandbridge model list`")]
     UnknownModel {
@@ -38,10 +43,15 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn refused(kind: &'static str, text: impl Into<String>) -> Self {
+        Self::Refused { kind, text: text.into() }
+    }
+
     /// The word that stands for it in the HTTP interface.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } | Self::Refused(_) => "invalid",
+            Self::Invalid { .. } => "invalid",
+            Self::Refused { kind, .. } => kind,
             Self::UnknownModel { .. } | Self::NoModel => "not_found",
             Self::Model(error) => error.kind(),
             Self::Stopping => "unavailable",
@@ -58,8 +68,8 @@ impl Error {
             Self::Store(error) if !error.is_callers() => {
                 "the server could not do it; its log says why".to_owned()
             }
-            Self::Invalid { .. } | Self::Store(_) | Self::Stopping => self.to_string(),
-            Self::Refused(_) | Self::UnknownModel { .. } | Self::NoModel | Self::Model(_) => self.to_string(),
+            Self::Invalid { .. } | Self::Refused { .. } | Self::Store(_) | Self::Stopping => self.to_string(),
+            Self::UnknownModel { .. } | Self::NoModel | Self::Model(_) => self.to_string(),
         }
     }
 }

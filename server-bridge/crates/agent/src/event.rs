@@ -82,4 +82,6 @@ pub struct Posted {
     pub chat: Option<Chat>,
     /// Where nothing came of the message: why, for programs; its answer says it in words.
     pub error: Option<&'static str>,
+    /// What a client may put back into its input: the message that was taken back.
+    pub input: Option<String>,
 }

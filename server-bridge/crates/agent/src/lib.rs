@@ -17,6 +17,8 @@
 //! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
 //! | `tools/` | what a model may do: one file per tool |
 //! | [`web`] | reading the internet for a model: fetching a page, searching |
+//! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
+//! | `tasks`, [`follow`] | commands that go on by themselves; an exec that is followed to its end |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
@@ -35,6 +37,8 @@ mod engine;
 mod error;
 mod event;
 mod exec_document;
+pub mod follow;
+mod fork;
 pub mod limits;
 pub mod models;
 mod place;
@@ -43,7 +47,9 @@ mod recover;
 mod running;
 mod service;
 mod shell;
+mod tasks;
 mod tools;
+mod undo;
 pub mod web;
 
 #[cfg(test)]
@@ -57,3 +63,4 @@ pub use exec_document::ExecDocument;
 pub use models::{ModelSetup, ModelsConfig};
 pub use place::{sandbox_user, wish, wish_for};
 pub use service::{ChatService, EventSink};
+pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

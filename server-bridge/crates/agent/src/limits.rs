@@ -108,8 +108,8 @@ pub const SHELL_TIMEOUT_S: u64 = 120;
 pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
 /// How long a cancelled command of a model is waited for; its runner goes on ending it.
 pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
-/// The pause before a task whose runner is away is looked for again, in milliseconds.
-pub const TASK_LOOK_MS: u64 = 2_000;
+/// How often a machine that is away is looked for without news of it, in milliseconds.
+pub const PLACE_LOOK_MS: u64 = 1_000;
 /// How long a task may run: 24 hours.
 pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
 /// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.
@@ -201,3 +201,15 @@ pub const HISTORY_RESULTS: u32 = 20;
 pub const HISTORY_SNIPPET_CHARS: usize = 150;
 /// The longest value that a model may set, in characters.
 pub const CONFIG_VALUE_CHARS: usize = 200;
+/// How long an answer that was told to stop is waited for before something is taken back, in milliseconds.
+pub const REST_PATIENCE_MS: u64 = 3_000;
+/// How often it is looked whether it has, in milliseconds.
+pub const REST_LOOK_MS: u64 = 20;
+/// How many turns are listed to be taken back.
+pub const TURNS_LISTED: u32 = 20;
+/// How much of what was said is repeated in a list, in characters.
+pub const SAID_SHOWN_CHARS: usize = 80;
+/// The largest file that is looked at to see whether it was changed since, in bytes; a larger one counts as changed.
+pub const RESTORE_LOOK_BYTES: u64 = 64 * 1024 * 1024;
+/// Files that an answer about what was taken back names; the rest is counted.
+pub const FILES_NAMED: usize = 20;

@@ -74,7 +74,7 @@ impl ChatService {
         let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
         let chat = self.0.store.chat(user.id, chat).await?;
         self.0.tell(user.id, ChatEvent::Chat(chat.clone()));
-        let context = Context { service: &self.0, user, chat };
+        let context = Context { service: &self.0, user, chat, said: said.id };
         let mut posted = commands::dispatch(context, input).await?;
         posted.messages.insert(0, said);
         Ok(posted)

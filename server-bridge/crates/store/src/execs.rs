@@ -267,6 +267,43 @@ impl Store {
             .ok_or_else(|| Error::not_found("exec", exec_id))
     }
 
+    /// The commands of a user's conversation that go on by themselves or did, the last started first; `limit` is at most
+    /// 1,000.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn chat_tasks(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<Exec>> {
+        Ok(sqlx::query_as(concat!(
+            "SELECT ",
+            exec_columns!(),
+            " FROM execs WHERE chat_id = $1 AND user_id = $2 AND detached AND message_id IS NULL
+             ORDER BY started_at_ms DESC, exec_id LIMIT $3"
+        ))
+        .bind(chat)
+        .bind(user)
+        .bind(rows(limit))
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Records that nobody is left who could ask for those of them that run, and returns these: like a command whose client
+    /// is gone, they are to be ended.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn abandon_chat_tasks(&self, user: UserId, chat: &ChatId) -> Result<Vec<Exec>> {
+        Ok(sqlx::query_as(concat!(
+            "UPDATE execs SET detached = FALSE
+             WHERE chat_id = $1 AND user_id = $2 AND detached AND message_id IS NULL AND status = 'running'
+             RETURNING ",
+            exec_columns!()
+        ))
+        .bind(chat)
+        .bind(user)
+        .fetch_all(self.database.writer())
+        .await?)
+    }
+
     /// A user's execs, the last started first; `limit` is at most 1,000.
     ///
     /// # Errors

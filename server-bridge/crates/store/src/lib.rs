@@ -16,6 +16,8 @@
 //! | `turns` | what a model was told and said; long results of its tools |
 //! | `subscriptions`, `usage` | models that users bring; what models took |
 //! | `seal` | secrets that have to be read again |
+//! | `checkpoints` | files as they were before a turn changed them |
+//! | `undo`, `fork` | turns taken back; a conversation that goes on as two |
 //! | `approvals` | what a chat's model may do without asking |
 //! | `todos` | what a chat's model wants to do |
 //! | `search` | finding what was said |
@@ -32,11 +34,13 @@
 mod approvals;
 mod audit;
 mod chats;
+mod checkpoints;
 mod clock;
 mod database;
 mod enrolment;
 mod error;
 mod execs;
+mod fork;
 mod ids;
 pub mod limits;
 mod messages;
@@ -51,6 +55,7 @@ mod subscriptions;
 mod todos;
 mod tokens;
 mod turns;
+mod undo;
 mod usage;
 mod users;
 
@@ -58,6 +63,7 @@ use std::path::Path;
 
 pub use audit::{AuditEntry, AuditRecord};
 pub use chats::Chat;
+pub use checkpoints::{Before, Checkpoint, Kept, Left};
 pub use clock::Clock;
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
@@ -74,6 +80,7 @@ pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
 pub use todos::{Todo, TodoStatus};
 pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
+pub use undo::PastTurn;
 pub use usage::{Spent, UsageRow};
 pub use users::User;
 

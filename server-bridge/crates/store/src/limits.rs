@@ -72,6 +72,13 @@ pub const TODO_MAX_CHARS: usize = 500;
 pub const SEARCH_WORDS: usize = 8;
 /// The longest of them, in characters.
 pub const SEARCH_WORD_MAX_CHARS: usize = 200;
+/// How much of what files were before turns changed them is kept for one conversation, in bytes; beyond it the oldest are
+/// dropped.
+pub const CHECKPOINTS_MAX_BYTES: i64 = 256 * 1024 * 1024;
+/// How long it is kept: 30 days.
+pub const CHECKPOINT_LIFETIME_MS: i64 = 30 * DAY_MS;
+/// The largest file that is kept so, in bytes.
+pub const CHECKPOINT_FILE_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The most rows one listing returns, whatever its caller asks for.

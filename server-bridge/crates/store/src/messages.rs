@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_EXEC_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
-use crate::{ChatId, MessageId, Store, UserId};
+use crate::{ChatId, MessageId, Store, TurnId, UserId};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -48,6 +48,8 @@ pub struct Message {
     pub exec_json: Option<String>,
     /// When it was written, in Unix milliseconds.
     pub created_at_ms: i64,
+    /// Whether it belongs to a turn that was taken back.
+    pub undone: bool,
 }
 
 impl Store {
@@ -61,6 +63,34 @@ impl Store {
         &self,
         user: UserId,
         chat: &ChatId,
+        role: MessageRole,
+        text: &str,
+        exec_json: Option<&str>,
+    ) -> Result<Message> {
+        self.append(user, chat, None, role, text, exec_json).await
+    }
+
+    /// The same for a message that comes of a turn, and is taken back with it.
+    ///
+    /// # Errors
+    /// As for [`Store::append_message`].
+    pub async fn append_turn_message(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        turn: TurnId,
+        role: MessageRole,
+        text: &str,
+        exec_json: Option<&str>,
+    ) -> Result<Message> {
+        self.append(user, chat, Some(turn), role, text, exec_json).await
+    }
+
+    async fn append(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        turn: Option<TurnId>,
         role: MessageRole,
         text: &str,
         exec_json: Option<&str>,
@@ -79,14 +109,16 @@ impl Store {
             title = title_from(text);
         }
         let message = sqlx::query_as(
-            "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms) VALUES ($1, $2, $3, $4, $5)
-             RETURNING id, chat_id, role, text, exec_json, created_at_ms",
+            "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms, turn_id)
+             VALUES ($1, $2, $3, $4, $5, $6)
+             RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
         )
         .bind(chat)
         .bind(role)
         .bind(text)
         .bind(exec_json)
         .bind(now_ms)
+        .bind(turn)
         .fetch_one(&mut *transaction)
         .await?;
         sqlx::query("UPDATE chats SET title = $1, updated_at_ms = $2 WHERE id = $3")
@@ -114,7 +146,7 @@ impl Store {
         sqlx::query_as(
             "UPDATE messages SET text = $1, exec_json = $2
              WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4)
-             RETURNING id, chat_id, role, text, exec_json, created_at_ms",
+             RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
         )
         .bind(text)
         .bind(exec_json)
@@ -131,7 +163,7 @@ impl Store {
     /// [`Error::NotFound`], also for another user's.
     pub async fn message(&self, user: UserId, id: MessageId) -> Result<Message> {
         sqlx::query_as(
-            "SELECT m.id, m.chat_id, m.role, m.text, m.exec_json, m.created_at_ms
+            "SELECT m.id, m.chat_id, m.role, m.text, m.exec_json, m.created_at_ms, m.undone
              FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.user_id = $2",
         )
         .bind(id)
@@ -156,7 +188,7 @@ impl Store {
         self.chat(user, chat).await?;
         let limit = rows(limit);
         let mut page: Vec<Message> = sqlx::query_as(
-            "SELECT id, chat_id, role, text, exec_json, created_at_ms FROM messages
+            "SELECT id, chat_id, role, text, exec_json, created_at_ms, undone FROM messages
              WHERE chat_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
         )
         .bind(chat)
@@ -168,6 +200,35 @@ impl Store {
         let more = page.len() > limit;
         page.truncate(limit);
         page.reverse();
+        Ok((page, more))
+    }
+
+    /// The first `limit` (at most 1,000) messages of a user's conversation after the message `after`, the oldest first. The
+    /// second value says whether there are newer ones still.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn messages_after(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        after: MessageId,
+        limit: u32,
+    ) -> Result<(Vec<Message>, bool)> {
+        self.chat(user, chat).await?;
+        let limit = rows(limit);
+        let mut page: Vec<Message> = sqlx::query_as(
+            "SELECT id, chat_id, role, text, exec_json, created_at_ms, undone FROM messages
+             WHERE chat_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+        )
+        .bind(chat)
+        .bind(after)
+        .bind(limit + 1)
+        .fetch_all(self.database.reader())
+        .await?;
+        let limit = usize::try_from(limit).expect("a row limit is between 0 and 1,000");
+        let more = page.len() > limit;
+        page.truncate(limit);
         Ok((page, more))
     }
 }

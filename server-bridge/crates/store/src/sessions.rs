@@ -2,8 +2,9 @@
 
 use sqlx::FromRow;
 
+use crate::checkpoints::drop_before;
 use crate::error::Result;
-use crate::limits::{DEAD_TOKEN_RETENTION_MS, SESSION_LIFETIME_MS};
+use crate::limits::{CHECKPOINT_LIFETIME_MS, DEAD_TOKEN_RETENTION_MS, SESSION_LIFETIME_MS};
 use crate::tokens::{SESSION_TOKEN_PREFIX, Secret, TokenHash};
 use crate::users::User;
 use crate::{Store, UserId};
@@ -82,7 +83,7 @@ impl Store {
     }
 
     /// Deletes ended sessions at once, and expired runner tokens and revoked runners after 90 days, until when their
-    /// owners are told what happened to them. Returns the number of rows deleted. Call it at start and now and then.
+    /// owners are told what happened to them; and what files were 30 days ago. Returns the number of rows deleted. Call it at start and now and then.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -102,6 +103,7 @@ impl Store {
             .bind(forgotten_ms)
             .execute(&mut *transaction)
             .await?;
+        drop_before(&mut transaction, now_ms - CHECKPOINT_LIFETIME_MS).await?;
         transaction.commit().await?;
         Ok(sessions.rows_affected() + tokens.rows_affected() + runners.rows_affected())
     }

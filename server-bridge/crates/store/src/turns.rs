@@ -76,7 +76,7 @@ pub struct TurnUsage {
 }
 
 impl Store {
-    /// Queues a turn of a user's conversation, with its first item.
+    /// Queues a turn of a user's conversation, with its first item: what answers the message `said`, shown by `message`.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for an item beyond 32 MiB.
@@ -84,6 +84,7 @@ impl Store {
         &self,
         user: UserId,
         chat: &ChatId,
+        said: Option<MessageId>,
         message: MessageId,
         item_json: &str,
     ) -> Result<TurnId> {
@@ -91,13 +92,22 @@ impl Store {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
         let turn: TurnId = sqlx::query_scalar(
-            "INSERT INTO turns (chat_id, message_id, status, created_at_ms) VALUES ($1, $2, 'queued', $3) RETURNING id",
+            "INSERT INTO turns (chat_id, message_id, said_id, status, created_at_ms)
+             VALUES ($1, $2, $3, 'queued', $4) RETURNING id",
         )
         .bind(chat)
         .bind(message)
+        .bind(said)
         .bind(self.now_ms())
         .fetch_one(&mut *transaction)
         .await?;
+        sqlx::query("UPDATE messages SET turn_id = $1 WHERE id IN ($2, $3) AND chat_id = $4")
+            .bind(turn)
+            .bind(message)
+            .bind(said)
+            .bind(chat)
+            .execute(&mut *transaction)
+            .await?;
         sqlx::query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
             .bind(turn)
             .bind(item_json)
@@ -113,7 +123,9 @@ impl Store {
     /// [`Error::Database`].
     pub async fn begin_turn(&self, turn: TurnId, model: &str) -> Result<bool> {
         let begun = sqlx::query(
-            "UPDATE turns SET status = 'running', model = $1 WHERE id = $2 AND status = 'queued'",
+            "UPDATE turns SET status = 'running', model = $1,
+                cwd = (SELECT c.cwd FROM chats c WHERE c.id = turns.chat_id)
+             WHERE id = $2 AND status = 'queued'",
         )
         .bind(model)
         .bind(turn)
@@ -134,7 +146,7 @@ impl Store {
         Ok(())
     }
 
-    /// The items of a user's conversation up to and with a turn, in their order.
+    /// The items of a user's conversation up to and with a turn, in their order; those of undone turns are left out.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -142,7 +154,7 @@ impl Store {
         self.chat(user, chat).await?;
         Ok(sqlx::query_scalar(
             "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id
-             WHERE t.chat_id = $1 AND t.id <= $2 ORDER BY t.id, i.id",
+             WHERE t.chat_id = $1 AND t.id <= $2 AND t.undone_at_ms IS NULL ORDER BY t.id, i.id",
         )
         .bind(chat)
         .bind(up_to)
@@ -286,8 +298,8 @@ mod tests {
     #[tokio::test]
     async fn a_turn_is_begun_and_finished_once_and_its_items_keep_their_order() {
         let (store, user, chat, message) = world().await;
-        let first = store.queue_turn(user, &chat, message, "1").await.unwrap();
-        let second = store.queue_turn(user, &chat, message, "4").await.unwrap();
+        let first = store.queue_turn(user, &chat, None, message, "1").await.unwrap();
+        let second = store.queue_turn(user, &chat, None, message, "4").await.unwrap();
         assert!(store.begin_turn(first, "m").await.unwrap());
         assert!(!store.begin_turn(first, "m").await.unwrap());
         let usage = TurnUsage { input_tokens: 5, output_tokens: 2, cost_micros: 7, ..TurnUsage::default() };
@@ -305,10 +317,13 @@ mod tests {
     #[tokio::test]
     async fn what_belongs_to_another_is_not_there() {
         let (store, user, chat, message) = world().await;
-        let turn = store.queue_turn(user, &chat, message, "1").await.unwrap();
+        let turn = store.queue_turn(user, &chat, None, message, "1").await.unwrap();
         store.put_offload(user, &chat, "ol_1", "long").await.unwrap();
         let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
-        assert!(matches!(store.queue_turn(eve, &chat, message, "x").await, Err(Error::NotFound { .. })));
+        assert!(matches!(
+            store.queue_turn(eve, &chat, None, message, "x").await,
+            Err(Error::NotFound { .. })
+        ));
         assert!(matches!(store.turn_items(eve, &chat, turn).await, Err(Error::NotFound { .. })));
         assert!(matches!(store.offload(eve, &chat, "ol_1").await, Err(Error::NotFound { .. })));
         assert!(matches!(store.set_chat_cwd(eve, &chat, "x").await, Err(Error::NotFound { .. })));

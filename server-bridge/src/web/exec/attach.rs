@@ -1,22 +1,22 @@
 //! Going on with an exec that runs, or ran, already: for a client that lost its connection, and for another one.
 
+use agent::follow::{Followed, sandbox_id};
 use agent::{sandbox_user, wish_for};
 use axum::extract::ws::WebSocket;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::{SinkExt, StreamExt};
-use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, RouteError, Sandbox, SandboxError};
+use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, Sandbox, SandboxError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{ExecStatus, User};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use super::recover::record_end;
 use super::{Ended, Receiver, Running, Sender, Subject, close, text};
 use crate::limits::{
-    EXEC_AWAY_TIMEOUT, EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, PLACE_LOOK_INTERVAL,
-    REPORT_BYTES,
+    EXEC_AWAY_TIMEOUT, EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPORT_BYTES,
 };
 use crate::state::AppState;
 use crate::web::auth::Caller;
@@ -138,7 +138,7 @@ pub async fn cancel(
     if record.status == ExecStatus::Running {
         let options = AttachOptions { output: false, acks: AckMode::Manual };
         let sandbox = place_of(&state, &caller.user, &record).await?;
-        let mut exec = sandbox.attach(exec_id(&record), 0, options).await?;
+        let mut exec = sandbox.attach(sandbox_id(&record.exec_id), 0, options).await?;
         exec.control().cancel();
         while let Some(event) = exec.next().await {
             if let ExecEvent::Failed(error) = event {
@@ -171,7 +171,7 @@ pub async fn report(
     let record = find(&state, &caller.user, &id).await?;
     let sandbox = place_of(&state, &caller.user, &record).await?;
     let (head, tail) = (query.head.unwrap_or(REPORT_BYTES), query.tail.unwrap_or(REPORT_BYTES));
-    let report = sandbox.exec_report(exec_id(&record), head, tail).await?;
+    let report = sandbox.exec_report(sandbox_id(&record.exec_id), head, tail).await?;
     Ok(axum::Json(json!({
         "exec_id": record.exec_id.to_string(),
         "running": report.exited.is_none() && !report.complete,
@@ -188,45 +188,16 @@ async fn find(state: &AppState, user: &User, id: &str) -> Result<store::Exec, Ap
     Ok(state.store.exec(user.id, &id).await?)
 }
 
-pub(super) fn exec_id(record: &store::Exec) -> sandbox::ExecId {
-    record
-        .exec_id
-        .to_string()
-        .parse()
-        .expect("an id on record is 32 hexadecimal digits: it was checked when it came")
-}
-
 /// The sandbox an exec was sent to.
 async fn place_of(state: &AppState, user: &User, record: &store::Exec) -> Result<Sandbox, ApiError> {
     let wish = wish_for(&state.store, user.id, record.runner.as_deref()).await?;
     Ok(state.router.for_user(&sandbox_user(user), &wish).await?)
 }
 
-/// Waits until the sandbox an exec was sent to can be reached; an error when it will not be.
-pub(super) async fn available(
-    state: &AppState,
-    user: &User,
-    record: &store::Exec,
-    until: Instant,
-) -> Result<Sandbox, SandboxError> {
-    let lost = || lost(record);
-    let mut events = state.router.subscribe();
-    loop {
-        let wish = wish_for(&state.store, user.id, record.runner.as_deref()).await.map_err(|_| lost())?;
-        match state.router.for_user(&sandbox_user(user), &wish).await {
-            Ok(sandbox) => return Ok(sandbox),
-            Err(RouteError::Offline { .. }) => {}
-            Err(_) => return Err(lost()),
-        }
-        // Any news may be that it is back; now and then it is looked for without.
-        let news = async {
-            tokio::select! {
-                _ = events.recv() => {}
-                () = sleep(PLACE_LOOK_INTERVAL) => {}
-            }
-        };
-        timeout_at(until, news).await.map_err(|_| lost())?;
-    }
+/// An exec on record, to be followed.
+pub(super) fn followed<'a>(state: &'a AppState, user: &'a User, record: &'a store::Exec) -> Followed<'a> {
+    let (store, router, place) = (&state.store, &state.router, record.runner.as_deref());
+    Followed { store, router, user, place, id: &record.exec_id }
 }
 
 /// Serves a client from `offset` on: from the runner, and where that has nothing any more from the record.
@@ -302,11 +273,11 @@ async fn attach(
     until: Option<Instant>,
 ) -> Result<(Sandbox, Exec), SandboxError> {
     let sandbox = match until {
-        Some(until) => available(state, user, record, until).await?,
+        Some(until) => followed(state, user, record).available(until).await?,
         None => place_of(state, user, record).await.map_err(|_| lost(record))?,
     };
     let options = AttachOptions { output: true, acks: AckMode::Manual };
-    let exec = sandbox.attach(exec_id(record), offset, options).await?;
+    let exec = sandbox.attach(sandbox_id(&record.exec_id), offset, options).await?;
     Ok((sandbox, exec))
 }
 

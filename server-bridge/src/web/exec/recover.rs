@@ -4,12 +4,12 @@
 //! is there and 10 s have passed; time without a server does not count.
 
 use agent::Ending;
-use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, SandboxError};
+use agent::follow::Tended;
+use sandbox::ExecControl;
 use store::User;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::Ended;
-use super::attach::{available, exec_id};
+use super::attach::followed;
 use crate::limits::{EXEC_AWAY_TIMEOUT, EXEC_CLIENT_GRACE};
 use crate::state::AppState;
 
@@ -47,52 +47,16 @@ async fn end_of(state: &AppState, record: &store::Exec) -> Option<Ended> {
             return None;
         }
     };
-    loop {
-        let sandbox = match available(state, &user, record, Instant::now() + EXEC_AWAY_TIMEOUT).await {
-            Ok(sandbox) => sandbox,
-            Err(error) => return Some(Ended::Failed(error)),
-        };
-        let options = AttachOptions { output: false, acks: AckMode::Manual };
-        match sandbox.attach(exec_id(record), 0, options).await {
-            Ok(exec) => match watch(state, record, exec).await {
-                // It went away before it could be asked; it is waited for again.
-                Ended::Failed(SandboxError::Offline { .. }) => {}
-                Ended::Failed(error) if ["no_such_exec", "expired"].contains(&error.kind()) => {
-                    let runner = record.runner.clone().unwrap_or_default();
-                    return Some(Ended::Failed(SandboxError::Lost { runner }));
-                }
-                ended => return Some(ended),
-            },
-            Err(SandboxError::Offline { .. }) => {}
-            Err(error) => return Some(Ended::Failed(error)),
+    let end_alone = |control: &ExecControl| {
+        if !state.attendance.has_client(record.user, &record.exec_id) {
+            control.cancel();
         }
-    }
-}
-
-async fn watch(state: &AppState, record: &store::Exec, mut exec: Exec) -> Ended {
-    let control = exec.control();
-    let mut alone = interval_at(Instant::now() + EXEC_CLIENT_GRACE, EXEC_CLIENT_GRACE);
-    alone.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        let event = tokio::select! {
-            event = exec.next() => event,
-            _ = alone.tick(), if !record.detached => {
-                if !state.attendance.has_client(record.user, &record.exec_id) {
-                    control.cancel();
-                }
-                continue;
-            }
-        };
-        match event {
-            Some(ExecEvent::Finished(outcome)) => return Ended::Finished(outcome),
-            Some(ExecEvent::Failed(error)) => return Ended::Failed(error),
-            Some(_) => {}
-            None => {
-                let runner = record.runner.clone().unwrap_or_default();
-                return Ended::Failed(SandboxError::Lost { runner });
-            }
-        }
-    }
+    };
+    let tended = (!record.detached).then_some(Tended { every: EXEC_CLIENT_GRACE, look: &end_alone });
+    Some(match followed(state, &user, record).end(EXEC_AWAY_TIMEOUT, tended).await {
+        Ok(outcome) => Ended::Finished(outcome),
+        Err(error) => Ended::Failed(error),
+    })
 }
 
 /// Puts the end of an exec on record that its client did not see.

@@ -5,17 +5,20 @@
 mod approval;
 mod bang;
 mod cancel;
+mod fork;
 mod help;
 mod model;
 mod new;
 mod plain;
 mod runner;
+mod tasks;
+mod undo;
 mod usage;
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use store::{Chat, MessageRole};
+use store::{Chat, MessageId, MessageRole};
 
 use crate::service::Inner;
 use crate::{Posted, Result};
@@ -25,6 +28,8 @@ pub(crate) struct Context<'a> {
     pub(crate) service: &'a Arc<Inner>,
     pub(crate) user: &'a store::User,
     pub(crate) chat: Chat,
+    /// Their message.
+    pub(crate) said: MessageId,
 }
 
 /// All slash commands, in the order of `/help`.
@@ -35,6 +40,10 @@ const COMMANDS: &[Command] = &[
     model::LIST,
     usage::COMMAND,
     cancel::COMMAND,
+    tasks::COMMAND,
+    undo::UNDO,
+    undo::REWIND,
+    fork::COMMAND,
     new::COMMAND,
     help::COMMAND,
 ];

@@ -33,7 +33,7 @@ pub(super) const LIST: Command = Command {
 };
 
 async fn show(context: &Context<'_>) -> Result<Posted> {
-    let Context { service, user, chat } = context;
+    let Context { service, user, chat, .. } = context;
     let own = service.store.chat_model(user.id, &chat.id).await?;
     let whence = match &own {
         Some(own) => format!("as this chat says ({own})"),
@@ -53,7 +53,7 @@ async fn show(context: &Context<'_>) -> Result<Posted> {
 }
 
 async fn choose(context: &Context<'_>, choice: &str) -> Result<Posted> {
-    let Context { service, user, chat } = context;
+    let Context { service, user, chat, .. } = context;
     let service = ChatService(std::sync::Arc::clone(service));
     let choice = if choice == DEFAULT { None } else { Some(choice) };
     if let Err(error) = service.choose_model(user, Some(&chat.id), choice).await {
@@ -63,7 +63,7 @@ async fn choose(context: &Context<'_>, choice: &str) -> Result<Posted> {
 }
 
 async fn list(context: &Context<'_>) -> Result<Posted> {
-    let Context { service, user, chat } = context;
+    let Context { service, user, chat, .. } = context;
     let known = service.engine.models.known(service, user).await?;
     if known.is_empty() {
         return refused(context, Error::NoModel).await;

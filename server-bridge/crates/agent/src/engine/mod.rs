@@ -16,11 +16,13 @@
 //! | `prompt` | who the model is told to be, and a project's own instructions |
 //! | `offload` | long results, put aside |
 //! | `queue` | which chats have a turn under way, and what waits |
+//! | `rest` | a chat in which nothing goes on, and nothing begins meanwhile |
 
 mod history;
 mod offload;
 mod prompt;
 mod queue;
+mod rest;
 mod show;
 mod shown_call;
 mod tools_of_reply;
@@ -37,7 +39,8 @@ use crate::models::{Models, ModelsConfig, Place};
 use crate::questions::Questions;
 use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
-use queue::{Queue, Waiting};
+use queue::{Queue, Waiting, Worker};
+pub(crate) use rest::rest;
 pub use show::{AgentDocument, TodoDocument, ToolData, UsageDocument};
 pub(crate) use shown_call::ShownCall;
 use turn::Turn;
@@ -78,7 +81,7 @@ pub(crate) async fn post(context: &Context<'_>, text: &str) -> Result<Posted> {
         .append_message(user.id, chat, MessageRole::Assistant, "", Some(&document.to_json()))
         .await?;
     let item = history::to_json(&Message::User(vec![Content::Text(text.to_owned())]));
-    let turn = service.store.queue_turn(user.id, chat, shown.id, &item).await?;
+    let turn = service.store.queue_turn(user.id, chat, Some(context.said), shown.id, &item).await?;
     service.tell(user.id, ChatEvent::Message(shown.clone()));
     place.fill(Waiting { turn, message: shown.id });
     work(service, user, chat);
@@ -88,6 +91,11 @@ pub(crate) async fn post(context: &Context<'_>, text: &str) -> Result<Posted> {
 /// Lets somebody work on a chat's queue, unless somebody does.
 fn work(service: &Arc<Inner>, user: &User, chat: &store::ChatId) {
     let Some(worker) = service.engine.queue.employ(user.id, chat) else { return };
+    serve(service, user, chat, worker);
+}
+
+/// Answers what waits in a chat, one after the other.
+fn serve(service: &Arc<Inner>, user: &User, chat: &store::ChatId, worker: Worker) {
     let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
     let tasks = service.tasks.clone();
     tasks.spawn(async move {

@@ -45,6 +45,16 @@ pub(super) struct Worker {
     key: Key,
 }
 
+/// What came of holding up a queue.
+pub(super) enum Hold {
+    /// What comes meanwhile waits for this one.
+    Held(Worker),
+    /// Something goes on.
+    GoesOn,
+    /// Something goes on, and was told to stop.
+    Ends,
+}
+
 impl Queue {
     /// Takes a place; `None` where too many wait.
     pub(super) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Place> {
@@ -64,6 +74,18 @@ impl Queue {
         let mut lines = self.lock();
         let line = lines.get_mut(&key)?;
         (!std::mem::replace(&mut line.has_worker, true)).then(|| Worker { queue: self.clone(), key })
+    }
+
+    /// Somebody to hold up a chat's queue while nothing is under way in it.
+    pub(super) fn hold(&self, user: UserId, chat: &ChatId) -> Hold {
+        let key = (user, chat.clone());
+        let mut lines = self.lock();
+        let line = lines.entry(key.clone()).or_default();
+        if line.has_worker || line.reserved > 0 || !line.waiting.is_empty() {
+            return if line.cancelled.is_cancelled() { Hold::Ends } else { Hold::GoesOn };
+        }
+        line.has_worker = true;
+        Hold::Held(Worker { queue: self.clone(), key })
     }
 
     /// Stops the turn under way and those that wait; how many were not told before.
@@ -127,6 +149,26 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_queue_at_rest_is_held_up_and_goes_on_with_what_came_meanwhile() {
+        let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
+        let place = queue.reserve(user, &chat).unwrap();
+        assert!(matches!(queue.hold(user, &chat), Hold::GoesOn));
+        place.fill(waiting(1));
+        let worker = queue.employ(user, &chat).unwrap();
+        worker.next();
+        assert!(matches!(queue.hold(user, &chat), Hold::GoesOn));
+        queue.cancel(user, &chat);
+        assert!(matches!(queue.hold(user, &chat), Hold::Ends));
+        assert!(worker.next().is_none());
+        let Hold::Held(held) = queue.hold(user, &chat) else { panic!("nothing goes on") };
+        assert!(matches!(queue.hold(user, &chat), Hold::GoesOn), "one at a time");
+        queue.reserve(user, &chat).unwrap().fill(waiting(2));
+        assert!(queue.employ(user, &chat).is_none(), "it waits");
+        assert_eq!(held.next().unwrap().0, waiting(2));
+        assert!(held.next().is_none() && queue.lock().is_empty());
+    }
 
     fn waiting(number: i64) -> Waiting {
         Waiting { turn: TurnId(number), message: MessageId(number) }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use store::limits::PAGE_MAX_ROWS;
-use store::{ChatId, Message, MessageId, MessageRole, TurnStatus, User};
+use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
@@ -120,6 +120,8 @@ pub(super) struct Screen<'a> {
     pub(super) service: &'a Inner,
     pub(super) user: &'a User,
     pub(super) chat: &'a ChatId,
+    /// What comes of it is taken back with it.
+    pub(super) turn: TurnId,
 }
 
 impl Screen<'_> {
@@ -134,7 +136,8 @@ impl Screen<'_> {
     pub(super) async fn keep(&self, text: &str, document: &AgentDocument) -> store::Result<Message> {
         let (text, document) = (cut(text), document.to_json());
         let role = MessageRole::Assistant;
-        self.service.store.append_message(self.user.id, self.chat, role, &text, Some(&document)).await
+        let store = &self.service.store;
+        store.append_turn_message(self.user.id, self.chat, self.turn, role, &text, Some(&document)).await
     }
 
     /// Tells of a message.
@@ -194,7 +197,12 @@ impl Screen<'_> {
 
     /// A word of the server itself.
     pub(super) async fn notice(&self, text: &str) -> store::Result<()> {
-        self.service.say(self.user.id, self.chat, MessageRole::Notice, text).await.map(drop)
+        let store = &self.service.store;
+        let role = MessageRole::Notice;
+        let message =
+            store.append_turn_message(self.user.id, self.chat, self.turn, role, &cut(text), None).await?;
+        self.tell(&message);
+        Ok(())
     }
 }
 

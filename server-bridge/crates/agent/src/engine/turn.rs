@@ -87,7 +87,7 @@ pub(super) async fn interrupted(
     service.store.finish_turn(waiting.turn, TurnStatus::Interrupted, Some(INTERRUPTED)).await?;
     let shown = service.store.message(user.id, waiting.message).await?;
     let document = document(TurnStatus::Interrupted, String::new(), Some(INTERRUPTED.to_owned()), None);
-    let screen = Screen { service, user, chat };
+    let screen = Screen { service, user, chat, turn: waiting.turn };
     screen.settle_behind(shown.id).await?;
     screen.change(shown.id, &shown.text, &document).await
 }
@@ -158,7 +158,7 @@ impl Turn<'_> {
     }
 
     fn screen(&self) -> Screen<'_> {
-        Screen { service: self.service, user: self.user, chat: self.chat }
+        Screen { service: self.service, user: self.user, chat: self.chat, turn: self.waiting.turn }
     }
 
     async fn attempt(&self, lineup: Result<Lineup, End>, progress: &mut Progress) -> Result<(), End> {

@@ -255,7 +255,7 @@ pub(super) fn check_model_name(name: &str) -> Result<()> {
 }
 
 pub(super) fn refuse<T>(why: impl Into<String>) -> Result<T> {
-    Err(Error::Refused(why.into()))
+    Err(Error::Refused { kind: "invalid", text: why.into() })
 }
 
 #[cfg(test)]

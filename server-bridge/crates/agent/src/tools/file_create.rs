@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop, visible};
+use super::{Failure, Outcome, Workshop, change, visible};
 use crate::approval::Access;
 
 /// What to write.
@@ -57,9 +57,7 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
     }
     let options =
         WriteOptions { parents: true, size_bytes: Some(content.len() as u64), ..WriteOptions::default() };
-    let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
-    writer.write(content.as_bytes()).await?;
-    let bytes = writer.finish().await?;
+    let bytes = change::write(workshop, &sandbox, &path, content.as_bytes(), options).await?;
     let (verb, lines) = (if known { "replaced" } else { "made" }, content.lines().count());
     let path = visible::line(&path);
     Ok(Outcome::done(format!("{verb} {path}: {lines} lines, {bytes} bytes")))

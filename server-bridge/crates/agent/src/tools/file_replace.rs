@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::call::{Live, Tool};
 use super::read::{text, whole};
-use super::{Failure, Outcome, Workshop, visible};
+use super::{Failure, Outcome, Workshop, change, visible};
 use crate::approval::Access;
 use crate::limits::{FILE_AFTER_BYTES, REGEX_BYTES};
 
@@ -78,9 +78,7 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
         if_match: Some(digest),
         ..WriteOptions::default()
     };
-    let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
-    writer.write(new.as_bytes()).await?;
-    writer.finish().await?;
+    change::write(workshop, &sandbox, &path, new.as_bytes(), options).await?;
     let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
     Ok(Outcome::done(format!("replaced {times} in {path}")))
 }

@@ -1,12 +1,14 @@
 //! What a model may do: one file per tool.
 //!
 //! Everything is done through the sandbox handle, beneath the workspace of the place that the chat works in. A new tool: a
-//! file here with its arguments (their doc comments are what the model reads) as a `Tool`, and a row of the table in `call`.
+//! file here with its arguments (their doc comments are what the model reads) as a `Tool`, and a row of the table in `call`. One that
+//! changes a file does it by `change`, so that it can be taken back.
 
 mod address;
 mod ask_user;
 mod call;
 mod cd;
+mod change;
 mod chat_history;
 mod config;
 mod download_file;
@@ -30,7 +32,7 @@ use std::sync::Arc;
 
 use llm::Content;
 use sandbox::{Approval, RouteError, Sandbox, SandboxError, Wish};
-use store::ChatId;
+use store::{ChatId, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use crate::ToolData;
@@ -38,12 +40,15 @@ use crate::engine::ShownCall;
 use crate::place::sandbox_user;
 use crate::service::Inner;
 pub(crate) use call::{Call, Live, catalogue, kept};
+pub(crate) use change::hex;
 
 /// Where a tool works, and for whom.
 pub(crate) struct Workshop<'a> {
     pub(crate) service: &'a Arc<Inner>,
     pub(crate) user: &'a store::User,
     pub(crate) chat: &'a ChatId,
+    /// What is changed in it is taken back with it.
+    pub(crate) turn: TurnId,
     /// Where the turn works; fixed at its beginning.
     pub(crate) wish: &'a Wish,
     /// Its user wants it to stop.

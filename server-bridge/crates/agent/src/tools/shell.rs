@@ -9,13 +9,14 @@ use store::AuditEntry;
 use tokio::time::{Instant, sleep_until};
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop, tasks, visible};
+use super::{Failure, Outcome, Workshop, visible};
 use crate::Ending;
 use crate::approval::Access;
 use crate::limits::{
     SHELL_CANCEL_PATIENCE, SHELL_KEPT_BYTES, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
 };
 use crate::shell::{Utf8Decoder, request_hash};
+use crate::tasks;
 
 /// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -222,7 +223,7 @@ impl Watch {
         exec.leave();
         record.audit(workshop, "goes on as a task").await?;
         workshop.service.store.detach_exec(workshop.user.id, &record.id).await?;
-        tasks::follow(workshop, place.place(), &record.id);
+        tasks::follow(workshop.service, workshop.user, place.place(), &record.id);
         let (id, place, text) = (&record.id, place.place(), output.text());
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(

@@ -10,4 +10,5 @@ mod runners;
 mod search;
 mod support;
 mod todos;
+mod undo;
 mod users;

@@ -199,7 +199,11 @@ impl Turn<'_> {
             .then(|| Approval::given_by(user.name.as_str()));
         let shown =
             ShownCall { screen: self.screen(), message: card.message, running: card.document("running") };
-        let workshop = Workshop { service, user, chat, wish, cancelled, is_plan, approval, shown };
+        let turn = self.waiting.turn;
+        if matches!(card.access, Access::Run | Access::Privileged) {
+            service.store.count_command(turn).await?;
+        }
+        let workshop = Workshop { service, user, chat, turn, wish, cancelled, is_plan, approval, shown };
         let done = tokio::select! {
             done = call.run(&workshop, live) => done,
             () = cancelled.cancelled(), if !call.sees_cancel() => {

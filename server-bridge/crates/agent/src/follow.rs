@@ -1,0 +1,124 @@
+//! An exec that is followed to its end where it runs, without its output, however often its machine goes away meanwhile.
+
+use std::time::Duration;
+
+use sandbox::{
+    AckMode, AttachOptions, Exec, ExecControl, ExecEvent, ExecOutcome, RouteError, Sandbox, SandboxError,
+    SandboxRouter,
+};
+use store::{ExecId, Store, User};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+
+use crate::limits::PLACE_LOOK_MS;
+use crate::place::{sandbox_user, wish_for};
+
+/// An exec on record, and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Followed<'a> {
+    /// Where it is on record.
+    pub store: &'a Store,
+    /// What knows the machines.
+    pub router: &'a SandboxRouter,
+    /// Whose it is.
+    pub user: &'a User,
+    /// Where it was sent.
+    pub place: Option<&'a str>,
+    /// Which it is.
+    pub id: &'a ExecId,
+}
+
+/// What is looked at now and then while an exec is followed.
+pub struct Tended<'a> {
+    /// How often.
+    pub every: Duration,
+    /// Looks at it, with what it may be ended by.
+    pub look: &'a (dyn Fn(&ExecControl) + Sync),
+}
+
+impl Followed<'_> {
+    /// Waits until the machine that it was sent to can be reached.
+    ///
+    /// # Errors
+    /// [`SandboxError::Lost`] where it cannot be until then, or never will be.
+    pub async fn available(&self, until: Instant) -> Result<Sandbox, SandboxError> {
+        let mut events = self.router.subscribe();
+        loop {
+            let wish = wish_for(self.store, self.user.id, self.place).await.map_err(|_| self.lost())?;
+            match self.router.for_user(&sandbox_user(self.user), &wish).await {
+                Ok(sandbox) => return Ok(sandbox),
+                Err(RouteError::Offline { .. }) => {}
+                Err(_) => return Err(self.lost()),
+            }
+            // Any news may be that it is back; now and then it is looked for without.
+            let news = async {
+                tokio::select! {
+                    _ = events.recv() => {}
+                    () = sleep(Duration::from_millis(PLACE_LOOK_MS)) => {}
+                }
+            };
+            timeout_at(until, news).await.map_err(|_| self.lost())?;
+        }
+    }
+
+    /// Waits for its end; its machine may be away for so long at once.
+    ///
+    /// # Errors
+    /// [`SandboxError::Lost`] where its machine does not come back, or knows nothing of it; what else the machine says.
+    pub async fn end(&self, away: Duration, tended: Option<Tended<'_>>) -> Result<ExecOutcome, SandboxError> {
+        loop {
+            let sandbox = self.available(Instant::now() + away).await?;
+            let options = AttachOptions { output: false, acks: AckMode::Manual };
+            match sandbox.attach(sandbox_id(self.id), 0, options).await {
+                Ok(exec) => match self.watch(exec, tended.as_ref()).await {
+                    // It went away before it could be asked; it is waited for again.
+                    Err(SandboxError::Offline { .. }) => {}
+                    Err(error) if ["no_such_exec", "expired"].contains(&error.kind()) => {
+                        return Err(self.lost());
+                    }
+                    ended => return ended,
+                },
+                Err(SandboxError::Offline { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn watch(&self, mut exec: Exec, tended: Option<&Tended<'_>>) -> Result<ExecOutcome, SandboxError> {
+        let control = exec.control();
+        let mut due = Instant::now();
+        loop {
+            let look = async {
+                match tended {
+                    Some(tended) => {
+                        sleep_until(due + tended.every).await;
+                        tended
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            let event = tokio::select! {
+                event = exec.next() => event,
+                tended = look => {
+                    due = Instant::now();
+                    (tended.look)(&control);
+                    continue;
+                }
+            };
+            match event {
+                Some(ExecEvent::Finished(outcome)) => return Ok(outcome),
+                Some(ExecEvent::Failed(error)) => return Err(error),
+                Some(_) => {}
+                None => return Err(self.lost()),
+            }
+        }
+    }
+
+    fn lost(&self) -> SandboxError {
+        SandboxError::Lost { runner: self.place.unwrap_or_default().to_owned() }
+    }
+}
+
+/// An exec's id as its machine knows it.
+pub fn sandbox_id(id: &ExecId) -> sandbox::ExecId {
+    id.to_string().parse().expect("an id on record is 32 hexadecimal digits: it was checked when it came")
+}

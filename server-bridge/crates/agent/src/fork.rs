@@ -1,0 +1,56 @@
+//! A chat that goes on as two.
+
+use store::{Chat, ChatId, MessageId, TurnId, User};
+
+use crate::service::Inner;
+use crate::undo::Turns;
+use crate::{ChatEvent, ChatService, Error, Result};
+
+impl ChatService {
+    /// Copies a user's chat, with all that is over of it or only up to and with what came of the message `up_to`. The copy has
+    /// the chat's place, directory and approval mode; what was allowed for good it asks for again, and it takes back no
+    /// files, as it changed none.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with `not_found` for a message of which nothing came there; [`Error::Store`] for a chat that is gone
+    /// or another user's; [`Error::Stopping`].
+    pub async fn fork(&self, user: &User, chat: &ChatId, up_to: Option<MessageId>) -> Result<Chat> {
+        let _tracked = self.0.tasks.token();
+        if self.0.is_stopping() {
+            return Err(Error::Stopping);
+        }
+        fork(&self.0, user, chat, up_to.map(Turns::From)).await
+    }
+}
+
+/// Copies a chat up to and with a message, or without its last ones.
+pub(crate) async fn fork(service: &Inner, user: &User, chat: &ChatId, up_to: Option<Turns>) -> Result<Chat> {
+    let last = match up_to {
+        None => None,
+        Some(up_to) => Some(last_turn(service, user, chat, up_to).await?),
+    };
+    let copy = service.store.fork_chat(user.id, chat, last).await?;
+    service.tell(user.id, ChatEvent::Chat(copy.clone()));
+    Ok(copy)
+}
+
+async fn last_turn(service: &Inner, user: &User, chat: &ChatId, up_to: Turns) -> Result<TurnId> {
+    let past = service.store.past_turns(user.id, chat, store::limits::PAGE_MAX_ROWS).await?;
+    let unknown = || {
+        Error::refused("not_found", "That is no message of this chat that was answered; /rewind lists those.")
+    };
+    match up_to {
+        // Nothing stands before the first.
+        Turns::Last(count) if count == past.len() => Ok(TurnId(0)),
+        Turns::Last(count) => past.get(count).map(|turn| turn.id).ok_or_else(unknown),
+        Turns::From(message) => {
+            let turn = match service.store.turn_of_message(user.id, chat, message).await {
+                Ok(turn) => turn,
+                Err(store::Error::NotFound { what: "message", .. }) => None,
+                Err(error) => return Err(error.into()),
+            };
+            let is_it = |past: &&store::PastTurn| Some(past.id) == turn || past.message == Some(message);
+            past.iter().find(is_it).map(|turn| turn.id).ok_or_else(unknown)
+        }
+    }
+}

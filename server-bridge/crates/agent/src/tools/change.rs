@@ -1,0 +1,143 @@
+//! Changing a file so that its turn can be taken back: what it was is kept before, and what is left there is noted.
+
+use std::fmt::Write as _;
+
+use sandbox::{ErrorKind, Range, Sandbox, SandboxError, WriteOptions};
+use sha2::{Digest, Sha256};
+use store::limits::{CHECKPOINT_FILE_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
+use store::{Before, Left};
+
+use super::{Failure, Workshop};
+
+/// Writes a file, whole; how many bytes it has then.
+///
+/// Fails with the sandbox's and the store's errors.
+pub(super) async fn write(
+    workshop: &Workshop<'_>,
+    sandbox: &Sandbox,
+    path: &str,
+    content: &[u8],
+    options: WriteOptions,
+) -> Result<u64, Failure> {
+    let left = Left::Content(hex(&Sha256::digest(content)));
+    let write = async {
+        let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
+        writer.write(content).await?;
+        Ok(writer.finish().await?)
+    };
+    change(workshop, sandbox, path, left, write).await
+}
+
+/// Makes a change to a file that leaves it so.
+///
+/// Fails as the change does, and with the store's errors.
+pub(super) async fn change<T>(
+    workshop: &Workshop<'_>,
+    sandbox: &Sandbox,
+    path: &str,
+    left: Left,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let (store, turn, place) = (&workshop.service.store, workshop.turn, sandbox.place());
+    let path = within(&sandbox.facts().workspace, path);
+    if path.len() > EXEC_ERROR_MAX_BYTES {
+        return Err(Failure::Told("the path is too long".to_owned()));
+    }
+    let earlier = match store.checkpoint(turn, place, path).await? {
+        Some(earlier) => earlier,
+        None => {
+            keep(workshop, sandbox, path).await?;
+            Left::Unchanged
+        }
+    };
+    // Noted before it is done: of what a killed server did nobody could tell otherwise.
+    store.leave_checkpoint(turn, place, path, &left).await?;
+    let done = work.await;
+    if let Err(Failure::Told(_)) = &done {
+        // It was refused. Of one whose runner went away amid it nobody knows.
+        store.leave_checkpoint(turn, place, path, &earlier).await?;
+    }
+    done
+}
+
+async fn keep(workshop: &Workshop<'_>, sandbox: &Sandbox, path: &str) -> Result<(), Failure> {
+    let Workshop { service, user, chat, turn, .. } = workshop;
+    let found = present(sandbox, path).await?;
+    let before = match &found {
+        Present::Absent => Before::Absent,
+        Present::Content { mode, content } => Before::Content { mode: *mode, content },
+        Present::TooLarge => Before::TooLarge,
+        Present::Unreadable => Before::Unreadable,
+    };
+    service.store.keep_checkpoint(user.id, chat, *turn, sandbox.place(), path, before).await?;
+    Ok(())
+}
+
+enum Present {
+    Absent,
+    Content { mode: u32, content: Vec<u8> },
+    TooLarge,
+    Unreadable,
+}
+
+/// What a file is now; what cannot be read is said to be so, and its change says why.
+async fn present(sandbox: &Sandbox, path: &str) -> Result<Present, Failure> {
+    let mut reader = match sandbox.read_file(path.as_bytes(), Range::default()).await {
+        Ok(reader) => reader,
+        Err(SandboxError::Remote { kind: ErrorKind::NotFound, .. }) => return Ok(Present::Absent),
+        Err(error @ (SandboxError::Offline { .. } | SandboxError::Lost { .. })) => return Err(error.into()),
+        Err(_) => return Ok(Present::Unreadable),
+    };
+    if reader.size_bytes() > CHECKPOINT_FILE_MAX_BYTES as u64 {
+        return Ok(Present::TooLarge);
+    }
+    let mut content = Vec::new();
+    while let Some(piece) = reader.next().await {
+        match piece {
+            Ok(piece) => content.extend_from_slice(&piece),
+            Err(error @ (SandboxError::Offline { .. } | SandboxError::Lost { .. })) => {
+                return Err(error.into());
+            }
+            Err(_) => return Ok(Present::Unreadable),
+        }
+        if content.len() > CHECKPOINT_FILE_MAX_BYTES {
+            return Ok(Present::TooLarge);
+        }
+    }
+    Ok(Present::Content { mode: reader.mode(), content })
+}
+
+/// A path as seen from the workspace, where it is written from the root: one file has one name.
+fn within<'a>(workspace: &str, path: &'a str) -> &'a str {
+    let rest = path.strip_prefix(workspace.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+    rest.filter(|rest| !workspace.is_empty() && !rest.is_empty()).unwrap_or(path)
+}
+
+/// Bytes in lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_name_however_it_is_written() {
+        for (workspace, path, expected) in [
+            ("/work", "/work/a/b", "a/b"),
+            ("/work/", "/work/a", "a"),
+            ("/work", "/workshop/a", "/workshop/a"),
+            ("/work", "a", "a"),
+            ("/work", "/work", "/work"),
+            ("", "/a", "/a"),
+            ("/", "/a", "a"),
+        ] {
+            assert_eq!(within(workspace, path), expected, "{workspace} {path}");
+        }
+        assert_eq!(hex(&[0, 0xab]), "00ab");
+    }
+}

@@ -1,0 +1,156 @@
+//! Turns that are taken back, with the files they changed.
+//!
+//! ```text
+//! rest ─▶ which turns ─▶ look at their files ──all as they were left──▶ restore them ─▶ mark the turns ─▶ say so
+//!                              └── one is not, or its machine is away: nothing is done, and why is told
+//! ```
+//! Files are restored on the machines they are on, wherever the chat works by now. What commands changed is not known, and is
+//! told to stay.
+
+mod files;
+mod plan;
+mod words;
+
+use std::sync::Arc;
+
+use store::limits::PAGE_MAX_ROWS;
+use store::{ChatId, Message, MessageId, MessageRole, PastTurn, User};
+
+use crate::service::Inner;
+use crate::{ChatEvent, ChatService, Error, Result, engine};
+use files::Restored;
+pub(crate) use words::said;
+
+/// What is to be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakeBack {
+    /// Which turns.
+    pub turns: Turns,
+    /// Whether their files are restored too.
+    pub files: bool,
+    /// Whether files are restored that somebody else has changed since.
+    pub force: bool,
+}
+
+/// Some of the last turns of a chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// So many.
+    Last(usize),
+    /// The one that this message belongs to, and all behind it.
+    From(MessageId),
+}
+
+/// What was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenBack {
+    /// What the user had said first of it, to be changed and said again.
+    pub text: String,
+    /// How many turns.
+    pub turns: usize,
+    /// The files that are as they were before.
+    pub restored: Vec<RestoredFile>,
+    /// The files that are not, and why.
+    pub not_restored: Vec<(RestoredFile, String)>,
+    /// How many commands ran in it; what they changed stays.
+    pub commands: i64,
+    /// What tells all that in the chat.
+    pub notice: Message,
+}
+
+/// A file that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoredFile {
+    /// The machine it is on.
+    pub place: String,
+    /// Its path there.
+    pub path: String,
+}
+
+impl ChatService {
+    /// Takes back the last turns of a user's chat.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with `busy` where an answer is under way, `not_found` where there is no such turn, `conflict` where a
+    /// file was changed since, and what the sandbox says where a file's machine cannot be reached: nothing is changed then. With
+    /// `not_restored` some files are restored and the conversation stays. [`Error::Store`] for a chat that is gone or another
+    /// user's; [`Error::Stopping`].
+    pub async fn take_back(&self, user: &User, chat: &ChatId, wanted: TakeBack) -> Result<TakenBack> {
+        let _tracked = self.0.tasks.token();
+        if self.0.is_stopping() {
+            return Err(Error::Stopping);
+        }
+        take_back(&self.0, user, chat, wanted).await
+    }
+}
+
+pub(crate) async fn take_back(
+    service: &Arc<Inner>,
+    user: &User,
+    chat: &ChatId,
+    wanted: TakeBack,
+) -> Result<TakenBack> {
+    service.store.chat(user.id, chat).await?;
+    let Some(_rest) = engine::rest(service, user, chat).await else {
+        let text = "An answer is under way in this chat. Wait for its end, or stop it with /cancel, before anything is taken back.";
+        return Err(Error::refused("busy", text));
+    };
+    let turns = chosen(service, user, chat, wanted.turns).await?;
+    let Some(first) = turns.last() else {
+        return Err(Error::refused("not_found", "There is nothing to take back in this chat."));
+    };
+    let mut restored = Restored::default();
+    if wanted.files {
+        let checkpoints = service.store.checkpoints(user.id, chat, first.id).await?;
+        let restore = files::Restore { service, user, chat, turns: turns.len() };
+        restored = restore.all(plan::of(checkpoints), wanted.force).await?;
+    }
+    let ids: Vec<_> = turns.iter().map(|turn| turn.id).collect();
+    for message in service.store.take_back(user.id, chat, &ids).await? {
+        service.tell(user.id, ChatEvent::Message(message));
+    }
+    let commands = turns.iter().map(|turn| turn.commands).sum();
+    let said = words::taken_back(&turns, wanted.files, &restored, commands);
+    let notice = service.say(user.id, chat, MessageRole::Notice, &said).await?;
+    let Restored { files, not_restored } = restored;
+    let (text, turns) = (first.text.clone(), turns.len());
+    let restored = files.into_iter().map(|(file, _)| file).collect();
+    Ok(TakenBack { text, turns, restored, not_restored, commands, notice })
+}
+
+/// The turns that are meant, the last one first.
+async fn chosen(service: &Inner, user: &User, chat: &ChatId, turns: Turns) -> Result<Vec<PastTurn>> {
+    let mut past = service.store.past_turns(user.id, chat, PAGE_MAX_ROWS).await?;
+    match turns {
+        Turns::Last(count) if count > past.len() && count > 1 => {
+            let text = format!("There are only {} messages to take back in this chat.", past.len());
+            return Err(Error::refused("not_found", text));
+        }
+        Turns::Last(count) => past.truncate(count),
+        Turns::From(message) => {
+            let unknown = || {
+                let text = format!(
+                    "Message #{message} is none that can be taken back in this chat; /rewind lists those."
+                );
+                Error::refused("not_found", text)
+            };
+            let turn = match service.store.turn_of_message(user.id, chat, message).await {
+                Ok(turn) => turn,
+                Err(store::Error::NotFound { .. }) => None,
+                Err(error) => return Err(error.into()),
+            };
+            let of_turn = |past: &PastTurn| Some(past.id) == turn || past.message == Some(message);
+            let at = past.iter().position(of_turn).ok_or_else(unknown)?;
+            past.truncate(at + 1);
+        }
+    }
+    Ok(past)
+}
+
+/// Reads `N`, the last so many messages, or `#ID`, that one.
+pub(crate) fn address(word: &str) -> Option<Turns> {
+    match word.strip_prefix('#') {
+        Some(id) => id.parse().ok().map(|id| Turns::From(MessageId(id))),
+        None => word.parse().ok().filter(|count| *count > 0).map(Turns::Last),
+    }
+}

@@ -1,0 +1,94 @@
+//! What users are told of it.
+
+use store::{Kept, PastTurn};
+
+use super::RestoredFile;
+use super::files::Restored;
+use crate::limits::{FILES_NAMED, SAID_SHOWN_CHARS};
+
+/// Why a file cannot be restored at all; `None` where it can.
+pub(super) fn not_kept(kept: Kept) -> Option<&'static str> {
+    match kept {
+        Kept::Absent | Kept::Content => None,
+        Kept::TooLarge => Some("it was too large to be kept"),
+        Kept::Unreadable => Some("it could not be read before it was changed"),
+        Kept::Dropped => Some("what it was is not kept any more"),
+    }
+}
+
+/// Everything that became of it.
+pub(super) fn taken_back(turns: &[PastTurn], files: bool, restored: &Restored, commands: i64) -> String {
+    let first = turns.last().map(|turn| said(&turn.text)).unwrap_or_default();
+    let mut lines = vec![match turns.len() {
+        1 => format!("Taken back: “{first}”"),
+        count => format!("Taken back: {count} messages, from “{first}” on"),
+    }];
+    let of = |was_absent: bool| -> Vec<&RestoredFile> {
+        restored.files.iter().filter(|(_, absent)| *absent == was_absent).map(|(file, _)| file).collect()
+    };
+    for (verb, files) in [("Restored", of(false)), ("Removed", of(true))] {
+        if !files.is_empty() {
+            lines.push(format!("{verb}: {}", named(&files)));
+        }
+    }
+    lines.extend(because("Not restored", &restored.not_restored));
+    if !files {
+        lines.push("Files stay as they are.".to_owned());
+    }
+    match commands {
+        0 => {}
+        1 => lines.push("A command ran in it; what it changed stays as it is.".to_owned()),
+        count => lines.push(format!("{count} commands ran in it; what they changed stays as it is.")),
+    }
+    lines.join("\n")
+}
+
+/// That files were changed since.
+pub(super) fn conflict(changed: &[RestoredFile], turns: usize) -> String {
+    let files: Vec<&RestoredFile> = changed.iter().collect();
+    let force = if turns == 1 { "/undo force".to_owned() } else { format!("/rewind {turns} --files force") };
+    format!(
+        "Nothing was taken back. Changed since by somebody else, or by a command: {}\n{force} restores them all the same; \
+         /rewind {turns} takes back the conversation alone.",
+        named(&files)
+    )
+}
+
+/// That some could not be restored.
+pub(super) fn failed(restored: &Restored, failed: &[(RestoredFile, String)], turns: usize) -> String {
+    let done: Vec<&RestoredFile> = restored.files.iter().map(|(file, _)| file).collect();
+    let mut lines = because("Not restored", failed);
+    if !done.is_empty() {
+        lines.push(format!("Restored: {}", named(&done)));
+    }
+    lines.push(format!(
+        "The conversation stays as it is. Try again, or take it back alone with /rewind {turns}."
+    ));
+    lines.join("\n")
+}
+
+fn because(what: &str, files: &[(RestoredFile, String)]) -> Vec<String> {
+    let line =
+        |(file, why): &(RestoredFile, String)| format!("{what}: {} on {}: {why}", file.path, file.place);
+    let mut lines: Vec<String> = files.iter().take(FILES_NAMED).map(line).collect();
+    if files.len() > FILES_NAMED {
+        lines.push(format!("{what}: {} more", files.len() - FILES_NAMED));
+    }
+    lines
+}
+
+fn named(files: &[&RestoredFile]) -> String {
+    let named = |file: &&RestoredFile| format!("{} on {}", file.path, file.place);
+    let mut names: Vec<String> = files.iter().take(FILES_NAMED).map(named).collect();
+    if files.len() > FILES_NAMED {
+        names.push(format!("{} more", files.len() - FILES_NAMED));
+    }
+    names.join(", ")
+}
+
+/// The beginning of what was said, on one line.
+pub(crate) fn said(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = line.chars().take(SAID_SHOWN_CHARS).collect();
+    if cut.len() < line.len() { format!("{cut}…") } else { cut }
+}

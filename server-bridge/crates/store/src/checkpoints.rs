@@ -1,0 +1,288 @@
+//! Files as they were before a turn changed them, so that it can be taken back.
+//!
+//! Contents are kept once per conversation and SHA-256. A conversation keeps 256 MiB of them; beyond it, and after 30 days, the
+//! oldest are dropped, and say so.
+
+use sha2::{Digest, Sha256};
+use sqlx::{FromRow, Sqlite, Transaction};
+
+use crate::error::{Error, Result, check_length};
+use crate::ids::hex;
+use crate::limits::{CHECKPOINT_FILE_MAX_BYTES, CHECKPOINTS_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
+use crate::{ChatId, Store, TurnId, UserId};
+
+/// What a file was, to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before<'a> {
+    /// Nothing was there.
+    Absent,
+    /// A regular file.
+    Content {
+        /// Its permission bits.
+        mode: u32,
+        /// All of it, 16 MiB at most.
+        content: &'a [u8],
+    },
+    /// A file of more than 16 MiB.
+    TooLarge,
+    /// It could not be read.
+    Unreadable,
+}
+
+/// What is kept of what a file was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Kept {
+    /// Nothing was there.
+    Absent,
+    /// All of it.
+    Content,
+    /// Nothing: it was too large.
+    TooLarge,
+    /// Nothing: it could not be read.
+    Unreadable,
+    /// Nothing any more: there was too much of it, or it was too long ago.
+    Dropped,
+}
+
+/// What a turn left of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// What it was: the turn did not come to change it.
+    Unchanged,
+    /// A content with this SHA-256, in lower-case hex.
+    Content(String),
+    /// Nobody knows.
+    Unknown,
+}
+
+const UNKNOWN: &str = "unknown";
+
+/// A file that a turn changed.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Checkpoint {
+    /// The turn.
+    #[sqlx(rename = "turn_id")]
+    pub turn: TurnId,
+    /// Where the file is: a runner's name, `__docker__` or `none`.
+    pub place: String,
+    /// Its path there, as the turn named it.
+    pub path: String,
+    /// What is kept of what it was.
+    #[sqlx(rename = "before")]
+    pub kept: Kept,
+    /// Its permission bits, where it was a file.
+    pub mode: Option<i64>,
+    /// The SHA-256 of what it was, in lower-case hex, where that is kept.
+    pub sha256: Option<String>,
+    left_sha256: Option<String>,
+}
+
+impl Checkpoint {
+    /// What the turn left there.
+    pub fn left(&self) -> Left {
+        match self.left_sha256.as_deref() {
+            None => Left::Unchanged,
+            Some(UNKNOWN) => Left::Unknown,
+            Some(sha256) => Left::Content(sha256.to_owned()),
+        }
+    }
+}
+
+impl Store {
+    /// What a turn left of a file so far; `None` where it has not touched it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn checkpoint(&self, turn: TurnId, place: &str, path: &str) -> Result<Option<Left>> {
+        let row: Option<Checkpoint> = sqlx::query_as(
+            "SELECT turn_id, place, path, before, mode, sha256, left_sha256 FROM checkpoints
+             WHERE turn_id = $1 AND place = $2 AND path = $3",
+        )
+        .bind(turn)
+        .bind(place)
+        .bind(path)
+        .fetch_optional(self.database.reader())
+        .await?;
+        Ok(row.map(|checkpoint| checkpoint.left()))
+    }
+
+    /// Keeps what a file was before a turn changes it first; one that was kept before stays.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for a path beyond 4 KiB or a
+    /// content beyond 16 MiB.
+    pub async fn keep_checkpoint(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        turn: TurnId,
+        place: &str,
+        path: &str,
+        before: Before<'_>,
+    ) -> Result<()> {
+        self.chat(user, chat).await?;
+        check_length("path", path, EXEC_ERROR_MAX_BYTES)?;
+        let (kept, mode, content) = match before {
+            Before::Absent => (Kept::Absent, None, None),
+            Before::Content { content, .. } if content.len() > CHECKPOINT_FILE_MAX_BYTES => {
+                return Err(Error::too_long("file", CHECKPOINT_FILE_MAX_BYTES));
+            }
+            Before::Content { mode, content } => (Kept::Content, Some(i64::from(mode)), Some(content)),
+            Before::TooLarge => (Kept::TooLarge, None, None),
+            Before::Unreadable => (Kept::Unreadable, None, None),
+        };
+        let sha256 = content.map(|content| hex(&Sha256::digest(content)));
+        let mut transaction = self.database.write().await?;
+        sqlx::query(
+            "INSERT INTO checkpoints (turn_id, place, path, before, mode, sha256) VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT DO NOTHING",
+        )
+        .bind(turn)
+        .bind(place)
+        .bind(path)
+        .bind(kept)
+        .bind(mode)
+        .bind(&sha256)
+        .execute(&mut *transaction)
+        .await?;
+        if let (Some(content), Some(sha256)) = (content, sha256) {
+            sqlx::query(
+                "INSERT INTO checkpoint_contents (chat_id, sha256, size_bytes, content) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT DO NOTHING",
+            )
+            .bind(chat)
+            .bind(sha256)
+            .bind(i64::try_from(content.len()).unwrap_or(i64::MAX))
+            .bind(content)
+            .execute(&mut *transaction)
+            .await?;
+            drop_oldest(&mut transaction, chat).await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Says what a turn leaves of a file; before it does, so that nothing is changed unseen.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn leave_checkpoint(&self, turn: TurnId, place: &str, path: &str, left: &Left) -> Result<()> {
+        let left = match left {
+            Left::Unchanged => None,
+            Left::Content(sha256) => Some(sha256.as_str()),
+            Left::Unknown => Some(UNKNOWN),
+        };
+        sqlx::query(
+            "UPDATE checkpoints SET left_sha256 = $1 WHERE turn_id = $2 AND place = $3 AND path = $4",
+        )
+        .bind(left)
+        .bind(turn)
+        .bind(place)
+        .bind(path)
+        .execute(self.database.writer())
+        .await?;
+        Ok(())
+    }
+
+    /// The files that turns of a user's conversation changed, from this turn on, the last change first; without those of
+    /// undone turns.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn checkpoints(&self, user: UserId, chat: &ChatId, from: TurnId) -> Result<Vec<Checkpoint>> {
+        self.chat(user, chat).await?;
+        Ok(sqlx::query_as(
+            "SELECT p.turn_id, p.place, p.path, p.before, p.mode, p.sha256, p.left_sha256
+             FROM checkpoints p JOIN turns t ON t.id = p.turn_id
+             WHERE t.chat_id = $1 AND t.id >= $2 AND t.undone_at_ms IS NULL ORDER BY p.turn_id DESC, p.id DESC",
+        )
+        .bind(chat)
+        .bind(from)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// A content that is kept for a user's conversation, by its SHA-256; `None` where it is not any more.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn checkpoint_content(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        sha256: &str,
+    ) -> Result<Option<Vec<u8>>> {
+        self.chat(user, chat).await?;
+        Ok(sqlx::query_scalar("SELECT content FROM checkpoint_contents WHERE chat_id = $1 AND sha256 = $2")
+            .bind(chat)
+            .bind(sha256)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+}
+
+/// Drops the contents that were kept first until the rest is not too much.
+async fn drop_oldest(transaction: &mut Transaction<'static, Sqlite>, chat: &ChatId) -> Result<()> {
+    loop {
+        let kept_bytes: i64 = sqlx::query_scalar(
+            "SELECT CAST(COALESCE(SUM(size_bytes), 0) AS BIGINT) FROM checkpoint_contents WHERE chat_id = $1",
+        )
+        .bind(chat)
+        .fetch_one(&mut **transaction)
+        .await?;
+        if kept_bytes <= CHECKPOINTS_MAX_BYTES {
+            return Ok(());
+        }
+        let oldest: Option<TurnId> = sqlx::query_scalar(
+            "SELECT MIN(t.id) FROM checkpoints p JOIN turns t ON t.id = p.turn_id
+             WHERE t.chat_id = $1 AND p.before = 'content'",
+        )
+        .bind(chat)
+        .fetch_one(&mut **transaction)
+        .await?;
+        let Some(oldest) = oldest else { return Ok(()) };
+        sqlx::query(
+            "UPDATE checkpoints SET before = 'dropped', sha256 = NULL
+             WHERE id = (SELECT MIN(id) FROM checkpoints WHERE turn_id = $1 AND before = 'content')",
+        )
+        .bind(oldest)
+        .execute(&mut **transaction)
+        .await?;
+        drop_unused(transaction, chat).await?;
+    }
+}
+
+/// Drops the contents of a conversation that no file of it was.
+pub(crate) async fn drop_unused(transaction: &mut Transaction<'static, Sqlite>, chat: &ChatId) -> Result<()> {
+    sqlx::query(
+        "DELETE FROM checkpoint_contents WHERE chat_id = $1 AND sha256 NOT IN
+            (SELECT p.sha256 FROM checkpoints p JOIN turns t ON t.id = p.turn_id
+             WHERE t.chat_id = $1 AND p.sha256 IS NOT NULL)",
+    )
+    .bind(chat)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
+}
+
+/// Drops what was kept for turns before that time, in Unix milliseconds.
+pub(crate) async fn drop_before(transaction: &mut Transaction<'static, Sqlite>, at_ms: i64) -> Result<()> {
+    let dropped = sqlx::query(
+        "UPDATE checkpoints SET before = 'dropped', sha256 = NULL WHERE before = 'content'
+            AND turn_id IN (SELECT id FROM turns WHERE created_at_ms <= $1)",
+    )
+    .bind(at_ms)
+    .execute(&mut **transaction)
+    .await?;
+    if dropped.rows_affected() > 0 {
+        sqlx::query(
+            "DELETE FROM checkpoint_contents WHERE NOT EXISTS
+                (SELECT 1 FROM checkpoints p JOIN turns t ON t.id = p.turn_id
+                 WHERE t.chat_id = checkpoint_contents.chat_id AND p.sha256 = checkpoint_contents.sha256)",
+        )
+        .execute(&mut **transaction)
+        .await?;
+    }
+    Ok(())
+}

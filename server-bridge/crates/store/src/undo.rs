@@ -1,0 +1,128 @@
+//! Turns that are taken back. They stay on record, marked, and are no part of the conversation any more.
+
+use sqlx::{FromRow, QueryBuilder};
+
+use crate::checkpoints::drop_unused;
+use crate::error::{Error, Result};
+use crate::limits::rows;
+use crate::{ChatId, Message, MessageId, Store, TurnId, TurnStatus, UserId};
+
+/// A turn that is over and was not taken back.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct PastTurn {
+    /// The turn.
+    pub id: TurnId,
+    /// The first message that shows what came of it.
+    #[sqlx(rename = "message_id")]
+    pub message: Option<MessageId>,
+    /// How it ended.
+    pub status: TurnStatus,
+    /// How many commands it ran that may have changed anything.
+    pub commands: i64,
+    /// What its user had said.
+    pub text: String,
+    /// When that was, in Unix milliseconds.
+    pub created_at_ms: i64,
+}
+
+impl Store {
+    /// The turns of a user's conversation that are over and were not taken back, the last one first; `limit` is at most 1,000.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn past_turns(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<PastTurn>> {
+        self.chat(user, chat).await?;
+        // Of a turn of an earlier version only the message that shows it is known; what it answers stands before that.
+        Ok(sqlx::query_as(
+            "SELECT t.id, t.message_id, t.status, t.commands, t.created_at_ms,
+                COALESCE((SELECT m.text FROM messages m WHERE m.id = t.said_id),
+                         (SELECT m.text FROM messages m WHERE m.chat_id = t.chat_id AND m.role = 'user'
+                            AND m.id < t.message_id ORDER BY m.id DESC LIMIT 1), '') AS text
+             FROM turns t WHERE t.chat_id = $1 AND t.undone_at_ms IS NULL
+                AND t.status NOT IN ('queued', 'running') ORDER BY t.id DESC LIMIT $2",
+        )
+        .bind(chat)
+        .bind(rows(limit))
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The turn that a message of a user's conversation belongs to; `None` where it belongs to none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a message that is gone, of another conversation, or another user's.
+    pub async fn turn_of_message(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        message: MessageId,
+    ) -> Result<Option<TurnId>> {
+        self.chat(user, chat).await?;
+        sqlx::query_scalar("SELECT turn_id FROM messages WHERE id = $1 AND chat_id = $2")
+            .bind(message)
+            .bind(chat)
+            .fetch_optional(self.database.reader())
+            .await?
+            .ok_or_else(|| Error::not_found("message", message))
+    }
+
+    /// Counts a command that a turn runs, and that may change anything.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn count_command(&self, turn: TurnId) -> Result<()> {
+        sqlx::query("UPDATE turns SET commands = commands + 1 WHERE id = $1")
+            .bind(turn)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// Takes back these turns of a user's conversation, and returns the messages that are marked by it. The agent is where it
+    /// was before the first of them; what their files were is forgotten.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn take_back(&self, user: UserId, chat: &ChatId, turns: &[TurnId]) -> Result<Vec<Message>> {
+        self.chat(user, chat).await?;
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write().await?;
+        sqlx::query("UPDATE chats SET updated_at_ms = $1 WHERE id = $2")
+            .bind(now_ms)
+            .bind(chat)
+            .execute(&mut *transaction)
+            .await?;
+        if let Some(first) = turns.iter().min() {
+            sqlx::query(
+                "UPDATE chats SET cwd = COALESCE((SELECT t.cwd FROM turns t WHERE t.id = $1), cwd) WHERE id = $2",
+            )
+            .bind(first)
+            .bind(chat)
+            .execute(&mut *transaction)
+            .await?;
+        }
+        let mut marked: Vec<Message> = Vec::new();
+        for turn in turns {
+            sqlx::query("UPDATE turns SET undone_at_ms = $1 WHERE id = $2 AND chat_id = $3")
+                .bind(now_ms)
+                .bind(turn)
+                .bind(chat)
+                .execute(&mut *transaction)
+                .await?;
+            sqlx::query("DELETE FROM checkpoints WHERE turn_id = $1")
+                .bind(turn)
+                .execute(&mut *transaction)
+                .await?;
+            let mut mark = QueryBuilder::new("UPDATE messages SET undone = TRUE WHERE chat_id = ");
+            mark.push_bind(chat).push(" AND (turn_id = ").push_bind(turn);
+            // Of an earlier version's turns only the one that shows them is known.
+            mark.push(" OR id = (SELECT t.message_id FROM turns t WHERE t.id = ").push_bind(turn);
+            mark.push(")) RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone");
+            marked.extend(mark.build_query_as::<Message>().fetch_all(&mut *transaction).await?);
+        }
+        drop_unused(&mut transaction, chat).await?;
+        transaction.commit().await?;
+        marked.sort_by_key(|message| message.id);
+        Ok(marked)
+    }
+}

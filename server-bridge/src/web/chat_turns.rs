@@ -1,0 +1,118 @@
+//! What of a conversation is taken back.
+
+use agent::{RestoredFile, TakeBack, TakenBack, Turns};
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+use store::MessageId;
+use utoipa::ToSchema;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::chats::{MessageView, chat_id};
+use crate::web::error::ApiError;
+use crate::web::extract;
+
+/// How the last message is taken back.
+#[derive(Deserialize, ToSchema)]
+pub struct Undo {
+    /// Whether files are restored that somebody else has changed since.
+    #[serde(default)]
+    force: bool,
+}
+
+/// What is taken back: the last `turns` messages, or `message_id` and all behind it.
+#[derive(Deserialize, ToSchema)]
+pub struct Rewind {
+    /// How many messages.
+    turns: Option<usize>,
+    /// The first message that is taken back.
+    message_id: Option<i64>,
+    /// Whether their files are restored too.
+    #[serde(default)]
+    files: bool,
+    /// Whether files are restored that somebody else has changed since.
+    #[serde(default)]
+    force: bool,
+}
+
+/// What was taken back.
+#[derive(Serialize, ToSchema)]
+pub struct TakenBackView {
+    /// The first message that was taken back, to be changed and said again.
+    text: String,
+    /// How many messages.
+    turns: usize,
+    /// The files that are as they were before.
+    restored: Vec<FileView>,
+    /// The files that are not.
+    not_restored: Vec<FileView>,
+    /// How many commands ran; what they changed stays.
+    commands: i64,
+    /// What tells all that in the conversation.
+    notice: MessageView,
+}
+
+/// A file that was changed.
+#[derive(Serialize, ToSchema)]
+pub struct FileView {
+    /// The machine it is on.
+    place: String,
+    path: String,
+    /// Why it was not restored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Take back the last message, with what came of it: the conversation, and the files it changed.
+#[utoipa::path(post, path = "/api/v1/chats/{id}/undo", tag = "chats", request_body = Undo,
+    params(("id" = String, Path)), responses((status = 200, body = TakenBackView), (status = 404),
+    (status = 409, description = "a file was changed since"), (status = 429, description = "an answer is under way"),
+    (status = 503, description = "a file's machine is offline")))]
+pub async fn undo(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(Undo { force }): extract::Json<Undo>,
+) -> Result<Json<TakenBackView>, ApiError> {
+    take_back(&state, &caller, &id, TakeBack { turns: Turns::Last(1), files: true, force }).await
+}
+
+/// Take back the last messages; files stay unless asked otherwise.
+#[utoipa::path(post, path = "/api/v1/chats/{id}/rewind", tag = "chats", request_body = Rewind,
+    params(("id" = String, Path)), responses((status = 200, body = TakenBackView), (status = 404),
+    (status = 409, description = "a file was changed since"), (status = 429, description = "an answer is under way"),
+    (status = 503, description = "a file's machine is offline")))]
+pub async fn rewind(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(wanted): extract::Json<Rewind>,
+) -> Result<Json<TakenBackView>, ApiError> {
+    let Rewind { turns, message_id, files, force } = wanted;
+    let turns = match (turns, message_id) {
+        (Some(count), None) if count > 0 => Turns::Last(count),
+        (None, Some(message)) => Turns::From(MessageId(message)),
+        _ => return Err(ApiError::invalid("say turns, 1 or more, or message_id, and not both")),
+    };
+    take_back(&state, &caller, &id, TakeBack { turns, files, force }).await
+}
+
+async fn take_back(
+    state: &AppState,
+    caller: &Caller,
+    id: &str,
+    wanted: TakeBack,
+) -> Result<Json<TakenBackView>, ApiError> {
+    let taken = state.chats.take_back(&caller.user, &chat_id(id)?, wanted).await?;
+    let TakenBack { text, turns, restored, not_restored, commands, notice } = taken;
+    let view = |RestoredFile { place, path }, error| FileView { place, path, error };
+    Ok(Json(TakenBackView {
+        text,
+        turns,
+        restored: restored.into_iter().map(|file| view(file, None)).collect(),
+        not_restored: not_restored.into_iter().map(|(file, why)| view(file, Some(why))).collect(),
+        commands,
+        notice: notice.into(),
+    }))
+}

@@ -1,0 +1,293 @@
+//! Conversations that are taken back, forked, exported and deleted, with a model by script and real runners.
+
+mod isolation;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::http::{Answer, Client};
+use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually};
+
+/// How long any one answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Does what it is told, in words: each line is `create PATH TEXT`, `replace PATH OLD NEW` or `shell COMMAND`; anything else is
+/// answered with how many messages of the user it knows.
+fn obeys(asked: &Asked) -> Reply {
+    let messages = asked.body["messages"].as_array().unwrap();
+    if messages.last().unwrap()["role"] == "tool" {
+        return Reply::Say("done".to_owned());
+    }
+    let calls: Vec<_> = asked.last_of_user().lines().filter_map(call).collect();
+    if calls.is_empty() {
+        let said = messages.iter().filter(|message| message["role"] == "user").count();
+        return Reply::Say(format!("I know {said}"));
+    }
+    Reply::Call(calls)
+}
+
+fn call(line: &str) -> Option<(&'static str, Value)> {
+    let words: Vec<&str> = line.splitn(4, ' ').collect();
+    match words[..] {
+        ["create", path, text] => {
+            Some(("FileCreate", json!({"path": path, "content": text, "rewrite": true})))
+        }
+        ["replace", path, old, new] => {
+            Some(("FileReplace", json!({"path": path, "old_string": old, "new_string": new})))
+        }
+        ["shell", ..] => Some(("Shell", json!({"command": &line["shell ".len()..]}))),
+        ["task", ..] => Some(("Shell", json!({"command": &line["task ".len()..], "background": true}))),
+        _ => None,
+    }
+}
+
+struct World {
+    model: ScriptedModel,
+    server: Server,
+    alice: Person,
+}
+
+impl World {
+    fn new(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
+        let model = ScriptedModel::start(script);
+        let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+        let alice = server.person("alice");
+        Self { model, server, alice }
+    }
+
+    fn chat(&self) -> Chat {
+        self.chat_of("alice")
+    }
+
+    fn chat_of(&self, name: &str) -> Chat {
+        let client = Client::login(&self.server, name);
+        let id = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+        let chat = Chat { client, id };
+        assert_eq!(chat.send("PUT", "/approval", json!({"mode": "full"})).status, 200);
+        chat
+    }
+}
+
+/// A chat, as a program sees it.
+struct Chat {
+    client: Client,
+    id: String,
+}
+
+impl Chat {
+    fn send(&self, method: &str, path: &str, body: Value) -> Answer {
+        self.client.send(method, &format!("/chats/{}{path}", self.id), body.to_string().as_bytes())
+    }
+
+    /// Says something, and what was answered at once.
+    fn post(&self, text: &str) -> Value {
+        let answer = self.send("POST", "/messages", json!({"text": text}));
+        assert_eq!(answer.status, 202, "{answer:?}");
+        answer.json()
+    }
+
+    /// Says something to the model and waits for the end of its answer.
+    fn say(&self, text: &str) -> Value {
+        let posted = self.post(text);
+        self.ended(posted["messages"][1]["id"].as_i64().unwrap())
+    }
+
+    fn ended(&self, id: i64) -> Value {
+        eventually("the answer is over", PATIENCE, || {
+            let message = self.messages().into_iter().find(|message| message["id"] == id)?;
+            let is_open = ["queued", "running"].iter().any(|status| message["agent"]["status"] == *status);
+            (!is_open).then_some(message)
+        })
+    }
+
+    fn messages(&self) -> Vec<Value> {
+        let page = self.client.call("GET", &format!("/chats/{}/messages", self.id)).json();
+        page["messages"].as_array().unwrap().clone()
+    }
+
+    fn undo(&self, force: bool) -> Answer {
+        self.send("POST", "/undo", json!({"force": force}))
+    }
+}
+
+#[test]
+fn an_undo_restores_every_file_and_forgets_the_message() {
+    let world = World::new(obeys);
+    let machine = Machine::start(&world.server, &world.alice, "laptop");
+    let file = |name: &str| machine.workspace().join(name);
+    fs::write(file("a.txt"), "one two").unwrap();
+    fs::write(file("run.sh"), "old").unwrap();
+    fs::set_permissions(file("run.sh"), fs::Permissions::from_mode(0o750)).unwrap();
+    let chat = world.chat();
+    chat.say("hello");
+    let wish = format!(
+        "replace a.txt one 1\nreplace a.txt two 2\ncreate sub/new.txt fresh\ncreate {}/run.sh new\nshell touch made",
+        machine.workspace().display()
+    );
+    chat.say(&wish);
+    assert_eq!(fs::read_to_string(file("a.txt")).unwrap(), "1 2");
+    assert_eq!(fs::read_to_string(file("sub/new.txt")).unwrap(), "fresh");
+    assert_eq!(fs::read_to_string(file("run.sh")).unwrap(), "new");
+
+    let posted = chat.post("/undo");
+    assert_eq!((&posted["input"], &posted["error"]), (&json!(wish), &Value::Null), "{posted}");
+    let told = posted["messages"][1]["text"].as_str().unwrap();
+    for expected in ["Removed: sub/new.txt on laptop", "a.txt on laptop", "run.sh", "A command ran in it"] {
+        assert!(told.contains(expected), "{told}");
+    }
+    assert_eq!(fs::read_to_string(file("a.txt")).unwrap(), "one two");
+    assert_eq!(fs::read_to_string(file("run.sh")).unwrap(), "old");
+    assert_eq!(fs::metadata(file("run.sh")).unwrap().permissions().mode() & 0o777, 0o750);
+    assert!(!file("sub/new.txt").exists() && file("made").exists());
+    let undone: Vec<Value> =
+        chat.messages().into_iter().filter(|message| message["undone"] == true).collect();
+    assert_eq!(undone.len(), 2 + 5 + 1, "what was said, its answer, five tools, what was said behind them");
+    // The model knows nothing of it.
+    assert_eq!(chat.say("and now?")["text"], "I know 2");
+    let last = world.model.asked().pop().unwrap();
+    assert!(!last.raw.contains("fresh") && last.raw.contains("hello"), "{}", last.raw);
+    // An undo is no message that could be undone: the next one takes back the turn before it.
+    let taken = chat.undo(false).json();
+    assert_eq!(
+        (&taken["text"], &taken["turns"], &taken["restored"]),
+        (&json!("and now?"), &json!(1), &json!([]))
+    );
+    assert_eq!(chat.undo(false).json()["text"], "hello");
+    let nothing = chat.undo(false);
+    assert_eq!((nothing.status, nothing.kind().as_str()), (404, "not_found"));
+}
+
+#[test]
+fn what_somebody_else_changed_since_is_told_and_not_overwritten() {
+    let world = World::new(obeys);
+    let machine = Machine::start(&world.server, &world.alice, "laptop");
+    let file = |name: &str| machine.workspace().join(name);
+    fs::write(file("a.txt"), "old").unwrap();
+    fs::write(file("b.txt"), "old").unwrap();
+    let chat = world.chat();
+    chat.say("replace a.txt old new\nreplace b.txt old new\ncreate c.txt new\ncreate d.txt new");
+    fs::write(file("b.txt"), "mine").unwrap();
+    fs::remove_file(file("c.txt")).unwrap();
+    let refused = chat.undo(false);
+    assert_eq!((refused.status, refused.kind().as_str()), (409, "conflict"), "{refused:?}");
+    let why = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(why.contains("b.txt") && !why.contains("a.txt") && why.contains("/undo force"), "{why}");
+    // Nothing is done by halves, and the conversation is what it was.
+    assert_eq!(fs::read_to_string(file("a.txt")).unwrap(), "new");
+    assert!(file("d.txt").exists());
+    assert!(chat.messages().iter().all(|message| message["undone"].is_null()));
+    assert_eq!(chat.post("/undo")["error"], "conflict");
+    let taken = chat.undo(true).json();
+    assert_eq!(taken["restored"].as_array().unwrap().len(), 4, "{taken}");
+    for name in ["a.txt", "b.txt"] {
+        assert_eq!(fs::read_to_string(file(name)).unwrap(), "old");
+    }
+    assert!(!file("c.txt").exists() && !file("d.txt").exists());
+}
+
+#[test]
+fn files_are_restored_where_they_are_or_not_at_all() {
+    let world = World::new(obeys);
+    let token = world.alice.add_runner("laptop");
+    let mut machine = Machine::start_with_token(&world.server, "laptop", &token, &["--reconnect-max", "0.2"]);
+    machine.wait_online(&world.alice, "laptop");
+    fs::write(machine.workspace().join("a.txt"), "old").unwrap();
+    let chat = world.chat();
+    chat.say("replace a.txt old new");
+    let other = Machine::start(&world.server, &world.alice, "other");
+    fs::write(other.workspace().join("a.txt"), "new").unwrap();
+    assert!(chat.post("/runner other")["error"].is_null());
+    machine.stop();
+    eventually("it is offline", PATIENCE, || (!world.alice.is_online("laptop")).then_some(()));
+    let refused = chat.undo(true);
+    assert_eq!((refused.status, refused.kind().as_str()), (503, "offline"), "{refused:?}");
+    let why = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(why.contains("laptop") && why.contains("Nothing was taken back"), "{why}");
+    assert!(chat.messages().iter().all(|message| message["undone"].is_null()));
+    machine.restart(&world.server, "laptop", &token, &[]);
+    machine.wait_online(&world.alice, "laptop");
+    assert_eq!(chat.undo(false).json()["restored"], json!([{"place": "laptop", "path": "a.txt"}]));
+    assert_eq!(fs::read_to_string(machine.workspace().join("a.txt")).unwrap(), "old");
+    assert_eq!(fs::read_to_string(other.workspace().join("a.txt")).unwrap(), "new", "another machine's file");
+}
+
+#[test]
+fn a_rewind_takes_back_several_and_files_only_where_it_is_asked_to() {
+    let world = World::new(obeys);
+    let machine = Machine::start(&world.server, &world.alice, "laptop");
+    let file = |name: &str| fs::read_to_string(machine.workspace().join(name)).unwrap_or_default();
+    let chat = world.chat();
+    chat.say("create a.txt 1");
+    let second = chat.say("create a.txt 2\ncreate b.txt 2");
+    chat.say("create a.txt 3");
+    let listed = chat.post("/rewind");
+    let listed = listed["messages"][1]["text"].as_str().unwrap();
+    assert!(listed.contains(" 1  #") && listed.contains("create a.txt 2 create b.txt 2"), "{listed}");
+    for bad in ["/rewind x", "/rewind 0", "/rewind 4", "/rewind #1000000"] {
+        assert!(chat.post(bad)["error"].is_string(), "{bad}");
+    }
+    assert_eq!(chat.send("POST", "/rewind", json!({"turns": 1, "message_id": 1})).status, 400);
+    let posted = chat.post("/rewind 1");
+    assert_eq!((&posted["input"], file("a.txt").as_str()), (&json!("create a.txt 3"), "3"), "{posted}");
+    chat.say("create a.txt 4");
+    let taken =
+        chat.send("POST", "/rewind", json!({"message_id": second["id"], "files": true, "force": true}));
+    let taken = taken.json();
+    assert_eq!(
+        (&taken["turns"], &taken["text"]),
+        (&json!(2), &json!("create a.txt 2\ncreate b.txt 2")),
+        "{taken}"
+    );
+    assert_eq!((file("a.txt").as_str(), file("b.txt").as_str()), ("1", ""));
+    assert_eq!(chat.say("how many?")["text"], "I know 2");
+}
+
+#[test]
+fn nothing_is_taken_back_while_an_answer_is_under_way() {
+    let world = World::new(obeys);
+    let machine = Machine::start(&world.server, &world.alice, "laptop");
+    let chat = world.chat();
+    let posted = chat.post("shell touch ready; sleep 600");
+    eventually("it works", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
+    let busy = chat.undo(false);
+    assert_eq!((busy.status, busy.kind().as_str()), (429, "busy"), "{busy:?}");
+    // What was told to stop is waited for.
+    chat.send("POST", "/cancel", json!({}));
+    let taken = chat.undo(false).json();
+    assert_eq!(taken["commands"], 1, "{taken}");
+    assert_eq!(chat.ended(posted["messages"][1]["id"].as_i64().unwrap())["agent"]["status"], "cancelled");
+    assert_eq!(chat.say("hello")["text"], "I know 1");
+}
+
+#[test]
+fn a_fork_and_what_it_came_from_go_on_separately() {
+    let world = World::new(obeys);
+    let machine = Machine::start(&world.server, &world.alice, "laptop");
+    let chat = world.chat();
+    chat.say("hello");
+    chat.say("create a.txt 1");
+    let posted = chat.post("/fork");
+    let fork = Chat {
+        client: Client::login(&world.server, "alice"),
+        id: posted["chat"]["id"].as_str().unwrap().to_owned(),
+    };
+    assert_eq!(fork.say("here")["text"], "I know 3");
+    fork.say("create a.txt fork");
+    assert_eq!(chat.say("there")["text"], "I know 3");
+    let last = world.model.asked().pop().unwrap();
+    assert!(last.raw.contains("there") && !last.raw.contains("\"here\""), "{}", last.raw);
+    // Its own files only: the copied turn changed none.
+    assert_eq!(fork.undo(false).json()["restored"].as_array().unwrap().len(), 1);
+    assert_eq!(fork.undo(false).json()["text"], "here");
+    assert_eq!(fork.undo(false).json()["restored"], json!([]));
+    assert_eq!(fs::read_to_string(machine.workspace().join("a.txt")).unwrap(), "1");
+    let part = chat.send("POST", "/fork", json!({"message_id": chat.messages()[0]["id"]})).json();
+    let part =
+        Chat { client: Client::login(&world.server, "alice"), id: part["id"].as_str().unwrap().to_owned() };
+    let said: Vec<Value> = part.messages().into_iter().map(|message| message["text"].clone()).collect();
+    assert_eq!(said, ["hello", "I know 1"]);
+    let bound = |chat: &Chat| chat.client.call("GET", "/chats").json();
+    assert_eq!(bound(&part).as_array().unwrap().len(), 3);
+}

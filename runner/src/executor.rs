@@ -340,6 +340,11 @@ impl Executor {
         }
     }
 
+    /// What it means that a command which the runner's own thread started does not run.
+    pub(crate) fn refusal(&self, request: &SpawnRequest, failure: std::io::Error) -> SpawnError {
+        self.spawner.refusal(request, failure)
+    }
+
     /// What a command with a terminal is built on under a profile that is no wider than the runner's.
     pub(crate) async fn ground(
         &self,

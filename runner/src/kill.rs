@@ -11,7 +11,7 @@
 
 mod processes;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -104,9 +104,7 @@ pub fn describe() -> String {
 }
 
 /// Runs `spawn` while the process carries a fresh mark, and records the child before anyone can reap it.
-pub(crate) fn spawn_marked(
-    spawn: impl FnOnce() -> io::Result<(u32, OwnedFd)>,
-) -> io::Result<(u32, OwnedFd, Mark)> {
+pub(crate) fn spawn_marked<T>(spawn: impl FnOnce() -> io::Result<(u32, T)>) -> io::Result<(u32, T, Mark)> {
     let mut awaited = lock(&AWAITED);
     let mut marks = marks();
     if marks.is_closed {
@@ -116,10 +114,10 @@ pub(crate) fn spawn_marked(
         marks.next -= 1;
         sys::set_own_mark(marks.next, marks.key).is_ok()
     };
-    let (pid, handle) = spawn()?;
+    let (pid, child) = spawn()?;
     awaited.insert(pid);
     let number = marks.enforced.then_some(marks.next);
-    Ok((pid, handle, Mark { number, session: pid }))
+    Ok((pid, child, Mark { number, session: pid }))
 }
 
 /// Somebody will wait for this child.
@@ -135,6 +133,24 @@ pub(crate) fn forget_child(pid: u32) {
 /// Living members of an exec's tree, its first process included; in no order.
 pub fn members(mark: Mark) -> Vec<u32> {
     processes::all().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
+}
+
+/// Those of `marks` whose trees have a living member, by one look at every process.
+pub(crate) fn living(marks: &[Mark]) -> HashSet<Mark> {
+    let numbers: HashMap<u64, Mark> = marks.iter().filter_map(|mark| Some((mark.number?, *mark))).collect();
+    let unmarked = marks.iter().filter(|mark| mark.number.is_none());
+    let sessions: HashMap<u32, Mark> = unmarked.map(|mark| (mark.session, *mark)).collect();
+    let mut living = HashSet::new();
+    for pid in processes::all().filter(|pid| *pid != std::process::id()) {
+        let marked = if numbers.is_empty() { None } else { processes::mark(pid) };
+        let by_number = marked.and_then(|number| numbers.get(&number));
+        if let Some(mark) = by_number.filter(|mark| !living.contains(*mark) && is_alive(pid)) {
+            living.insert(*mark);
+        }
+        let session = if sessions.is_empty() { None } else { status(pid).filter(|status| status.alive) };
+        living.extend(session.and_then(|status| sessions.get(&status.session)));
+    }
+    living
 }
 
 /// Sends `signal` once to every living member; returns how many got it.

@@ -7,10 +7,7 @@ pub const SPAWN_QUEUE_REQUESTS: usize = 64;
 pub const SPAWNER_STACK_BYTES: usize = 256 * 1024;
 
 /// Stack of a child between its birth and its program, in bytes: it only makes system calls.
-pub const CHILD_STACK_BYTES: usize = 64 * 1024;
-
-/// Stack of the thread that looks after starts, in bytes.
-pub const WATCHER_STACK_BYTES: usize = 128 * 1024;
+pub const CHILD_STACK_BYTES: usize = 16 * 1024;
 
 /// How often a start is looked after, and how long it may take until then, in milliseconds.
 pub const START_LOOK_MS: u64 = 250;

@@ -2,7 +2,9 @@
 //!
 //! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
 
+mod birth;
 mod clone;
+mod raw;
 mod spawn;
 mod user;
 
@@ -12,7 +14,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
-pub(crate) use spawn::{DirectoryClosed, ResourceLimit, SpawnPlan, Stack, spawn};
+pub(crate) use birth::Birth;
+pub(crate) use spawn::{Common, DirectoryClosed, ResourceLimit, SpawnPlan, Started, spawn};
 pub(crate) use user::act_on_files_as;
 
 /// Two random words that unlock a change of the mark, and signals, under the seccomp filter; see `kill`.

@@ -67,14 +67,16 @@ use running::Running;
 pub(crate) async fn run(executor: Rc<Executor>, stream: StreamHandle, request: Exec) {
     let request = Rc::new(request);
     let Start::New(outlet) = executor.execs.start(&request, stream) else { return };
-    match start(&executor, &outlet, &request).await {
-        Ok(running) => running.run().await,
-        Err(error) => {
-            executor.execs.completed(request.exec_id);
-            outlet.end(Err(error));
-            outlet.serve().await;
-        }
-    }
+    let error = match start(&executor, &outlet, &request).await {
+        Ok(running) => match running.run().await {
+            Ok(()) => return,
+            Err(failure) => not_started(&executor, &request, failure),
+        },
+        Err(error) => error,
+    };
+    executor.execs.completed(request.exec_id);
+    outlet.end(Err(error));
+    outlet.serve().await;
 }
 
 /// Sends a signal to the whole tree of an exec.
@@ -105,6 +107,18 @@ async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> 
             blocking(move || kill::kill_tree(mark)).await?;
             Err(WireError::new(ErrorKind::Io, format!("the command's pipes cannot be watched: {error}")))
         }
+    }
+}
+
+/// What to say of a command whose process was there and whose program did not run.
+fn not_started(executor: &Executor, request: &Exec, failure: std::io::Error) -> WireError {
+    executor.execs.tree_gone(request.exec_id);
+    let started_as = user::choose(executor, request.run_as.as_deref())
+        .and_then(|user| Ok((executor.policy_of(user), profile(executor, request)?)))
+        .and_then(|(policy, profile)| Ok((policy, profile, spawn_request(policy, request)?)));
+    match started_as {
+        Ok((policy, profile, order)) => spawn_error(&executor.refusal(&order, failure), profile, policy),
+        Err(error) => error,
     }
 }
 

@@ -113,9 +113,17 @@ impl Running {
     }
 
     /// Runs the exec to its end, and what it left behind too.
-    pub(super) async fn run(mut self) {
+    ///
+    /// # Errors
+    /// Its program never ran; nothing was told.
+    pub(super) async fn run(mut self) -> io::Result<()> {
         let mut has_ended = self.wait().await;
         loop {
+            if has_ended && let Some(failure) = self.child.start_failure() {
+                // Its status says the same, and is nobody's; one that is not there yet goes with the orphans'.
+                let _ = self.child.try_wait();
+                return Err(failure);
+            }
             self.announce(has_ended);
             if has_ended && let Err(error) = self.take_exit() {
                 tracing::error!("an exec's status cannot be read: {error}");
@@ -123,7 +131,8 @@ impl Running {
                 self.stop.progress().await;
                 self.executor.execs.completed(self.exec_id);
                 self.outlet.end(Err(WireError::new(proto::ErrorKind::Internal, error)));
-                return self.outlet.serve().await;
+                self.outlet.serve().await;
+                return Ok(());
             }
             self.pump();
             if self.is_complete() {
@@ -132,12 +141,22 @@ impl Running {
             has_ended = self.wait().await;
         }
         self.finish().await;
+        Ok(())
     }
 
     /// Tells of the start. Most commands have something to say, or end, within a moment: the news then costs no frame
     /// and no wake-up of its own.
     fn announce(&mut self, has_ended: bool) {
-        let is_settled = self.settled_at.is_some_and(|at| Instant::now() >= at);
+        let mut is_settled = self.settled_at.is_some_and(|at| Instant::now() >= at);
+        // Nothing is told of a command that may yet turn out not to run.
+        if is_settled
+            && !has_ended
+            && let Some(again) = self.child.look_after_start()
+        {
+            // Most often it is only late by a little.
+            self.settled_at = Some(Instant::now() + again.min(self.started.elapsed()));
+            is_settled = false;
+        }
         if is_settled || has_ended {
             self.settled_at = None;
             self.young = None;

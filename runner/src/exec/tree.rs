@@ -4,6 +4,7 @@
 //! that calls [`TreeWatch::look`].
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use proto::ExecId;
@@ -68,12 +69,13 @@ impl TreeWatch {
         }
         self.due.set(None);
         let watched: Vec<Mark> = self.trees.borrow().iter().map(|tree| tree.mark).collect();
-        let find =
-            move || watched.into_iter().filter(|mark| kill::members(*mark).is_empty()).collect::<Vec<_>>();
-        let gone = blocking(find).await.unwrap_or_default();
+        let looked_for: HashSet<Mark> = watched.iter().copied().collect();
+        let living = blocking(move || kill::living(&watched)).await;
         self.last_look.set(Some(Instant::now()));
+        // Without an answer nothing is known of any.
+        let Ok(living) = living else { return };
         self.trees.borrow_mut().retain(|tree| {
-            let is_gone = gone.contains(&tree.mark);
+            let is_gone = looked_for.contains(&tree.mark) && !living.contains(&tree.mark);
             if is_gone {
                 executor.tree_gone(tree.exec_id);
             }

@@ -4,10 +4,10 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicI32;
+use std::sync::Arc;
 
 use crate::confine::install_filter_alone;
-use crate::sys::{self, SpawnPlan, Stack};
+use crate::sys::{self, Common, SpawnPlan};
 
 /// A group of the test's own, where this machine and user can have one.
 struct Own(std::path::PathBuf);
@@ -31,26 +31,24 @@ impl Drop for Own {
 
 /// What a program that is born into `group` by a thread under the filter says of itself.
 fn born(group: &File, key: sys::MarkKey, shown: sys::MarkKey) -> std::io::Result<String> {
-    static HANDLE: AtomicI32 = AtomicI32::new(-1);
     install_filter_alone(key);
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let (null, root) = (File::open("/dev/null")?, File::open("/")?);
     let words = ["sh", "-c", "cat /proc/self/cgroup; ulimit -n"].map(|word| CString::new(word).unwrap());
-    let limits = [sys::ResourceLimit { number: libc::RLIMIT_NOFILE, usual: 77, most: 77 }];
+    let limits = vec![sys::ResourceLimit { number: libc::RLIMIT_NOFILE, usual: 77, most: 77 }];
     let plan = SpawnPlan {
-        program: c"/bin/sh",
-        arguments: &words,
-        environment: &[],
+        program: c"/bin/sh".to_owned(),
+        arguments: words.into(),
+        environment: Vec::new(),
         stdin: null.as_fd(),
         stdout: writer.as_fd(),
         stderr: null.as_fd(),
         directory: root.as_fd(),
         is_terminal: false,
-        limits: &limits,
-        user: None,
+        common: Arc::new(Common { user: None, limits }),
         group: Some((group.as_fd(), shown)),
     };
-    let (pid, _handle) = sys::spawn(&plan, &mut Stack::new(), &HANDLE)?;
+    let (pid, _started) = sys::spawn(plan)?;
     drop(writer);
     let mut text = String::new();
     File::from(reader).read_to_string(&mut text)?;

@@ -2,10 +2,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 
+use super::birth::Birth;
 use crate::kill::{self, Mark};
+use crate::limits::START_LOOK_MS;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +27,40 @@ pub struct Child {
     pid: u32,
     mark: Mark,
     handle: OwnedFd,
+    /// Until it is known that its program runs.
+    birth: Option<Birth>,
     exit: Option<Exit>,
 }
 
 impl Child {
-    pub(super) fn new(pid: u32, mark: Mark, handle: OwnedFd) -> Self {
-        Self { pid, mark, handle, exit: None }
+    pub(super) fn new(pid: u32, mark: Mark, handle: OwnedFd, birth: Birth) -> Self {
+        Self { pid, mark, handle, birth: Some(birth), exit: None }
+    }
+
+    /// Waits until its program runs; after an error none does, and the process is gone.
+    pub(super) fn wait_begun(&mut self) -> io::Result<()> {
+        let Some(birth) = self.birth.take() else { return Ok(()) };
+        birth.wait(self.handle.as_fd()).inspect_err(|_| {
+            // Nobody else wants its status.
+            let _ = rustix::process::waitid(WaitId::PidFd(self.handle.as_fd()), WaitIdOptions::EXITED);
+        })
+    }
+
+    /// Sees to it that its program begins to run; returns when to do so again, or nothing once it does.
+    pub(crate) fn look_after_start(&mut self) -> Option<Duration> {
+        let birth = self.birth.as_ref()?;
+        // Of one that failed the end is all that comes.
+        let ends = || birth.failure().map(|_| Duration::from_millis(START_LOOK_MS));
+        let again = birth.look_after(self.handle.as_fd()).or_else(ends);
+        if again.is_none() {
+            self.birth = None;
+        }
+        again
+    }
+
+    /// Why its program does not run, once the process has ended for that reason.
+    pub(crate) fn start_failure(&self) -> Option<io::Error> {
+        self.birth.as_ref()?.failure()
     }
 
     /// The process id; the command leads a session of the same number.
@@ -78,6 +109,9 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
+        if let Some(birth) = self.birth.take() {
+            birth.leave();
+        }
         if self.exit.is_none() {
             kill::forget_child(self.pid);
         }

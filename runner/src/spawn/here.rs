@@ -1,11 +1,13 @@
 //! Starting commands on the thread that asks for them.
 
+use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::place::Place;
 use super::{Facts, Resolver, SpawnError, SpawnRequest, Spawned, prepare, start_helpers};
 use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
+use crate::kill;
 
 /// Starts commands under one profile, on the thread that made it: no other thread has to wake up for an exec.
 #[derive(Debug)]
@@ -27,13 +29,22 @@ impl Here {
         Ok(Self { facts, place, _stays: PhantomData })
     }
 
-    /// Starts a command; blocks until its program runs.
+    /// Starts a command, and does not wait until its program runs: see [`super::Child::start_failure`].
     ///
     /// # Errors
     /// See [`SpawnError`]; nothing runs after one.
     pub(crate) fn spawn(&self, request: &SpawnRequest) -> Result<Spawned, SpawnError> {
         let (pipes, ends) = prepare(request)?;
-        Ok(pipes.with(self.place.start(request, ends)?))
+        // Known by its session alone, a command could not be found before it has one.
+        let is_marked = kill::marks_enforced();
+        let child =
+            if is_marked { self.place.begin(request, ends)? } else { self.place.start(request, ends)? };
+        Ok(pipes.with(child))
+    }
+
+    /// What it means that a command of this thread did not start.
+    pub(crate) fn refusal(&self, request: &SpawnRequest, error: io::Error) -> SpawnError {
+        self.place.refusal(request, error)
     }
 
     pub(crate) fn report(&self) -> &LayerReport {

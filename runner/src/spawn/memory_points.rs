@@ -1,11 +1,13 @@
 //! Who goes first when memory runs out: commands, with all that they start, and not the runner.
 //!
 //! A child is born with its parent's out-of-memory points. So the runner has those of its commands while one is born, and its own
-//! before and after: that costs no thread, and leaves no moment in which a command has fewer.
+//! before and after: that costs no thread, and leaves no moment in which a command has fewer. As long as a child borrows the
+//! runner's memory the kernel gives both the same points; so the runner gets its own back when the last such child has
+//! a memory of its own.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::limits::OUT_OF_MEMORY_POINTS;
 
@@ -20,6 +22,9 @@ struct Points {
 
 static POINTS: OnceLock<Option<Points>> = OnceLock::new();
 
+/// How many children are being born.
+static BIRTHS: Mutex<usize> = Mutex::new(0);
+
 /// Opens the file of this process's points; for a process that will not be dumpable, this has to come before that.
 pub(crate) fn prepare() {
     POINTS.get_or_init(|| {
@@ -30,11 +35,37 @@ pub(crate) fn prepare() {
     });
 }
 
-/// Runs `work`, whose children go first. Where the kernel refuses that, nothing is lost but the preference.
-pub(super) fn raised<T>(work: impl FnOnce() -> T) -> T {
-    let Some(Some(points)) = POINTS.get() else { return work() };
-    let _ = points.file.write_all_at(points.raised.as_bytes(), 0);
-    let outcome = work();
-    let _ = points.file.write_all_at(points.own.as_bytes(), 0);
-    outcome
+/// While this lives, children that are born go first.
+#[derive(Debug)]
+pub(super) struct Raised(());
+
+/// Lets children that are born from now on go first. Where the kernel refuses that, nothing is lost but the preference.
+pub(super) fn raise() -> Raised {
+    let mut births = births();
+    if *births == 0 {
+        write(|points| &points.raised);
+    }
+    *births += 1;
+    Raised(())
+}
+
+impl Drop for Raised {
+    fn drop(&mut self) {
+        let mut births = births();
+        *births -= 1;
+        if *births == 0 {
+            write(|points| &points.own);
+        }
+    }
+}
+
+fn births() -> MutexGuard<'static, usize> {
+    // Every change is a single assignment.
+    BIRTHS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(choose: impl FnOnce(&Points) -> &String) {
+    if let Some(Some(points)) = POINTS.get() {
+        let _ = points.file.write_all_at(choose(points).as_bytes(), 0);
+    }
 }

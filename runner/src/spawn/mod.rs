@@ -3,15 +3,18 @@
 //! ```text
 //! Here::spawn ──────────────────────────┐
 //!                                       ▼
-//! Spawner::spawn ── order ──▶ thread ─▶ find the program ▶ mark ▶ posix_spawn ▶ pidfd ──▶ Spawned (pidfd, pipe ends)
+//! Spawner::spawn ── order ──▶ thread ─▶ find the program ▶ mark ▶ start a child ▶ pidfd ──▶ Spawned (pidfd, pipe ends)
 //! ```
 //!
-//! `posix_spawn` does not copy the runner's memory maps, and the child inherits the thread's confinement, so an exec costs
-//! what a bare spawn costs. The runner's own thread starts most commands itself (`Here`): handing them to another thread and
-//! back would wake two idle cores. A [`Spawner`] is a thread of its own, for a profile that only some commands ask for.
+//! The child borrows the runner's memory until its program runs, so no memory maps are copied, and it inherits the thread's
+//! confinement: an exec costs what a bare spawn costs. The runner's own thread starts most commands itself (`Here`): handing
+//! them to another thread and back would wake two idle cores. It does not wait until the program runs either, so many
+//! commands start at once; that one did not start shows when its process has ended. A [`Spawner`] is a thread of its own, for
+//! a profile that only some commands ask for.
 //!
 //! Pipes are made by the caller, which keeps its ends; a spawner's thread never touches what commands print.
 
+mod birth;
 mod child;
 mod error;
 mod here;
@@ -23,7 +26,6 @@ mod resource_limits;
 mod spawners;
 mod terminal;
 mod thread;
-mod watch;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -241,7 +243,7 @@ fn prepare(request: &SpawnRequest) -> Result<(Pipes, Ends), SpawnError> {
 /// Starts what a confined thread needs and could not start itself.
 fn start_helpers() -> Result<(), SpawnError> {
     memory_points::prepare();
-    blocking::start().and_then(|()| watch::start()).map_err(SpawnError::system("start a thread"))
+    blocking::start().map_err(SpawnError::system("start a thread"))
 }
 
 fn both<A, B>((first, second): (A, B)) -> (Option<A>, Option<B>) {

@@ -1,6 +1,5 @@
 //! Where commands start: a confined thread's own view of the workspace.
 
-use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,12 +11,13 @@ use pathguard::Root;
 use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
+use super::birth::Birth;
 use super::program::{Defaults, Program, refusal};
 use super::{Child, Ends, Facts, Resolver, SpawnError, SpawnRequest};
-use super::{memory_points, resource_limits, watch};
+use super::{memory_points, resource_limits};
 use crate::account::Account;
 use crate::confine::{self, ConfinePolicy, Profile, layer_name};
-use crate::sys::{self, DirectoryClosed, MarkKey, ResourceLimit, SpawnPlan, Stack};
+use crate::sys::{self, Common, DirectoryClosed, MarkKey, SpawnPlan, Started};
 use crate::{group, kill};
 
 /// Where commands start: opened inside the thread's own view, so that nothing leads out of it.
@@ -26,12 +26,9 @@ pub(super) struct Place {
     path: PathBuf,
     workspace: Root,
     null: OwnedFd,
-    /// Whom commands become.
-    user: Option<Account>,
     defaults: Defaults,
-    limits: Vec<ResourceLimit>,
+    common: Arc<Common>,
     group: Option<(BorrowedFd<'static>, MarkKey)>,
-    stack: RefCell<Stack>,
 }
 
 impl Place {
@@ -42,7 +39,7 @@ impl Place {
         let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::confinement)?;
         let place = Self::inside(profile, policy, &confined.home, &confined.path)?;
         let mut report = confined.report;
-        let limits = format!("{}; {}", group::describe(), resource_limits::describe(&place.limits));
+        let limits = format!("{}; {}", group::describe(), resource_limits::describe(&place.common.limits));
         report.add(layer_name::LIMITS, policy.bounds.limits.needs_group(), limits);
         let (resolver, ground) = (Resolver::new(confined.etc), Arc::new(confined.ground));
         Ok((place, Facts { profile, report, resolver, ground }))
@@ -58,47 +55,65 @@ impl Place {
         let workspace = Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
-        let (defaults, stack) = (Defaults::new(profile, policy, home, path), RefCell::new(Stack::new()));
-        let (path, user) = (policy.workspace.clone(), policy.run_as.clone());
+        let defaults = Defaults::new(profile, policy, home, path);
         let limits = resource_limits::of_commands(&policy.bounds.limits);
+        let common = Arc::new(Common { user: policy.run_as.clone(), limits });
         let group = group::birthplace().map(|group| (group, kill::mark_key()));
-        Ok(Self { path, workspace, null, user, defaults, limits, group, stack })
+        Ok(Self { path: policy.workspace.clone(), workspace, null, defaults, common, group })
     }
 
-    /// Starts one command and closes its ends here; to be called from the thread that made this.
+    /// Starts one command, closes its ends here, and waits until its program runs; to be called from the thread that made this.
     pub(super) fn start(&self, request: &SpawnRequest, ends: Ends) -> Result<Child, SpawnError> {
-        let cwd = if request.cwd.is_empty() { b".".as_slice() } else { &request.cwd };
-        let cwd = Path::new(OsStr::from_bytes(cwd));
-        let directory = self.workspace.open_dir(cwd).map_err(SpawnError::Directory)?;
-        let shown: PathBuf = self.path.join(cwd).components().collect();
-        if let Some(user) = &self.user {
+        let mut child = self.begin(request, ends)?;
+        child.wait_begun().map_err(|error| self.refusal(request, error))?;
+        Ok(child)
+    }
+
+    /// Like [`Self::start`] without waiting: that its program does not run is told by [`Child::start_failure`].
+    pub(super) fn begin(&self, request: &SpawnRequest, ends: Ends) -> Result<Child, SpawnError> {
+        let (directory, program) = self.program(request)?;
+        if let Some(user) = &self.common.user {
             give(&ends, user).map_err(SpawnError::system("give the command its input and output"))?;
         }
-        let program = Program::new(request, &self.defaults, directory.as_fd(), &shown)?;
         let plan = SpawnPlan {
-            program: &program.path,
-            arguments: &program.arguments,
-            environment: &program.environment,
+            program: program.path,
+            arguments: program.arguments,
+            environment: program.environment,
             stdin: ends.stdin.as_ref().unwrap_or(&self.null).as_fd(),
             stdout: ends.stdout.as_fd(),
             stderr: ends.stderr.as_ref().unwrap_or(&ends.stdout).as_fd(),
             directory: directory.as_fd(),
             is_terminal: ends.is_terminal,
-            user: self.user.as_ref(),
-            limits: &self.limits,
+            common: Arc::clone(&self.common),
             group: self.group,
         };
-        let mut stack = self.stack.borrow_mut();
-        let started = kill::spawn_marked(|| {
-            memory_points::raised(|| watch::during(|handle| sys::spawn(&plan, &mut stack, handle)))
-        });
-        let (pid, handle, mark) = started.map_err(|error| {
-            if error.get_ref().is_some_and(|cause| cause.is::<DirectoryClosed>()) {
-                return SpawnError::Directory(pathguard::Error::PermissionDenied);
+        let raised = memory_points::raise();
+        let (pid, Started { handle, birth }, mark) =
+            kill::spawn_marked(|| sys::spawn(plan)).map_err(|error| self.refusal(request, error))?;
+        Ok(Child::new(pid, mark, handle, Birth::new(birth, raised)))
+    }
+
+    /// What it means that a command could not be started.
+    pub(super) fn refusal(&self, request: &SpawnRequest, error: io::Error) -> SpawnError {
+        if error.get_ref().is_some_and(|cause| cause.is::<DirectoryClosed>()) {
+            return SpawnError::Directory(pathguard::Error::PermissionDenied);
+        }
+        match self.program(request) {
+            Ok((directory, program)) => {
+                program.refusal(request, directory.as_fd()).unwrap_or_else(|| spawn_error(request, error))
             }
-            program.refusal(request, directory.as_fd()).unwrap_or_else(|| spawn_error(request, error))
-        })?;
-        Ok(Child::new(pid, mark, handle))
+            Err(refused) => refused,
+        }
+    }
+
+    /// The command in the kernel's form, and its open working directory.
+    fn program(&self, request: &SpawnRequest) -> Result<(OwnedFd, Program), SpawnError> {
+        let cwd = if request.cwd.is_empty() { b".".as_slice() } else { &request.cwd };
+        let cwd = Path::new(OsStr::from_bytes(cwd));
+        let directory = self.workspace.open_dir(cwd).map_err(SpawnError::Directory)?;
+        let shown: PathBuf = self.path.join(cwd).components().collect();
+        let program = Program::new(request, &self.defaults, directory.as_fd(), &shown)?;
+        Ok((directory, program))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::sync::atomic::AtomicI32;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::MarkKey;
 
@@ -13,29 +13,32 @@ const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// What a child does until it is a program of its own.
 pub(super) type Life = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-/// Starts `life` as `clone` with the flags of `spawn` does, in `group`, and returns the child's pid.
+/// Starts `life` as `clone` with these flags does, in `group`, and returns the child's pid. The kernel puts the number of its
+/// handle into `handle`, and clears `borrowed` when it has a memory of its own, or is gone.
 ///
 /// # Safety
-/// As for `clone`: `stack` ends at an aligned address that nobody else uses, and `argument` is what `life` takes. Both outlive
-/// the child's use of them, since this call returns once the child has its own memory or is gone.
+/// As for `clone`: `stack` ends at an aligned address that nobody else uses, and `argument` is what `life` takes. Both, and
+/// `borrowed`, stay until that is cleared.
+#[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn into_group(
     life: Life,
-    stack: &mut [std::mem::MaybeUninit<u128>],
+    stack: *mut [MaybeUninit<u128>],
     argument: *mut c_void,
-    handle: &'static AtomicI32,
+    flags: c_int,
+    handle: *mut RawFd,
+    borrowed: *mut u32,
     group: BorrowedFd<'_>,
     key: MarkKey,
 ) -> io::Result<libc::pid_t> {
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
     let number = |value: c_int| u64::from(value.cast_unsigned());
     let arguments = libc::clone_args {
         flags: number(flags) | CLONE_INTO_CGROUP,
-        pidfd: handle.as_ptr() as u64,
-        child_tid: 0,
+        pidfd: handle as u64,
+        child_tid: borrowed as u64,
         parent_tid: 0,
         exit_signal: number(libc::SIGCHLD),
-        stack: stack.as_mut_ptr() as u64,
-        stack_size: size_of_val(stack) as u64,
+        stack: stack.cast::<u8>() as u64,
+        stack_size: (stack.len() * size_of::<u128>()) as u64,
         tls: 0,
         set_tid: 0,
         set_tid_size: 0,

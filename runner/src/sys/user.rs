@@ -2,29 +2,33 @@
 //!
 //! Always by the system call itself: the C library's functions of these names change every thread of the process.
 
+use std::ffi::c_int;
 use std::io;
 use std::ptr;
 
 use super::check;
+use super::raw::call;
 use crate::account::Account;
 
 /// Stands for "as it is" where a user or group is set; no user has that number.
 const UNCHANGED: u32 = u32::MAX;
 
 /// Makes a child that is about to become a program another user, with that user's groups and none of root's capabilities;
-/// whether that worked (`errno` says why not).
+/// fails with the number of the error.
 ///
-/// For a child between its birth and its program: nothing here allocates or locks.
-pub(super) fn become_for_good(user: &Account) -> bool {
-    let (user_id, group_id) = (user.user_id, user.group_id);
+/// For a child between its birth and its program: nothing here allocates, locks, or touches `errno`.
+pub(super) fn become_for_good(user: &Account) -> Result<(), c_int> {
+    let [user_id, group_id] =
+        [user.user_id, user.group_id].map(|id| usize::try_from(id).unwrap_or(usize::MAX));
     // SAFETY: numbers, and a list that outlives the call with its true length. The last call speaks of this process's memory,
     // which the child shares: a change of user may have opened it to that user, whatever the machine's settings.
     unsafe {
-        libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr()) == 0
-            && libc::syscall(libc::SYS_setresgid, group_id, group_id, group_id) == 0
-            && libc::syscall(libc::SYS_setresuid, user_id, user_id, user_id) == 0
-            && libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
+        call(libc::SYS_setgroups, [user.groups.len(), user.groups.as_ptr().addr(), 0, 0, 0])?;
+        call(libc::SYS_setresgid, [group_id, group_id, group_id, 0, 0])?;
+        call(libc::SYS_setresuid, [user_id, user_id, user_id, 0, 0])?;
+        call(libc::SYS_prctl, [libc::PR_SET_DUMPABLE as usize, 0, 0, 0, 0])?;
     }
+    Ok(())
 }
 
 /// The calling thread has another user's rights to files while this lives.

@@ -5,7 +5,9 @@ use proto::request::{Command, Exec, Profile as WireProfile, Signal, Stdin};
 use proto::{ErrorKind, Event, Message};
 use runner::confine::Profile;
 
-use crate::world::{World, argv, shell};
+use runner::limits::OUT_OF_MEMORY_POINTS;
+
+use crate::world::{World, argv, eventually, shell};
 
 #[test]
 fn output_and_exit_code_arrive() {
@@ -219,5 +221,33 @@ fn a_command_is_killed_before_the_runner_when_memory_runs_out() {
         let line =
             format!("until test $(cat /proc/self/oom_score_adj) = {expected}; do :; done; echo raised");
         assert_eq!(world.shell(&line).await.text(), "raised\n");
+    });
+}
+
+#[test]
+fn many_that_start_at_once_have_their_own_outcomes_and_the_points_of_commands() {
+    World::run(async |world| {
+        std::fs::write(world.path("no-interpreter"), "#!/missing/interpreter\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(world.path("no-interpreter"), mode).unwrap();
+        let points = || std::fs::read_to_string("/proc/self/oom_score_adj").unwrap();
+        let own = points();
+        let expected = (own.trim().parse::<i32>().unwrap() + OUT_OF_MEMORY_POINTS).min(1_000);
+        let line = |number: i32| shell(&format!("cat /proc/$$/oom_score_adj; exit {number}"));
+        for _ in 0..3 {
+            let started: Vec<_> = (0..20)
+                .map(|number| {
+                    (number, world.peer.open(line(number)), world.peer.open(argv(&["./no-interpreter"])))
+                })
+                .collect();
+            for (number, runs, refused) in started {
+                let outcome = world.peer.outcome(runs).await;
+                assert_eq!(outcome.status(), ExitStatus::Code(number));
+                assert_eq!(outcome.text(), format!("{expected}\n"));
+                let error = world.peer.outcome(refused).await.error.unwrap();
+                assert_eq!(error.kind, ErrorKind::NotExecutable, "{error}");
+            }
+        }
+        eventually("the runner has its own points again", || points() == own).await;
     });
 }

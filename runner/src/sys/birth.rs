@@ -1,0 +1,221 @@
+//! A child from its birth until its program runs: what it borrows of this process's memory, and its own steps.
+//!
+//! Meanwhile the thread that started it goes on. So the child may do less than a signal handler may: system calls, none of them
+//! by way of the C library, whose `errno` is that thread's; and it writes to nothing but its stack and the few numbers that are
+//! there for it. Every signal is blocked until those that have a handler are reset, so no handler can run in it.
+//!
+//! The kernel clears [`Loan::borrowed`] when the child has a memory of its own, or is gone.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::fmt;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::thread::futex;
+
+use super::raw::call;
+use super::spawn::{Common, DirectoryClosed};
+use super::user;
+use crate::limits::CHILD_STACK_BYTES;
+
+/// What the child is lent, what it is told, and what it tells.
+pub(super) struct Loan {
+    pub(super) program: CString,
+    /// NULL-terminated, as `execve` takes them; they point into the strings below.
+    pub(super) arguments: Vec<*const c_char>,
+    pub(super) environment: Vec<*const c_char>,
+    pub(super) _strings: [Vec<CString>; 2],
+    /// What becomes descriptors 0, 1 and 2; none of them is one of these.
+    pub(super) streams: [RawFd; 3],
+    pub(super) directory: RawFd,
+    pub(super) is_terminal: bool,
+    pub(super) common: Arc<Common>,
+    /// Signals that must be reset.
+    pub(super) handled: &'static [c_int],
+    pub(super) stack: Box<[MaybeUninit<u128>]>,
+    /// Not 0 as long as the child uses any of this.
+    pub(super) borrowed: AtomicU32,
+    /// Why the program does not run; 0 when it does.
+    pub(super) error: AtomicI32,
+    /// Whether that is because of the working directory.
+    pub(super) is_directory: AtomicBool,
+}
+
+/// Room for a child's stack.
+pub(super) fn stack() -> Box<[MaybeUninit<u128>]> {
+    Box::new_uninit_slice(CHILD_STACK_BYTES / size_of::<u128>())
+}
+
+/// A start that may be under way. What the child borrows stays where it is until it needs it no more.
+pub(crate) struct Birth(NonNull<Loan>);
+
+// SAFETY: the loan is on the heap, and all that changes in it while it is shared is atomic.
+unsafe impl Send for Birth {}
+// SAFETY: as above.
+unsafe impl Sync for Birth {}
+
+impl Birth {
+    pub(super) fn new(loan: Loan) -> Self {
+        Self(NonNull::from(Box::leak(Box::new(loan))))
+    }
+
+    /// One whose child never comes to an end of it by itself.
+    #[cfg(test)]
+    pub(crate) fn endless() -> Self {
+        Self::new(Loan {
+            program: CString::default(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            _strings: Default::default(),
+            streams: [0; 3],
+            directory: 0,
+            is_terminal: false,
+            common: Arc::default(),
+            handled: &[],
+            stack: Box::default(),
+            borrowed: AtomicU32::new(1),
+            error: AtomicI32::new(0),
+            is_directory: AtomicBool::new(false),
+        })
+    }
+
+    /// What [`child`] takes.
+    pub(super) fn argument(&self) -> *mut c_void {
+        self.0.as_ptr().cast()
+    }
+
+    pub(super) fn loan(&self) -> &Loan {
+        // SAFETY: made from a box that lives as long as this; the child writes to atomic numbers alone, and to its stack.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The lowest address of the stack; what is there is the child's.
+    pub(super) fn stack(&self) -> *mut [MaybeUninit<u128>] {
+        let stack = &self.loan().stack;
+        ptr::slice_from_raw_parts_mut(stack.as_ptr().cast_mut(), stack.len())
+    }
+
+    /// There is no child.
+    pub(crate) fn never_began(&self) {
+        self.loan().borrowed.store(0, Ordering::Release);
+    }
+
+    /// Whether the program runs, or the child has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.loan().borrowed.load(Ordering::Acquire) == 0
+    }
+
+    /// Waits until it is, at most so long; returns early now and then.
+    pub(crate) fn wait(&self, timeout: Duration) {
+        let Ok(timeout) = timeout.try_into() else { return };
+        let borrowed = &self.loan().borrowed;
+        let now = borrowed.load(Ordering::Acquire);
+        if now != 0 {
+            // It changed, the time is over, or a signal came: whoever waits looks again. The kernel wakes waiters of every
+            // process, so this is no private one.
+            let _ = futex::wait(borrowed, futex::Flags::empty(), now, Some(&timeout));
+        }
+    }
+
+    /// Why the program does not run, once it is over; nothing when it does, or did.
+    pub(crate) fn failure(&self) -> Option<io::Error> {
+        let loan = self.loan();
+        let error = if self.is_over() { loan.error.load(Ordering::Acquire) } else { 0 };
+        if error == libc::EACCES && loan.is_directory.load(Ordering::Acquire) {
+            return Some(io::Error::new(io::ErrorKind::PermissionDenied, DirectoryClosed));
+        }
+        (error != 0).then(|| io::Error::from_raw_os_error(error))
+    }
+}
+
+impl Drop for Birth {
+    fn drop(&mut self) {
+        // What a child still uses is nobody else's ever again.
+        if self.is_over() {
+            // SAFETY: made from a box, which nobody has any more: the child neither.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+impl fmt::Debug for Birth {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Birth").field("is_over", &self.is_over()).finish_non_exhaustive()
+    }
+}
+
+/// The child's whole life as a borrower. What it returns becomes its exit code.
+pub(super) extern "C" fn child(argument: *mut c_void) -> c_int {
+    // SAFETY: `spawn` passes a loan that stays until this process has a memory of its own, or is gone.
+    let loan = unsafe { &*argument.cast::<Loan>() };
+    if let Err(error) = become_program(loan) {
+        loan.error.store(error, Ordering::Release);
+    }
+    127
+}
+
+/// Returns only when that fails, and why.
+fn become_program(loan: &Loan) -> Result<(), c_int> {
+    // As the kernel lays them out: the default action, with no flags, and nobody blocked.
+    let (default, nobody) = ([0_u64; 4], 0_u64);
+    // SAFETY: each call takes numbers, or memory that `loan` or this function keeps alive and the kernel only reads.
+    unsafe {
+        for signal in loan.handled {
+            let action = ptr::from_ref(&default).addr();
+            // A signal whose action cannot change has the default one.
+            let _ = call(libc::SYS_rt_sigaction, [number(*signal), action, 0, size_of::<u64>(), 0]);
+        }
+        call(libc::SYS_setsid, [0; 5])?;
+        for (target, source) in (0..).zip(loan.streams) {
+            call(libc::SYS_dup3, [number(source), target, 0, 0, 0])?;
+        }
+        if loan.is_terminal {
+            call(libc::SYS_ioctl, [0, libc::TIOCSCTTY as usize, 0, 0, 0])?;
+        }
+        if let Some(user) = &loan.common.user {
+            user::become_for_good(user)?;
+        }
+        call(libc::SYS_fchdir, [number(loan.directory), 0, 0, 0, 0]).inspect_err(|_| {
+            loan.is_directory.store(true, Ordering::Release);
+        })?;
+        close_others();
+        for limit in &loan.common.limits {
+            let new = [limit.usual, limit.most];
+            let kind = usize::try_from(limit.number).unwrap_or(usize::MAX);
+            call(libc::SYS_prlimit64, [0, kind, new.as_ptr().addr(), 0, 0])?;
+        }
+        let mask = ptr::from_ref(&nobody).addr();
+        call(libc::SYS_rt_sigprocmask, [number(libc::SIG_SETMASK), mask, 0, size_of::<u64>(), 0])?;
+        let (arguments, environment) = (loan.arguments.as_ptr().addr(), loan.environment.as_ptr().addr());
+        call(libc::SYS_execve, [loan.program.as_ptr().addr(), arguments, environment, 0, 0])?;
+    }
+    Ok(())
+}
+
+/// Closes every descriptor but 0, 1 and 2.
+fn close_others() {
+    const FIRST: usize = libc::STDERR_FILENO as usize + 1;
+    // SAFETY: these are the child's own descriptors, and it uses none of them any more; `own` has room for two limits.
+    unsafe {
+        if call(libc::SYS_close_range, [FIRST, c_int::MAX as usize, 0, 0, 0]).is_ok() {
+            return;
+        }
+        // Kernels before 5.9: one by one.
+        let mut own = [0_u64; 2];
+        let kind = usize::try_from(libc::RLIMIT_NOFILE).unwrap_or(usize::MAX);
+        let _ = call(libc::SYS_prlimit64, [0, kind, 0, ptr::from_mut(&mut own).addr(), 0]);
+        for descriptor in FIRST..usize::try_from(own[1]).unwrap_or(usize::MAX).min(c_int::MAX as usize) {
+            let _ = call(libc::SYS_close, [descriptor, 0, 0, 0, 0]);
+        }
+    }
+}
+
+/// As the kernel finds it in a register.
+fn number(value: c_int) -> usize {
+    isize::try_from(value).map_or(usize::MAX, isize::cast_unsigned)
+}

@@ -15,6 +15,23 @@ pub enum Error {
     /// The caller's doing or the machine's; the store's error tells them apart.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The caller's doing: what they want cannot be set up so; says why.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no such model.
+    #[error("there is no model {name:?}; see `/models` or `sandbridge model list`")]
+    UnknownModel {
+        /// What was named.
+        name: String,
+    },
+    /// Neither the server nor the user has a model.
+    #[error(
+        "no model is set up; add one of your own with `sandbridge model add`, or ask whoever runs the server"
+    )]
+    NoModel,
+    /// A model cannot be asked, or did not answer.
+    #[error("{0}")]
+    Model(#[from] llm::Error),
     /// The server is being stopped and takes no more messages.
     #[error("the server is stopping; send the message again in a moment")]
     Stopping,
@@ -24,7 +41,9 @@ impl Error {
     /// The word that stands for it in the HTTP interface.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } => "invalid",
+            Self::Invalid { .. } | Self::Refused(_) => "invalid",
+            Self::UnknownModel { .. } | Self::NoModel => "not_found",
+            Self::Model(error) => error.kind(),
             Self::Stopping => "unavailable",
             Self::Store(store::Error::NotFound { .. }) => "not_found",
             Self::Store(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
@@ -40,6 +59,7 @@ impl Error {
                 "the server could not do it; its log says why".to_owned()
             }
             Self::Invalid { .. } | Self::Store(_) | Self::Stopping => self.to_string(),
+            Self::Refused(_) | Self::UnknownModel { .. } | Self::NoModel | Self::Model(_) => self.to_string(),
         }
     }
 }

@@ -6,9 +6,11 @@ mod approval;
 mod bang;
 mod cancel;
 mod help;
+mod model;
 mod new;
 mod plain;
 mod runner;
+mod usage;
 
 use std::sync::Arc;
 
@@ -26,8 +28,16 @@ pub(crate) struct Context<'a> {
 }
 
 /// All slash commands, in the order of `/help`.
-const COMMANDS: &[Command] =
-    &[runner::COMMAND, approval::COMMAND, cancel::COMMAND, new::COMMAND, help::COMMAND];
+const COMMANDS: &[Command] = &[
+    runner::COMMAND,
+    approval::COMMAND,
+    model::COMMAND,
+    model::LIST,
+    usage::COMMAND,
+    cancel::COMMAND,
+    new::COMMAND,
+    help::COMMAND,
+];
 
 /// A slash command: what the server does by itself.
 #[derive(Debug)]

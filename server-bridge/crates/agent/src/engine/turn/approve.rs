@@ -50,8 +50,14 @@ impl Turn<'_> {
         asking: Option<Asking>,
     ) -> Result<Option<Outcome>, End> {
         let Some(mut asking) = asking else { return Ok(None) };
+        self.place.leave();
+        let answer = async {
+            let answer = timeout(APPROVAL_PATIENCE, asking.answer()).await;
+            self.place.come_back().await;
+            answer
+        };
         let answer = tokio::select! {
-            answer = timeout(APPROVAL_PATIENCE, asking.answer()) => answer,
+            answer = answer => answer,
             () = self.cancelled.cancelled() => return Ok(Some(Outcome::denied("Cancelled by the user"))),
         };
         Ok(match answer {

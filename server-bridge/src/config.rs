@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use agent::ModelsConfig;
 pub use docker::DockerArgs;
 use docker::docker_config;
-pub use model::ModelArgs;
+pub use model::{ModelArgs, parse_price};
 use model::{encryption_key, models_config};
 use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;

@@ -178,10 +178,14 @@ fn prices(flags: &[String], settings: &Settings) -> Result<Vec<(String, Price)>,
         [] => settings.value("llm_price").map(|list| super::split_list(&list)).unwrap_or_default(),
         flags => flags.to_vec(),
     };
-    list.iter().map(|text| parse_price(text)).collect()
+    list.iter().map(|text| parse_price(text).map_err(|rule| wrong("llm_price", text, rule))).collect()
 }
 
-fn parse_price(text: &str) -> Result<(String, Price), ConfigError> {
+/// A model's name and what its tokens cost: `NAME=IN/OUT[/CACHED[/CACHING]]`, in dollars for a million.
+///
+/// # Errors
+/// How it is written.
+pub fn parse_price(text: &str) -> Result<(String, Price), &'static str> {
     let parsed = || {
         let (name, numbers) = text.rsplit_once('=')?;
         let numbers = numbers.split('/').map(|number| number.trim().parse::<f64>().ok());
@@ -194,13 +198,7 @@ fn parse_price(text: &str) -> Result<(String, Price), ConfigError> {
         let (cache_read, cache_write) = (rest.first().copied(), rest.get(1).copied());
         Some((name.trim().to_owned(), Price { input, cache_read, cache_write, output }))
     };
-    parsed().ok_or_else(|| {
-        wrong(
-            "llm_price",
-            text,
-            "use NAME=IN/OUT, in dollars for a million tokens, such as gpt-x=1.25/10/0.125",
-        )
-    })
+    parsed().ok_or("use NAME=IN/OUT, in dollars for a million tokens, such as gpt-x=1.25/10/0.125")
 }
 
 fn parse_number(key: &'static str, value: String) -> Result<u32, ConfigError> {

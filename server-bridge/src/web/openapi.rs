@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use utoipa::OpenApi;
 
-use crate::web::{chats, container, events, exec, files, runners, session, settings};
+use crate::web::{chats, container, events, exec, files, models, runners, session, settings, usage};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -34,6 +34,14 @@ use crate::web::{chats, container, events, exec, files, runners, session, settin
         chats::cancel,
         chats::approve,
         chats::set_approval,
+        models::list,
+        models::add,
+        models::change,
+        models::remove,
+        models::test,
+        models::choose,
+        models::choose_for_chat,
+        usage::show,
         files::read,
         files::write,
         files::remove,
@@ -90,6 +98,12 @@ mod tests {
             ("/api/v1/chats/{id}", 1),
             ("/api/v1/chats/{id}/messages", 2),
             ("/api/v1/chats/{id}/cancel", 1),
+            ("/api/v1/chats/{id}/model", 1),
+            ("/api/v1/models", 2),
+            ("/api/v1/models/default", 1),
+            ("/api/v1/models/{name}", 2),
+            ("/api/v1/models/{name}/test", 1),
+            ("/api/v1/usage", 1),
             ("/api/v1/files", 3),
             ("/api/v1/files/stat", 1),
             ("/api/v1/files/list", 1),
@@ -114,6 +128,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 32);
+        assert_eq!(description.paths.paths.len(), 38);
     }
 }

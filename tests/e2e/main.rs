@@ -24,6 +24,7 @@ mod hostile_server;
 mod life;
 mod load;
 mod mcp;
+mod models;
 mod network;
 mod panel;
 mod python;
@@ -36,5 +37,6 @@ mod survivors;
 #[path = "../../pathguard/tests/support/tar.rs"]
 #[allow(dead_code)]
 mod tar;
+mod third_party;
 mod tidy;
 mod xbot;

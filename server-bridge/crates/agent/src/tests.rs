@@ -37,17 +37,10 @@ impl Bench {
     }
 
     async fn with_store(store: Store) -> Self {
-<<<<<<< HEAD
         Self::with_models(store, ModelsConfig::default()).await
     }
 
     async fn with_models(store: Store, models: ModelsConfig) -> Self {
-=======
-        Self::with_model(store, None).await
-    }
-
-    async fn with_model(store: Store, model: Option<crate::ModelSetup>) -> Self {
->>>>>>> models
         let user = match store.user_by_name("ada").await.unwrap() {
             Some(user) => user,
             None => store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap(),
@@ -61,12 +54,7 @@ impl Bench {
         let sink = Arc::new(move |_, event| {
             let _ = sender.send(event);
         });
-<<<<<<< HEAD
         let service = ChatService::new(store.clone(), router.clone(), sink, models, Web::default());
-=======
-        let models = ModelsConfig { fixed: model, ..ModelsConfig::default() };
-        let service = ChatService::new(store.clone(), router.clone(), sink, models);
->>>>>>> models
         Self { service, store, router, user, chat, events }
     }
 

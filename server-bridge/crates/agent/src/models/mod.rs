@@ -59,23 +59,12 @@ pub struct ModelsConfig {
     pub deadlines: Deadlines,
     /// Answers that may be under way in the whole server.
     pub turns_at_once: usize,
-    /// What answers in every chat.
-    #[cfg(test)]
-    pub(crate) fixed: Option<ModelSetup>,
 }
 
 impl Default for ModelsConfig {
     fn default() -> Self {
         let (patience, deadlines) = Default::default();
-        Self {
-            server: None,
-            private_addresses: false,
-            patience,
-            deadlines,
-            turns_at_once: TURNS_AT_ONCE,
-            #[cfg(test)]
-            fixed: None,
-        }
+        Self { server: None, private_addresses: false, patience, deadlines, turns_at_once: TURNS_AT_ONCE }
     }
 }
 
@@ -175,10 +164,6 @@ impl Models {
 
     /// Whether a user could have an answer at all.
     pub(crate) async fn has_any(&self, service: &Inner, user: &User) -> Result<bool> {
-        #[cfg(test)]
-        if self.config.fixed.is_some() {
-            return Ok(true);
-        }
         Ok(!self.known(service, user).await?.is_empty())
     }
 
@@ -220,10 +205,6 @@ impl Models {
         chat: &ChatId,
         tier: Option<Tier>,
     ) -> Result<Lineup> {
-        #[cfg(test)]
-        if let Some(setup) = self.config.fixed.clone() {
-            return Ok(Lineup { setup, others: Vec::new() });
-        }
         let known = self.known(service, user).await?;
         let chosen = self.chosen(service, user, Some(chat)).await?;
         let chosen = chosen.as_deref().map(Choice::parse).transpose()?;

@@ -1,6 +1,5 @@
 //! In which order the calls of one answer reach the machine.
 
-<<<<<<< HEAD
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -10,23 +9,10 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::limits::TOOLS_AT_ONCE;
 use crate::models::{Provider, Subscription, Tier, TierModel};
-=======
-use std::sync::Mutex;
-
-use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, stream};
-use llm::transport::{Answer, Call, Transport};
-use serde_json::{Value, json};
-
-use super::*;
-use crate::ModelSetup;
-use crate::limits::TOOLS_AT_ONCE;
->>>>>>> models
 
 /// How long nothing more may be asked, where nothing more is to be.
 const QUIET: Duration = Duration::from_millis(200);
 
-<<<<<<< HEAD
 /// The address of a provider that gives these answers, one after the other, each on a connection of its own.
 async fn provider(answers: Vec<Value>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -49,18 +35,6 @@ async fn provider(answers: Vec<Value>) -> String {
         }
     });
     url
-=======
-/// A provider of these answers, one after the other.
-struct Answers(Mutex<Vec<Value>>);
-
-impl Transport for Answers {
-    fn send(&self, _: Call) -> BoxFuture<'_, Result<Answer, llm::Error>> {
-        let choice = self.0.lock().unwrap().remove(0);
-        let text = format!("data: {}\n\ndata: [DONE]\n\n", json!({"choices": [choice]}));
-        let body = stream::iter([Ok(text.into())]).boxed();
-        async { Ok(Answer { status: 200, retry_after_s: None, body }) }.boxed()
-    }
->>>>>>> models
 }
 
 fn calls(calls: &[(&str, Value)]) -> Value {
@@ -74,7 +48,6 @@ fn says(text: &str) -> Value {
 }
 
 async fn bench(answers: Vec<Value>) -> Bench {
-<<<<<<< HEAD
     // Another test may have been first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let model = TierModel { name: "scripted".to_owned(), ..TierModel::default() };
@@ -88,19 +61,6 @@ async fn bench(answers: Vec<Value>) -> Bench {
     };
     let models = ModelsConfig { server: Some((subscription, None)), ..ModelsConfig::default() };
     let bench = Bench::with_models(Store::open_in_memory().await.unwrap(), models).await;
-=======
-    let setup = ModelSetup {
-        model: llm::Model::new(llm::openai::OpenAi, Answers(Mutex::new(answers))),
-        name: "scripted".to_owned(),
-        subscription: crate::models::SERVER.to_owned(),
-        kind: llm::slots::Kind::Shared,
-        window_tokens: crate::limits::WINDOW_TOKENS,
-        reply_tokens: 1_000,
-        thinking_tokens: None,
-        price: Default::default(),
-    };
-    let bench = Bench::with_model(Store::open_in_memory().await.unwrap(), Some(setup)).await;
->>>>>>> models
     bench.store.set_approval(bench.user.id, &bench.chat.id, "full").await.unwrap();
     bench
 }

@@ -244,8 +244,7 @@ async fn a_model_that_sees_nothing_is_asked_again_without_the_images() {
         refusal("nor this"),
     ])
     .await;
-    let transport = Http::new(Http::client().unwrap(), &provider.address, None).unwrap();
-    let model = Model::new(OpenAi, transport);
+    let model = provider.model();
     let image = Content::Image { media_type: "image/png".to_owned(), data: Bytes::from_static(&[1]) };
     let request = Request { messages: vec![Message::User(vec!["look".into(), image])], ..request() };
     let mut told = Vec::new();

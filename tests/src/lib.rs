@@ -6,6 +6,7 @@
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
 //! | [`model`] | a model by script, in both wire formats |
+//! | [`pages`] | a small part of the internet |
 //! | [`xbot`] | a stand-in for an xbot runner, built from recorded frames |
 //! | [`engine`] | a Docker engine of a test's own, which may be killed |
 //! | [`docker`] | the engine and the image the container tests use |
@@ -26,6 +27,7 @@ pub mod engine;
 pub mod http;
 pub mod machine;
 pub mod model;
+pub mod pages;
 pub mod process;
 pub mod proxy;
 pub mod random;
@@ -38,5 +40,6 @@ pub mod xbot;
 
 pub use machine::Machine;
 pub use model::{Asked, Reply, ScriptedModel};
+pub use pages::{Page, Pages};
 pub use server::{Output, Person, Server};
 pub use wait::eventually;

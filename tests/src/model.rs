@@ -183,10 +183,10 @@ fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result
     }
 }
 
-/// A text in pieces of a few characters, as models write.
+/// A text in pieces of a few characters, as models write; a very long one in larger pieces.
 fn pieces(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
-    characters.chunks(5).map(|piece| piece.iter().collect()).collect()
+    characters.chunks((characters.len() / 10_000).max(5)).map(|piece| piece.iter().collect()).collect()
 }
 
 fn chat_events(reply: &Reply) -> Vec<Value> {

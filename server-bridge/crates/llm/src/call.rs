@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::error::Error;
-use crate::message::Request;
+use crate::message::{Message, Request};
 use crate::model::Model;
 use crate::reply::{Delta, Reply};
 use crate::retry::Patience;
@@ -43,7 +43,8 @@ impl std::fmt::Display for Progress<'_> {
 
 /// Asks until there is an answer, or no point in asking; holds a slot during each attempt, none in the pauses.
 ///
-/// Dropped, it ends at once.
+/// A model that refuses a conversation with images is asked again without them: many see none, and one image that a provider
+/// does not like would spoil every later call. Dropped, it ends at once.
 ///
 /// # Errors
 /// That of the last attempt.
@@ -54,19 +55,47 @@ pub async fn call(
     seat: &Seat,
     mut each: impl FnMut(Progress<'_>),
 ) -> Result<Reply, Error> {
-    let mut failed = 0;
+    let (mut failed, mut without_images) = (0, None);
     loop {
         let slot = seat.take().await;
-        let answered = model.ask(request, |delta| each(Progress::Delta(delta))).await;
+        let asked = without_images.as_ref().unwrap_or(request);
+        let answered = model.ask(asked, |delta| each(Progress::Delta(delta))).await;
         drop(slot);
         let error = match answered {
             Ok(reply) => return Ok(reply),
             Err(error) => error,
         };
         failed += 1;
+        if let (Error::Refused(why), None) = (&error, &without_images) {
+            without_images = blind(request);
+            if without_images.is_some() {
+                let error = &Error::Refused(format!("{why}; asking without the images"));
+                let (attempt, attempts) = (failed + 1, patience.attempts);
+                each(Progress::Retrying { attempt, attempts, pause: Duration::ZERO, error });
+                continue;
+            }
+        }
         let Some(pause) = patience.pause_after(failed, &error, rand::random()) else { return Err(error) };
         tracing::info!(%error, failed, ?pause, "a model did not answer");
         each(Progress::Retrying { attempt: failed + 1, attempts: patience.attempts, pause, error: &error });
         sleep(pause).await;
     }
+}
+
+/// The same with a word in the place of each image; nothing where there is none.
+fn blind(request: &Request) -> Option<Request> {
+    let mut request = request.clone();
+    let mut count = 0;
+    for message in &mut request.messages {
+        let content = match message {
+            Message::User(content) => content,
+            Message::Tool(result) => &mut result.content,
+            Message::Assistant(_) => continue,
+        };
+        for image in content.iter_mut().filter(|content| content.text().is_none()) {
+            *image = "(an image that you cannot see)".into();
+            count += 1;
+        }
+    }
+    (count > 0).then_some(request)
 }

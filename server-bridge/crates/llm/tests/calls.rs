@@ -12,7 +12,7 @@ use llm::openai::OpenAi;
 use llm::retry::Patience;
 use llm::slots::{Kind, Seat, Slots};
 use llm::transport::{Answer, Call, Transport};
-use llm::{Delta, Error, Message, Model, Progress, Reply, Request, Stop, call};
+use llm::{Content, Delta, Error, Message, Model, Progress, Reply, Request, Stop, call};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -237,4 +237,30 @@ async fn a_call_in_its_pause_holds_no_slot() {
     let replies = futures_util::future::join_all(calls).await;
     assert!(replies.iter().all(Result::is_err));
     assert!(began.elapsed() <= Duration::from_secs(15), "1, 2, 4 and 8 s of pauses, all at once");
+}
+
+#[tokio::test]
+async fn a_model_that_sees_nothing_is_asked_again_without_the_images() {
+    let refusal = |text: &str| {
+        let body = format!("{{\"error\":{{\"message\":\"{text}\"}}}}");
+        format!("HTTP/1.1 400 Bad\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+    };
+    let provider = Scripted::start(vec![
+        refusal("no images"),
+        format!("{OK}{}{END}", said("hi")),
+        refusal("no images"),
+        refusal("nor this"),
+    ])
+    .await;
+    let model = provider.model();
+    let image = Content::Image { media_type: "image/png".to_owned(), data: Bytes::from_static(&[1]) };
+    let request = Request { messages: vec![Message::User(vec!["look".into(), image])], ..request() };
+    let mut told = Vec::new();
+    let mut ask = async || call(&model, &request, hasty(), &seat(), |news| told.push(news.to_string())).await;
+    assert_eq!(ask().await.unwrap().message.text, "hi");
+    assert!(matches!(ask().await, Err(Error::Refused(why)) if why.contains("nor this")));
+    assert!(told[0].contains("asking without the images"), "{told:?}");
+    let requests = provider.requests.lock().unwrap();
+    let has_image: Vec<bool> = requests.iter().map(|request| request.contains("image_url")).collect();
+    assert_eq!(has_image, [true, false, true, false]);
 }

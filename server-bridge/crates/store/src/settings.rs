@@ -7,7 +7,7 @@ use crate::{Store, UserId};
 /// The key of the active runner: a runner's name, `__docker__` or `none`; without a value the router chooses.
 pub const ACTIVE_RUNNER: &str = "active_runner";
 /// The key of the language that a user wants to be answered in; without a value that of what they write.
-pub const LANGUAGE: &str = "language";
+pub const LANGUAGE: &str = "agent_language";
 
 impl Store {
     /// The value of a user's setting, if it is set.

@@ -155,7 +155,7 @@ mod tests {
         let (chat, other) =
             (store.create_chat(ada).await.unwrap().id, store.create_chat(ada).await.unwrap().id);
         let message = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
-        let turn = store.queue_turn(ada, &chat, message, "1").await.unwrap();
+        let turn = store.queue_turn(ada, &chat, None, message, "1").await.unwrap();
         store.append_turn_reply(turn, "2", spent("server", "big", 10)).await.unwrap();
         store.append_turn_reply(turn, "3", spent("server", "big", 5)).await.unwrap();
         store.count_usage(ada, &other, spent("mine", "small", 3)).await.unwrap();

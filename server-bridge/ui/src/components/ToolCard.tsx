@@ -1,4 +1,4 @@
-import { useState, type SubmitEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
 import type { LiveOutput } from "../state/output";
@@ -79,7 +79,7 @@ function Question({ message, question, options }: QuestionProps) {
   const answer = useAction(actions.answer);
   const [words, setWords] = useState("");
   const say = (text: string | null) => void answer.run(message.chat_id, message.id, text);
-  const submit = (event: SubmitEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault();
     if (words.trim() !== "") say(words);
   };

@@ -39,6 +39,14 @@ pub(super) async fn system(sandbox: &Sandbox, cwd: &str) -> Result<Vec<SystemPar
     Ok(parts)
 }
 
+/// What the model is told of a language that its user has set.
+pub(super) fn language(language: &str) -> SystemPart {
+    SystemPart {
+        text: format!("The user wants to be answered in this language: {language}."),
+        is_static: false,
+    }
+}
+
 /// The beginning of a file, where it is there and is text.
 async fn instructions(sandbox: &Sandbox, file: &str) -> Result<Option<String>, SandboxError> {
     let range = Range { offset: 0, length: Some(INSTRUCTIONS_BYTES) };

@@ -199,8 +199,12 @@ impl Turn<'_> {
             Ok(sandbox) => prompt::system(&sandbox, &cwd).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
+        let language = self.service.store.setting(self.user.id, store::LANGUAGE).await?;
         Ok(match found {
-            Ok(system) => (system, tools::catalogue(&self.service.web)),
+            Ok(mut system) => {
+                system.extend(language.as_deref().map(prompt::language));
+                (system, tools::catalogue(&self.service.web))
+            }
             Err(why) => (prompt::without_machine(&why), Vec::new()),
         })
     }

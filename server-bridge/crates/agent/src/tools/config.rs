@@ -61,7 +61,7 @@ const KEYS: &[Key] = &[
         write: |workshop, value| Box::pin(set_active_runner(workshop, value)),
     },
     Key {
-        name: LANGUAGE,
+        name: "language",
         about: "the language to answer the user in, or auto",
         read: |workshop| Box::pin(read(workshop, LANGUAGE)),
         write: |workshop, value| Box::pin(set_language(workshop, value)),

@@ -3,11 +3,12 @@
 use sandbox::DownloadRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use store::Left;
 use tokio::time::timeout;
 
 use super::address::Address;
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop, visible};
+use super::{Failure, Outcome, Workshop, change, visible};
 use crate::approval::Access;
 use crate::limits::{DOWNLOAD_BYTES, DOWNLOAD_PATIENCE};
 
@@ -51,7 +52,11 @@ missing on the way to it. To read a page use Fetch.";
         };
         let sandbox = workshop.sandbox().await?;
         let late = |_| Failure::Told(format!("it did not come within {} s", DOWNLOAD_PATIENCE.as_secs()));
-        let bytes = timeout(DOWNLOAD_PATIENCE, sandbox.download(request)).await.map_err(late)??;
+        let download = async {
+            let bytes = timeout(DOWNLOAD_PATIENCE, sandbox.download(request)).await.map_err(late)?;
+            Ok(bytes?)
+        };
+        let bytes = change::change(workshop, &sandbox, &path, Left::Unknown, download).await?;
         Ok(Outcome::done(format!("{} has {bytes} bytes now", visible::line(&path))))
     }
 }

@@ -1,8 +1,9 @@
 //! What a model may do: one file per tool.
 //!
-//! Everything is done through the sandbox handle, beneath the workspace of the place that the chat works in. A new tool: a
-//! file here with its arguments (their doc comments are what the model reads) as a `Tool`, and a row of the table in `call`. One that
-//! changes a file does it by `change`, so that it can be taken back.
+//! Files and commands are the sandbox handle's, beneath the workspace of the place that the chat works in; the internet is
+//! `crate::web`'s; lists, settings and what was said are the store's. A new tool: a file here with its arguments (their doc
+//! comments are what the model reads) as a `Tool`, and a row of the table in `call`. One that changes a file does it by
+//! `change`, so that it can be taken back.
 
 mod address;
 mod ask_user;

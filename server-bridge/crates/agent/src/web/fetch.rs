@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use llm::address::is_public;
@@ -20,6 +21,7 @@ pub struct Fetcher {
     /// Made at first use: it reads this machine's certificates.
     client: Arc<OnceLock<reqwest::Client>>,
     allowed: Arc<[String]>,
+    patience: Duration,
 }
 
 /// A page as text.
@@ -94,7 +96,7 @@ impl Fetcher {
     /// One that reaches these hosts, as they stand in a URL, wherever they are. A process needs one TLS provider installed.
     pub fn new(allowed: &[String]) -> Self {
         let allowed = allowed.iter().map(|host| host.to_ascii_lowercase()).collect();
-        Self { client: Arc::default(), allowed }
+        Self { client: Arc::default(), allowed, patience: FETCH_PATIENCE }
     }
 
     fn client(&self) -> Result<&reqwest::Client, FetchError> {
@@ -121,7 +123,7 @@ impl Fetcher {
     /// # Errors
     /// [`FetchError`].
     pub async fn page(&self, url: Url, format: Format) -> Result<Page, FetchError> {
-        timeout(FETCH_PATIENCE, self.whole(url, format)).await.map_err(|_| FetchError::Timeout)?
+        timeout(self.patience, self.whole(url, format)).await.map_err(|_| FetchError::Timeout)?
     }
 
     async fn whole(&self, url: Url, format: Format) -> Result<Page, FetchError> {
@@ -223,3 +225,6 @@ fn told(error: &reqwest::Error) -> FetchError {
     }
     FetchError::Network(cause(error))
 }
+
+#[cfg(test)]
+mod tests;

@@ -161,3 +161,27 @@ fn a_longer_conversation_begins_with_the_same_bytes() {
     let shared = before.iter().zip(&after).take_while(|(left, right)| left == right).count();
     assert!(shared >= before.len() - "]}".len(), "{shared} of {}", before.len());
 }
+
+#[test]
+fn images_of_results_stand_behind_all_results_of_an_answer() {
+    let image = Content::Image { media_type: "image/png".to_owned(), data: vec![1].into() };
+    let result =
+        |id: &str, content| Message::Tool(ToolResult { call_id: id.to_owned(), content, is_error: false });
+    let mut request = request();
+    request.messages = vec![
+        Message::user("look"),
+        result("1", vec!["a".into(), image.clone()]),
+        result("2", vec!["b".into(), image.clone()]),
+        Message::user("again"),
+        result("3", vec![image]),
+    ];
+    let body = written(&request);
+    let roles: Vec<&str> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["system", "user", "tool", "tool", "user", "user", "tool", "user"]);
+    assert_eq!(body["messages"][4]["content"].as_array().unwrap().len(), 2);
+}

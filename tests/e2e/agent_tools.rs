@@ -1,0 +1,376 @@
+//! What a model does beside files and commands: reading the internet, asking, noting, looking back, and what that needs.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tests::http::Client;
+use tests::terminal::Terminal;
+use tests::{Asked, Machine, Page, Pages, Reply, ScriptedModel, Server, eventually};
+
+use crate::agent::{ended, lines, messages, new_chat, say};
+
+/// How long any one answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An image of one pixel.
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// A model that makes these calls, all at once, and says `done`.
+fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
+    ScriptedModel::start(move |asked| match asked.results().len() {
+        0 => Reply::Call(calls.clone()),
+        _ => Reply::Say("done".to_owned()),
+    })
+}
+
+fn server(model: &ScriptedModel, options: &[&str]) -> Server {
+    Server::start_with(&[&["--docker", "off"], &model.options("openai")[..], options].concat())
+}
+
+/// What the model was told at last.
+fn told(model: &ScriptedModel) -> Asked {
+    model.asked().pop().unwrap()
+}
+
+/// The card that waits for an answer, once there is one.
+fn asking(client: &Client, chat: &str, hint: &str) -> Value {
+    eventually(&format!("{hint} asks"), PATIENCE, || {
+        let waits = |message: &Value| {
+            message["agent"]["status"] == "asking"
+                && message["agent"]["hint"].as_str().unwrap().contains(hint)
+        };
+        messages(client, chat).into_iter().find(waits)
+    })
+}
+
+fn post(client: &Client, chat: &str, to: &str, body: &Value) -> u16 {
+    client.send("POST", &format!("/chats/{chat}/{to}"), body.to_string().as_bytes()).status
+}
+
+fn internet() -> Pages {
+    Pages::start(|path| match path {
+        "/page" => Page::Is("text/html", b"<title>Doors</title><p>The <a href=/red>red</a> one".to_vec()),
+        "/file" => Page::Is("application/octet-stream", vec![0, 1, 2]),
+        "/moved" => Page::Moved("page".to_owned()),
+        "/round" => Page::Moved("/round".to_owned()),
+        "/inside" => Page::Moved("http://169.254.169.254/latest/meta-data".to_owned()),
+        "/inside6" => Page::Moved("http://[::ffff:10.0.0.1]/".to_owned()),
+        "/elsewhere" => Page::Moved("https://example.com/".to_owned()),
+        "/endless" => Page::Endless,
+        path if path.starts_with("/search?") => {
+            let hit = json!({"url": "https://a.example/", "title": "A door", "content": "It is red."});
+            Page::Is("application/json", json!({"query": "q", "results": [hit]}).to_string().into_bytes())
+        }
+        _ => Page::Status(404),
+    })
+}
+
+#[test]
+fn each_tool_does_its_work_through_a_runner() {
+    let pages = internet();
+    let port = pages.port();
+    let local = |path: &str| format!("http://localhost:{port}{path}");
+    let todos =
+        json!([{"content": "look", "status": "completed"}, {"content": "mend", "status": "in_progress"}]);
+    let model = calls(vec![
+        ("todo_write", json!({"items": todos})),
+        ("todo_list", json!({})),
+        ("ChatHistory", json!({"query": "GREEN door"})),
+        ("DownloadFile", json!({"url": format!("http://127.0.0.1:{port}/file"), "path": "deep/file"})),
+        ("Fetch", json!({"url": local("/moved")})),
+        ("WebSearch", json!({"query": "red doors", "max_results": 3})),
+        ("config", json!({"action": "list"})),
+        ("Read", json!({"path": "pixel"})),
+        ("Glob", json!({"pattern": "odd*"})),
+        ("Read", json!({"path": "x".repeat(10 * 1024 * 1024)})),
+    ]);
+    let base = format!("http://127.0.0.1:{port}");
+    let options = ["--fetch-allow", "localhost", "--search-provider", "searxng", "--search-base-url", &base];
+    let server = server(&model, &options);
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    fs::write(machine.workspace().join("pixel"), STANDARD.decode(PNG).unwrap()).unwrap();
+    fs::write(machine.workspace().join("odd\nname"), "").unwrap();
+    let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "was it the green door?"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let last = told(&model);
+    let results = last.results();
+    assert_eq!(results[0], "[x] look\n[~] mend");
+    assert_eq!(results[1], results[0]);
+    assert!(results[2].contains("user in \"was it the green door?\""), "{}", results[2]);
+    assert_eq!(results[3], "deep/file has 3 bytes now");
+    assert_eq!(fs::read(machine.workspace().join("deep/file")).unwrap(), [0, 1, 2]);
+    let page = format!("(now at {})\n# Doors\n\nThe [red]({}) one", local("/page"), local("/red"));
+    assert_eq!(results[4], page);
+    assert_eq!(results[5], "1. A door\n   https://a.example/\n   It is red.");
+    assert!(pages.asked().iter().any(|head| head.starts_with("GET /search?q=red+doors&format=json ")));
+    assert!(
+        results[6].contains("active_runner = auto") && results[6].contains("approval = full"),
+        "{results:?}"
+    );
+    assert!(results[7].starts_with("pixel: image/png, 1×1"), "{}", results[7]);
+    assert!(last.raw.contains(&format!("data:image/png;base64,{PNG}")), "the image itself");
+    assert_eq!(results[8], "odd\\nname");
+    assert!(results[9].contains("do it in parts"), "{}", results[9]);
+    assert!(last.raw.len() < 1024 * 1024, "what is too long is not sent again");
+    let client = Client::login(&server, "alice");
+    let chat = client.call("GET", "/chats").json()[0]["id"].as_str().unwrap().to_owned();
+    let card = messages(&client, &chat).into_iter().find(|message| message["agent"]["tool"] == "todo_write");
+    assert_eq!(card.unwrap()["agent"]["data"], json!({"kind": "todos", "items": todos}));
+}
+
+#[test]
+fn a_fetch_reaches_nothing_of_the_servers_own_network() {
+    let pages = internet();
+    let port = pages.port();
+    let urls = [
+        format!("http://127.0.0.2:{port}/page"),
+        format!("http://2130706434:{port}/page"),
+        format!("http://[::1]:{port}/page"),
+        format!("http://[::ffff:127.0.0.1]:{port}/page"),
+        "http://169.254.169.254/latest/meta-data".to_owned(),
+        "http://0.0.0.0/".to_owned(),
+        "http://10.0.0.1/".to_owned(),
+        // A name that leads to what is allowed by its number alone.
+        format!("http://localhost:{port}/page"),
+    ];
+    let allowed = ["/inside", "/inside6", "/elsewhere", "/round", "/file", "/nothing", "/endless"];
+    let all = urls.into_iter().chain(allowed.map(|path| format!("http://127.0.0.1:{port}{path}")));
+    let model = calls(all.map(|url| ("Fetch", json!({"url": url, "max_chars": 10}))).collect());
+    let server = server(&model, &["--fetch-allow", "127.0.0.1"]);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "read"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let results = told(&model).results();
+    for refused in &results[..10] {
+        assert!(refused.contains("the server's own network"), "{refused}");
+    }
+    assert!(!pages.asked().iter().any(|head| head.starts_with("GET /page")), "{:?}", pages.asked());
+    let ends = [
+        "which is another host",
+        "redirects more than 5 times",
+        "no text",
+        "answered 404",
+        "there is more of it",
+    ];
+    for (result, end) in results[10..].iter().zip(ends) {
+        assert!(result.contains(end), "{result}");
+    }
+}
+
+#[test]
+fn the_internet_is_asked_for_only_where_it_is_set_up_and_allowed() {
+    let pages = internet();
+    let port = pages.port();
+    let fetch = |host: &str, path: &str| ("Fetch", json!({"url": format!("http://{host}:{port}{path}")}));
+    let model = calls(vec![
+        fetch("localhost", "/page"),
+        fetch("localhost", "/moved"),
+        fetch("127.0.0.1", "/page"),
+        ("WebSearch", json!({"query": "x"})),
+    ]);
+    let server = server(&model, &["--fetch-allow", "localhost", "--fetch-allow", "127.0.0.1"]);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client, "ask");
+    say(&client, &chat, "read");
+    let card = asking(&client, &chat, "localhost");
+    assert_eq!(card["agent"]["detail"], format!("http://localhost:{port}/page"));
+    assert!(pages.asked().is_empty(), "nothing is asked before the answer");
+    let yes = |id: &Value, always: bool| json!({"message_id": id, "allow": true, "always": always});
+    assert_eq!(post(&client, &chat, "approvals", &yes(&card["id"], true)), 204);
+    // The same host again does not ask, another one does.
+    let card = asking(&client, &chat, "127.0.0.1");
+    assert_eq!(pages.asked().len(), 3);
+    assert_eq!(post(&client, &chat, "approvals", &json!({"message_id": card["id"], "allow": false})), 204);
+    ended(&client, &chat, 1);
+    let last = told(&model);
+    let results = last.results();
+    assert!(results[2].contains("does not allow") && results[3].contains("there is no tool"), "{results:?}");
+    assert!(last.raw.contains("\"name\":\"Fetch\"") && !last.raw.contains("Searches the internet"));
+    assert_eq!(pages.asked().len(), 3);
+}
+
+/// Asks one question, and says what it was told.
+fn asks() -> ScriptedModel {
+    let question = json!({"question": "Which door?", "options": ["red", "blue"]});
+    ScriptedModel::start(move |asked| match asked.last_of_user().as_str() {
+        "thanks" => Reply::Say("bye".to_owned()),
+        _ => match asked.results().pop() {
+            None => Reply::Call(vec![("AskUser", question.clone())]),
+            Some(result) => Reply::Say(format!("so: {result}")),
+        },
+    })
+}
+
+#[test]
+fn a_question_is_answered_once_by_its_own_user_or_withdrawn() {
+    let model = asks();
+    let server = server(&model, &[]);
+    let alice = server.person("alice");
+    let _eve = server.person("eve");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let (client, eve) = (Client::login(&server, "alice"), Client::login(&server, "eve"));
+    let chat = new_chat(&client, "ask");
+    say(&client, &chat, "open it");
+    let card = asking(&client, &chat, "Which door?");
+    assert_eq!(card["agent"]["detail"], "Which door?");
+    assert_eq!(card["agent"]["data"], json!({"kind": "question", "options": ["red", "blue"]}));
+    let id = card["id"].as_i64().unwrap();
+    let answer = |client: &Client, chat: &str, text: &str| {
+        post(client, chat, "answers", &json!({"message_id": id, "text": text}))
+    };
+    let eves = new_chat(&eve, "ask");
+    assert_eq!(
+        (answer(&eve, &chat, "mine"), answer(&eve, &eves, "mine")),
+        (404, 404),
+        "nobody else may answer"
+    );
+    assert_eq!(
+        post(&client, &chat, "approvals", &json!({"message_id": id, "allow": true})),
+        404,
+        "no approval"
+    );
+    assert_eq!(answer(&client, &chat, &"x".repeat(64 * 1024 + 1)), 400);
+    assert_eq!((answer(&client, &chat, "green"), answer(&client, &chat, "red")), (204, 404));
+    assert_eq!(ended(&client, &chat, 1)["text"], "");
+    assert_eq!(told(&model).results(), ["green"]);
+    // Cancelled while it asks, it is over.
+    let chat = new_chat(&client, "ask");
+    say(&client, &chat, "open it");
+    let id = asking(&client, &chat, "Which door?")["id"].as_i64().unwrap();
+    assert_eq!(client.call("POST", &format!("/chats/{chat}/cancel")).json()["cancelled"], 1);
+    assert_eq!(ended(&client, &chat, 1)["agent"]["status"], "cancelled");
+    assert_eq!(post(&client, &chat, "answers", &json!({"message_id": id, "text": "red"})), 404);
+    let shown = messages(&client, &chat).into_iter().find(|message| message["id"] == id).unwrap();
+    assert_eq!((&shown["agent"]["status"], &shown["agent"]["data"]), (&json!("cancelled"), &Value::Null));
+    say(&client, &chat, "thanks");
+    assert_eq!(ended(&client, &chat, 2)["text"], "bye");
+}
+
+#[test]
+fn a_program_is_told_that_nobody_answers_and_a_person_chooses_or_is_overtaken() {
+    let model = asks();
+    let server = server(&model, &[]);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let output = alice.run(&["chat", "--new", "--json", "open it"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let notices: Vec<Value> = lines(&output).into_iter().filter(|line| line["type"] == "notice").collect();
+    assert!(notices[0]["text"].as_str().unwrap().contains("Which door?"), "{notices:?}");
+    assert!(told(&model).results()[0].contains("Nobody answered"));
+
+    let mut terminal = Terminal::start(alice.command(&["chat", "--new", "open it"]), 24, 80);
+    terminal.sees("2) blue");
+    terminal.sees("empty for none: ");
+    terminal.types("2\n");
+    terminal.sees("so: blue");
+    assert_eq!(terminal.ends(), 0);
+
+    // What happens meanwhile is heard: the answer comes from elsewhere.
+    let mut terminal = Terminal::start(alice.command(&["chat", "--new", "open it"]), 24, 80);
+    terminal.sees("empty for none: ");
+    let client = Client::login(&server, "alice");
+    let chat = client.call("GET", "/chats").json()[0]["id"].as_str().unwrap().to_owned();
+    let id = asking(&client, &chat, "Which door?")["id"].as_i64().unwrap();
+    assert_eq!(post(&client, &chat, "answers", &json!({"message_id": id, "text": "both"})), 204);
+    terminal.sees("so: both");
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_more() {
+    let set = |key: &str, value: &str| ("config", json!({"action": "set", "key": key, "value": value}));
+    let model = calls(vec![
+        set("language", "German"),
+        set("active_runner", "other"),
+        set("active_runner", "nowhere"),
+        set("approval", "plan"),
+        set("approval", "full"),
+        set("password", "x"),
+    ]);
+    let server = server(&model, &[]);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    alice.add_runner("other");
+    alice.run(&["use", "laptop"]);
+    let client = Client::login(&server, "alice");
+    // Even where nothing else is asked.
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "set");
+    for (number, detail) in
+        ["language to German", "active_runner to other", "active_runner to nowhere", "approval to plan"]
+            .into_iter()
+            .enumerate()
+    {
+        let card = eventually(detail, PATIENCE, || {
+            let detail = format!("set {detail}");
+            messages(&client, &chat).into_iter().find(|message| message["agent"]["detail"] == detail)
+        });
+        assert_eq!(card["agent"]["data"], json!({"kind": "once"}));
+        if number == 1 {
+            assert_eq!(
+                client.call("GET", "/settings").json()["active_runner"],
+                "laptop",
+                "not before the answer"
+            );
+        }
+        let yes = json!({"message_id": card["id"], "allow": true, "always": true});
+        assert_eq!(post(&client, &chat, "approvals", &yes), 204);
+    }
+    // By now it may change nothing.
+    ended(&client, &chat, 1);
+    let results = told(&model).results();
+    assert!(results[1].contains("nothing would run there now"), "{results:?}");
+    assert!(results[2].contains("no runner \"nowhere\""), "{results:?}");
+    assert!(results[4..].iter().all(|result| result.contains("plan mode")), "{results:?}");
+    assert_eq!(client.call("GET", "/settings").json()["active_runner"], "other");
+    alice.run(&["use", "laptop"]);
+    say(&client, &chat, "go on");
+    ended(&client, &chat, 2);
+    assert!(told(&model).raw.contains("answered in this language: German"));
+}
+
+#[test]
+fn a_model_runs_as_the_privileged_user_only_with_a_word_for_each_command() {
+    let shell = |user: &str, command: &str| {
+        ("Shell", json!({"command": command, "run_as": user, "reason": "to see"}))
+    };
+    let model = calls(vec![
+        shell("www-data", "id -un"),
+        shell("root", "id -un"),
+        shell("root", "id -un"),
+        shell("nobody", "id -un"),
+    ]);
+    let server = server(&model, &[]);
+    let alice = server.person("alice");
+    let options = ["--run-as-default", "www-data", "--run-as-privileged", "root"];
+    let machine = Machine::start_with(&server, &alice, "laptop", &options);
+    chown(machine.workspace(), Some(33), Some(33)).unwrap();
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "who?");
+    for (always, allow) in [(true, true), (false, false)] {
+        let card = asking(&client, &chat, "id -un");
+        assert_eq!(card["agent"]["detail"], "id -un\n\nas: root\n\nreason: to see");
+        assert_eq!(card["agent"]["data"], json!({"kind": "once"}));
+        let said = json!({"message_id": card["id"], "allow": allow, "always": always});
+        assert_eq!(post(&client, &chat, "approvals", &said), 204);
+        eventually("it goes on", PATIENCE, || {
+            let now =
+                messages(&client, &chat).into_iter().find(|message| message["id"] == card["id"]).unwrap();
+            (now["agent"]["status"] != "asking").then_some(())
+        });
+    }
+    assert_eq!(ended(&client, &chat, 1)["agent"]["status"], "done");
+    let results = told(&model).results();
+    assert!(results[0].starts_with("www-data\n") && results[1].starts_with("root\n"), "{results:?}");
+    assert!(results[2].contains("does not allow") && results[3].contains("Error"), "{results:?}");
+}

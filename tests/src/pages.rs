@@ -1,0 +1,92 @@
+//! A small part of the internet: an HTTP server that answers each path as it is told to.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// What a path answers.
+#[derive(Clone, Debug)]
+pub enum Page {
+    /// A media type and a body.
+    Is(&'static str, Vec<u8>),
+    /// Another place.
+    Moved(String),
+    /// A status without a body.
+    Status(u16),
+    /// A body that goes on for ever.
+    Endless,
+}
+
+/// The server; it ends with the process.
+pub struct Pages {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Pages {
+    /// Answers each path, with its query, as `answer` says.
+    pub fn start(answer: impl Fn(&str) -> Page + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (answer, asked) = (Arc::new(answer), Arc::<Mutex<Vec<String>>>::default());
+        let log = asked.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (answer, log) = (answer.clone(), log.clone());
+                // Whoever asks may go away, and be meant to.
+                thread::spawn(move || drop(serve(stream.unwrap(), &*answer, &log)));
+            }
+        });
+        Self { address, asked }
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// The heads of all requests so far.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn serve(
+    mut stream: TcpStream,
+    answer: &dyn Fn(&str) -> Page,
+    log: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut head = String::new();
+    let mut reader = BufReader::new(stream.try_clone()?);
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head)? == 0 {
+            return Ok(());
+        }
+    }
+    let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
+    log.lock().unwrap_or_else(PoisonError::into_inner).push(head);
+    match answer(&path) {
+        Page::Is(media_type, body) => {
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+            )?;
+            stream.write_all(&body)
+        }
+        Page::Moved(to) => write!(
+            stream,
+            "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        ),
+        Page::Status(status) => {
+            write!(stream, "HTTP/1.1 {status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        }
+        Page::Endless => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n")?;
+            loop {
+                stream.write_all(&[b'x'; 64 * 1024])?;
+            }
+        }
+    }
+}

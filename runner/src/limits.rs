@@ -144,8 +144,17 @@ pub const REAP_PAUSE_MS: u64 = 50;
 /// How long to wait between two looks for trees that outlived their exec, in milliseconds.
 pub const TREE_LOOK_MS: u64 = 200;
 
-/// How much of a file is read at once where that has to wait for a disk, in bytes.
-pub const READ_AHEAD_BYTES: usize = 256 * 1024;
+/// How much of a file is read at once, while as much is sent, in bytes.
+pub const FILE_PIECE_BYTES: usize = 256 * 1024;
+
+/// How much of a file behind such a piece the disk is told to fetch meanwhile, in bytes.
+pub const READ_AHEAD_BYTES: usize = 1024 * 1024;
+
+/// A read of a buffer's worth that took this long did more than to copy what was in memory, in microseconds.
+pub const SLOW_READ_US: u64 = 150;
+
+/// How much of a file behind such a read is left to other threads, in bytes.
+pub const SLOW_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The smallest buffer a file is read into, in bytes: sizes of growing files cannot be trusted.
 pub const FILE_BUFFER_BYTES: usize = 4 * 1024;

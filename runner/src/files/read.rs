@@ -1,18 +1,27 @@
-//! Streaming a file to the peer, as far as possible straight from the system's cache.
+//! Streaming a file to the peer.
+//!
+//! What is in memory is read on the thread that serves the link, and costs no change of threads. That a read is not to wait
+//! (`RWF_NOWAIT`) does not make it quick, though: the system reads ahead meanwhile, and stays until it has found and cleared the
+//! memory for that. Megabytes at once took 20 ms and more, in which nothing else was answered. So we say what is to be read
+//! ahead, and where a read was slow, or would have had to wait, other threads read on: the next piece while this one is sent.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
 
 use pathguard::Root;
 use proto::limits::MAX_DATA_BYTES;
 use proto::message::{FileOpened, FileRead};
 use proto::request::ReadFile;
 use proto::{Channel, DataBuf, WireError};
+use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags};
 
+use super::disk::Disk;
 use super::{Files, io_error, path, path_error, unix_ms};
-use crate::limits::{FILE_BUFFER_BYTES, READ_AHEAD_BYTES};
-use crate::stream::StreamHandle;
+use crate::limits::{FILE_BUFFER_BYTES, FILE_PIECE_BYTES, READ_AHEAD_BYTES, SLOW_FILE_BYTES, SLOW_READ_US};
+use crate::stream::{Stopped, StreamHandle};
 
 /// Answers a `ReadFile`.
 pub(crate) async fn read(files: Files, stream: StreamHandle, request: ReadFile) {
@@ -34,30 +43,45 @@ async fn transfer(
     stream.send(opened);
     let mut bytes = 0;
     loop {
-        for buffer in piece {
-            bytes += buffer.len() as u64;
-            stream.send_data(Channel::Main, buffer).await?;
-        }
+        let length: usize = piece.iter().map(DataBuf::len).sum();
+        bytes += length as u64;
+        let sent = async { send(stream, piece).await.map_err(WireError::from) };
         if source.ended {
+            sent.await?;
             break;
         }
-        // What is in memory comes at once; only what has to be fetched from a disk is worth another thread.
-        piece = match source.next_buffer(Wait::Never).map_err(io_error)? {
-            Some(buffer) => vec![buffer],
-            None => {
-                let (returned, next) = disk
-                    .run(move || {
-                        let next = source.next_piece();
-                        (source, next)
-                    })
-                    .await?;
-                source = returned;
-                next.map_err(io_error)?
-            }
+        if source.is_quick() {
+            sent.await?;
+            (source, piece) = match source.read_here().map_err(io_error)? {
+                Some(buffer) => (source, vec![buffer]),
+                None => next(&disk, source).await?,
+            };
+            continue;
+        }
+        let next = next(&disk, source);
+        (source, piece) = if stream.writable() > length {
+            let (next, ()) = tokio::try_join!(next, sent)?;
+            next
+        } else {
+            // A peer that is slow costs the memory of one piece.
+            sent.await?;
+            next.await?
         };
     }
     stream.end(Channel::Main);
     Ok(FileRead { bytes })
+}
+
+async fn send(stream: &StreamHandle, piece: Vec<DataBuf>) -> Result<(), Stopped> {
+    for buffer in piece {
+        stream.send_data(Channel::Main, buffer).await?;
+    }
+    Ok(())
+}
+
+async fn next(disk: &Disk, mut source: Source) -> Result<(Source, Vec<DataBuf>), WireError> {
+    let read = disk.run(move || source.next_piece().map(|piece| (source, piece)));
+    read.await?.map_err(io_error)
 }
 
 /// Whether a read may wait for the disk.
@@ -74,6 +98,10 @@ struct Source {
     left: u64,
     /// What the file's size lets expect beyond `offset`.
     expected: u64,
+    /// Up to where the system was told to read.
+    advised: u64,
+    /// From where on it is tried again to read on the thread that serves the link.
+    slow_until: u64,
     ended: bool,
 }
 
@@ -90,22 +118,58 @@ impl Source {
             offset: request.offset,
             left: request.length.unwrap_or(u64::MAX),
             expected: opened.size_bytes.saturating_sub(request.offset),
+            advised: request.offset,
+            slow_until: request.offset,
             ended: false,
             file: open.into_file(),
         };
         Ok((source, opened))
     }
 
-    /// The next full buffers, fewer at the end.
+    /// Whether the next read is likely to take no longer than a copy.
+    fn is_quick(&self) -> bool {
+        self.offset >= self.slow_until
+    }
+
+    /// The next buffer, of what is in memory; `None` when it would have to wait.
+    fn read_here(&mut self) -> io::Result<Option<DataBuf>> {
+        let begun = Instant::now();
+        let buffer = self.next_buffer(Wait::Never)?;
+        if buffer.is_none() || begun.elapsed() >= Duration::from_micros(SLOW_READ_US) {
+            self.slow_until = self.offset.saturating_add(SLOW_FILE_BYTES);
+        }
+        Ok(buffer)
+    }
+
+    /// The next full buffers, fewer at the end; may wait.
     fn next_piece(&mut self) -> io::Result<Vec<DataBuf>> {
-        let mut piece = Vec::with_capacity(READ_AHEAD_BYTES / MAX_DATA_BYTES);
-        while !self.ended && piece.len() < READ_AHEAD_BYTES / MAX_DATA_BYTES {
+        self.advise();
+        let mut piece = Vec::with_capacity(FILE_PIECE_BYTES / MAX_DATA_BYTES);
+        while !self.ended && piece.len() < FILE_PIECE_BYTES / MAX_DATA_BYTES {
             piece.extend(self.next_buffer(Wait::Allowed)?);
         }
         Ok(piece)
     }
 
-    /// The next buffer; `None` when that would have to wait.
+    /// Has the disk at work on what comes behind the next piece, a little at a time: left to itself the system takes megabytes,
+    /// and may keep a processor for 20 ms meanwhile. Advice that a file system does not take changes nothing.
+    fn advise(&mut self) {
+        let (piece, ahead) = (FILE_PIECE_BYTES as u64, READ_AHEAD_BYTES as u64);
+        let left = self.expected.min(self.left);
+        if left <= piece {
+            return;
+        }
+        if self.advised < self.offset.saturating_add(piece) {
+            let _ = fadvise(&self.file, 0, None, Advice::Random);
+            self.advised = self.offset.saturating_add(piece);
+        }
+        let until = self.offset.saturating_add(left.min(piece + ahead));
+        while self.advised < until {
+            let _ = fadvise(&self.file, self.advised, NonZeroU64::new(piece), Advice::WillNeed);
+            self.advised = self.advised.saturating_add(piece);
+        }
+    }
+
     fn next_buffer(&mut self, wait: Wait) -> io::Result<Option<DataBuf>> {
         // One byte more than expected: a short read then tells the end without another one.
         let expected = usize::try_from(self.expected).unwrap_or(usize::MAX).saturating_add(1);
@@ -146,5 +210,58 @@ impl Source {
                 rustix::io::preadv2(&self.file, space, self.offset, ReadWriteFlags::NOWAIT)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: usize = 3 * 1024 * 1024 + 12_345;
+
+    /// A source of [`BYTES`] bytes, and what it must come to.
+    fn source(offset: usize, length: Option<usize>) -> (Source, Vec<u8>) {
+        let content: Vec<u8> =
+            (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("file"), &content).unwrap();
+        let root = Root::open(directory.path()).unwrap();
+        let request = ReadFile {
+            path: "file".into(),
+            offset: offset as u64,
+            length: length.map(|length| length as u64),
+        };
+        let (source, opened) = Source::open(&root, &request).unwrap();
+        assert_eq!(opened.size_bytes, BYTES as u64);
+        (source, content[offset..length.map_or(BYTES, |length| offset + length)].to_vec())
+    }
+
+    #[test]
+    fn what_is_read_here_and_what_other_threads_read_joins_to_the_file() {
+        for (offset, length) in
+            [(0, None), (1, Some(BYTES - 2)), (300_000, Some(1_000_000)), (BYTES - 1, None)]
+        {
+            let (mut source, expected) = source(offset, length);
+            let mut received = Vec::new();
+            for turn in 0_u32.. {
+                if source.ended {
+                    break;
+                }
+                let here = if turn % 3 == 0 { None } else { source.read_here().unwrap() };
+                let piece = here.map_or_else(|| source.next_piece().unwrap(), |buffer| vec![buffer]);
+                piece.iter().for_each(|buffer| received.extend_from_slice(buffer.as_slice()));
+            }
+            assert!(received == expected, "{offset} {length:?}");
+        }
+    }
+
+    #[test]
+    fn behind_a_read_that_was_slow_other_threads_read_on_for_a_while() {
+        let (mut source, _) = source(0, None);
+        source.slow_until = 1;
+        assert!(!source.is_quick());
+        let read: usize = source.next_piece().unwrap().iter().map(DataBuf::len).sum();
+        assert_eq!(read, FILE_PIECE_BYTES);
+        assert!(source.is_quick());
     }
 }

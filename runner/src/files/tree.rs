@@ -10,7 +10,7 @@ use proto::{Channel, DataBuf, Message, WireError};
 use super::write::next_batch;
 use super::{Files, may_change, path, path_error};
 use crate::executor::Executor;
-use crate::limits::READ_AHEAD_BYTES;
+use crate::limits::FILE_PIECE_BYTES;
 use crate::stream::StreamHandle;
 
 /// Answers a `ReadTree`.
@@ -39,9 +39,9 @@ async fn send(
 
 /// The next pieces of the archive; none at its end.
 fn next_pieces(mut packer: Packer) -> Result<(Packer, Vec<DataBuf>), WireError> {
-    let mut pieces = Vec::with_capacity(READ_AHEAD_BYTES / MAX_DATA_BYTES);
+    let mut pieces = Vec::with_capacity(FILE_PIECE_BYTES / MAX_DATA_BYTES);
     let mut ended = false;
-    while !ended && pieces.len() < READ_AHEAD_BYTES / MAX_DATA_BYTES {
+    while !ended && pieces.len() < FILE_PIECE_BYTES / MAX_DATA_BYTES {
         let mut piece = DataBuf::zeroed(MAX_DATA_BYTES);
         let mut filled = 0;
         while !ended && filled < MAX_DATA_BYTES {

@@ -58,6 +58,20 @@ fn sixty_four_megabytes_come_and_go_byte_identical() {
 }
 
 #[test]
+fn a_file_that_is_not_in_memory_and_one_of_holes_come_whole() {
+    World::run(async |world| {
+        let bytes: Vec<u8> = (0..10u32 << 20).map(|n| (n ^ (n >> 8) ^ (n >> 16)) as u8).collect();
+        std::fs::write(world.path("cold"), &bytes).unwrap();
+        let file = std::fs::File::open(world.path("cold")).unwrap();
+        file.sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        assert!(read(&mut world.peer, read_file("cold")).await.unwrap().1 == bytes);
+        std::fs::File::create(world.path("holes")).unwrap().set_len(10 << 20).unwrap();
+        assert!(read(&mut world.peer, read_file("holes")).await.unwrap().1 == vec![0; 10 << 20]);
+    });
+}
+
+#[test]
 fn every_byte_value_a_name_that_is_no_utf8_and_an_empty_file_survive() {
     World::run(async |world| {
         let every: Vec<u8> = (0..=255).collect();

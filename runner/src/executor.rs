@@ -30,7 +30,7 @@ use crate::kill;
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
 use crate::llm::{self, LlmConfig, Relay};
 use crate::settings;
-use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners};
+use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners, memory_points};
 use crate::stream::{Connection, StreamHandle};
 
 /// What an executor works on; from the runner's configuration, never from a request.
@@ -412,6 +412,7 @@ impl Executor {
                 }
             }
             tokio::time::sleep(Duration::from_millis(REAP_PAUSE_MS)).await;
+            memory_points::calm();
             if kill::has_remains() {
                 // Its outcome is the same whoever waits for it, and no answer depends on it.
                 let _ = blocking(kill::reap_orphans).await;

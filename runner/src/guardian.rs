@@ -140,6 +140,8 @@ pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> 
         let started = Instant::now();
         let runner = start(left_out, &runner_main)?;
         harden(left_out)?;
+        // From here on it sleeps: what it took to get this far need not stay mapped.
+        sys::forget_program();
         let (status, stopping) = watch(&runner)?;
         kill::forget_child(runner.pid.as_raw_nonzero().get().cast_unsigned());
         // Namespaces are empty by now. Without one, this is where everything the runner left behind ends.

@@ -109,6 +109,29 @@ pub(crate) fn keep_freed_memory(bytes: i32) {
     let _ = bytes;
 }
 
+/// Lets go of the pages of this process's program and libraries; what is needed again comes back from the same files.
+///
+/// Only of code, of which no page differs from its file.
+pub(crate) fn forget_program() {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
+    for code in maps.lines().filter_map(code_mapping) {
+        // SAFETY: the mapping is private, of a file, and can not be written: its pages are the file's, and come back from there
+        // whenever they are used, by this function too.
+        let _ = unsafe {
+            libc::madvise(ptr::with_exposed_provenance_mut(code.start), code.len(), libc::MADV_DONTNEED)
+        };
+    }
+}
+
+/// Where a line of `/proc/PID/maps` says that there is the code of a file.
+fn code_mapping(line: &str) -> Option<std::ops::Range<usize>> {
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let is_code = fields.next()? == "r-xp" && fields.nth(3)?.starts_with('/');
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    is_code.then_some(address(start)?..address(end)?)
+}
+
 /// Lets the system begin to write this part of a file to its disk, without waiting for it.
 pub(crate) fn begin_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<()> {
     let (offset, bytes) = (offset.cast_signed(), bytes.cast_signed());
@@ -215,4 +238,31 @@ pub(crate) fn adopt_descriptor(number: RawFd) -> io::Result<OwnedFd> {
     check(i64::from(unsafe { libc::fcntl(number, libc::F_GETFD) }))?;
     // SAFETY: the descriptor is open and, by the caller's contract with itself before the exec, belongs to nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_code_of_files_is_let_go_of() {
+        let code = "7f0a000-7f0c000 r-xp 00001000 fe:00 1234   /usr/lib/libc.so.6";
+        assert_eq!(code_mapping(code), Some(0x7f0_a000..0x7f0_c000));
+        for other in [
+            "7f0a000-7f0c000 r--p 00001000 fe:00 1234   /usr/lib/libc.so.6",
+            "7f0a000-7f0c000 rwxp 00001000 fe:00 1234   /usr/lib/libc.so.6",
+            "7f0a000-7f0c000 r-xs 00001000 fe:00 1234   /usr/lib/libc.so.6",
+            "7f0a000-7f0c000 r-xp 00000000 00:00 0      [vdso]",
+            "7f0a000-7f0c000 r-xp 00000000 00:00 0",
+            "",
+        ] {
+            assert_eq!(code_mapping(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_was_let_go_of_goes_on() {
+        forget_program();
+        assert_eq!(std::fs::read_to_string("/proc/self/comm").unwrap().lines().count(), 1);
+    }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 
 use super::birth::Birth;
+use super::memory_points;
 use crate::kill::{self, Mark};
 use crate::limits::START_LOOK_MS;
 
@@ -40,7 +41,10 @@ impl Child {
     /// Waits until its program runs; after an error none does, and the process is gone.
     pub(super) fn wait_begun(&mut self) -> io::Result<()> {
         let Some(birth) = self.birth.take() else { return Ok(()) };
-        birth.wait(self.handle.as_fd()).inspect_err(|_| {
+        let begun = birth.wait(self.handle.as_fd());
+        drop(birth);
+        memory_points::calm();
+        begun.inspect_err(|_| {
             // Nobody else wants its status.
             let _ = rustix::process::waitid(WaitId::PidFd(self.handle.as_fd()), WaitIdOptions::EXITED);
         })
@@ -54,6 +58,7 @@ impl Child {
         let again = birth.look_after(self.handle.as_fd()).or_else(ends);
         if again.is_none() {
             self.birth = None;
+            memory_points::calm();
         }
         again
     }
@@ -103,7 +108,7 @@ impl Child {
     /// Not a signal's number, or the process is gone.
     pub fn signal(&self, signal: i32) -> io::Result<()> {
         let signal = Signal::from_named_raw(signal).ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(rustix::process::pidfd_send_signal(&self.handle, signal)?)
+        Ok(rustix::process::pidfd_send_signal(self.handle.as_fd(), signal)?)
     }
 }
 

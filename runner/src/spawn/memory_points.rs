@@ -2,8 +2,9 @@
 //!
 //! A child is born with its parent's out-of-memory points. So the runner has those of its commands while one is born, and its own
 //! before and after: that costs no thread, and leaves no moment in which a command has fewer. As long as a child borrows the
-//! runner's memory the kernel gives both the same points; so the runner gets its own back when the last such child has
-//! a memory of its own.
+//! runner's memory the kernel gives both the same points; so the runner takes its own back when the last such child has
+//! a memory of its own. For each change the kernel looks at every process there is: so not after each command of many, but
+//! in the first quiet moment ([`calm`]).
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -22,8 +23,14 @@ struct Points {
 
 static POINTS: OnceLock<Option<Points>> = OnceLock::new();
 
-/// How many children are being born.
-static BIRTHS: Mutex<usize> = Mutex::new(0);
+/// What is known of the children that are being born.
+struct Births {
+    count: usize,
+    /// Whether this process has the points of commands.
+    is_raised: bool,
+}
+
+static BIRTHS: Mutex<Births> = Mutex::new(Births { count: 0, is_raised: false });
 
 /// Opens the file of this process's points; for a process that will not be dumpable, this has to come before that.
 pub(crate) fn prepare() {
@@ -42,24 +49,30 @@ pub(super) struct Raised(());
 /// Lets children that are born from now on go first. Where the kernel refuses that, nothing is lost but the preference.
 pub(super) fn raise() -> Raised {
     let mut births = births();
-    if *births == 0 {
+    births.count += 1;
+    if !births.is_raised {
+        births.is_raised = true;
         write(|points| &points.raised);
     }
-    *births += 1;
     Raised(())
+}
+
+/// Takes the runner's own points back unless a child is being born. To be called some time after each birth.
+pub(crate) fn calm() {
+    let mut births = births();
+    if births.is_raised && births.count == 0 {
+        births.is_raised = false;
+        write(|points| &points.own);
+    }
 }
 
 impl Drop for Raised {
     fn drop(&mut self) {
-        let mut births = births();
-        *births -= 1;
-        if *births == 0 {
-            write(|points| &points.own);
-        }
+        births().count -= 1;
     }
 }
 
-fn births() -> MutexGuard<'static, usize> {
+fn births() -> MutexGuard<'static, Births> {
     // Every change is a single assignment.
     BIRTHS.lock().unwrap_or_else(PoisonError::into_inner)
 }

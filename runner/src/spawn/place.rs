@@ -25,6 +25,8 @@ use crate::{group, kill};
 pub(super) struct Place {
     path: PathBuf,
     workspace: Root,
+    /// The workspace itself, where most commands run.
+    top: Arc<OwnedFd>,
     null: OwnedFd,
     defaults: Defaults,
     common: Arc<Common>,
@@ -53,13 +55,14 @@ impl Place {
         path: &[PathBuf],
     ) -> Result<Self, SpawnError> {
         let workspace = Root::open(&policy.workspace).map_err(SpawnError::Directory)?;
+        let top = Arc::new(workspace.open_dir(".").map_err(SpawnError::Directory)?);
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
         let defaults = Defaults::new(profile, policy, home, path);
         let limits = resource_limits::of_commands(&policy.bounds.limits);
         let common = Arc::new(Common { user: policy.run_as.clone(), limits });
         let group = group::birthplace().map(|group| (group, kill::mark_key()));
-        Ok(Self { path: policy.workspace.clone(), workspace, null, defaults, common, group })
+        Ok(Self { path: policy.workspace.clone(), workspace, top, null, defaults, common, group })
     }
 
     /// Starts one command, closes its ends here, and waits until its program runs; to be called from the thread that made this.
@@ -107,10 +110,12 @@ impl Place {
     }
 
     /// The command in the kernel's form, and its open working directory.
-    fn program(&self, request: &SpawnRequest) -> Result<(OwnedFd, Program), SpawnError> {
-        let cwd = if request.cwd.is_empty() { b".".as_slice() } else { &request.cwd };
-        let cwd = Path::new(OsStr::from_bytes(cwd));
-        let directory = self.workspace.open_dir(cwd).map_err(SpawnError::Directory)?;
+    fn program(&self, request: &SpawnRequest) -> Result<(Arc<OwnedFd>, Program), SpawnError> {
+        let cwd = Path::new(OsStr::from_bytes(&request.cwd));
+        let directory = match request.cwd.is_empty() {
+            true => Arc::clone(&self.top),
+            false => Arc::new(self.workspace.open_dir(cwd).map_err(SpawnError::Directory)?),
+        };
         let shown: PathBuf = self.path.join(cwd).components().collect();
         let program = Program::new(request, &self.defaults, directory.as_fd(), &shown)?;
         Ok((directory, program))

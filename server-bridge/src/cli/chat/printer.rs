@@ -102,7 +102,7 @@ impl Printer {
         let shown = self.said.get(&id).map_or("", String::as_str);
         match text.strip_prefix(shown) {
             Some("") => {}
-            Some(rest) => self.words(id, &rest.to_owned()),
+            Some(rest) => self.words(id, rest),
             // Only its beginning is kept.
             None if !text.is_empty() && shown.starts_with(text) => {}
             None => {

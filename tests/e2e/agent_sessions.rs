@@ -1,5 +1,6 @@
 //! Conversations that are taken back, forked, exported and deleted, with a model by script and real runners.
 
+mod headless;
 mod isolation;
 
 use std::fs;

@@ -56,8 +56,11 @@ pub(super) const HANG_UP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pieces of output that may wait to be written.
 pub(super) const OUTPUT_QUEUE: usize = 16;
 
-/// Messages of a chat looked through after the client was too slow for its events.
+/// Messages of a chat that are read at once after the client was too slow for its events.
 pub(super) const CATCH_UP_MESSAGES: u32 = 100;
+
+/// The shortest beginning of a chat's id that names it, in characters.
+pub(super) const CHAT_ID_MIN_CHARS: usize = 4;
 
 /// How much of what a tool is about is shown, in characters.
 pub(super) const HINT_CHARS: usize = 100;

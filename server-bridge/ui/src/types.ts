@@ -126,6 +126,8 @@ export interface Message {
   created_at: number;
   exec: Exec | null;
   agent?: Agent | null;
+  /** Taken back: shown, and no part of the conversation any more. */
+  undone?: boolean;
 }
 
 export interface MessagePage {

@@ -1,7 +1,9 @@
 //! `sandbridge chat`: a chat in the terminal, or one message of it for a program.
 
 mod asking;
+mod catch_up;
 mod printer;
+mod sessions;
 mod turn;
 
 use std::io::{BufRead, IsTerminal, Write};
@@ -16,14 +18,21 @@ use super::failure::{self, Failure};
 use super::{Globals, interrupts};
 use asking::Answers;
 use printer::Printer;
-use turn::Conversation;
+use sessions::ChatCommand;
+use turn::{Conversation, Which};
 
 /// What to say, and in which chat.
 #[derive(Args)]
+#[command(disable_help_subcommand = true)]
 pub(super) struct ChatOptions {
+    #[command(subcommand)]
+    command: Option<ChatCommand>,
     /// Begin a new chat instead of going on with the last one
     #[arg(long)]
     new: bool,
+    /// Go on with the chat ID, or the beginning of one; without ID with the chat where something last happened, here or elsewhere
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "new")]
+    resume: Option<Option<String>>,
     /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: ask]
     #[arg(long, value_name = "MODE")]
     approval: Option<Mode>,
@@ -33,11 +42,21 @@ pub(super) struct ChatOptions {
 }
 
 pub(super) async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitCode, Failure> {
+    let mut options = options;
+    if let Some(command) = options.command {
+        if options.message.is_some() {
+            return Err(Failure::usage(
+                "say MESSAGE, or list or export chats; to say a word of these write: chat -- list",
+            ));
+        }
+        return sessions::run(globals, command).await;
+    }
+    let which = which(&mut options)?;
     if options.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
         return Err(Failure::usage("MESSAGE is empty; say something, or leave it out to chat line by line"));
     }
     let session = globals.session()?;
-    let mut conversation = Conversation::open(session, options.new, Printer::new(globals.json)).await?;
+    let mut conversation = Conversation::open(session, which, Printer::new(globals.json)).await?;
     if let Some(mode) = options.approval {
         conversation.set_approval(mode).await?;
     }
@@ -49,6 +68,23 @@ pub(super) async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitC
         }
         None => talk(&mut conversation, &mut ctrl_c, globals.json).await,
     }
+}
+
+/// Which chat is meant. What stands behind --resume and can be no id is the message.
+fn which(options: &mut ChatOptions) -> Result<Which, Failure> {
+    Ok(match (options.new, options.resume.take()) {
+        (true, _) => Which::New,
+        (false, None) => Which::Used,
+        (false, Some(None)) => Which::Last,
+        (false, Some(Some(id))) if sessions::is_id(&id) => Which::Id(id),
+        (false, Some(message)) if options.message.is_none() => {
+            options.message = message;
+            Which::Last
+        }
+        (false, Some(Some(id))) => {
+            return Err(Failure::usage(format!("{id:?} is no chat's id; `sandbridge chat list` shows them")));
+        }
+    })
 }
 
 /// One line after the other, until there is no more.

@@ -1,6 +1,6 @@
 //! What is shown of a chat: words for a person, lines of JSON for a program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
@@ -13,15 +13,18 @@ pub(super) struct Printer {
     as_json: bool,
     /// The last character shown of each running command's output; none while nothing was shown.
     shown: BTreeMap<i64, Option<char>>,
-    /// How much was shown of what a model says, in bytes.
-    said: BTreeMap<i64, usize>,
+    /// What was shown of what a model says.
+    said: BTreeMap<i64, String>,
+    /// The tools of which a program was told that they ask.
+    asked: BTreeSet<i64>,
     /// Whether the last thing shown has not ended its line.
     is_amid_line: bool,
 }
 
 impl Printer {
     pub(super) fn new(as_json: bool) -> Self {
-        Self { as_json, shown: BTreeMap::new(), said: BTreeMap::new(), is_amid_line: false }
+        let (shown, said, asked) = Default::default();
+        Self { as_json, shown, said, asked, is_amid_line: false }
     }
 
     /// The server said something.
@@ -77,7 +80,7 @@ impl Printer {
 
     /// More of what the model says.
     fn words(&mut self, id: i64, text: &str) {
-        *self.said.entry(id).or_default() += text.len();
+        self.said.entry(id).or_default().push_str(text);
         if self.as_json {
             return output::json_line(&json!({"type": "text", "id": id, "text": text}));
         }
@@ -87,15 +90,23 @@ impl Printer {
 
     /// A message of the model as it stands now: what was not shown of it yet is, once it is whole.
     pub(super) fn reply(&mut self, id: i64, text: &str) {
-        let shown = self.said.get(&id).copied().unwrap_or(0);
-        match text.get(shown..) {
-            Some(rest) if !rest.is_empty() => self.words(id, rest),
-            // It begins anew: what was shown is void, of which a notice tells.
-            _ if text.is_empty() => {
+        let shown = self.said.get(&id).map_or("", String::as_str);
+        match text.strip_prefix(shown) {
+            Some("") => {}
+            Some(rest) => self.words(id, rest),
+            // Only its beginning is kept.
+            None if !text.is_empty() && shown.starts_with(text) => {}
+            None => {
+                // It begins anew: what was shown is void. People are told so by a notice.
                 self.end_line();
                 self.said.remove(&id);
+                if self.as_json {
+                    output::json_line(&json!({"type": "void", "id": id}));
+                }
+                if !text.is_empty() {
+                    self.words(id, text);
+                }
             }
-            _ => {}
         }
     }
 
@@ -128,6 +139,16 @@ impl Printer {
             );
         } else {
             dim(&format!("● {} {}", tool.as_str().unwrap_or_default(), one_line(hint)));
+        }
+    }
+
+    /// A tool waits for a word of its user.
+    pub(super) fn asked(&mut self, id: i64, agent: &Value) {
+        if self.as_json && self.asked.insert(id) {
+            let (tool, detail, runner) = (&agent["tool"], &agent["detail"], &agent["place"]);
+            output::json_line(
+                &json!({"type": "approval", "id": id, "tool": tool, "detail": detail, "runner": runner}),
+            );
         }
     }
 
@@ -207,6 +228,13 @@ impl Printer {
         dim(&status_line(exec));
         if let Some(error) = exec["error"].as_str() {
             output::warn(error);
+        }
+    }
+
+    /// What was taken back, to be changed and said again; people read it in the notice.
+    pub(super) fn input(&self, text: &str) {
+        if self.as_json {
+            output::json_line(&json!({"type": "input", "text": text}));
         }
     }
 

@@ -8,12 +8,25 @@ use tokio::signal::unix::Signal;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::asking::{Answer, Answers, Questions};
+use super::catch_up::{self, Live, Pages};
 use super::printer::Printer;
+use super::sessions;
 use crate::cli::client::Client;
 use crate::cli::failure::{self, Failure};
-use crate::cli::limits::CATCH_UP_MESSAGES;
 use crate::cli::session::Session;
 use crate::cli::socket::{self, Inbox};
+
+/// Which chat is talked to.
+pub(super) enum Which {
+    /// The one that was used here last, or a new one.
+    Used,
+    /// A new one.
+    New,
+    /// The one where something last happened, here or elsewhere.
+    Last,
+    /// The one whose id begins so.
+    Id(String),
+}
 
 /// A chat that is talked to.
 pub(super) struct Conversation {
@@ -24,13 +37,19 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Goes on with the chat used last, or begins a new one.
-    pub(super) async fn open(session: Session, new: bool, printer: Printer) -> Result<Self, Failure> {
+    /// Goes on with a chat, or begins a new one.
+    pub(super) async fn open(session: Session, which: Which, printer: Printer) -> Result<Self, Failure> {
         let client = Client::new(&session)?;
-        let last = session.login().and_then(|login| login.chat.clone()).filter(|_| !new);
+        let used = session.login().and_then(|login| login.chat.clone());
         let mut conversation = Self { session, client, chat: String::new(), printer };
-        match last {
-            Some(chat) => conversation.chat = chat,
+        let found = match which {
+            Which::Used => used,
+            Which::New => None,
+            Which::Last => Some(sessions::last(&mut conversation.client).await?),
+            Which::Id(id) => Some(sessions::find(&mut conversation.client, &id).await?),
+        };
+        match found {
+            Some(chat) => conversation.switch_to(&chat)?,
             None => conversation.begin().await?,
         }
         Ok(conversation)
@@ -52,6 +71,7 @@ impl Conversation {
         let Some((answer, mut wants_cancel)) = self.post_through(text, ctrl_c).await? else {
             return Ok(failure::INTERRUPTED);
         };
+        let first = answer["messages"][0]["id"].as_i64().unwrap_or_default();
         let mut turn = Turn::new(&mut self.printer, &self.chat);
         for message in answer["messages"].as_array().into_iter().flatten() {
             turn.take_message(message, true);
@@ -78,13 +98,13 @@ impl Conversation {
                     }
                 }
                 // What becomes of the command is not known once nothing is heard of it.
-                event = events.next() => match event.map_err(Failure::into_not_run)? {
+                event = events.next() => match event.map_err(|failure| catch_up::lost(failure, &self.chat))? {
                     event if event["type"] == "lagged" => {
                         turn.printer.lagged();
-                        let path = format!("/api/v1/chats/{}/messages?limit={CATCH_UP_MESSAGES}", self.chat);
-                        let page = self.client.get(&path).await.map_err(Failure::into_not_run)?;
-                        for message in page["messages"].as_array().into_iter().flatten() {
-                            turn.take_message(message, false);
+                        turn.live.miss();
+                        let mut pages = Pages::from(&mut self.client, &self.chat, first);
+                        while let Some(page) = pages.next().await.map_err(Failure::into_not_run)? {
+                            page.iter().for_each(|message| turn.take_message(message, false));
                         }
                     }
                     event => turn.take_event(&event),
@@ -96,6 +116,9 @@ impl Conversation {
                     wants_cancel = true;
                 }
             }
+        }
+        if let Some(text) = answer["input"].as_str() {
+            turn.printer.input(text);
         }
         let mut code = turn.code;
         if let Some(kind) = answer["error"].as_str() {
@@ -201,6 +224,7 @@ struct Turn<'a> {
     noticed: BTreeSet<i64>,
     /// The tools that wait for a word, and what they want to do.
     questions: Questions,
+    live: Live,
     code: u8,
 }
 
@@ -219,6 +243,7 @@ impl<'a> Turn<'a> {
             ended_tools,
             noticed,
             questions,
+            live: Live::default(),
             code: 0,
         }
     }
@@ -286,7 +311,8 @@ impl<'a> Turn<'a> {
             self.printer.tool_started(id, &message["agent"]);
         }
         let status = message["agent"]["status"].as_str();
-        if status == Some("asking") {
+        if status == Some("asking") && !self.ended_tools.contains(&id) {
+            self.printer.asked(id, &message["agent"]);
             self.questions.add(id, &message["agent"]);
         } else {
             self.questions.settle(id);
@@ -298,7 +324,10 @@ impl<'a> Turn<'a> {
 
     fn take_event(&mut self, event: &Value) {
         match event["type"].as_str() {
-            Some("message") => self.take_message(&event["message"], false),
+            Some("message") => {
+                self.live.told(&event["message"]);
+                self.take_message(&event["message"], false);
+            }
             Some("chat_removed") if event["id"] == *self.chat => {
                 self.pending.clear();
                 self.code = failure::FAILED;
@@ -307,10 +336,13 @@ impl<'a> Turn<'a> {
                 let Some(id) = event["message_id"].as_i64() else { return };
                 let is_later = self.has_begun && self.answer.is_some_and(|answer| id > answer);
                 let is_ours = self.pending.contains(&id) || is_later;
-                if !is_ours || event["chat_id"] != *self.chat {
+                if !is_ours || event["chat_id"] != *self.chat || self.ended_tools.contains(&id) {
                     return;
                 }
                 let channel = event["channel"].as_str().unwrap_or("stdout");
+                if ["text", "reasoning"].contains(&channel) && !self.live.is_whole(id) {
+                    return;
+                }
                 self.printer.output(id, channel, event["text"].as_str().unwrap_or_default());
             }
             _ => {}

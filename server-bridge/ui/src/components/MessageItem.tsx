@@ -21,8 +21,8 @@ const SPEAKER: Record<Message["role"], string> = {
 export const MessageItem = memo(function MessageItem({ message, live }: Props) {
   return (
     <article
-      className={`message ${message.role}`}
-      aria-label={SPEAKER[message.role]}
+      className={`message ${message.role}${message.undone === true ? " undone" : ""}`}
+      aria-label={message.undone === true ? `${SPEAKER[message.role]} (taken back)` : SPEAKER[message.role]}
       title={absoluteTime(message.created_at)}
       data-testid="message"
       data-role={message.role}

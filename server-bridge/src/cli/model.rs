@@ -139,7 +139,8 @@ async fn add(client: &mut Client, options: AddOptions) -> Result<(Value, String)
         document["name"] = json!(name);
         client.post("/api/v1/models", &document).await?
     };
-    let mut words = format!("model {name} was added; `sandbridge model test {name}` asks it for a word");
+    let done = if *replace { "changed" } else { "added" };
+    let mut words = format!("model {name} was {done}; `sandbridge model test {name}` asks it for a word");
     if *is_used {
         client.put("/api/v1/models/default", &json!({"model": name})).await?;
         words.push_str(", and it answers from now on");

@@ -178,7 +178,7 @@ impl Turn<'_> {
         };
         let items = service.store.turn_items(self.user.id, self.chat, turn).await?;
         let mut messages = history::from_items(&items);
-        forget_foreign_thoughts(&mut messages, &lineup.setup);
+        forget_foreign_thoughts(&mut messages, &lineup.setup.origin());
         let request = &mut request(&lineup.setup, system, tools, messages);
         for _ in 0..TURN_ITERATIONS {
             let reply = self.ask_any(&mut lineup, request, progress).await?;

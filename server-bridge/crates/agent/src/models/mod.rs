@@ -297,12 +297,28 @@ fn direct(
     }
 }
 
-/// Takes out what other models thought: only the provider it came from can read it, and others refuse it.
-pub(crate) fn forget_foreign_thoughts(messages: &mut [Message], setup: &ModelSetup) {
-    let origin = setup.origin();
+/// Takes out what other models than `origin` thought: only the provider it came from can read it, and others refuse it.
+pub(crate) fn forget_foreign_thoughts(messages: &mut [Message], origin: &str) {
     for message in messages {
         if let Message::Assistant(said) = message {
             said.reasoning.retain(|thought| thought.origin.is_empty() || thought.origin == origin);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use llm::{Assistant, Reasoning};
+
+    use super::*;
+
+    #[test]
+    fn a_model_is_told_its_own_thoughts_and_those_of_nobody_known() {
+        let thought = |origin: &str| Reasoning { origin: origin.to_owned(), ..Reasoning::default() };
+        let reasoning = ["", "server/a", "mine/a"].map(thought).to_vec();
+        let mut messages = [Message::Assistant(Assistant { reasoning, ..Assistant::default() })];
+        forget_foreign_thoughts(&mut messages, "mine/a");
+        let reasoning = ["", "mine/a"].map(thought).to_vec();
+        assert_eq!(messages, [Message::Assistant(Assistant { reasoning, ..Assistant::default() })]);
     }
 }

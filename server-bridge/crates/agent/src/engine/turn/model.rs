@@ -59,7 +59,7 @@ impl Turn<'_> {
             request.model.clone_from(&next.name);
             request.max_tokens = next.reply_tokens;
             request.thinking_tokens = next.thinking_tokens;
-            forget_foreign_thoughts(&mut request.messages, &next);
+            forget_foreign_thoughts(&mut request.messages, &next.origin());
             lineup.setup = next;
         }
     }

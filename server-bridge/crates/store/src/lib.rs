@@ -15,6 +15,8 @@
 //! | `chats`, `messages` | conversations |
 //! | `turns` | what a model was told and said; long results of its tools |
 //! | `approvals` | what a chat's model may do without asking |
+//! | `sub_agents` | conversations beneath others |
+//! | `memories` | what an agent keeps of a user |
 //! | `execs` | commands: started once per id and request, finished once |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
@@ -35,12 +37,14 @@ mod error;
 mod execs;
 mod ids;
 pub mod limits;
+mod memories;
 mod messages;
 mod name;
 mod passwords;
 mod runners;
 mod sessions;
 mod settings;
+mod sub_agents;
 mod tokens;
 mod turns;
 mod users;
@@ -54,11 +58,13 @@ pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, TurnId, UserId};
+pub use memories::Memory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use sessions::NewSession;
 pub use settings::ACTIVE_RUNNER;
+pub use sub_agents::{NewSubAgent, SubAgent};
 pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
 pub use users::User;

@@ -56,6 +56,12 @@ pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
 pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
 /// The largest result of a tool that is kept, in bytes.
 pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// The longest name of a memory, in bytes.
+pub const MEMORY_NAME_MAX_BYTES: usize = 64;
+/// The longest memory, in bytes.
+pub const MEMORY_TEXT_MAX_BYTES: usize = 2 * 1024;
+/// How many memories are kept of one user.
+pub const MEMORIES_PER_USER: i64 = 100;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The most rows one listing returns, whatever its caller asks for.

@@ -7,5 +7,6 @@ mod database;
 mod enrolment;
 mod execs;
 mod runners;
+mod sub_agents;
 mod support;
 mod users;

@@ -15,6 +15,9 @@ pub enum Error {
     /// The caller's doing or the machine's; the store's error tells them apart.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The caller's doing: what they want cannot be set up so; says why.
+    #[error("{0}")]
+    Refused(String),
     /// The server is being stopped and takes no more messages.
     #[error("the server is stopping; send the message again in a moment")]
     Stopping,
@@ -24,7 +27,7 @@ impl Error {
     /// The word that stands for it in the HTTP interface.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } => "invalid",
+            Self::Invalid { .. } | Self::Refused(_) => "invalid",
             Self::Stopping => "unavailable",
             Self::Store(store::Error::NotFound { .. }) => "not_found",
             Self::Store(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
@@ -40,6 +43,7 @@ impl Error {
                 "the server could not do it; its log says why".to_owned()
             }
             Self::Invalid { .. } | Self::Store(_) | Self::Stopping => self.to_string(),
+            Self::Refused(_) => self.to_string(),
         }
     }
 }

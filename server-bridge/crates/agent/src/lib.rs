@@ -14,6 +14,8 @@
 //! | [`approval`] | what a model may do without asking |
 //! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
 //! | `tools/` | what a model may do: one file per tool |
+//! | `library/` | skills and roles, as a workspace offers them |
+//! | `preferences` | what a user wants of every agent |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
@@ -32,8 +34,10 @@ mod engine;
 mod error;
 mod event;
 mod exec_document;
+mod library;
 pub mod limits;
 mod place;
+mod preferences;
 mod recover;
 mod running;
 mod service;
@@ -44,9 +48,10 @@ mod tools;
 mod tests;
 
 pub use ending::Ending;
-pub use engine::{AgentDocument, ModelSetup};
+pub use engine::{AgentDocument, ModelSetup, SubAgentDocument};
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;
 pub use place::{sandbox_user, wish, wish_for};
+pub use preferences::Preferences;
 pub use service::{ChatService, EventSink};

@@ -12,13 +12,15 @@
 //! | `tools_of_reply` | which calls of one answer run side by side |
 //! | `history` | the conversation as the model sees it, read from and kept in the store |
 //! | `show` | the same as people see it |
-//! | `prompt` | who the model is told to be, and a project's own instructions |
+//! | `pipeline/` | what the model is told before and beside the conversation |
+//! | `agents/` | sub-agents: turns beneath a turn |
 //! | `offload` | long results, put aside |
 //! | `queue` | which chats have a turn under way, and what waits |
 
+pub(crate) mod agents;
 mod history;
 mod offload;
-mod prompt;
+mod pipeline;
 mod queue;
 mod show;
 mod tools_of_reply;
@@ -35,6 +37,8 @@ use crate::commands::Context;
 use crate::limits::TURNS_QUEUED;
 use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
+pub use agents::SubAgentDocument;
+use agents::{AtWork, Lineage};
 use queue::{Queue, Waiting};
 pub use show::AgentDocument;
 use turn::Turn;
@@ -60,12 +64,13 @@ pub(crate) struct Engine {
     slots: Slots,
     queue: Queue,
     pub(crate) questions: Questions,
+    at_work: AtWork,
 }
 
 impl Engine {
     pub(crate) fn new(model: Option<ModelSetup>) -> Self {
-        let (slots, queue, questions) = Default::default();
-        Self { model, slots, queue, questions }
+        let (slots, queue, questions, at_work) = Default::default();
+        Self { model, slots, queue, questions, at_work }
     }
 
     /// Whether anybody could answer.
@@ -75,7 +80,7 @@ impl Engine {
 
     /// Stops what is under way in a chat and forgets what waits; how much that was.
     pub(crate) fn cancel(&self, user: UserId, chat: &store::ChatId) -> usize {
-        self.queue.cancel(user, chat)
+        self.queue.cancel(user, chat) + self.at_work.cancel(user, chat)
     }
 }
 
@@ -114,7 +119,8 @@ fn work(service: &Arc<Inner>, user: &User, chat: &store::ChatId) {
                 // Queued on record still: the next life of the server begins it.
                 return;
             }
-            let turn = Turn { service: &service, user: &user, chat: &chat, waiting, cancelled: &cancelled };
+            let (cancelled, lineage) = (&cancelled, &Lineage::top(&chat));
+            let turn = Turn { service: &service, user: &user, chat: &chat, waiting, cancelled, lineage };
             turn.run().await;
         }
     });
@@ -131,7 +137,9 @@ pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
             continue;
         };
         let waiting = Waiting { turn: turn.id, message };
-        let can_begin = turn.status == TurnStatus::Queued && service.engine.has_model();
+        // A sub-agent's is a part of a turn that is over.
+        let can_begin =
+            turn.status == TurnStatus::Queued && !turn.is_sub_agents && service.engine.has_model();
         match service.engine.queue.reserve(user.id, &turn.chat).filter(|_| can_begin) {
             Some(place) => {
                 place.fill(waiting);
@@ -144,7 +152,7 @@ pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
 }
 
 impl Engine {
-    fn seat(&self, user: UserId) -> llm::slots::Seat {
-        self.slots.seat(&user.to_string(), Kind::Shared)
+    fn seat(&self, user: UserId, lineage: &Lineage) -> llm::slots::Seat {
+        self.slots.seat(&user.to_string(), lineage.slots(Kind::Shared))
     }
 }

@@ -9,6 +9,7 @@ use store::{ChatId, Message, MessageId, MessageRole, TurnStatus, User};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+use super::SubAgentDocument;
 use crate::service::Inner;
 use crate::shell::{LeftOut, Live, Transcript};
 use crate::{Channel, ChatEvent, Part};
@@ -44,6 +45,12 @@ pub enum AgentDocument {
         /// While it asks: all that its user is to allow.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
+        /// The sub-agent that it called.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sub_agent: Option<SubAgentDocument>,
+        /// The sub-agent that asks, where it is not the chat's own agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_by: Option<String>,
     },
 }
 
@@ -69,6 +76,20 @@ impl AgentDocument {
     /// Of an answer that is not the first one of its turn.
     pub(super) fn later_reply(reasoning: String) -> Self {
         Self::Reply { status: TurnStatus::Done.as_str().to_owned(), reasoning, error: None, usage: None }
+    }
+
+    /// Whether it is a tool that has not ended.
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Tool { status, .. } if ["asking", "running"].contains(&status.as_str()))
+    }
+
+    /// The same with another status, and nothing left to be asked; only a tool's changes.
+    pub(super) fn settled(mut self, now: &str) -> Self {
+        if let Self::Tool { status, detail, .. } = &mut self {
+            now.clone_into(status);
+            detail.clear();
+        }
+        self
     }
 
     /// As the store keeps it.
@@ -126,11 +147,8 @@ impl Screen<'_> {
         for message in messages.into_iter().filter(|message| message.id > first) {
             let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
             let settled = match document {
-                Some(AgentDocument::Tool { tool, hint, status, place, .. })
-                    if ["asking", "running"].contains(&status.as_str()) =>
-                {
-                    let (status, detail) = ("cancelled".to_owned(), String::new());
-                    AgentDocument::Tool { tool, hint, status, place, detail }
+                Some(document @ AgentDocument::Tool { .. }) if document.is_open() => {
+                    document.settled("cancelled")
                 }
                 Some(AgentDocument::Reply { status, reasoning, usage: None, .. }) if status == "running" => {
                     AgentDocument::later_reply(reasoning)
@@ -231,6 +249,8 @@ mod tests {
             status: "done".to_owned(),
             place: None,
             detail: String::new(),
+            sub_agent: None,
+            asked_by: None,
         };
         for document in [AgentDocument::reply(TurnStatus::Running), tool] {
             assert_eq!(serde_json::from_str::<AgentDocument>(&document.to_json()).unwrap(), document);

@@ -7,8 +7,9 @@ use llm::ToolCall;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, ForSubAgents, Outcome, Toolbox, Workshop};
 use super::{cd, file_create, file_replace, glob, grep, read, recall, shell, tasks};
+use super::{memory, skill, sub_agent};
 use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
 
@@ -25,6 +26,10 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'st
     const ACCESS: Access;
     /// Whether others that change nothing may run beside it.
     const RUNS_BESIDE_OTHERS: bool = matches!(Self::ACCESS, Access::Read);
+    /// Whether it calls a sub-agent: those may run beside one another.
+    const IS_SUB_AGENT: bool = false;
+    /// Whether sub-agents get it.
+    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Unasked;
     /// Whether it sees a cancel by itself and tidies up; others are dropped.
     const SEES_CANCEL: bool = false;
 
@@ -52,7 +57,7 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'st
 }
 
 /// All tools, in the order that a model is told of them in.
-const TOOLS: &[Entry] = &[
+pub(super) const TOOLS: &[Entry] = &[
     Entry::of::<shell::Arguments>(),
     Entry::of::<read::Arguments>(),
     Entry::of::<file_create::Arguments>(),
@@ -64,23 +69,28 @@ const TOOLS: &[Entry] = &[
     Entry::of::<tasks::Read>(),
     Entry::of::<tasks::Kill>(),
     Entry::of::<recall::Arguments>(),
+    Entry::of::<sub_agent::Arguments>(),
+    Entry::of::<skill::Arguments>(),
+    Entry::of::<memory::Write>(),
+    Entry::of::<memory::List>(),
 ];
 
 /// A row of the table.
-struct Entry {
-    name: &'static str,
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    pub(super) for_sub_agents: ForSubAgents,
     describe: fn() -> llm::Tool,
     parse: fn(&ToolCall) -> Result<Call, String>,
 }
 
 impl Entry {
     const fn of<T: Tool>() -> Self {
-        Self { name: T::NAME, describe: describe::<T>, parse: parse::<T> }
+        Self { name: T::NAME, for_sub_agents: T::FOR_SUB_AGENTS, describe: describe::<T>, parse: parse::<T> }
     }
 }
 
 /// All tools, as a model is told of them. Always the same bytes.
-pub(crate) fn catalogue() -> Vec<llm::Tool> {
+pub(super) fn catalogue() -> Vec<llm::Tool> {
     TOOLS.iter().map(|entry| (entry.describe)()).collect()
 }
 
@@ -110,22 +120,24 @@ fn parse<T: Tool>(call: &ToolCall) -> Result<Call, String> {
 pub(crate) struct Call(Box<dyn Known>);
 
 impl Call {
-    /// Understands a call.
+    /// Understands a call of one of these tools.
     ///
     /// Fails with what the model did wrong, in words for the model.
-    pub(crate) fn parse(call: &ToolCall) -> Result<Self, String> {
-        match TOOLS.iter().find(|entry| entry.name == call.name) {
+    pub(crate) fn parse(call: &ToolCall, tools: &Toolbox) -> Result<Self, String> {
+        match TOOLS.iter().find(|entry| entry.name == call.name && tools.holds(entry.name)) {
             Some(entry) => (entry.parse)(call),
-            None => {
-                let known: Vec<&str> = TOOLS.iter().map(|entry| entry.name).collect();
-                Err(format!("there is no tool {:?}; there are {}", call.name, known.join(", ")))
-            }
+            None => Err(format!("there is no tool {:?}; there are {}", call.name, tools.names())),
         }
     }
 
     /// Whether it changes nothing, so that others may run beside it.
     pub(crate) fn is_read_only(&self) -> bool {
         self.0.runs_beside_others()
+    }
+
+    /// Whether it calls a sub-agent.
+    pub(crate) fn is_sub_agent(&self) -> bool {
+        self.0.is_sub_agent()
     }
 
     /// Whether it sees a cancel by itself.
@@ -150,7 +162,7 @@ impl Call {
 
     /// What it is about, in a few words for people.
     pub(crate) fn hint(&self) -> String {
-        self.0.hint().chars().take(TOOL_HINT_CHARS).collect()
+        shortened(self.0.hint())
     }
 
     /// Does it; `live` is told what a command writes, as it does.
@@ -164,10 +176,16 @@ impl Call {
     }
 }
 
+/// As much of a hint as people are shown.
+pub(super) fn shortened(hint: &str) -> String {
+    hint.chars().take(TOOL_HINT_CHARS).collect()
+}
+
 /// Any [`Tool`]'s arguments.
 trait Known: Debug + Send + Sync {
     fn access(&self) -> Access;
     fn runs_beside_others(&self) -> bool;
+    fn is_sub_agent(&self) -> bool;
     fn sees_cancel(&self) -> bool;
     fn hint(&self) -> &str;
     fn detail(&self) -> String;
@@ -186,6 +204,10 @@ impl<T: Tool> Known for T {
 
     fn runs_beside_others(&self) -> bool {
         T::RUNS_BESIDE_OTHERS
+    }
+
+    fn is_sub_agent(&self) -> bool {
+        T::IS_SUB_AGENT
     }
 
     fn sees_cancel(&self) -> bool {

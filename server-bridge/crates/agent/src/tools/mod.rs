@@ -9,27 +9,38 @@ mod file_create;
 mod file_replace;
 mod glob;
 mod grep;
+mod memory;
 mod path;
 mod read;
 mod recall;
 mod shell;
+mod skill;
+mod sub_agent;
 mod tasks;
+mod toolbox;
 
 use std::sync::Arc;
 
 use sandbox::{RouteError, Sandbox, SandboxError, Wish};
-use store::ChatId;
+use store::{ChatId, MessageId};
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::SubAgentDocument;
+use crate::engine::agents::Lineage;
 use crate::place::sandbox_user;
 use crate::service::Inner;
-pub(crate) use call::{Call, Live, catalogue};
+pub(crate) use call::{Call, Live};
+pub(crate) use toolbox::{ForSubAgents, Toolbox};
 
 /// Where a tool works, and for whom.
 pub(crate) struct Workshop<'a> {
     pub(crate) service: &'a Arc<Inner>,
     pub(crate) user: &'a store::User,
     pub(crate) chat: &'a ChatId,
+    /// What the turn is beneath, and what that allows it.
+    pub(crate) lineage: &'a Lineage,
+    /// What shows the call.
+    pub(crate) card: MessageId,
     /// Where the turn works; fixed at its beginning.
     pub(crate) wish: &'a Wish,
     /// Its user wants it to stop.
@@ -47,6 +58,8 @@ pub(crate) struct Outcome {
     pub(crate) is_denied: bool,
     /// Whether the text may be put aside when it is long: not what was asked for in parts.
     pub(crate) may_be_offloaded: bool,
+    /// The sub-agent that was called.
+    pub(crate) sub_agent: Option<SubAgentDocument>,
 }
 
 /// Why a tool did not do what it was asked for.
@@ -80,7 +93,7 @@ impl From<RouteError> for Failure {
 
 impl Workshop<'_> {
     /// A fresh handle.
-    async fn sandbox(&self) -> Result<Sandbox, Failure> {
+    pub(crate) async fn sandbox(&self) -> Result<Sandbox, Failure> {
         Ok(self.service.router.for_user(&sandbox_user(self.user), self.wish).await?)
     }
 
@@ -91,8 +104,9 @@ impl Workshop<'_> {
 }
 
 impl Outcome {
-    fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: false, is_denied: false, may_be_offloaded: true }
+    pub(crate) fn done(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { text, is_error: false, is_denied: false, may_be_offloaded: true, sub_agent: None }
     }
 
     /// One that is a part of something longer already.

@@ -94,7 +94,7 @@ async fn status(arguments: &Status, workshop: &Workshop<'_>) -> Result<Outcome, 
             let execs = workshop.service.store.execs(workshop.user.id, TASKS_LISTED).await?;
             execs
                 .into_iter()
-                .filter(|exec| exec.detached && exec.chat.as_ref() == Some(workshop.chat))
+                .filter(|exec| exec.detached && exec.chat.as_ref() == Some(workshop.lineage.root()))
                 .collect()
         }
     };
@@ -205,7 +205,7 @@ async fn find(id: &str, workshop: &Workshop<'_>) -> Result<store::Exec, Failure>
     let unknown = || Failure::Told(format!("this chat has no task {id:?}"));
     let parsed = store::ExecId::parse(id).map_err(|_| unknown())?;
     match workshop.service.store.exec(workshop.user.id, &parsed).await {
-        Ok(task) if task.chat.as_ref() == Some(workshop.chat) => Ok(task),
+        Ok(task) if task.chat.as_ref() == Some(workshop.lineage.root()) => Ok(task),
         Ok(_) | Err(store::Error::NotFound { .. }) => Err(unknown()),
         Err(error) => Err(error.into()),
     }

@@ -2,10 +2,12 @@ use std::collections::BTreeSet;
 
 use llm::ToolCall;
 
+use super::call::catalogue;
 use super::*;
 
 fn call(name: &str, arguments: &str) -> Result<Call, String> {
-    Call::parse(&ToolCall { id: String::new(), name: name.to_owned(), arguments: arguments.to_owned() })
+    let call = ToolCall { id: String::new(), name: name.to_owned(), arguments: arguments.to_owned() };
+    Call::parse(&call, &Toolbox::all())
 }
 
 #[test]
@@ -47,6 +49,10 @@ fn parameters_have_the_names_that_models_know() {
         ("Glob", &["pattern", "path"]),
         ("Grep", &["pattern", "path", "include", "ignore_case", "context_lines"]),
         ("offload_recall", &["id", "offset", "limit"]),
+        ("SubAgent", &["task", "role", "tools", "instance"]),
+        ("Skill", &["name"]),
+        ("memory_write", &["name", "text"]),
+        ("memory_list", &[]),
     ];
     let catalogue = catalogue();
     for (name, parameters) in known {

@@ -39,7 +39,7 @@ impl Turn<'_> {
     ) -> Result<Reply, End> {
         let is_first = !std::mem::replace(&mut progress.has_first, true);
         let mut shown = Shown { message: is_first.then_some(self.waiting.message), ..Shown::default() };
-        let seat = self.service.engine.seat(self.user.id);
+        let seat = self.service.engine.seat(self.user.id, self.lineage);
         // Bounded by what an answer may be.
         let (sender, mut pieces) = mpsc::unbounded_channel();
         let mut asking = pin!(llm::call(&setup.model, request, Patience::default(), &seat, |news| {

@@ -40,6 +40,9 @@ use crate::web::{accept, metrics, presence, router};
 
 use lock::ServerLock;
 
+/// What every agent of every user is told, in the server's home directory.
+const INSTRUCTIONS_FILE: &str = "AGENTS.md";
+
 /// Why the server cannot start. Each text says what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -149,6 +152,7 @@ impl Server {
         let hub = Arc::new(Hub::default());
         let model = config.model.as_ref().map(model).transpose()?;
         let chats = ChatService::new(store.clone(), sandboxes.clone(), chat_sink(Arc::clone(&hub)), model);
+        let chats = chats.with_instructions(config.home.join(INSTRUCTIONS_FILE));
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod agent;
+mod agent_subagents;
 mod attacks;
 mod bad_input;
 mod bombs;

@@ -111,7 +111,8 @@ impl Asked {
     /// The names of what it may call.
     pub fn tools(&self) -> Vec<String> {
         let tools = self.body["tools"].as_array().into_iter().flatten();
-        let name = |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap().to_owned();
+        let name =
+            |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap().to_owned();
         tools.map(name).collect()
     }
 

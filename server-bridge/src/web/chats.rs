@@ -245,7 +245,7 @@ pub async fn set_approval(
 }
 
 /// An id that is none is nobody's chat.
-fn chat_id(text: &str) -> Result<ChatId, ApiError> {
+pub(super) fn chat_id(text: &str) -> Result<ChatId, ApiError> {
     ChatId::parse(text).map_err(|_| ApiError::new("not_found", "there is no such chat"))
 }
 

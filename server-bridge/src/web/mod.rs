@@ -2,7 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`session`], [`runners`], [`settings`], [`chats`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`runners`], [`settings`], [`chats`], [`agents`], [`files`], [`container`] | one area of the API each |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`guard`], [`auth`], [`rate`], [`pending`] | Host and Origin, sessions, limits on attempts |
@@ -12,6 +12,7 @@
 //! | [`error`], [`extract`] | the error contract |
 
 pub mod accept;
+pub mod agents;
 pub mod assets;
 pub mod auth;
 pub mod chats;
@@ -60,6 +61,10 @@ pub fn router(state: AppState) -> Router {
         .route("/chats/{id}/cancel", post(chats::cancel))
         .route("/chats/{id}/approvals", post(chats::approve))
         .route("/chats/{id}/approval", put(chats::set_approval))
+        .route("/chats/{id}/agents", get(agents::list))
+        .route("/settings/agent", get(agents::preferences).put(agents::set_preferences))
+        .route("/memories", get(agents::memories))
+        .route("/memories/{name}", delete(agents::forget))
         .route("/files", get(files::read).put(files::write).delete(files::remove))
         .route("/files/stat", get(files::stat))
         .route("/files/list", get(files::list))

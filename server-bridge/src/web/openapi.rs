@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use utoipa::OpenApi;
 
-use crate::web::{chats, container, events, exec, files, runners, session, settings};
+use crate::web::{agents, chats, container, events, exec, files, runners, session, settings};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -34,6 +34,11 @@ use crate::web::{chats, container, events, exec, files, runners, session, settin
         chats::cancel,
         chats::approve,
         chats::set_approval,
+        agents::list,
+        agents::preferences,
+        agents::set_preferences,
+        agents::memories,
+        agents::forget,
         files::read,
         files::write,
         files::remove,
@@ -90,6 +95,10 @@ mod tests {
             ("/api/v1/chats/{id}", 1),
             ("/api/v1/chats/{id}/messages", 2),
             ("/api/v1/chats/{id}/cancel", 1),
+            ("/api/v1/chats/{id}/agents", 1),
+            ("/api/v1/settings/agent", 2),
+            ("/api/v1/memories", 1),
+            ("/api/v1/memories/{name}", 1),
             ("/api/v1/files", 3),
             ("/api/v1/files/stat", 1),
             ("/api/v1/files/list", 1),
@@ -114,6 +123,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 32);
+        assert_eq!(description.paths.paths.len(), 36);
     }
 }

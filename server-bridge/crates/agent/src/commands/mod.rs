@@ -6,6 +6,7 @@ mod approval;
 mod bang;
 mod cancel;
 mod help;
+mod memory;
 mod new;
 mod plain;
 mod runner;
@@ -27,7 +28,7 @@ pub(crate) struct Context<'a> {
 
 /// All slash commands, in the order of `/help`.
 const COMMANDS: &[Command] =
-    &[runner::COMMAND, approval::COMMAND, cancel::COMMAND, new::COMMAND, help::COMMAND];
+    &[runner::COMMAND, approval::COMMAND, cancel::COMMAND, memory::COMMAND, new::COMMAND, help::COMMAND];
 
 /// A slash command: what the server does by itself.
 #[derive(Debug)]

@@ -10,9 +10,7 @@ const END: &str = "\n</context>\n\n";
 /// The last message is the user's: a turn's own.
 pub(in crate::engine) fn put<'a>(messages: &'a mut [Message], note: &str) -> Option<&'a Message> {
     let (last, before) = messages.split_last_mut()?;
-    // One that was put there already belongs to a turn that is begun again.
-    let known = of(last).or_else(|| before.iter().rev().find_map(of));
-    if known == Some(note) {
+    if before.iter().rev().find_map(of) == Some(note) {
         return None;
     }
     let Message::User(content) = last else { return None };
@@ -25,11 +23,7 @@ pub(in crate::engine) fn put<'a>(messages: &'a mut [Message], note: &str) -> Opt
             words
         }
     };
-    let own = words
-        .strip_prefix(BEGIN)
-        .and_then(|rest| rest.split_once(END))
-        .map_or(words.as_str(), |(_, own)| own);
-    *words = format!("{BEGIN}{note}{END}{own}");
+    words.insert_str(0, &format!("{BEGIN}{note}{END}"));
     Some(last)
 }
 

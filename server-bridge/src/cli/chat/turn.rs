@@ -284,6 +284,7 @@ impl<'a> Turn<'a> {
         if self.tools.insert(id) {
             self.printer.tool_started(id, &message["agent"]);
         }
+        self.printer.agent_does(id, &message["agent"]["sub_agent"]);
         let status = message["agent"]["status"].as_str();
         if status == Some("asking") {
             self.questions.insert(id, message["agent"].clone());

@@ -50,7 +50,7 @@ pub(crate) struct Workshop<'a> {
 }
 
 /// What a tool came to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) text: String,
     pub(crate) is_error: bool,

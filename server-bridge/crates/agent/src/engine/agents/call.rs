@@ -9,6 +9,7 @@ use super::errand::{Card, Errand, SubAgentDocument};
 use super::lineage::Lineage;
 use crate::ChatEvent;
 use crate::engine::queue::Waiting;
+use crate::engine::show::UsageDocument;
 use crate::engine::turn::Turn;
 use crate::engine::{AgentDocument, history};
 use crate::library::roles::{self, Role};
@@ -90,11 +91,11 @@ pub(crate) async fn call(wanted: Wanted<'_>, workshop: &Workshop<'_>) -> Result<
         Errand { role_text, wish: workshop.wish.clone(), card, agent: agent.clone(), steps: 0.into() };
     errand.show(workshop.service, workshop.user, agent).await?;
     let lineage = workshop.lineage.beneath(found.tools, errand);
-    let mut outcome = run(&wanted, workshop, &found.agent, &lineage, &cancelled).await?;
+    let (mut outcome, usage) = run(&wanted, workshop, &found.agent, &lineage, &cancelled).await?;
     if let Some(remark) = found.remark {
         outcome.text = format!("{remark}\n\n{}", outcome.text);
     }
-    outcome.sub_agent = lineage.errand().map(Errand::done);
+    outcome.sub_agent = lineage.errand().map(|errand| errand.done(usage));
     Ok(outcome)
 }
 
@@ -174,7 +175,7 @@ async fn run(
     agent: &SubAgent,
     lineage: &Lineage,
     cancelled: &CancellationToken,
-) -> Result<Outcome, Failure> {
+) -> Result<(Outcome, Option<UsageDocument>), Failure> {
     let (service, user, chat) = (workshop.service, workshop.user, &agent.chat);
     let store = &service.store;
     service.say(user.id, chat, MessageRole::User, wanted.task).await?;
@@ -211,16 +212,17 @@ fn last_words(messages: &[Message]) -> Option<&str> {
     said.find(|text| !text.is_empty())
 }
 
-/// What its parent is told of a turn that has ended.
-fn told(document: Option<&str>, words: Option<&str>) -> Outcome {
+/// What its parent is told of a turn that has ended, and what that took.
+fn told(document: Option<&str>, words: Option<&str>) -> (Outcome, Option<UsageDocument>) {
     let words = words.map(bounded);
     let document = document.and_then(|json| serde_json::from_str(json).ok());
-    let (status, error) = match document {
-        Some(AgentDocument::Reply { status, error, .. }) => (status, error),
-        Some(AgentDocument::Tool { .. }) | None => (String::new(), None),
+    let (status, error, usage) = match document {
+        Some(AgentDocument::Reply { status, error, usage, .. }) => (status, error, usage),
+        Some(AgentDocument::Tool { .. }) | None => Default::default(),
     };
     if status == TurnStatus::Done.as_str() {
-        return Outcome::done(words.unwrap_or_else(|| "(the sub-agent ended without a word)".to_owned()));
+        let words = words.unwrap_or_else(|| "(the sub-agent ended without a word)".to_owned());
+        return (Outcome::done(words), usage);
     }
     let why = match error {
         Some(error) => error,
@@ -228,7 +230,7 @@ fn told(document: Option<&str>, words: Option<&str>) -> Outcome {
         None => "its end was not told".to_owned(),
     };
     let words = words.map_or_else(String::new, |words| format!("\nWhat it said last:\n{words}"));
-    Outcome::failed(&format!("the sub-agent did not finish: {why}{words}"))
+    (Outcome::failed(&format!("the sub-agent did not finish: {why}{words}")), usage)
 }
 
 fn bounded(words: &str) -> String {
@@ -270,7 +272,7 @@ mod tests {
             if let AgentDocument::Reply { error: told, .. } = &mut document {
                 *told = error.map(str::to_owned);
             }
-            told(Some(&document.to_json()), words)
+            told(Some(&document.to_json()), words).0
         };
         assert_eq!(ended(TurnStatus::Done, None, Some("found it")), Outcome::done("found it"));
         let silent = ended(TurnStatus::Done, None, None);
@@ -282,7 +284,7 @@ mod tests {
             failed.text
         );
         assert!(ended(TurnStatus::Cancelled, None, None).text.contains("the user stopped it"));
-        assert!(told(None, None).is_error);
+        assert!(told(None, None).0.is_error);
     }
 
     #[test]

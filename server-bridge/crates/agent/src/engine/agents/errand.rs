@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use store::{ChatId, MessageId, User};
 
 use crate::engine::AgentDocument;
-use crate::engine::show::Screen;
+use crate::engine::show::{Screen, UsageDocument};
 use crate::limits::SUB_AGENT_DOING_CHARS;
 use crate::service::Inner;
 
 /// What the card of a sub-agent's call says of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SubAgentDocument {
     /// Its own chat, whose messages show all it said and did.
     pub chat_id: String,
@@ -27,6 +27,9 @@ pub struct SubAgentDocument {
     /// The last of those, and what it was about.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doing: String,
+    /// What this call took, once it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageDocument>,
 }
 
 /// What a sub-agent is called for.
@@ -104,8 +107,8 @@ impl Errand {
     }
 
     /// What its card says of it when it is over.
-    pub(super) fn done(&self) -> SubAgentDocument {
-        SubAgentDocument { steps: self.steps.load(Ordering::Relaxed), ..self.agent.clone() }
+    pub(super) fn done(&self, usage: Option<UsageDocument>) -> SubAgentDocument {
+        SubAgentDocument { steps: self.steps.load(Ordering::Relaxed), usage, ..self.agent.clone() }
     }
 
     #[cfg(test)]

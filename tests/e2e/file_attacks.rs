@@ -221,14 +221,28 @@ fn no_attack_on_files_gets_out_through_a_runner_of_an_ordinary_user() {
     }
 }
 
-#[test]
-fn no_attack_on_files_gets_out_of_the_local_sandbox() {
-    let server = Server::start_in(quick_directory(), &["--docker", "off", "--local", "admins"]);
+/// The local sandbox of a server that this user runs.
+fn attack_the_local_sandbox_of(owner: Option<u32>) {
+    let home = quick_directory();
+    chown(home.path(), owner, owner).unwrap();
+    let server = Server::start_in(home, &["--docker", "off", "--local", "admins"]);
     let root = server.person("root");
     root.run(&["use", "none"]);
     let workspace = PathBuf::from(root.run(&["exec", "--", "pwd"]).stdout.trim_end());
-    let arena = Arena::around(&workspace, workspace.parent().unwrap(), None);
+    let arena = Arena::around(&workspace, workspace.parent().unwrap(), owner);
     Target { person: &root, client: Client::login(&server, "root"), arena }.attack();
+}
+
+#[test]
+fn no_attack_on_files_gets_out_of_the_local_sandbox() {
+    attack_the_local_sandbox_of(None);
+}
+
+#[test]
+fn no_attack_on_files_gets_out_of_the_local_sandbox_of_an_ordinary_user() {
+    if rustix::process::geteuid().is_root() {
+        attack_the_local_sandbox_of(Some(ORDINARY));
+    }
 }
 
 #[test]

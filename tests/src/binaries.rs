@@ -1,6 +1,8 @@
 //! Where the built programs are: beside the test binary, built by `scripts/test` before the tests run.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The directory of the built programs, such as `target/debug`; tests stand in `deps` below it, the bench beside them.
 pub fn directory() -> PathBuf {
@@ -33,6 +35,37 @@ pub fn runner_static() -> PathBuf {
             existing(directory.join("../static").join(target).join(profile).join("sandbridge-runner"))
         }
     }
+}
+
+/// A program to be run by the user who owns a directory: as it is where that is who asks; otherwise a copy in the directory,
+/// since where the programs were built that user may not look.
+pub fn for_owner_of(directory: &Path, program: &Path) -> PathBuf {
+    if owner_of(directory).is_none() {
+        return program.to_owned();
+    }
+    let copy = directory.join(program.file_name().unwrap());
+    if !copy.exists() {
+        std::fs::copy(program, &copy).unwrap();
+    }
+    copy
+}
+
+/// What begins a program as the user who owns a directory.
+pub fn as_owner_of(directory: &Path, program: &Path) -> Command {
+    let program = for_owner_of(directory, program);
+    let Some(owner) = owner_of(directory) else { return Command::new(program) };
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid", &owner, "--regid", &owner, "--clear-groups"])
+        .arg(program)
+        .env("HOME", directory);
+    command
+}
+
+/// The user who owns a directory, where that is somebody else.
+fn owner_of(directory: &Path) -> Option<String> {
+    let owner = std::fs::metadata(directory).unwrap().uid();
+    (owner != rustix::process::geteuid().as_raw()).then(|| owner.to_string())
 }
 
 fn existing(path: PathBuf) -> PathBuf {

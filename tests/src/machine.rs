@@ -45,19 +45,11 @@ impl Machine {
     pub fn start_in(server: &Server, person: &Person, name: &str, workspace: &Path) -> Self {
         let state = TempDir::with_prefix("sandbridge-state-").unwrap();
         let owner = std::fs::metadata(workspace).unwrap().uid();
+        chown(state.path(), Some(owner), Some(owner)).unwrap();
         let token = person.add_runner(name);
-        let mut runner = command(server.url(), name, Path::new("-"), workspace, state.path());
-        if owner != rustix::process::geteuid().as_raw() {
-            // Where the programs were built this user may not look.
-            let program = state.path().join("program");
-            std::fs::copy(binaries::runner(), &program).unwrap();
-            chown(state.path(), Some(owner), Some(owner)).unwrap();
-            let id = owner.to_string();
-            let mut other = Command::new("setpriv");
-            other.args(["--reuid", &id, "--regid", &id, "--clear-groups"]).arg(program);
-            other.args(runner.get_args()).env("HOME", state.path()).stdout(Stdio::null());
-            runner = other;
-        }
+        let plain = command(server.url(), name, Path::new("-"), workspace, state.path());
+        let mut runner = binaries::as_owner_of(state.path(), &binaries::runner());
+        runner.args(plain.get_args()).stdout(Stdio::null());
         let process = start(runner, &token);
         let machine = Self { process, workspace: workspace.to_owned(), state, _directory: None };
         machine.wait_online(person, name);

@@ -31,7 +31,7 @@ impl Server {
         Self::start_in(TempDir::with_prefix("sandbridge-server-").unwrap(), options)
     }
 
-    /// The same in a home directory of one's choice.
+    /// The same in a home directory of one's choice, as the user who owns it.
     pub fn start_in(home: TempDir, options: &[&str]) -> Self {
         let (process, url) = spawn(home.path(), options, "127.0.0.1:0");
         Self { process, home, url }
@@ -164,7 +164,7 @@ pub struct Output {
 fn spawn(home: &Path, options: &[&str], listen: &str) -> (Child, String) {
     let mut process = command(home, "", &["serve", "--listen", listen])
         .args(options)
-        .env("SANDBRIDGE_RUNNER", binaries::runner())
+        .env("SANDBRIDGE_RUNNER", binaries::for_owner_of(home, &binaries::runner()))
         .env("SANDBRIDGE_RUNNER_STATIC", binaries::runner_static())
         .env("SANDBRIDGE_LOG", std::env::var("SANDBRIDGE_LOG").unwrap_or_else(|_| "warn".into()))
         .stdin(Stdio::null())
@@ -181,7 +181,7 @@ fn spawn(home: &Path, options: &[&str], listen: &str) -> (Child, String) {
 }
 
 fn command<A: AsRef<OsStr>>(home: &Path, url: &str, arguments: &[A]) -> Command {
-    let mut command = Command::new(binaries::sandbridge());
+    let mut command = binaries::as_owner_of(home, &binaries::sandbridge());
     command.args(arguments).env("SANDBRIDGE_HOME", home);
     if !url.is_empty() {
         command.env("SANDBRIDGE_SERVER", url);

@@ -20,7 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Terminal {
     program: Child,
     master: File,
-    slave: OwnedFd,
+    /// Held, so that what was shown can be read whole; until nothing more is expected.
+    slave: Option<OwnedFd>,
     output: Receiver<Vec<u8>>,
     shown: Vec<u8>,
 }
@@ -46,7 +47,7 @@ impl Terminal {
                 }
             }
         });
-        Self { program, master: File::from(master), slave, output, shown: Vec::new() }
+        Self { program, master: File::from(master), slave: Some(slave), output, shown: Vec::new() }
     }
 
     /// The program's process id.
@@ -95,7 +96,7 @@ impl Terminal {
 
     /// Whether keys reach the program one by one.
     pub fn is_raw(&self) -> bool {
-        let modes = rustix::termios::tcgetattr(&self.slave).unwrap();
+        let modes = rustix::termios::tcgetattr(&self.master).unwrap();
         !modes.local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
@@ -108,7 +109,10 @@ impl Terminal {
 
     /// All that is shown and was not waited for, once the program ended.
     pub fn rest(&mut self) -> String {
-        while let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(100)) {
+        // Nobody else has it open any more: the output ends behind its last byte.
+        self.slave = None;
+        let deadline = Instant::now() + PATIENCE;
+        while let Ok(bytes) = self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             self.shown.extend_from_slice(&bytes);
         }
         String::from_utf8_lossy(&std::mem::take(&mut self.shown)).into_owned()

@@ -1,6 +1,7 @@
 //! The service against a scripted runner on an in-memory link, and a store in memory.
 
 mod commands;
+mod order;
 mod recover;
 mod runner;
 mod shell;
@@ -35,6 +36,10 @@ impl Bench {
     }
 
     async fn with_store(store: Store) -> Self {
+        Self::with_model(store, None).await
+    }
+
+    async fn with_model(store: Store, model: Option<crate::ModelSetup>) -> Self {
         let user = match store.user_by_name("ada").await.unwrap() {
             Some(user) => user,
             None => store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap(),
@@ -48,7 +53,7 @@ impl Bench {
         let sink = Arc::new(move |_, event| {
             let _ = sender.send(event);
         });
-        let service = ChatService::new(store.clone(), router.clone(), sink, None);
+        let service = ChatService::new(store.clone(), router.clone(), sink, model);
         Self { service, store, router, user, chat, events }
     }
 

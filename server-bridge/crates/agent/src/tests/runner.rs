@@ -34,6 +34,7 @@ pub(super) struct ScriptedRunner {
     pub(super) files: Files,
     boot: u8,
     release: Arc<Notify>,
+    answer_reads: Arc<Notify>,
     links: mpsc::UnboundedSender<Option<MemoryLink>>,
     task: JoinHandle<()>,
     served: Vec<JoinHandle<()>>,
@@ -53,6 +54,7 @@ impl ScriptedRunner {
         let (tell_acknowledged, acknowledged) = mpsc::unbounded_channel();
         let (links, next_links) = mpsc::unbounded_channel();
         let (files, release) = (Files::default(), Arc::new(Notify::new()));
+        let answer_reads = Arc::new(Notify::new());
         let script = Script {
             link: None,
             next_links,
@@ -61,12 +63,14 @@ impl ScriptedRunner {
             tell_acknowledged,
             files: files.clone(),
             release: Arc::clone(&release),
+            answer_reads: Arc::clone(&answer_reads),
             execs: Execs::default(),
             uploads: HashMap::new(),
         };
         let task = tokio::spawn(script.run());
         let served = Vec::new();
-        let mut runner = Self { started, acknowledged, files, boot, release, links, task, served };
+        let mut runner =
+            Self { started, acknowledged, files, boot, release, answer_reads, links, task, served };
         runner.connect_to(router, user_key, name).await;
         runner
     }
@@ -96,6 +100,13 @@ impl ScriptedRunner {
     /// Lets one waiting command go on.
     pub(super) fn release(&self) {
         self.release.notify_one();
+    }
+}
+
+impl ScriptedRunner {
+    /// Answers the reads that wait; every one waits until this is called.
+    pub(super) fn answer_reads(&self) {
+        self.answer_reads.notify_one();
     }
 }
 
@@ -149,6 +160,7 @@ struct Script {
     tell_acknowledged: mpsc::UnboundedSender<ExecId>,
     files: Files,
     release: Arc<Notify>,
+    answer_reads: Arc<Notify>,
     execs: Execs,
     /// Files that are being written, and what came of them so far.
     uploads: HashMap<StreamId, (String, Vec<u8>)>,
@@ -176,6 +188,7 @@ impl Script {
                     None => return,
                 },
                 () = self.release.notified() => self.execs.release(&mut self.session),
+                () = self.answer_reads.notified() => self.files.answer_reads(&mut self.session),
                 message = receive => match message {
                     Some(Ok(LinkMessage::Binary(frame))) => {
                         match self.session.receive(&frame, Instant::now()) {

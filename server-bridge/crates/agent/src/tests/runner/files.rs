@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use proto::message::{DirBatch, DirEntry, DirRead, Done, FileKind, FileWritten, Metadata};
+use proto::message::{
+    DirBatch, DirEntry, DirRead, Done, FileKind, FileOpened, FileRead, FileWritten, Metadata,
+};
 use proto::{Channel, DataBuf, ErrorKind, Request, Session, StreamId, WireError, codec};
 
 /// When a file was changed, unless a test says otherwise, in Unix milliseconds.
@@ -15,6 +17,9 @@ pub(in crate::tests) struct Files {
     pub(in crate::tests) written: Arc<Mutex<HashMap<String, Vec<u8>>>>,
     pub(in crate::tests) refuse: Arc<Mutex<bool>>,
     modified_ms: Arc<Mutex<HashMap<String, i64>>>,
+    /// What was asked for, in the order it was; and reads that wait to be answered.
+    pub(in crate::tests) asked: Arc<Mutex<Vec<String>>>,
+    waiting: Arc<Mutex<Vec<(StreamId, String)>>>,
 }
 
 impl Files {
@@ -30,7 +35,17 @@ impl Files {
             Request::WriteFile(_) if *self.refuse.lock().unwrap() => {
                 session.fail(id, &WireError::new(ErrorKind::ReadOnly, "the workspace is read-only"));
             }
-            Request::WriteFile(file) => return Some(text(&file.path.0)),
+            Request::WriteFile(file) => {
+                let path = text(&file.path.0);
+                self.asked.lock().unwrap().push(format!("write {path}"));
+                return Some(path);
+            }
+            Request::ReadFile(read) if self.written.lock().unwrap().contains_key(&text(&read.path.0)) => {
+                let path = text(&read.path.0);
+                self.asked.lock().unwrap().push(format!("read {path}"));
+                self.waiting.lock().unwrap().push((id, path));
+            }
+            Request::ReadFile(_) => missing(session, id),
             Request::Stat(stat) => match self.metadata(&text(&stat.path.0)) {
                 Some(metadata) => session.message(id, &metadata.into(), true).unwrap(),
                 None => missing(session, id),
@@ -43,6 +58,19 @@ impl Files {
             other => panic!("not in the script: {other:?}"),
         }
         None
+    }
+
+    /// Answers all reads that wait.
+    pub(super) fn answer_reads(&self, session: &mut Session) {
+        for (id, path) in std::mem::take(&mut *self.waiting.lock().unwrap()) {
+            let content = self.written.lock().unwrap()[&path].clone();
+            let opened =
+                FileOpened { size_bytes: content.len() as u64, mode: 0o600, modified_ms: MODIFIED_MS };
+            session.message(id, &opened.into(), false).unwrap();
+            session.data(id, Channel::Main, DataBuf::copy_from(&content));
+            session.end(id, Channel::Main);
+            session.message(id, &FileRead { bytes: content.len() as u64 }.into(), true).unwrap();
+        }
     }
 
     /// Keeps a file that arrived whole.

@@ -13,13 +13,16 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use agent::ModelsConfig;
 pub use docker::DockerArgs;
 use docker::docker_config;
-pub use model::{ModelArgs, ModelConfig};
+pub use model::{ModelArgs, parse_price};
+use model::{encryption_key, models_config};
 use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
 use sandbox::{DockerConfig, LocalPolicy, Requirement};
 pub use settings::Settings;
+use store::EncryptionKey;
 
 /// Where the server listens unless it is told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
@@ -107,7 +110,7 @@ pub struct ServeArgs {
     /// The runner for work on this server itself [default: sandbridge-runner beside this program]
     #[arg(long, value_name = "FILE")]
     pub runner: Option<PathBuf>,
-    /// The model that answers in chats.
+    /// The models that answer in chats.
     #[command(flatten)]
     pub model: ModelArgs,
 }
@@ -135,8 +138,10 @@ pub struct Config {
     pub runner: Option<PathBuf>,
     /// Who may work on the server itself.
     pub local: LocalPolicy,
-    /// The model that answers in chats, if there is one.
-    pub model: Option<ModelConfig>,
+    /// The models that answer in chats.
+    pub models: ModelsConfig,
+    /// What seals the keys of users' models, if anything does.
+    pub encryption_key: Option<EncryptionKey>,
     /// What runners must hold to be used.
     pub require: Requirement,
 }
@@ -183,7 +188,8 @@ impl Config {
                 value: local.clone(),
                 rule: error.to_string(),
             })?,
-            model: ModelConfig::from_settings(options.model, settings)?,
+            models: models_config(&options.model, settings)?,
+            encryption_key: encryption_key(&options.model, settings)?,
             require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
                 key: "require",
                 value: require.clone(),

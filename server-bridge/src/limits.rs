@@ -115,3 +115,12 @@ pub const DOCKER_PIDS_MAX: i64 = 4 * 1024 * 1024;
 pub const DOCKER_IDLE_STOP_MIN_S: u64 = 1;
 /// The longest, in seconds (a year).
 pub const DOCKER_IDLE_STOP_MAX_S: u64 = 365 * 24 * 60 * 60;
+
+/// Days of one account of usage, unless the client asks for another number.
+pub const USAGE_DAYS: u16 = 30;
+/// The most days of one account of usage: ten years.
+pub const USAGE_MAX_DAYS: u16 = 3_660;
+/// The most attempts at one answer of a model that an option may ask for.
+pub const RETRY_ATTEMPTS_MAX: u32 = 20;
+/// The shortest text that seals keys, in characters.
+pub const ENCRYPTION_KEY_MIN_CHARS: usize = 16;

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::{ChatEvent, ChatService, EventSink, ModelSetup};
+use agent::{ChatEvent, ChatService, EventSink};
 use anyhow::Context;
 use sandbox::{LocalConfig, RouterConfig, SandboxRouter};
 use store::Store;
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{Config, ModelConfig, ServeArgs};
+use crate::config::{Config, ServeArgs};
 use crate::limits::{
     COMMANDS_STOP_TIMEOUT, LOGINS_PER_ADDRESS_PER_MINUTE, LOGINS_PER_NAME_PER_MINUTE, PURGE_INTERVAL,
     RATE_LIMIT_KEYS, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
@@ -64,7 +64,7 @@ pub enum StartError {
     },
     /// The model cannot be asked as it is set up.
     #[error("the model cannot be used: {0}; see --llm-base-url and the key")]
-    Model(llm::Error),
+    Model(agent::Error),
     /// Another server serves the same home directory.
     #[error("another server uses {}{holder}; stop it or pass --home DIR", home.display())]
     HomeInUse {
@@ -146,12 +146,14 @@ impl Server {
         let lock = ServerLock::take(&config.home)?;
         let acceptor = config.tls.as_ref().map(|(cert, key)| tls::acceptor(cert, key)).transpose()?;
         let (listener, address) = listen(&config.listen).await?;
-        let store = Store::open(&config.database()).await?;
+        let store = Store::open(&config.database()).await?.with_encryption_key(config.encryption_key.clone());
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(router_config(&config));
         let hub = Arc::new(Hub::default());
-        let model = config.model.as_ref().map(model).transpose()?;
-        let chats = ChatService::new(store.clone(), sandboxes.clone(), chat_sink(Arc::clone(&hub)), model);
+        tls::install_provider();
+        config.models.check().map_err(StartError::Model)?;
+        let sink = chat_sink(Arc::clone(&hub));
+        let chats = ChatService::new(store.clone(), sandboxes.clone(), sink, config.models);
         let chats = chats.with_instructions(config.home.join(INSTRUCTIONS_FILE));
         chats.recover().await?;
         let mut names = config.allow_host.clone();
@@ -254,11 +256,6 @@ fn router_config(config: &Config) -> RouterConfig {
 }
 
 /// Passes what happens in chats to the listeners. Never waits.
-fn model(config: &ModelConfig) -> Result<ModelSetup, StartError> {
-    tls::install_provider();
-    config.setup().map_err(StartError::Model)
-}
-
 fn chat_sink(hub: Arc<Hub>) -> EventSink {
     Arc::new(move |user, event| {
         let event = match event {

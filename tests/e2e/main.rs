@@ -24,6 +24,7 @@ mod hostile_server;
 mod life;
 mod load;
 mod mcp;
+mod models;
 mod network;
 mod panel;
 mod python;

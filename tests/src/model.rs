@@ -33,7 +33,12 @@ pub enum Reply {
     Hang(String),
     /// The beginning of an answer, and then the connection's end.
     Break(String),
+    /// The same words for ever, every few milliseconds.
+    Endless(String),
 }
+
+/// Between two pieces of an answer that never ends.
+const ENDLESS_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
 type Script = dyn FnMut(&Asked) -> Reply + Send;
 
@@ -170,8 +175,9 @@ fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result
     )?;
     let is_chat = asked.path == "/v1/chat/completions";
     let events = if is_chat { chat_events(&reply) } else { message_events(&reply) };
+    let mut text = String::new();
     for event in events {
-        let text = if is_chat {
+        text = if is_chat {
             format!("data: {event}\n\n")
         } else {
             format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())
@@ -186,6 +192,10 @@ fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result
             Err(std::io::ErrorKind::ConnectionAborted.into())
         }
         Reply::Break(_) => Err(std::io::ErrorKind::ConnectionAborted.into()),
+        Reply::Endless(_) => loop {
+            write!(writer, "{:x}\r\n{text}\r\n", text.len())?;
+            thread::sleep(ENDLESS_PAUSE);
+        },
         _ if is_chat => writer.write_all(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"),
         _ => writer.write_all(b"0\r\n\r\n"),
     }
@@ -201,7 +211,7 @@ fn chat_events(reply: &Reply) -> Vec<Value> {
     let chunk = |delta: Value, reason: Value| json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
     let end = match reply {
-        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) => {
+        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) | Reply::Endless(text) => {
             events.extend(pieces(text).iter().map(|piece| chunk(json!({"content": piece}), Value::Null)));
             "stop"
         }
@@ -222,7 +232,7 @@ fn chat_events(reply: &Reply) -> Vec<Value> {
         }
         Reply::Refuse(..) => unreachable!("a refusal has no events"),
     };
-    if !matches!(reply, Reply::Hang(_) | Reply::Break(_)) {
+    if !matches!(reply, Reply::Hang(_) | Reply::Break(_) | Reply::Endless(_)) {
         events.push(chunk(json!({}), json!(end)));
         events.push(json!({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}}}));
     }
@@ -244,7 +254,7 @@ fn message_events(reply: &Reply) -> Vec<Value> {
         events.push(json!({"type": "content_block_stop", "index": index}));
     };
     let end = match reply {
-        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) => {
+        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) | Reply::Endless(text) => {
             let deltas =
                 pieces(text).iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect();
             block(0, json!({"type": "text", "text": ""}), deltas);
@@ -262,7 +272,7 @@ fn message_events(reply: &Reply) -> Vec<Value> {
         }
         Reply::Refuse(..) => unreachable!("a refusal has no events"),
     };
-    if !matches!(reply, Reply::Hang(_) | Reply::Break(_)) {
+    if !matches!(reply, Reply::Hang(_) | Reply::Break(_) | Reply::Endless(_)) {
         events.push(
             json!({"type": "message_delta", "delta": {"stop_reason": end}, "usage": {"output_tokens": 10}}),
         );

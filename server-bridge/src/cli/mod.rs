@@ -6,7 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `exec/`, `shell/`, `cp/`, `chat/` | the streaming commands |
-//! | `runner`, `container`, `use_place`, `login`, `doctor`, `completions` | one command each |
+//! | `runner`, `container`, `model`, `use_place`, `login`, `doctor`, `completions` | one command each |
 //! | `session` | which server, and who one is there: `client.json` |
 //! | `endpoint`, `client`, `body`, `socket` | connections: TCP or TLS, HTTP, WebSocket |
 //! | `failure` | what went wrong, as people, programs and shells are told |
@@ -29,6 +29,7 @@ mod failure;
 mod interrupts;
 mod limits;
 mod login;
+mod model;
 mod output;
 mod run_as;
 mod runner;
@@ -94,6 +95,9 @@ enum Command {
     /// Look at, stop, keep, move or replace your container as a whole
     #[command(subcommand)]
     Container(container::ContainerCommand),
+    /// Choose, add, try and remove the models that answer in your chats
+    #[command(subcommand)]
+    Model(model::ModelCommand),
     /// Choose where your commands run
     Use(use_place::UseOptions),
     /// Run a command and stream its output; ends with the command's own code
@@ -154,6 +158,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Logout => block_on(login::log_out(globals)),
         Command::Runner(command) => block_on(runner::run(globals, command)),
         Command::Container(command) => block_on(container::run(globals, command)),
+        Command::Model(command) => block_on(model::run(globals, command)),
         Command::Use(options) => block_on(use_place::run(globals, options)),
         Command::Exec(options) => block_on(exec::run(globals, options)).map_err(Failure::into_not_run),
         Command::Attach(options) => {

@@ -1,19 +1,21 @@
-//! The model that answers in chats.
+//! The models that answer in chats: the server's own, and what all models share.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use agent::ModelSetup;
-use agent::limits::REPLY_TOKENS;
-use llm::anthropic::Anthropic;
-use llm::http::{Http, KeyHeader};
-use llm::openai::OpenAi;
+use agent::ModelsConfig;
+use agent::models::{Provider, Secret, Subscription, Tier, TierModel};
+use llm::Deadlines;
+use llm::limits::{ATTEMPT_LIMIT, ATTEMPT_TIMEOUT};
 use llm::price::Price;
-use llm::{Dialect, Model};
+use llm::retry::Patience;
+use store::EncryptionKey;
 
 use super::{ConfigError, Settings};
+use crate::limits::{ENCRYPTION_KEY_MIN_CHARS, RETRY_ATTEMPTS_MAX};
 
-/// The flags of the model. The key itself has none: a command line is no secret.
+/// The flags of the models. Keys have none: a command line is no secret.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct ModelArgs {
     /// What the model's provider speaks: openai (chat completions) or anthropic (messages)
@@ -25,175 +27,211 @@ pub struct ModelArgs {
     /// File that holds the provider's key; or set SANDBRIDGE_LLM_API_KEY
     #[arg(long, value_name = "FILE")]
     pub llm_api_key_file: Option<PathBuf>,
-    /// The model's name, as the provider knows it; without one, chats only run commands
+    /// The name of the model that answers unless a chat asks another; without one, users need models of their own
     #[arg(long, value_name = "NAME")]
     pub llm_model: Option<String>,
+    /// The ablest model, for `/model vanguard`
+    #[arg(long, value_name = "NAME")]
+    pub llm_model_vanguard: Option<String>,
+    /// A fast and cheap model, for `/model swift`
+    #[arg(long, value_name = "NAME")]
+    pub llm_model_swift: Option<String>,
+    /// What answers where the model is not there: vanguard, balance, swift, or a name
+    #[arg(long, value_name = "TIER|NAME")]
+    pub llm_fallback: Option<String>,
+    /// What a model's tokens cost, in dollars for a million read and written, and maybe read from and put into its cache;
+    /// may be repeated
+    #[arg(long, value_name = "NAME=IN/OUT[/CACHED[/CACHING]]")]
+    pub llm_price: Vec<String>,
     /// How many tokens the model may answer with at once [default: 16384]
     #[arg(long, value_name = "TOKENS")]
     pub llm_max_tokens: Option<u32>,
+    /// How many tokens the model's window holds, conversation and answer together [default: 200000]
+    #[arg(long, value_name = "TOKENS")]
+    pub llm_window_tokens: Option<u32>,
     /// How much the model shall think before it answers, in tokens [default: as its provider does]
     #[arg(long, value_name = "TOKENS")]
     pub llm_thinking_tokens: Option<u32>,
+    /// Whether users may bring models at addresses of this server's own network, on or off; admins always may [default: off]
+    #[arg(long, value_name = "on|off")]
+    pub llm_private: Option<String>,
+    /// How often a model is asked in all before it counts as not there [default: 5]
+    #[arg(long, value_name = "N")]
+    pub llm_retry_attempts: Option<u32>,
+    /// The pause before it is asked again, in milliseconds; it doubles each time [default: 1000]
+    #[arg(long, value_name = "MS")]
+    pub llm_retry_delay_ms: Option<u32>,
+    /// The longest of those pauses, in milliseconds [default: 30000]
+    #[arg(long, value_name = "MS")]
+    pub llm_retry_max_delay_ms: Option<u32>,
+    /// How long a model may be silent, in milliseconds; five times as long in all [default: 120000]
+    #[arg(long, value_name = "MS")]
+    pub llm_retry_timeout_ms: Option<u32>,
+    /// How many answers may be under way in the whole server; others wait [default: 16]
+    #[arg(long, value_name = "N")]
+    pub turns_at_once: Option<u32>,
+    /// File that holds a long random text, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY
+    #[arg(long, value_name = "FILE")]
+    pub encryption_key_file: Option<PathBuf>,
 }
 
-/// Which model answers, and how it is reached. Its key is shown to its provider alone.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ModelConfig {
-    provider: Provider,
-    base_url: String,
-    key: Option<String>,
-    name: String,
-    reply_tokens: u32,
-    thinking_tokens: Option<u32>,
-}
-
-impl std::fmt::Debug for ModelConfig {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { provider, base_url, name, .. } = self;
-        formatter
-            .debug_struct("ModelConfig")
-            .field("provider", provider)
-            .field("base_url", base_url)
-            .field("name", name)
-            .finish_non_exhaustive()
+/// Joins the flags with the files and the environment.
+pub(super) fn models_config(options: &ModelArgs, settings: &Settings) -> Result<ModelsConfig, ConfigError> {
+    let number = |flag: Option<u32>, key| match flag {
+        Some(number) => Ok(Some(number)),
+        None => settings.value(key).map(|value| parse_number(key, value)).transpose(),
+    };
+    let ms = |flag, key, default: Duration| {
+        number(flag, key).map(|ms| ms.map_or(default, |ms| Duration::from_millis(ms.into())))
+    };
+    let usual = Patience::default();
+    let attempts = number(options.llm_retry_attempts, "llm_retry_attempts")?.unwrap_or(usual.attempts);
+    let patience = Patience {
+        attempts: attempts.min(RETRY_ATTEMPTS_MAX),
+        pause: ms(options.llm_retry_delay_ms, "llm_retry_delay_ms", usual.pause)?,
+        pause_limit: ms(options.llm_retry_max_delay_ms, "llm_retry_max_delay_ms", usual.pause_limit)?,
+    };
+    let silence = ms(options.llm_retry_timeout_ms, "llm_retry_timeout_ms", ATTEMPT_TIMEOUT)?;
+    let whole = silence * (ATTEMPT_LIMIT.as_secs() / ATTEMPT_TIMEOUT.as_secs()) as u32;
+    let private = options.llm_private.clone().or_else(|| settings.value("llm_private"));
+    let mut models = ModelsConfig {
+        server: server(options, settings)?,
+        private_addresses: match private.as_deref() {
+            None | Some("off") => false,
+            Some("on") => true,
+            Some(other) => return Err(wrong("llm_private", other, "use on or off")),
+        },
+        patience,
+        deadlines: Deadlines { silence, whole },
+        ..ModelsConfig::default()
+    };
+    if let Some(turns) = number(options.turns_at_once, "turns_at_once")? {
+        models.turns_at_once = turns as usize;
     }
+    Ok(models)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Provider {
-    OpenAi,
-    Anthropic,
-}
-
-impl Provider {
-    fn address(self) -> &'static str {
-        match self {
-            Self::OpenAi => "https://api.openai.com",
-            Self::Anthropic => "https://api.anthropic.com",
-        }
+/// What seals the keys of users' models; `None` where they are only as private as the database file.
+pub(super) fn encryption_key(
+    options: &ModelArgs,
+    settings: &Settings,
+) -> Result<Option<EncryptionKey>, ConfigError> {
+    let text = secret(options.encryption_key_file.clone(), "encryption_key", settings)?;
+    let Some(text) = text else { return Ok(None) };
+    if text.chars().count() < ENCRYPTION_KEY_MIN_CHARS {
+        let rule = format!("use a random text of {ENCRYPTION_KEY_MIN_CHARS} characters or more");
+        return Err(wrong("encryption_key", "…", &rule));
     }
+    Ok(Some(EncryptionKey::from_text(&text)))
 }
 
-impl ModelConfig {
-    /// Joins the flags with the files and the environment; `None` where no model is named.
-    ///
-    /// # Errors
-    /// [`ConfigError`].
-    pub(super) fn from_settings(
-        options: ModelArgs,
-        settings: &Settings,
-    ) -> Result<Option<Self>, ConfigError> {
-        let text = |flag: Option<String>, key| flag.or_else(|| settings.value(key));
-        let Some(name) = text(options.llm_model, "llm_model") else { return Ok(None) };
-        let provider = match text(options.llm_provider, "llm_provider").as_deref() {
-            Some("openai") => Provider::OpenAi,
-            Some("anthropic") => Provider::Anthropic,
-            other => {
-                return Err(ConfigError::Value {
-                    key: "llm_provider",
-                    value: other.unwrap_or_default().to_owned(),
-                    rule: "a model is named, so say openai or anthropic".to_owned(),
-                });
-            }
+/// The server's own subscription and its key; `None` where no model is named.
+fn server(
+    options: &ModelArgs,
+    settings: &Settings,
+) -> Result<Option<(Subscription, Option<Secret>)>, ConfigError> {
+    let text = |flag: &Option<String>, key| flag.clone().or_else(|| settings.value(key));
+    let named = [
+        (Tier::Vanguard, text(&options.llm_model_vanguard, "llm_model_vanguard")),
+        (Tier::Balance, text(&options.llm_model, "llm_model")),
+        (Tier::Swift, text(&options.llm_model_swift, "llm_model_swift")),
+    ];
+    let named: Vec<_> = named.into_iter().filter_map(|(tier, name)| Some((tier, name?))).collect();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let provider = text(&options.llm_provider, "llm_provider").unwrap_or_default();
+    let provider: Provider = provider
+        .parse()
+        .map_err(|rule| wrong("llm_provider", &provider, &format!("a model is named, so {rule}")))?;
+    let tokens = |flag: Option<u32>, key| match flag {
+        Some(tokens) => Ok(Some(tokens)),
+        None => settings.value(key).map(|value| parse_number(key, value)).transpose(),
+    };
+    let like = TierModel {
+        name: String::new(),
+        window_tokens: tokens(options.llm_window_tokens, "llm_window_tokens")?,
+        reply_tokens: tokens(options.llm_max_tokens, "llm_max_tokens")?,
+        thinking_tokens: tokens(options.llm_thinking_tokens, "llm_thinking_tokens")?,
+        price: None,
+    };
+    let prices = prices(&options.llm_price, settings)?;
+    let price_of = |name: &str| prices.iter().find(|(known, _)| known == name).map(|(_, price)| *price);
+    let models = named
+        .into_iter()
+        .map(|(tier, name)| (tier, TierModel { price: price_of(&name), name, ..like.clone() }));
+    let fallback = text(&options.llm_fallback, "llm_fallback");
+    let subscription = Subscription {
+        provider,
+        base_url: text(&options.llm_base_url, "llm_base_url"),
+        runner: None,
+        models: models.collect(),
+        default_tier: None,
+        fallback: fallback.map(|fallback| format!("{}/{fallback}", agent::models::SERVER)),
+    };
+    let key = secret(options.llm_api_key_file.clone(), "llm_api_key", settings)?;
+    Ok(Some((subscription, key.map(Secret))))
+}
+
+fn prices(flags: &[String], settings: &Settings) -> Result<Vec<(String, Price)>, ConfigError> {
+    let list = match flags {
+        [] => settings.value("llm_price").map(|list| super::split_list(&list)).unwrap_or_default(),
+        flags => flags.to_vec(),
+    };
+    list.iter().map(|text| parse_price(text).map_err(|rule| wrong("llm_price", text, rule))).collect()
+}
+
+/// A model's name and what its tokens cost: `NAME=IN/OUT[/CACHED[/CACHING]]`, in dollars for a million.
+///
+/// # Errors
+/// How it is written.
+pub fn parse_price(text: &str) -> Result<(String, Price), &'static str> {
+    let parsed = || {
+        let (name, numbers) = text.rsplit_once('=')?;
+        let numbers = numbers.split('/').map(|number| number.trim().parse::<f64>().ok());
+        let numbers = numbers.collect::<Option<Vec<f64>>>()?;
+        let is_fine = numbers.iter().all(|number| number.is_finite() && *number >= 0.0);
+        let (input, output, rest) = match &numbers[..] {
+            [input, output, rest @ ..] if rest.len() <= 2 && is_fine => (*input, *output, rest),
+            _ => return None,
         };
-        let base_url =
-            text(options.llm_base_url, "llm_base_url").unwrap_or_else(|| provider.address().to_owned());
-        let file = options.llm_api_key_file.or_else(|| settings.value("llm_api_key_file").map(PathBuf::from));
-        let key = match file {
-            Some(file) => Some(read_key(&file)?),
-            None => settings.value("llm_api_key"),
-        };
-        let tokens = |flag: Option<u32>, key| match flag {
-            Some(tokens) => Ok(Some(tokens)),
-            None => settings.value(key).map(|value| parse_tokens(key, value)).transpose(),
-        };
-        Ok(Some(Self {
-            provider,
-            base_url,
-            key,
-            name,
-            reply_tokens: tokens(options.llm_max_tokens, "llm_max_tokens")?.unwrap_or(REPLY_TOKENS),
-            thinking_tokens: tokens(options.llm_thinking_tokens, "llm_thinking_tokens")?,
-        }))
-    }
-
-    /// The model, ready to be asked.
-    ///
-    /// # Errors
-    /// An address that is none, or a key that cannot be one.
-    pub fn setup(&self) -> Result<ModelSetup, llm::Error> {
-        let model = match self.provider {
-            Provider::OpenAi => self.model(OpenAi, KeyHeader::Bearer)?,
-            Provider::Anthropic => self.model(Anthropic, KeyHeader::ApiKey)?,
-        };
-        let Self { name, reply_tokens, thinking_tokens, .. } = self.clone();
-        Ok(ModelSetup { model, name, reply_tokens, thinking_tokens, price: Price::default() })
-    }
-
-    fn model(&self, dialect: impl Dialect + 'static, header: KeyHeader) -> Result<Model, llm::Error> {
-        let key = self.key.as_deref().map(|key| (header, key));
-        Ok(Model::new(dialect, Http::new(Http::client()?, &self.base_url, key)?))
-    }
+        let (cache_read, cache_write) = (rest.first().copied(), rest.get(1).copied());
+        Some((name.trim().to_owned(), Price { input, cache_read, cache_write, output }))
+    };
+    parsed().ok_or("use NAME=IN/OUT, in dollars for a million tokens, such as gpt-x=1.25/10/0.125")
 }
 
-fn parse_tokens(key: &'static str, value: String) -> Result<u32, ConfigError> {
-    let rule = || "use a number of tokens, like 16384".to_owned();
+fn parse_number(key: &'static str, value: String) -> Result<u32, ConfigError> {
     match value.parse() {
-        Ok(tokens) if tokens > 0 => Ok(tokens),
-        _ => Err(ConfigError::Value { key, value, rule: rule() }),
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(wrong(key, &value, "use a whole number above 0")),
     }
 }
 
-fn read_key(file: &std::path::Path) -> Result<String, ConfigError> {
+fn wrong(key: &'static str, value: &str, rule: &str) -> ConfigError {
+    ConfigError::Value { key, value: value.to_owned(), rule: rule.to_owned() }
+}
+
+/// A secret out of a file that a flag or a setting names, or else out of the settings.
+fn secret(
+    flag: Option<PathBuf>,
+    key: &'static str,
+    settings: &Settings,
+) -> Result<Option<String>, ConfigError> {
+    match flag.or_else(|| settings.value(&format!("{key}_file")).map(PathBuf::from)) {
+        Some(file) => read_secret(&file).map(Some),
+        None => Ok(settings.value(key)),
+    }
+}
+
+fn read_secret(file: &Path) -> Result<String, ConfigError> {
     let unreadable = |reason: String| ConfigError::File { path: file.to_owned(), reason };
-    let key = fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
-    match key.trim() {
+    let text = fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
+    match text.trim() {
         "" => Err(unreadable("it is empty".to_owned())),
-        key => Ok(key.to_owned()),
+        secret => Ok(secret.to_owned()),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn settings(values: &[(&str, &str)]) -> Settings {
-        let environment =
-            values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        Settings { environment, ..Settings::default() }
-    }
-
-    #[test]
-    fn a_named_model_needs_a_provider_and_no_key() {
-        let load =
-            |values: &[(&str, &str)]| ModelConfig::from_settings(ModelArgs::default(), &settings(values));
-        assert_eq!(load(&[("SANDBRIDGE_LLM_PROVIDER", "openai")]).unwrap(), None);
-        let error = load(&[("SANDBRIDGE_LLM_MODEL", "m")]).unwrap_err().to_string();
-        assert!(error.contains("llm_provider"), "{error}");
-        let named = [("SANDBRIDGE_LLM_MODEL", "m"), ("SANDBRIDGE_LLM_PROVIDER", "anthropic")];
-        let model = load(&named).unwrap().unwrap();
-        assert_eq!((model.base_url.as_str(), model.key.clone()), ("https://api.anthropic.com", None));
-        let bad = [&named[..], &[("SANDBRIDGE_LLM_MAX_TOKENS", "0")]].concat();
-        assert!(load(&bad).unwrap_err().to_string().contains("llm_max_tokens"));
-    }
-
-    #[test]
-    fn the_key_comes_from_a_file_or_the_environment_and_is_never_shown() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), "sk-secret\n").unwrap();
-        let flags = ModelArgs { llm_api_key_file: Some(file.path().to_owned()), ..ModelArgs::default() };
-        let values = [
-            ("SANDBRIDGE_LLM_MODEL", "m"),
-            ("SANDBRIDGE_LLM_PROVIDER", "openai"),
-            ("SANDBRIDGE_LLM_API_KEY", "sk-other"),
-        ];
-        let model = ModelConfig::from_settings(flags, &settings(&values)).unwrap().unwrap();
-        assert_eq!(model.key.as_deref(), Some("sk-secret"));
-        assert!(!format!("{model:?}").contains("sk-"), "{model:?}");
-        let model = ModelConfig::from_settings(ModelArgs::default(), &settings(&values)).unwrap().unwrap();
-        assert_eq!(model.key.as_deref(), Some("sk-other"));
-        fs::write(file.path(), " \n").unwrap();
-        let flags = ModelArgs { llm_api_key_file: Some(file.path().to_owned()), ..ModelArgs::default() };
-        assert!(ModelConfig::from_settings(flags, &settings(&values)).is_err());
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`session`], [`runners`], [`settings`], [`chats`], [`agents`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`runners`], [`settings`], [`chats`], [`agents`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`guard`], [`auth`], [`rate`], [`pending`] | Host and Origin, sessions, limits on attempts |
@@ -25,6 +25,7 @@ pub mod files;
 pub mod guard;
 pub mod hub;
 pub mod metrics;
+pub mod models;
 pub mod openapi;
 pub mod pending;
 pub mod presence;
@@ -34,6 +35,7 @@ pub mod runner_socket;
 pub mod runners;
 pub mod session;
 pub mod settings;
+pub mod usage;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -65,6 +67,12 @@ pub fn router(state: AppState) -> Router {
         .route("/settings/agent", get(agents::preferences).put(agents::set_preferences))
         .route("/memories", get(agents::memories))
         .route("/memories/{name}", delete(agents::forget))
+        .route("/chats/{id}/model", put(models::choose_for_chat))
+        .route("/models", get(models::list).post(models::add))
+        .route("/models/default", put(models::choose))
+        .route("/models/{name}", put(models::change).delete(models::remove))
+        .route("/models/{name}/test", post(models::test))
+        .route("/usage", get(usage::show))
         .route("/files", get(files::read).put(files::write).delete(files::remove))
         .route("/files/stat", get(files::stat))
         .route("/files/list", get(files::list))

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use utoipa::OpenApi;
 
-use crate::web::{agents, chats, container, events, exec, files, runners, session, settings};
+use crate::web::{agents, chats, container, events, exec, files, models, runners, session, settings, usage};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -39,6 +39,14 @@ use crate::web::{agents, chats, container, events, exec, files, runners, session
         agents::set_preferences,
         agents::memories,
         agents::forget,
+        models::list,
+        models::add,
+        models::change,
+        models::remove,
+        models::test,
+        models::choose,
+        models::choose_for_chat,
+        usage::show,
         files::read,
         files::write,
         files::remove,
@@ -99,6 +107,12 @@ mod tests {
             ("/api/v1/settings/agent", 2),
             ("/api/v1/memories", 1),
             ("/api/v1/memories/{name}", 1),
+            ("/api/v1/chats/{id}/model", 1),
+            ("/api/v1/models", 2),
+            ("/api/v1/models/default", 1),
+            ("/api/v1/models/{name}", 2),
+            ("/api/v1/models/{name}/test", 1),
+            ("/api/v1/usage", 1),
             ("/api/v1/files", 3),
             ("/api/v1/files/stat", 1),
             ("/api/v1/files/list", 1),
@@ -123,6 +137,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 36);
+        assert_eq!(description.paths.paths.len(), 42);
     }
 }

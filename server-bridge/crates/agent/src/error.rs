@@ -18,6 +18,20 @@ pub enum Error {
     /// The caller's doing: what they want cannot be set up so; says why.
     #[error("{0}")]
     Refused(String),
+    /// There is no such model.
+    #[error("there is no model {name:?}; see `/models` or `sandbridge model list`")]
+    UnknownModel {
+        /// What was named.
+        name: String,
+    },
+    /// Neither the server nor the user has a model.
+    #[error(
+        "no model is set up; add one of your own with `sandbridge model add`, or ask whoever runs the server"
+    )]
+    NoModel,
+    /// A model cannot be asked, or did not answer.
+    #[error("{0}")]
+    Model(#[from] llm::Error),
     /// The server is being stopped and takes no more messages.
     #[error("the server is stopping; send the message again in a moment")]
     Stopping,
@@ -28,6 +42,8 @@ impl Error {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Invalid { .. } | Self::Refused(_) => "invalid",
+            Self::UnknownModel { .. } | Self::NoModel => "not_found",
+            Self::Model(error) => error.kind(),
             Self::Stopping => "unavailable",
             Self::Store(store::Error::NotFound { .. }) => "not_found",
             Self::Store(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
@@ -43,7 +59,7 @@ impl Error {
                 "the server could not do it; its log says why".to_owned()
             }
             Self::Invalid { .. } | Self::Store(_) | Self::Stopping => self.to_string(),
-            Self::Refused(_) => self.to_string(),
+            Self::Refused(_) | Self::UnknownModel { .. } | Self::NoModel | Self::Model(_) => self.to_string(),
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `shell/` | a `!command` while it runs: decoding, the live view, head and tail, the file that keeps it whole |
 //! | `recover` | goes on with what an earlier server left running |
 //! | [`approval`] | what a model may do without asking |
+//! | [`models`] | which model a chat asks: the server's own, those that users bring, what stands in for them |
 //! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
 //! | `tools/` | what a model may do: one file per tool |
 //! | `library/` | skills and roles, as a workspace offers them |
@@ -36,6 +37,7 @@ mod event;
 mod exec_document;
 mod library;
 pub mod limits;
+pub mod models;
 mod place;
 mod preferences;
 mod recover;
@@ -48,10 +50,11 @@ mod tools;
 mod tests;
 
 pub use ending::Ending;
-pub use engine::{AgentDocument, ModelSetup, SubAgentDocument};
+pub use engine::{AgentDocument, SubAgentDocument};
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;
+pub use models::{ModelSetup, ModelsConfig};
 pub use place::{sandbox_user, wish, wish_for};
 pub use preferences::Preferences;
 pub use service::{ChatService, EventSink};

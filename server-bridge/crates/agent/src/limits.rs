@@ -60,6 +60,34 @@ pub const TURNS_QUEUED: usize = 32;
 pub const TOOLS_AT_ONCE: usize = 8;
 /// Tokens that a model may answer with at once, unless its settings say otherwise.
 pub const REPLY_TOKENS: u32 = 16_384;
+/// Tokens that a model's window holds, conversation and answer together, unless its settings say otherwise.
+pub const WINDOW_TOKENS: u32 = 200_000;
+
+/// Answers that may be under way in the whole server, unless it is told otherwise; each waits for nobody but its model and its
+/// tools. The reference lets 3 of them go on, for one person; a server has many.
+pub const TURNS_AT_ONCE: usize = 16;
+/// Answers that a user with a model of their own may have under way.
+pub const PERSONAL_TURNS: usize = 1;
+/// Models that stand in for one another, at most, before a turn gives up.
+pub const FALLBACKS: usize = 3;
+/// The longest name of a model, in characters.
+pub const MODEL_NAME_CHARS: usize = 200;
+/// The smallest window that is of use, in tokens.
+pub const WINDOW_TOKENS_MIN: u32 = 1_000;
+/// The largest number of tokens that a model may be given, for its window, an answer or its thinking.
+pub const TOKENS_MAX: u32 = 100_000_000;
+/// How many characters of a key are shown, at its end.
+pub const KEY_SHOWN_CHARS: usize = 4;
+/// How many characters of a key stay hidden at least; of a shorter one nothing is shown.
+pub const KEY_HIDDEN_CHARS: usize = 8;
+/// How much of a request is handed to a runner at once that relays it, in bytes.
+pub const RELAY_PIECE_BYTES: usize = 1024 * 1024;
+/// How long the answer to a trial of a model may take: 45 seconds, which a client still waits for.
+pub const MODEL_TRIAL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(45);
+/// How many tokens that answer may have: some models think before they say a word.
+pub const MODEL_TRIAL_TOKENS: u32 = 1_024;
+/// How far back `/usage` looks: 30 days.
+pub const USAGE_DAYS: i64 = 30;
 
 /// A tool's result beyond so many tokens is put aside.
 pub const OFFLOAD_TOKENS: usize = 2_000;

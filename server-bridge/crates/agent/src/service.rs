@@ -10,7 +10,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::approval::Answer;
 use crate::commands::{self, Context, Input};
-use crate::engine::{self, Engine, ModelSetup};
+use crate::engine::{self, Engine};
+use crate::models::ModelsConfig;
 use crate::running::Running;
 use crate::shell::LeftOut;
 use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
@@ -35,10 +36,10 @@ pub(crate) struct Inner {
 }
 
 impl ChatService {
-    /// A service over this store and router, which tells `sink` what happens, and answers with `model` where there is one.
-    pub fn new(store: Store, router: SandboxRouter, sink: EventSink, model: Option<ModelSetup>) -> Self {
+    /// A service over this store and router, which tells `sink` what happens, and answers with these models.
+    pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let (running, engine) = (Running::default(), Engine::new(model));
+        let (running, engine) = (Running::default(), Engine::new(models));
         let instructions_file = OnceLock::new();
         Self(Arc::new(Inner { store, router, running, engine, tasks, stop, sink, instructions_file }))
     }

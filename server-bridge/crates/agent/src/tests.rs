@@ -13,7 +13,7 @@ use sandbox::{RouterConfig, SandboxRouter};
 use store::{Chat, ExecStatus, Message, MessageId, MessageRole, Name, RunnerName, Store, User};
 use tokio::sync::mpsc;
 
-use crate::{ChatEvent, ChatService, ExecDocument, Posted};
+use crate::{ChatEvent, ChatService, ExecDocument, ModelsConfig, Posted};
 use runner::ScriptedRunner;
 
 /// The longest anything here may take.
@@ -53,7 +53,8 @@ impl Bench {
         let sink = Arc::new(move |_, event| {
             let _ = sender.send(event);
         });
-        let service = ChatService::new(store.clone(), router.clone(), sink, model);
+        let models = ModelsConfig { fixed: model, ..ModelsConfig::default() };
+        let service = ChatService::new(store.clone(), router.clone(), sink, models);
         Self { service, store, router, user, chat, events }
     }
 

@@ -98,7 +98,11 @@ impl Told {
             0 if says("authentication") || says("invalid_api_key") => Error::Key(text),
             0 if says("invalid_request") => Error::Refused(text),
             0 => Error::Provider(text),
-            _ if says("model_not_found") || says("unknown model") || says("does not exist") => {
+            _ if says("model_not_found")
+                || says("unknown model")
+                || says("does not exist")
+                || says("invalid model") =>
+            {
                 Error::UnknownModel(text)
             }
             _ => Error::Refused(text),

@@ -31,9 +31,9 @@ pub enum Error {
     /// It could not be reached, or the connection broke.
     #[error("the provider cannot be reached ({0})")]
     Network(String),
-    /// No sign of life for 120 s, or no end after 600 s.
+    /// No sign of life for 120 s, or no end after 600 s, unless other [`crate::Deadlines`] are set.
     #[error("the provider took too long ({0})")]
-    Timeout(&'static str),
+    Timeout(String),
     /// The answer broke off.
     #[error("the answer broke off before its end")]
     Interrupted,
@@ -69,6 +69,12 @@ impl Error {
             Self::Nonsense(_) => "nonsense",
             Self::Relay(_) => "relay",
         }
+    }
+
+    /// Whether another provider may stand in for this one: it is not there, or not now. What its user set up wrongly is
+    /// told instead, and what does not fit one window is shortened first.
+    pub fn is_anothers_turn(&self) -> bool {
+        self.is_passing() || matches!(self, Self::Quota(_) | Self::Relay(_))
     }
 
     /// Whether the same request may well be answered a little later.

@@ -1,9 +1,15 @@
 //! Straight to a provider over HTTP.
 
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use reqwest::Url;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderName, HeaderValue, RETRY_AFTER};
 
+use crate::address::is_public;
 use crate::error::Error;
 use crate::limits::CONNECT_TIMEOUT;
 use crate::transport::{Answer, Call, Transport};
@@ -15,6 +21,22 @@ pub enum KeyHeader {
     Bearer,
     /// `x-api-key: KEY`.
     ApiKey,
+}
+
+/// Where a provider may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Wherever this machine gets to: for those who run it.
+    Anywhere,
+    /// On the open internet, over TLS: nobody gets at this machine's own network by naming it as their provider.
+    Public,
+}
+
+/// The connections to providers, which all transports share; they are kept open. Made at first use.
+#[derive(Debug, Default)]
+pub struct Connections {
+    anywhere: OnceLock<reqwest::Client>,
+    public: OnceLock<reqwest::Client>,
 }
 
 /// A provider that is asked from here. Holds the key, and shows it to nobody else.
@@ -30,39 +52,106 @@ impl std::fmt::Debug for Http {
     }
 }
 
-impl Http {
-    /// A client that many transports share; it keeps connections open. A process needs one TLS provider installed.
-    ///
-    /// # Errors
-    /// [`Error::Network`]: this machine's certificates cannot be read.
-    pub fn client() -> Result<reqwest::Client, Error> {
-        reqwest::Client::builder()
+impl Connections {
+    /// A client for that reach. A process needs one TLS provider installed.
+    fn client(&self, reach: Reach) -> Result<reqwest::Client, Error> {
+        let made = match reach {
+            Reach::Anywhere => &self.anywhere,
+            Reach::Public => &self.public,
+        };
+        if let Some(client) = made.get() {
+            return Ok(client.clone());
+        }
+        let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             // A redirect would take the key elsewhere.
             .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("sandbridge/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| Error::Network(cause(&error)))
+            .user_agent(concat!("sandbridge/", env!("CARGO_PKG_VERSION")));
+        let client = match reach {
+            Reach::Anywhere => client,
+            // What a proxy connects to could not be looked at.
+            Reach::Public => client.no_proxy().dns_resolver(Arc::new(PublicOnly)),
+        };
+        let client = client.build().map_err(|error| Error::Network(cause(&error)))?;
+        Ok(made.get_or_init(|| client).clone())
     }
+}
 
+/// Looks names up, and leaves out what is not on the open internet: what is connected to is what was looked at.
+struct PublicOnly;
+
+/// A name leads into this machine's own network.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} is an address of the server's own network, where your models may not be; ask whoever runs it")]
+struct Private(String);
+
+impl Resolve for PublicOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let is_known = !found.is_empty();
+            let public: Vec<_> = found.into_iter().filter(|found| is_public(found.ip())).collect();
+            if is_known && public.is_empty() {
+                return Err(Private(name.as_str().to_owned()).into());
+            }
+            Ok(Box::new(public.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// A provider's address: `https` or `http`, a host, maybe the beginning of a path; what it is asked for comes behind it.
+///
+/// Within [`Reach::Public`] names are looked at again whenever they are connected to.
+///
+/// # Errors
+/// [`Error::Refused`]: it is no such address, or not within reach.
+pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
+    let refused = |why: &str| Err(Error::Refused(format!("{base_url:?} {why}")));
+    let url = match Url::parse(base_url) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
+        _ => return refused("is no address; it begins with https:// or http://"),
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Error::Refused(
+            "an address holds no user and no password; give the key by itself".into(),
+        ));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return refused("has a query or a fragment; leave it out");
+    }
+    if reach == Reach::Anywhere {
+        return Ok(());
+    }
+    let host = url.host_str().unwrap_or_default();
+    let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let is_own_name = ["localhost", "local", "internal"]
+        .iter()
+        .any(|own| host.trim_end_matches('.').rsplit('.').next() == Some(own));
+    if literal.is_ok_and(|address| !is_public(address)) || is_own_name {
+        return Err(Error::Refused(Private(host.to_owned()).to_string()));
+    }
+    if url.scheme() == "http" {
+        return refused("would show your key to everybody on the way; use https://");
+    }
+    Ok(())
+}
+
+impl Http {
     /// The provider at `base_url`, such as `https://api.openai.com` or `https://a.example/api/v1`; local ones want no key.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an address that is none, and [`Error::Key`] for a key that cannot stand in a header.
+    /// [`Error::Refused`] for an address that is none or out of reach, [`Error::Key`] for a key that cannot stand in a
+    /// header, [`Error::Network`] if this machine's certificates cannot be read.
     pub fn new(
-        client: reqwest::Client,
+        connections: &Connections,
+        reach: Reach,
         base_url: &str,
         key: Option<(KeyHeader, &str)>,
     ) -> Result<Self, Error> {
-        let url = reqwest::Url::parse(base_url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        if url.is_none() {
-            return Err(Error::Refused(format!(
-                "{base_url:?} is no address; it begins with https:// or http://"
-            )));
-        }
-        let base_url = base_url.to_owned();
+        check_address(base_url, reach)?;
+        let client = connections.client(reach)?;
         let key = key.map(|(header, key)| header_of(header, key)).transpose()?;
-        Ok(Self { client, base_url, key })
+        Ok(Self { client, base_url: base_url.to_owned(), key })
     }
 }
 
@@ -100,7 +189,7 @@ impl Transport for Http {
         }
         let request = request.header("content-type", "application/json").body(call.body);
         async move {
-            let response = request.send().await.map_err(|error| Error::Network(cause(&error)))?;
+            let response = request.send().await.map_err(|error| failed(&error))?;
             let retry_after_s = response
                 .headers()
                 .get(RETRY_AFTER)
@@ -115,13 +204,25 @@ impl Transport for Http {
     }
 }
 
-/// The innermost cause, which says most; the address is known.
+/// Why there is no answer; that an address is out of reach will not pass.
+fn failed(error: &reqwest::Error) -> Error {
+    match innermost(error).downcast_ref::<Private>() {
+        Some(private) => Error::Refused(private.to_string()),
+        None => Error::Network(cause(error)),
+    }
+}
+
 fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
+    innermost(error).to_string()
+}
+
+/// The innermost cause, which says most; the address is known.
+fn innermost(error: &reqwest::Error) -> &(dyn std::error::Error + 'static) {
+    let mut cause: &(dyn std::error::Error + 'static) = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    cause.to_string()
+    cause
 }
 
 #[cfg(test)]
@@ -153,6 +254,44 @@ mod tests {
         for (base, path, expected) in cases {
             assert_eq!(address(base, path), expected);
         }
+    }
+
+    #[test]
+    fn a_provider_on_the_servers_own_network_is_out_of_public_reach() {
+        for url in [
+            "http://127.0.0.1:1",
+            "https://127.0.0.1",
+            "https://127.1/",
+            "https://0x7f000001/",
+            "https://2130706433/",
+            "https://[::1]:8443/v1",
+            "https://[::ffff:10.0.0.1]",
+            "https://169.254.169.254/latest",
+            "https://192.168.0.1",
+            "https://localhost",
+            "https://a.LOCALHOST./",
+            "https://metadata.google.internal",
+            "http://8.8.8.8",
+            "http://api.example.com",
+        ] {
+            let refused = check_address(url, Reach::Public);
+            assert!(matches!(refused, Err(Error::Refused(_))), "{url}: {refused:?}");
+            assert_eq!(check_address(url, Reach::Anywhere), Ok(()), "{url}");
+        }
+        assert_eq!(check_address("https://api.example.com/v1", Reach::Public), Ok(()));
+        for none in
+            ["", "/v1", "a.example", "ftp://a", "https://k:s@a.example", "https://a/?k=1", "https://a/#k"]
+        {
+            let error = check_address(none, Reach::Anywhere).unwrap_err().to_string();
+            assert!(!error.contains("k:s"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_into_the_servers_own_network_is_not_connected_to() {
+        let looked_up = PublicOnly.resolve("localhost".parse().unwrap()).await;
+        let error = looked_up.err().expect("nothing public is called so");
+        assert!(error.downcast_ref::<Private>().is_some(), "{error}");
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! | [`dialect`] | the one trait: **a new provider** is one implementation of it |
 //! | [`openai`], [`anthropic`] | the dialects |
 //! | [`transport`], [`http`] | how bytes travel; straight over HTTP |
+//! | [`address`] | which addresses are everybody's |
 //! | `sse` | server-sent events out of bytes |
 //! | [`model`] | a dialect over a transport: one attempt |
 //! | [`mod@call`], [`retry`] | attempts until one answers; which failures are worth another one, and when |
@@ -25,6 +26,7 @@
 //! | [`error`], [`limits`] | what can fail; every limit |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod address;
 pub mod anthropic;
 pub mod call;
 pub mod dialect;
@@ -45,5 +47,5 @@ pub use call::{Progress, call};
 pub use dialect::Dialect;
 pub use error::Error;
 pub use message::{Assistant, Content, Message, Reasoning, Request, SystemPart, Tool, ToolCall, ToolResult};
-pub use model::Model;
+pub use model::{Deadlines, Model};
 pub use reply::{Delta, Reply, Stop, Usage};

@@ -92,6 +92,9 @@ pub struct Reasoning {
     pub signature: Option<String>,
     /// What it hides, encrypted.
     pub redacted: Option<String>,
+    /// Which model thought it, in the asker's words; empty where that is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub origin: String,
 }
 
 /// A tool that the model wants called.

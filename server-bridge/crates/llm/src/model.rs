@@ -1,6 +1,7 @@
 //! A dialect over a transport: one attempt at an answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
@@ -19,6 +20,29 @@ use crate::transport::{Answer, Transport};
 pub struct Model {
     dialect: Arc<dyn Dialect>,
     transport: Arc<dyn Transport>,
+    deadlines: Deadlines,
+}
+
+/// How long one attempt may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Without a sign of life: before its answer begins, and between two pieces of it.
+    pub silence: Duration,
+    /// In all.
+    pub whole: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self { silence: ATTEMPT_TIMEOUT, whole: ATTEMPT_LIMIT }
+    }
+}
+
+/// When an attempt under way is over.
+struct Ends {
+    silence: Duration,
+    whole: Duration,
+    at: Instant,
 }
 
 impl std::fmt::Debug for Model {
@@ -30,7 +54,14 @@ impl std::fmt::Debug for Model {
 impl Model {
     /// Asks in that dialect over that transport.
     pub fn new(dialect: impl Dialect + 'static, transport: impl Transport + 'static) -> Self {
-        Self { dialect: Arc::new(dialect), transport: Arc::new(transport) }
+        let deadlines = Deadlines::default();
+        Self { dialect: Arc::new(dialect), transport: Arc::new(transport), deadlines }
+    }
+
+    /// The same with other deadlines.
+    #[must_use]
+    pub fn with_deadlines(self, deadlines: Deadlines) -> Self {
+        Self { deadlines, ..self }
     }
 
     /// Asks once; `each` is told of every piece as it comes.
@@ -40,16 +71,17 @@ impl Model {
     /// # Errors
     /// Any of [`Error`]; what came before it is void.
     pub async fn ask(&self, request: &Request, mut each: impl FnMut(&Delta)) -> Result<Reply, Error> {
-        let ends_at = Instant::now() + ATTEMPT_LIMIT;
+        let Deadlines { silence, whole } = self.deadlines;
+        let ends = &Ends { silence, whole, at: Instant::now() + whole };
         let sent = self.transport.send(self.dialect.write(request));
-        let answer = alive(ends_at, sent).await??;
+        let answer = alive(ends, sent).await??;
         if !(200..300).contains(&answer.status) {
-            return Err(self.refused(answer, ends_at).await);
+            return Err(self.refused(answer, ends).await);
         }
         let mut body = answer.body;
         let (mut events, mut decoder) = (Events::default(), self.dialect.decoder());
         let (mut assembly, mut deltas, mut received) = (Assembly::default(), Vec::new(), 0);
-        while let Some(bytes) = alive(ends_at, body.next()).await? {
+        while let Some(bytes) = alive(ends, body.next()).await? {
             let bytes = bytes?;
             received += bytes.len();
             if received > ANSWER_BYTES {
@@ -70,8 +102,8 @@ impl Model {
         assembly.finish()
     }
 
-    async fn refused(&self, answer: Answer, ends_at: Instant) -> Error {
-        match beginning(answer.body, ends_at).await {
+    async fn refused(&self, answer: Answer, ends: &Ends) -> Error {
+        match beginning(answer.body, ends).await {
             Ok(body) => self.dialect.refusal(answer.status, &body, answer.retry_after_s),
             Err(error) => error,
         }
@@ -79,20 +111,25 @@ impl Model {
 }
 
 /// Waits for a sign of life.
-async fn alive<T>(ends_at: Instant, sign: impl Future<Output = T>) -> Result<T, Error> {
-    let silence = Instant::now() + ATTEMPT_TIMEOUT;
-    let what = if silence < ends_at { "nothing came for 120 s" } else { "no end after 600 s" };
-    timeout_at(silence.min(ends_at), sign).await.map_err(|_| Error::Timeout(what))
+async fn alive<T>(ends: &Ends, sign: impl Future<Output = T>) -> Result<T, Error> {
+    let silence = Instant::now() + ends.silence;
+    timeout_at(silence.min(ends.at), sign).await.map_err(|_| {
+        Error::Timeout(if silence < ends.at {
+            format!("nothing came for {} s", ends.silence.as_secs_f32())
+        } else {
+            format!("no end after {} s", ends.whole.as_secs_f32())
+        })
+    })
 }
 
 /// The beginning of a refusal; what breaks off is enough.
 async fn beginning(
     mut body: BoxStream<'static, Result<bytes::Bytes, Error>>,
-    ends_at: Instant,
+    ends: &Ends,
 ) -> Result<Vec<u8>, Error> {
     let mut kept = Vec::new();
     while kept.len() < REFUSAL_BYTES
-        && let Some(Ok(bytes)) = alive(ends_at, body.next()).await?
+        && let Some(Ok(bytes)) = alive(ends, body.next()).await?
     {
         kept.extend_from_slice(&bytes[..bytes.len().min(REFUSAL_BYTES - kept.len())]);
     }

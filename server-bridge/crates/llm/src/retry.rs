@@ -91,9 +91,33 @@ mod tests {
         ] {
             assert_eq!(patience.pause_after(1, &error, 0.5), None, "{error:?}");
         }
-        for error in [Error::Network(String::new()), Error::Timeout(""), Error::Interrupted, Error::Empty] {
+        for error in
+            [Error::Network(String::new()), Error::Timeout(String::new()), Error::Interrupted, Error::Empty]
+        {
             assert!(patience.pause_after(4, &error, 0.5).is_some(), "{error:?}");
             assert_eq!(patience.pause_after(5, &error, 0.5), None, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn another_model_stands_in_for_what_is_not_there_and_not_for_what_is_set_up_wrongly() {
+        let text = String::new;
+        for error in [
+            limited(None),
+            limited(Some(9_999)),
+            Error::Provider(text()),
+            Error::Network(text()),
+            Error::Timeout(text()),
+            Error::Interrupted,
+            Error::Empty,
+            Error::Quota(text()),
+            Error::Relay(text()),
+        ] {
+            assert!(error.is_anothers_turn(), "{error:?}");
+        }
+        let told = [Error::Key(text()), Error::UnknownModel(text()), Error::InputTooLong(text())];
+        for error in told.into_iter().chain([Error::Refused(text()), Error::Nonsense("")]) {
+            assert!(!error.is_anothers_turn(), "{error:?}");
         }
     }
 }

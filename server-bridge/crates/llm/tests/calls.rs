@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use llm::http::{Http, KeyHeader};
+use llm::http::{Connections, Http, KeyHeader, Reach};
 use llm::openai::OpenAi;
 use llm::retry::Patience;
 use llm::slots::{Kind, Seat, Slots};
@@ -72,7 +72,12 @@ impl Scripted {
     fn model(&self) -> Model {
         // Another test of this process may have been first.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = Http::new(Http::client().unwrap(), &self.address, Some((KeyHeader::Bearer, "sk-key")));
+        let http = Http::new(
+            &Connections::default(),
+            Reach::Anywhere,
+            &self.address,
+            Some((KeyHeader::Bearer, "sk-key")),
+        );
         Model::new(OpenAi, http.unwrap())
     }
 
@@ -202,7 +207,10 @@ async fn ask_slow(head_s: u64, pieces: &[(u64, String)], has_no_end: bool) -> (R
 async fn an_attempt_ends_after_120_s_without_a_sign_of_life() {
     let whole = [(119, said("x")), (119, END.to_owned())];
     assert!(ask_slow(119, &whole, false).await.0.is_ok());
-    assert_eq!(ask_slow(121, &whole, false).await, (Err(Error::Timeout("nothing came for 120 s")), 120));
+    assert_eq!(
+        ask_slow(121, &whole, false).await,
+        (Err(Error::Timeout("nothing came for 120 s".to_owned())), 120)
+    );
     let (reply, after_s) = ask_slow(1, &[(121, said("x"))], false).await;
     assert_eq!((reply.unwrap_err().kind(), after_s), ("timeout", 121));
 }
@@ -210,7 +218,7 @@ async fn an_attempt_ends_after_120_s_without_a_sign_of_life() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_never_ends_ends_after_600_s() {
     let (reply, after_s) = ask_slow(0, &[(7, said("x"))], true).await;
-    assert_eq!((reply, after_s), (Err(Error::Timeout("no end after 600 s")), 600));
+    assert_eq!((reply, after_s), (Err(Error::Timeout("no end after 600 s".to_owned())), 600));
 }
 
 #[tokio::test(start_paused = true)]

@@ -60,6 +60,12 @@ pub enum Error {
         exec_id: String,
     },
 
+    /// A provider's key cannot be read.
+    #[error(
+        "the provider's key was stored with another SANDBRIDGE_ENCRYPTION_KEY than the server has now; give the key again"
+    )]
+    Sealed,
+
     /// The database file cannot be made or reached.
     #[error("cannot open the database {}: {source}; check that the folder exists and is yours", path.display())]
     Open {
@@ -99,7 +105,8 @@ impl Error {
             | Self::Invalid { .. }
             | Self::NotFound { .. }
             | Self::Taken { .. }
-            | Self::Conflict { .. } => true,
+            | Self::Conflict { .. }
+            | Self::Sealed => true,
             Self::Open { .. }
             | Self::NewerSchema { .. }
             | Self::Migration(_)

@@ -3,7 +3,7 @@
 //! One [`Store`] holds it all, in one SQLite file by default; the queries are portable SQL, so that another database
 //! can stand in later. Several processes may have the same file open: `sandbridge user add` works while the server
 //! runs. Everything that belongs to a user is asked for with that user's [`UserId`], and what is another's is answered
-//! like what does not exist. Secrets are stored as hashes only. Times are Unix milliseconds, told by a [`Clock`].
+//! like what does not exist. Secrets are stored as hashes, but for providers' keys, which have to be read again. Times are Unix milliseconds, told by a [`Clock`].
 //!
 //! | module | holds |
 //! |---|---|
@@ -14,6 +14,8 @@
 //! | `settings` | one value per user and key; the active runner |
 //! | `chats`, `messages` | conversations |
 //! | `turns` | what a model was told and said; long results of its tools |
+//! | `subscriptions`, `usage` | models that users bring; what models took |
+//! | `seal` | secrets that have to be read again |
 //! | `approvals` | what a chat's model may do without asking |
 //! | `sub_agents` | conversations beneath others |
 //! | `memories` | what an agent keeps of a user |
@@ -42,11 +44,14 @@ mod messages;
 mod name;
 mod passwords;
 mod runners;
+mod seal;
 mod sessions;
 mod settings;
 mod sub_agents;
+mod subscriptions;
 mod tokens;
 mod turns;
+mod usage;
 mod users;
 
 use std::path::Path;
@@ -62,11 +67,14 @@ pub use memories::Memory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use runners::{NewToken, Runner, RunnerAuth};
+pub use seal::EncryptionKey;
 pub use sessions::NewSession;
 pub use settings::ACTIVE_RUNNER;
 pub use sub_agents::{NewSubAgent, SubAgent};
+pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
 pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
+pub use usage::{Spent, UsageRow};
 pub use users::User;
 
 /// The store. Cheap to clone; every clone is the same store.
@@ -75,6 +83,7 @@ pub struct Store {
     database: database::Database,
     passwords: passwords::Passwords,
     clock: Clock,
+    encryption_key: Option<EncryptionKey>,
 }
 
 impl Store {
@@ -102,6 +111,14 @@ impl Store {
         self
     }
 
+    /// The same store, which seals what secrets it is given from now on with that key. What lies there already stays as
+    /// it is.
+    #[must_use]
+    pub fn with_encryption_key(mut self, key: Option<EncryptionKey>) -> Self {
+        self.encryption_key = key;
+        self
+    }
+
     /// The time by the store's clock, in Unix milliseconds.
     pub fn now_ms(&self) -> i64 {
         self.clock.now_ms()
@@ -113,6 +130,11 @@ impl Store {
     }
 
     fn with(database: database::Database) -> Self {
-        Self { database, passwords: passwords::Passwords::new(), clock: Clock::system() }
+        Self {
+            database,
+            passwords: passwords::Passwords::new(),
+            clock: Clock::system(),
+            encryption_key: None,
+        }
     }
 }

@@ -62,13 +62,22 @@ pub const MEMORY_NAME_MAX_BYTES: usize = 64;
 pub const MEMORY_TEXT_MAX_BYTES: usize = 2 * 1024;
 /// How many memories are kept of one user.
 pub const MEMORIES_PER_USER: i64 = 100;
+/// Subscriptions that one user may have.
+pub const SUBSCRIPTIONS_PER_USER: i64 = 32;
+/// The longest key of a provider, in bytes.
+pub const PROVIDER_KEY_MAX_BYTES: usize = 4096;
+/// What makes each sealed secret another one, in bytes.
+pub const NONCE_BYTES: usize = 12;
+/// Rows of one account of usage: days times models.
+pub const USAGE_ROWS: i64 = 10_000;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The most rows one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
 
 const MINUTE_MS: i64 = 60 * 1000;
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// A day, in milliseconds.
+pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The longest beginning of `text` that fits in `max_bytes` and ends between characters.
 pub(crate) fn beginning(text: &str, max_bytes: usize) -> &str {

@@ -4,7 +4,7 @@
 //!   queue ─► queued ─begin─► running ─finish─► done | failed | cancelled | interrupted (the server stopped)
 //! ```
 
-use sqlx::FromRow;
+use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, OFFLOAD_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
@@ -131,27 +131,7 @@ impl Store {
     pub async fn append_turn_item(&self, turn: TurnId, item_json: &str, usage: TurnUsage) -> Result<()> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
-        let counted = sqlx::query(
-            "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
-                cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
-                cost_micros = cost_micros + $5 WHERE id = $6",
-        )
-        .bind(usage.input_tokens)
-        .bind(usage.cache_read_tokens)
-        .bind(usage.cache_write_tokens)
-        .bind(usage.output_tokens)
-        .bind(usage.cost_micros)
-        .bind(turn)
-        .execute(&mut *transaction)
-        .await?;
-        if counted.rows_affected() == 0 {
-            return Err(Error::not_found("turn", turn));
-        }
-        sqlx::query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
-            .bind(turn)
-            .bind(item_json)
-            .execute(&mut *transaction)
-            .await?;
+        append_item(&mut transaction, turn, item_json, usage).await?;
         transaction.commit().await?;
         Ok(())
     }
@@ -220,27 +200,6 @@ impl Store {
         .await?)
     }
 
-    /// What a user's turns took since then, in Unix milliseconds; in one of their conversations, or in all.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn usage(&self, user: UserId, chat: Option<&ChatId>, since_ms: i64) -> Result<TurnUsage> {
-        Ok(sqlx::query_as(
-            "SELECT CAST(COALESCE(SUM(t.input_tokens), 0) AS BIGINT) AS input_tokens,
-                CAST(COALESCE(SUM(t.cache_read_tokens), 0) AS BIGINT) AS cache_read_tokens,
-                CAST(COALESCE(SUM(t.cache_write_tokens), 0) AS BIGINT) AS cache_write_tokens,
-                CAST(COALESCE(SUM(t.output_tokens), 0) AS BIGINT) AS output_tokens,
-                CAST(COALESCE(SUM(t.cost_micros), 0) AS BIGINT) AS cost_micros
-             FROM turns t JOIN chats c ON c.id = t.chat_id
-             WHERE c.user_id = $1 AND t.created_at_ms >= $2 AND c.id = COALESCE($3, c.id)",
-        )
-        .bind(user)
-        .bind(since_ms)
-        .bind(chat)
-        .fetch_one(self.database.reader())
-        .await?)
-    }
-
     /// Keeps a long result of a tool for a user's conversation.
     ///
     /// # Errors
@@ -299,6 +258,37 @@ impl Store {
     }
 }
 
+/// Adds an item to a turn, and to what it took, within a change.
+pub(crate) async fn append_item(
+    transaction: &mut Transaction<'_, Sqlite>,
+    turn: TurnId,
+    item_json: &str,
+    usage: TurnUsage,
+) -> Result<()> {
+    let counted = sqlx::query(
+        "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
+            cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
+            cost_micros = cost_micros + $5 WHERE id = $6",
+    )
+    .bind(usage.input_tokens)
+    .bind(usage.cache_read_tokens)
+    .bind(usage.cache_write_tokens)
+    .bind(usage.output_tokens)
+    .bind(usage.cost_micros)
+    .bind(turn)
+    .execute(&mut **transaction)
+    .await?;
+    if counted.rows_affected() == 0 {
+        return Err(Error::not_found("turn", turn));
+    }
+    sqlx::query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
+        .bind(turn)
+        .bind(item_json)
+        .execute(&mut **transaction)
+        .await?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,11 +319,6 @@ mod tests {
         assert_eq!(open, [(first, TurnStatus::Running), (second, TurnStatus::Queued)]);
         assert!(store.finish_turn(first, TurnStatus::Done, None).await.unwrap());
         assert!(!store.finish_turn(first, TurnStatus::Failed, Some("late")).await.unwrap());
-        let used = store.usage(user, Some(&chat), 0).await.unwrap();
-        assert_eq!((used.input_tokens, used.output_tokens, used.cost_micros), (10, 4, 14));
-        assert_eq!(store.usage(user, None, 0).await.unwrap(), used);
-        assert_eq!(store.usage(user, Some(&ChatId::random()), 0).await.unwrap(), TurnUsage::default());
-        assert_eq!(store.usage(user, None, i64::MAX).await.unwrap(), TurnUsage::default());
     }
 
     #[tokio::test]
@@ -346,7 +331,6 @@ mod tests {
         assert!(matches!(store.turn_items(eve, &chat, turn).await, Err(Error::NotFound { .. })));
         assert!(matches!(store.offload(eve, &chat, "ol_1").await, Err(Error::NotFound { .. })));
         assert!(matches!(store.set_chat_cwd(eve, &chat, "x").await, Err(Error::NotFound { .. })));
-        assert_eq!(store.usage(eve, Some(&chat), 0).await.unwrap(), TurnUsage::default());
         assert_eq!(store.offload(user, &chat, "ol_1").await.unwrap().as_deref(), Some("long"));
         assert_eq!(store.offload(user, &chat, "ol_2").await.unwrap(), None);
         store.set_chat_cwd(user, &chat, "src").await.unwrap();

@@ -7,9 +7,11 @@ mod bang;
 mod cancel;
 mod help;
 mod memory;
+mod model;
 mod new;
 mod plain;
 mod runner;
+mod usage;
 
 use std::sync::Arc;
 
@@ -27,8 +29,17 @@ pub(crate) struct Context<'a> {
 }
 
 /// All slash commands, in the order of `/help`.
-const COMMANDS: &[Command] =
-    &[runner::COMMAND, approval::COMMAND, cancel::COMMAND, memory::COMMAND, new::COMMAND, help::COMMAND];
+const COMMANDS: &[Command] = &[
+    runner::COMMAND,
+    approval::COMMAND,
+    model::COMMAND,
+    model::LIST,
+    usage::COMMAND,
+    memory::COMMAND,
+    cancel::COMMAND,
+    new::COMMAND,
+    help::COMMAND,
+];
 
 /// A slash command: what the server does by itself.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use super::Context;
 use crate::{Posted, Result, engine};
 
 const NO_MODEL: &str = "\
-No model is set up on this server, so nobody can answer this yet. Whoever runs the server sets one up with
+No model is set up, so nobody can answer this yet. Bring one of your own with `sandbridge model add`; or whoever runs the \
+server sets one up for all with
 
 SANDBRIDGE_LLM_PROVIDER   openai or anthropic
 SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface
@@ -14,7 +15,8 @@ SANDBRIDGE_LLM_MODEL      the name of the model
 and starts it again. Commands work without one: try !pwd, or /help.";
 
 pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
-    if context.service.engine.has_model() {
+    let Context { service, user, .. } = context;
+    if service.engine.models.has_any(service, user).await? {
         engine::post(context, text).await
     } else {
         context.notice(NO_MODEL).await

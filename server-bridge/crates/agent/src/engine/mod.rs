@@ -8,7 +8,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `turn` | the loop |
+//! | `turn` | the loop; which model it asks, and when it may begin |
 //! | `tools_of_reply` | which calls of one answer run side by side |
 //! | `history` | the conversation as the model sees it, read from and kept in the store |
 //! | `show` | the same as people see it |
@@ -28,13 +28,13 @@ mod turn;
 
 use std::sync::Arc;
 
-use llm::slots::{Kind, Slots};
-use llm::{Content, Message, Model};
+use llm::{Content, Message};
 use store::{MessageRole, TurnStatus, User, UserId};
 
 use crate::approval::Questions;
 use crate::commands::Context;
 use crate::limits::TURNS_QUEUED;
+use crate::models::{Models, ModelsConfig, Place};
 use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
 pub use agents::SubAgentDocument;
@@ -43,39 +43,18 @@ use queue::{Queue, Waiting};
 pub use show::AgentDocument;
 use turn::Turn;
 
-/// A model that answers.
-#[derive(Clone, Debug)]
-pub struct ModelSetup {
-    /// How it is asked.
-    pub model: Model,
-    /// Its name, as its provider knows it.
-    pub name: String,
-    /// How many tokens it may answer with at once.
-    pub reply_tokens: u32,
-    /// How much it shall think, in tokens.
-    pub thinking_tokens: Option<u32>,
-    /// What its tokens cost.
-    pub price: llm::price::Price,
-}
-
 /// The models, and what is under way with them.
 pub(crate) struct Engine {
-    model: Option<ModelSetup>,
-    slots: Slots,
+    pub(crate) models: Models,
     queue: Queue,
     pub(crate) questions: Questions,
     at_work: AtWork,
 }
 
 impl Engine {
-    pub(crate) fn new(model: Option<ModelSetup>) -> Self {
-        let (slots, queue, questions, at_work) = Default::default();
-        Self { model, slots, queue, questions, at_work }
-    }
-
-    /// Whether anybody could answer.
-    pub(crate) fn has_model(&self) -> bool {
-        self.model.is_some()
+    pub(crate) fn new(models: ModelsConfig) -> Self {
+        let (queue, questions, at_work) = Default::default();
+        Self { models: Models::new(models), queue, questions, at_work }
     }
 
     /// Stops what is under way in a chat and forgets what waits; how much that was.
@@ -119,8 +98,9 @@ fn work(service: &Arc<Inner>, user: &User, chat: &store::ChatId) {
                 // Queued on record still: the next life of the server begins it.
                 return;
             }
-            let (cancelled, lineage) = (&cancelled, &Lineage::top(&chat));
-            let turn = Turn { service: &service, user: &user, chat: &chat, waiting, cancelled, lineage };
+            let (cancelled, lineage, place) = (&cancelled, &Lineage::top(&chat), Place::default());
+            let turn =
+                Turn { service: &service, user: &user, chat: &chat, waiting, cancelled, lineage, place };
             turn.run().await;
         }
     });
@@ -138,8 +118,7 @@ pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
         };
         let waiting = Waiting { turn: turn.id, message };
         // A sub-agent's is a part of a turn that is over.
-        let can_begin =
-            turn.status == TurnStatus::Queued && !turn.is_sub_agents && service.engine.has_model();
+        let can_begin = turn.status == TurnStatus::Queued && !turn.is_sub_agents;
         match service.engine.queue.reserve(user.id, &turn.chat).filter(|_| can_begin) {
             Some(place) => {
                 place.fill(waiting);
@@ -149,10 +128,4 @@ pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
         }
     }
     Ok(count)
-}
-
-impl Engine {
-    fn seat(&self, user: UserId, lineage: &Lineage) -> llm::slots::Seat {
-        self.slots.seat(&user.to_string(), lineage.slots(Kind::Shared))
-    }
 }

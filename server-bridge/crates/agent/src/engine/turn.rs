@@ -8,20 +8,22 @@
 
 mod approve;
 mod ask;
+mod model;
 mod run_tools;
 
 use std::sync::Arc;
 
 use llm::{Message, Reply, Request, Stop, SystemPart, Usage};
 use sandbox::{Sandbox, Wish};
-use store::{ChatId, TurnStatus, User};
+use store::{ChatId, MessageId, TurnStatus, User};
 use tokio_util::sync::CancellationToken;
 
 use super::agents::Lineage;
 use super::pipeline::{self, PartError, Prompt, Scene};
 use super::show::{Screen, UsageDocument};
-use super::{AgentDocument, ModelSetup, history};
+use super::{AgentDocument, history};
 use crate::approval::Mode;
+use crate::models::{Lineup, ModelSetup, Place, forget_foreign_thoughts};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
 
@@ -37,6 +39,8 @@ pub(super) struct Turn<'a> {
     pub(super) cancelled: &'a CancellationToken,
     /// What it is beneath, and what that allows it.
     pub(super) lineage: &'a Lineage,
+    /// Among the answers under way; given back while it waits for its user.
+    pub(super) place: Place,
 }
 
 /// Why a turn ends before the model has said all.
@@ -44,6 +48,8 @@ enum End {
     Cancelled,
     /// For the user to read.
     Failed(String),
+    /// The model did not answer; another one may.
+    NotAnswered(llm::Error),
     /// The chat is gone, or the store fails.
     Store(store::Error),
 }
@@ -61,6 +67,8 @@ struct Progress {
     text: String,
     reasoning: String,
     has_first: bool,
+    /// What shows an answer that came to nothing; the next one is shown there.
+    void: Option<MessageId>,
     usage: Usage,
     cost_micros: u64,
 }
@@ -98,10 +106,18 @@ fn document(
 
 impl Turn<'_> {
     /// Runs it to its end, which is kept and shown.
-    pub(super) async fn run(&self) {
+    pub(super) async fn run(mut self) {
         let mut progress = Progress::default();
+        let mut lineup = self.lineup().await;
+        if let Ok(found) = &lineup {
+            match self.is_admitted(found).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(end) => lineup = Err(end),
+            }
+        }
         let end = tokio::select! {
-            end = self.attempt(&mut progress) => end,
+            end = self.attempt(lineup, &mut progress) => end,
             () = self.service.stop.cancelled() => {
                 let told = interrupted(self.service, self.user, self.chat, self.waiting).await;
                 return log(told);
@@ -111,6 +127,7 @@ impl Turn<'_> {
             Ok(()) => (TurnStatus::Done, None),
             Err(End::Cancelled) => (TurnStatus::Cancelled, None),
             Err(End::Failed(error)) => (TurnStatus::Failed, Some(error)),
+            Err(End::NotAnswered(error)) => (TurnStatus::Failed, Some(error.to_string())),
             Err(End::Store(error)) => {
                 tracing::error!(%error, turn = %self.waiting.turn, "a turn ends: the store fails, or its chat is gone");
                 (
@@ -147,15 +164,13 @@ impl Turn<'_> {
         Screen { service: self.service, user: self.user, chat: self.chat }
     }
 
-    async fn attempt(&self, progress: &mut Progress) -> Result<(), End> {
+    async fn attempt(&self, lineup: Result<Lineup, End>, progress: &mut Progress) -> Result<(), End> {
         let (service, turn) = (self.service, self.waiting.turn);
-        let Some(setup) = &service.engine.model else {
-            return Err(End::Failed("no model is set up any more; see the server's settings".to_owned()));
-        };
+        let mut lineup = lineup?;
         if self.cancelled.is_cancelled() {
             return Err(End::Cancelled);
         }
-        if !service.store.begin_turn(turn, &setup.name).await? {
+        if !service.store.begin_turn(turn, &lineup.setup.name).await? {
             return Err(End::Failed("it was ended elsewhere".to_owned()));
         }
         self.screen().change(self.waiting.message, "", &AgentDocument::reply(TurnStatus::Running)).await?;
@@ -172,10 +187,11 @@ impl Turn<'_> {
         if let Some(noted) = pipeline::put_note(&mut messages, &prompt.note) {
             service.store.amend_turn(turn, &history::to_json(noted)).await?;
         }
-        let request = &mut request(setup, prompt.system, tools, messages);
+        forget_foreign_thoughts(&mut messages, &lineup.setup);
+        let request = &mut request(&lineup.setup, prompt.system, tools, messages);
         let rounds = self.lineage.iterations();
         for _ in 0..rounds {
-            let reply = self.ask(setup, request, progress).await?;
+            let reply = self.ask_any(&mut lineup, request, progress).await?;
             if self.ends_with(&reply)? {
                 return Ok(());
             }

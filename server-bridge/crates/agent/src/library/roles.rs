@@ -15,6 +15,8 @@ pub(crate) struct Role {
     pub(crate) name: String,
     /// The tools it works with; `None` for all that a sub-agent may have.
     pub(crate) tools: Option<Vec<String>>,
+    /// The tier of the model it asks; empty for its user's chat's.
+    pub(crate) model: String,
     /// Who the sub-agent is told to be.
     pub(crate) text: String,
 }
@@ -48,7 +50,12 @@ pub(crate) async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, 
 
 fn parsed(name: &str, text: &str) -> Role {
     let text = Text::read(text);
-    Role { name: name.to_owned(), tools: text.list("tools"), text: text.body.to_owned() }
+    Role {
+        name: name.to_owned(),
+        tools: text.list("tools"),
+        model: text.line("model"),
+        text: text.body.to_owned(),
+    }
 }
 
 fn file(name: &str) -> String {
@@ -61,9 +68,11 @@ mod tests {
 
     #[test]
     fn a_role_says_who_it_is_and_what_it_works_with() {
-        let role = parsed("looker", "---\nname: looker\ntools: Read, Grep\n---\nYou only look.");
+        let role =
+            parsed("looker", "---\nname: looker\ntools: Read, Grep\nmodel: swift\n---\nYou only look.");
         assert_eq!(role.tools.as_deref(), Some(&["Read".to_owned(), "Grep".to_owned()][..]));
-        assert_eq!((role.name.as_str(), role.text.as_str()), ("looker", "You only look."));
+        let words = (role.name.as_str(), role.model.as_str(), role.text.as_str());
+        assert_eq!(words, ("looker", "swift", "You only look."));
         assert_eq!(parsed("plain", "Just be.").tools, None);
     }
 }

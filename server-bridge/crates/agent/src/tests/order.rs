@@ -40,6 +40,9 @@ async fn bench(answers: Vec<Value>) -> Bench {
     let setup = ModelSetup {
         model: llm::Model::new(llm::openai::OpenAi, Answers(Mutex::new(answers))),
         name: "scripted".to_owned(),
+        subscription: crate::models::SERVER.to_owned(),
+        kind: llm::slots::Kind::Shared,
+        window_tokens: crate::limits::WINDOW_TOKENS,
         reply_tokens: 1_000,
         thinking_tokens: None,
         price: Default::default(),

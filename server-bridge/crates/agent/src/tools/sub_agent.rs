@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     /// The tools it may use, by name, none but yours; without it, most of yours. Name SubAgent to let it call others.
     #[serde(default)]
     tools: Option<Vec<String>>,
+    /// How able a model it asks: vanguard, balance or swift; without it, your own.
+    #[serde(default)]
+    model: Option<String>,
     /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said.
     #[serde(default)]
     instance: Option<String>,
@@ -49,6 +52,7 @@ its answer shall hold.";
             task: &self.task,
             role: self.role.as_deref(),
             tools: self.tools.as_deref(),
+            model: self.model.as_deref(),
             instance: self.instance.as_deref(),
         };
         call(wanted, workshop).await

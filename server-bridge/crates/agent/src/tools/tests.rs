@@ -49,7 +49,7 @@ fn parameters_have_the_names_that_models_know() {
         ("Glob", &["pattern", "path"]),
         ("Grep", &["pattern", "path", "include", "ignore_case", "context_lines"]),
         ("offload_recall", &["id", "offset", "limit"]),
-        ("SubAgent", &["task", "role", "tools", "instance"]),
+        ("SubAgent", &["task", "role", "tools", "model", "instance"]),
         ("Skill", &["name"]),
         ("memory_write", &["name", "text"]),
         ("memory_list", &[]),

@@ -57,7 +57,11 @@ fn a_recorded_answer_with_thinking_text_and_a_tool_is_read() {
     let message = &reply.message;
     assert_eq!(
         message.reasoning[0],
-        Reasoning { text: "Let me see.".to_owned(), signature: Some("EqQB".to_owned()), redacted: None }
+        Reasoning {
+            text: "Let me see.".to_owned(),
+            signature: Some("EqQB".to_owned()),
+            ..Reasoning::default()
+        }
     );
     assert_eq!(message.reasoning[1].redacted.as_deref(), Some("EmwK"));
     assert_eq!(message.text, "I look.");

@@ -14,6 +14,7 @@ use crate::engine::turn::Turn;
 use crate::engine::{AgentDocument, history};
 use crate::library::roles::{self, Role};
 use crate::limits::{SUB_AGENT_IDLE_MS, SUB_AGENT_NAME_CHARS, SUB_AGENT_RESULT_BYTES};
+use crate::models::{Place, Tier};
 use crate::tools::{Failure, Outcome, Toolbox, Workshop};
 
 /// What a model wants of a sub-agent.
@@ -27,6 +28,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) role: Option<&'a str>,
     /// What it may use; no more than its parent and its role.
     pub(crate) tools: Option<&'a [String]>,
+    /// How able a model it shall ask.
+    pub(crate) model: Option<&'a str>,
     /// The name it is called by again.
     pub(crate) instance: Option<&'a str>,
 }
@@ -86,9 +89,10 @@ pub(crate) async fn call(wanted: Wanted<'_>, workshop: &Workshop<'_>) -> Result<
         hint: wanted.hint.clone(),
         place,
     };
+    let tier = tier(wanted.model, found.role.as_ref()).map_err(Failure::Told)?;
     let role_text = found.role.map(|role| role.text).unwrap_or_default();
     let errand =
-        Errand { role_text, wish: workshop.wish.clone(), card, agent: agent.clone(), steps: 0.into() };
+        Errand { role_text, tier, wish: workshop.wish.clone(), card, agent: agent.clone(), steps: 0.into() };
     errand.show(workshop.service, workshop.user, agent).await?;
     let lineage = workshop.lineage.beneath(found.tools, errand);
     let (mut outcome, usage) = run(&wanted, workshop, &found.agent, &lineage, &cancelled).await?;
@@ -159,6 +163,16 @@ async fn call_again(
     Ok(Found { agent, tools, role, remark: None })
 }
 
+/// How able a model is asked: what the call says, else the role. A role's word that is no tier is another product's model.
+fn tier(wanted: Option<&str>, role: Option<&Role>) -> Result<Option<Tier>, String> {
+    match wanted {
+        Some(word) => word.parse().map(Some).map_err(|_| {
+            format!("there is no model {word:?} for a sub-agent; it is one of vanguard, balance and swift, or left out")
+        }),
+        None => Ok(role.and_then(|role| role.model.parse().ok())),
+    }
+}
+
 async fn role(sandbox: &Sandbox, name: &str) -> Result<Role, Failure> {
     if let Some(role) = roles::read(sandbox, name).await? {
         return Ok(role);
@@ -185,7 +199,7 @@ async fn run(
     let turn = store.queue_turn(user.id, chat, shown.id, &item).await?;
     service.tell(user.id, ChatEvent::Message(shown.clone()));
     let waiting = Waiting { turn, message: shown.id };
-    Turn { service, user, chat, waiting, cancelled, lineage }.run().await;
+    Turn { service, user, chat, waiting, cancelled, lineage, place: Place::default() }.run().await;
     let ended = async {
         store.use_sub_agent(user.id, chat, workshop.card).await?;
         let items = store.turn_items(user.id, chat, turn).await?;

@@ -9,6 +9,7 @@ use store::{ChatId, MessageId, User};
 use crate::engine::AgentDocument;
 use crate::engine::show::{Screen, UsageDocument};
 use crate::limits::SUB_AGENT_DOING_CHARS;
+use crate::models::Tier;
 use crate::service::Inner;
 
 /// What the card of a sub-agent's call says of it.
@@ -35,6 +36,8 @@ pub struct SubAgentDocument {
 /// What a sub-agent is called for.
 pub(crate) struct Errand {
     pub(super) role_text: String,
+    /// How able a model it asks, where that was said.
+    pub(super) tier: Option<Tier>,
     /// Where its parent works.
     pub(super) wish: Wish,
     pub(super) card: Card,
@@ -55,6 +58,11 @@ impl Errand {
     /// Who it is told to be; empty for nobody in particular.
     pub(in crate::engine) fn role_text(&self) -> &str {
         &self.role_text
+    }
+
+    /// How able a model it asks; as able as its user's chat's where nothing was said.
+    pub(in crate::engine) fn tier(&self) -> Option<Tier> {
+        self.tier
     }
 
     /// Where it works.
@@ -122,6 +130,6 @@ impl Errand {
         };
         let wish = Wish { choice: sandbox::Choice::parse(None), registered: Vec::new() };
         let (agent, steps) = Default::default();
-        Self { role_text: String::new(), wish, card, agent, steps }
+        Self { role_text: String::new(), tier: None, wish, card, agent, steps }
     }
 }

@@ -86,8 +86,14 @@ impl Turn<'_> {
         question: Option<Question>,
     ) -> Result<Option<Outcome>, End> {
         let Some(Question { mut asking, elsewhere }) = question else { return Ok(None) };
+        self.place.leave();
+        let answer = async {
+            let answer = timeout(APPROVAL_PATIENCE, asking.answer()).await;
+            self.place.come_back().await;
+            answer
+        };
         let answer = tokio::select! {
-            answer = timeout(APPROVAL_PATIENCE, asking.answer()) => Some(answer),
+            answer = answer => Some(answer),
             () = self.cancelled.cancelled() => None,
         };
         if let Some((shown, document)) = elsewhere {

@@ -2,16 +2,16 @@
 
 use std::pin::pin;
 
-use llm::retry::Patience;
 use llm::{Assistant, Delta, Message, Reply, Request};
-use store::{MessageId, TurnUsage};
+use store::{MessageId, Spent, TurnUsage};
 use tokio::sync::mpsc;
 
 use super::{End, Progress, Turn, document};
 use crate::Part;
+use crate::engine::history;
 use crate::engine::show::AgentDocument;
-use crate::engine::{ModelSetup, history};
 use crate::limits::REASONING_SHOWN_BYTES;
+use crate::models::ModelSetup;
 
 /// Something to show of an answer under way.
 enum Piece {
@@ -38,11 +38,13 @@ impl Turn<'_> {
         progress: &mut Progress,
     ) -> Result<Reply, End> {
         let is_first = !std::mem::replace(&mut progress.has_first, true);
-        let mut shown = Shown { message: is_first.then_some(self.waiting.message), ..Shown::default() };
-        let seat = self.service.engine.seat(self.user.id, self.lineage);
+        let message = is_first.then_some(self.waiting.message).or(progress.void.take());
+        let mut shown = Shown { message, ..Shown::default() };
+        let models = &self.service.engine.models;
+        let seat = models.seat(self.user.id, self.lineage.slots(setup.kind));
         // Bounded by what an answer may be.
         let (sender, mut pieces) = mpsc::unbounded_channel();
-        let mut asking = pin!(llm::call(&setup.model, request, Patience::default(), &seat, |news| {
+        let mut asking = pin!(llm::call(&setup.model, request, models.patience(), &seat, |news| {
             let piece = match news {
                 llm::Progress::Delta(Delta::Text(text)) => Piece::Text(text.clone()),
                 llm::Progress::Delta(Delta::Reasoning(text)) => Piece::Reasoning(text.clone()),
@@ -67,9 +69,17 @@ impl Turn<'_> {
             self.show(piece, &mut shown).await?;
         }
         match answered {
-            Ok(reply) => {
+            Ok(mut reply) => {
+                for thought in &mut reply.message.reasoning {
+                    thought.origin = setup.origin();
+                }
                 self.keep(setup, &reply, shown, is_first, progress).await?;
                 Ok(reply)
+            }
+            Err(error) if error.is_anothers_turn() => {
+                progress.has_first = !is_first;
+                progress.void = shown.message;
+                Err(End::NotAnswered(error))
             }
             Err(error) => Err(End::Failed(error.to_string())),
         }
@@ -123,7 +133,8 @@ impl Turn<'_> {
             cost_micros: cost_micros.cast_signed(),
         };
         let item = history::to_json(&Message::Assistant(reply.message.clone()));
-        self.service.store.append_turn_item(self.waiting.turn, &item, usage).await?;
+        let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
+        self.service.store.append_turn_reply(self.waiting.turn, &item, spent).await?;
         self.settle(reply.message.text.clone(), shown, is_first, progress).await
     }
 

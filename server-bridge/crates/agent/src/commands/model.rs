@@ -1,0 +1,110 @@
+//! `/model` and `/models`: which model answers in this chat.
+
+use super::{Command, Context};
+use crate::models::{Known, SERVER, Subscription};
+use crate::{ChatService, Error, Posted, Result};
+
+/// The word that lets a chat follow its user's choice again.
+const DEFAULT: &str = "default";
+
+pub(super) const COMMAND: Command = Command {
+    word: "model",
+    usage: &[
+        ("/model", "say which model answers in this chat"),
+        (
+            "/model NAME|TIER",
+            "ask NAME, NAME/TIER, NAME/MODEL, or the vanguard, balance or swift one; or `default`",
+        ),
+    ],
+    run: |context, choice| {
+        Box::pin(async move {
+            match choice {
+                Some(choice) => choose(context, choice).await,
+                None => show(context).await,
+            }
+        })
+    },
+};
+
+pub(super) const LIST: Command = Command {
+    word: "models",
+    usage: &[("/models", "list the models you can ask")],
+    run: |context, _| Box::pin(list(context)),
+};
+
+async fn show(context: &Context<'_>) -> Result<Posted> {
+    let Context { service, user, chat } = context;
+    let own = service.store.chat_model(user.id, &chat.id).await?;
+    let whence = match &own {
+        Some(own) => format!("as this chat says ({own})"),
+        None => "as your settings say".to_owned(),
+    };
+    match service.engine.models.of_chat(service, user, &chat.id, None).await {
+        Ok(lineup) => {
+            let mut text = format!("{} answers in this chat, {whence}.", lineup.setup.origin());
+            for other in &lineup.others {
+                text.push_str(&format!("\nWhere it is not there, {} answers.", other.origin()));
+            }
+            text.push_str("\n\n/models lists what you can ask; /model NAME or /model TIER changes it here.");
+            context.notice(&text).await
+        }
+        Err(error) => refused(context, error).await,
+    }
+}
+
+async fn choose(context: &Context<'_>, choice: &str) -> Result<Posted> {
+    let Context { service, user, chat } = context;
+    let service = ChatService(std::sync::Arc::clone(service));
+    let choice = if choice == DEFAULT { None } else { Some(choice) };
+    if let Err(error) = service.choose_model(user, Some(&chat.id), choice).await {
+        return refused(context, error).await;
+    }
+    show(context).await
+}
+
+async fn list(context: &Context<'_>) -> Result<Posted> {
+    let Context { service, user, chat } = context;
+    let known = service.engine.models.known(service, user).await?;
+    if known.is_empty() {
+        return refused(context, Error::NoModel).await;
+    }
+    let here = service
+        .engine
+        .models
+        .of_chat(service, user, &chat.id, None)
+        .await
+        .ok()
+        .map(|lineup| lineup.setup.origin());
+    context.notice(&lines(&known, here.as_deref())).await
+}
+
+fn lines(known: &Known, here: Option<&str>) -> String {
+    let mut text = String::new();
+    for (name, subscription) in known.iter() {
+        let Subscription { provider, runner, models, fallback, .. } = subscription;
+        let whose = match (name, runner) {
+            (SERVER, _) => "the server's own, for everybody".to_owned(),
+            (_, Some(runner)) => format!("yours, through runner {runner}"),
+            (_, None) => format!("yours, at {}", subscription.address()),
+        };
+        text.push_str(&format!("{name}  ({}; {whose})\n", provider.as_str()));
+        for (tier, model) in models {
+            let by_default = if *tier == subscription.tier() { ", unless you say otherwise" } else { "" };
+            let answers = here == Some(format!("{name}/{}", model.name).as_str());
+            let answers = if answers { "   ◀ answers here" } else { "" };
+            text.push_str(&format!("  {:8}  {}{by_default}{answers}\n", tier.as_str(), model.name));
+        }
+        if let Some(fallback) = fallback {
+            text.push_str(&format!("  where it is not there: {fallback}\n"));
+        }
+    }
+    text.push_str("\n/model NAME, /model TIER, /model NAME/TIER or /model NAME/MODEL asks one in this chat.");
+    text
+}
+
+async fn refused(context: &Context<'_>, error: Error) -> Result<Posted> {
+    match error.kind() {
+        "internal" => Err(error),
+        kind => context.refusal(kind, &error.to_string()).await,
+    }
+}

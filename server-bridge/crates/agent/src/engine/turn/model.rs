@@ -1,0 +1,72 @@
+//! Which model a turn asks, when it may begin, and what stands in for a model that is not there.
+
+use llm::{Reply, Request};
+use store::TurnStatus;
+
+use super::{End, Progress, Turn};
+use crate::engine::agents::Errand;
+use crate::engine::show::AgentDocument;
+use crate::models::{Lineup, forget_foreign_thoughts};
+
+impl Turn<'_> {
+    /// What its chat asks now; a sub-agent what the user's chat does, or the tier it was called with.
+    pub(super) async fn lineup(&self) -> Result<Lineup, End> {
+        let (root, tier) = (self.lineage.root(), self.lineage.errand().and_then(Errand::tier));
+        let found = self.service.engine.models.of_chat(self.service, self.user, root, tier).await;
+        found.map_err(|error| match error {
+            crate::Error::Store(error) => End::Store(error),
+            other => End::Failed(other.to_string()),
+        })
+    }
+
+    /// Waits until it may begin, and says so where it takes a while. `false`: the server stops, and the turn is still queued
+    /// on record for the server's next life.
+    pub(super) async fn is_admitted(&mut self, lineup: &Lineup) -> Result<bool, End> {
+        if self.lineage.errand().is_some() {
+            // The turn that it is a part of has a place, and waits for it.
+            return Ok(true);
+        }
+        self.place = self.service.engine.models.place(self.user.id, lineup.setup.kind);
+        if self.place.try_take() {
+            return Ok(true);
+        }
+        self.screen()
+            .notice("⏳ Other answers are under way; this one begins when one of them ends.")
+            .await?;
+        tokio::select! {
+            () = self.place.take() => Ok(true),
+            () = self.cancelled.cancelled() => Err(End::Cancelled),
+            () = self.service.stop.cancelled() => Ok(false),
+        }
+    }
+
+    /// Asks, and where the model is not there the next one that stands in for it, for the rest of the turn.
+    pub(super) async fn ask_any(
+        &self,
+        lineup: &mut Lineup,
+        request: &mut Request,
+        progress: &mut Progress,
+    ) -> Result<Reply, End> {
+        loop {
+            let error = match self.ask(&lineup.setup, request, progress).await {
+                Err(End::NotAnswered(error)) => error,
+                answered => return answered,
+            };
+            if lineup.others.is_empty() {
+                return Err(End::NotAnswered(error));
+            }
+            let next = lineup.others.remove(0);
+            let told = format!("⚠️ {}: {error}. {} answers instead.", lineup.setup.origin(), next.origin());
+            self.screen().notice(&told).await?;
+            if let Some(message) = progress.void {
+                let nothing = AgentDocument::reply(TurnStatus::Running);
+                self.screen().change(message, "", &nothing).await?;
+            }
+            request.model.clone_from(&next.name);
+            request.max_tokens = next.reply_tokens;
+            request.thinking_tokens = next.thinking_tokens;
+            forget_foreign_thoughts(&mut request.messages, &next);
+            lineup.setup = next;
+        }
+    }
+}

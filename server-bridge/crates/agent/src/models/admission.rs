@@ -1,0 +1,154 @@
+//! How many answers may be under way: in the whole server, and of one user with a model of their own.
+//!
+//! Whoever waits for a person holds nothing meanwhile.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use llm::slots::Kind;
+use store::UserId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::limits::PERSONAL_TURNS;
+
+/// Who may begin.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    all: Arc<Semaphore>,
+    personal: Mutex<HashMap<UserId, Weak<Semaphore>>>,
+}
+
+/// A place among the answers under way; free again when this is dropped. By default none that anybody waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    /// In the order in which they are waited for: a user who waits for themselves keeps nobody else waiting.
+    wanted: Vec<Arc<Semaphore>>,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    permits: Vec<OwnedSemaphorePermit>,
+    /// How often it was given back and is not taken again: a turn may wait for several answers at once.
+    absences: usize,
+}
+
+impl Admission {
+    /// Lets so many begin in all.
+    pub(crate) fn new(turns_at_once: usize) -> Self {
+        let all = Arc::new(Semaphore::new(turns_at_once.clamp(1, Semaphore::MAX_PERMITS)));
+        Self { all, personal: Mutex::default() }
+    }
+
+    /// A place that is not taken yet.
+    pub(crate) fn place(&self, user: UserId, kind: Kind) -> Place {
+        let personal = (kind == Kind::Personal).then(|| self.of(user));
+        Place {
+            wanted: personal.into_iter().chain([Arc::clone(&self.all)]).collect(),
+            held: Mutex::default(),
+        }
+    }
+
+    fn of(&self, user: UserId) -> Arc<Semaphore> {
+        // Every change is one step, so a panic elsewhere leaves the map whole.
+        let mut personal = self.personal.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = personal.get(&user).and_then(Weak::upgrade) {
+            return known;
+        }
+        personal.retain(|_, semaphore| semaphore.strong_count() > 0);
+        let semaphore = Arc::new(Semaphore::new(PERSONAL_TURNS));
+        personal.insert(user, Arc::downgrade(&semaphore));
+        semaphore
+    }
+}
+
+impl Place {
+    /// Takes the place if it is free now.
+    pub(crate) fn try_take(&self) -> bool {
+        let taken = self.wanted.iter().map(|wanted| Arc::clone(wanted).try_acquire_owned());
+        let Ok(taken) = taken.collect::<Result<Vec<_>, _>>() else { return false };
+        self.held().permits = taken;
+        true
+    }
+
+    /// Waits for the place.
+    pub(crate) async fn take(&self) {
+        let mut taken = Vec::with_capacity(self.wanted.len());
+        for wanted in &self.wanted {
+            taken.push(Arc::clone(wanted).acquire_owned().await.expect("nobody closes the semaphore"));
+        }
+        self.held().permits = taken;
+    }
+
+    /// Gives the place back while its owner waits for a person.
+    pub(crate) fn leave(&self) {
+        let mut held = self.held();
+        held.absences += 1;
+        held.permits.clear();
+    }
+
+    /// Waits for the place again behind [`Place::leave`], with the last absence.
+    pub(crate) async fn come_back(&self) {
+        let is_back = {
+            let mut held = self.held();
+            held.absences = held.absences.saturating_sub(1);
+            held.absences == 0
+        };
+        if is_back {
+            self.take().await;
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::limits::TURNS_AT_ONCE;
+
+    const SOON: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn so_many_answers_are_under_way_in_all_and_the_next_one_waits() {
+        let admission = Admission::new(TURNS_AT_ONCE);
+        let of = |user| admission.place(UserId(user), Kind::Shared);
+        let mut held: Vec<_> = (0..TURNS_AT_ONCE).map(|user| of(user as i64)).collect();
+        assert!(held.iter().all(Place::try_take));
+        let next = of(99);
+        assert!(!next.try_take());
+        assert!(timeout(SOON, next.take()).await.is_err());
+        held.pop();
+        assert!(timeout(SOON, next.take()).await.is_ok());
+        held[0].leave();
+        held[0].leave();
+        assert!(of(100).try_take(), "whoever waits for a person holds nothing");
+        held[0].come_back().await;
+        assert!(of(101).try_take(), "it waits for another person yet");
+        held[0].come_back().await;
+        assert!(!of(102).try_take());
+        assert!(!Admission::new(0).all.is_closed() && Admission::new(0).all.available_permits() == 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_user_with_a_model_of_their_own_has_one_answer_at_a_time_and_keeps_nobody_waiting() {
+        let admission = Admission::new(2);
+        let mine = || admission.place(UserId(1), Kind::Personal);
+        let (first, second, other) = (mine(), mine(), admission.place(UserId(2), Kind::Personal));
+        assert!(first.try_take() && !second.try_take());
+        let waits = timeout(SOON, second.take());
+        let (waited, passed) = tokio::join!(waits, async { other.try_take() });
+        assert!(waited.is_err() && passed, "the second one holds nothing while it waits for the first");
+        drop(other);
+        drop(first);
+        assert!(second.try_take());
+        assert!(admission.place(UserId(1), Kind::Shared).try_take(), "the server's model is another matter");
+    }
+}

@@ -1,0 +1,89 @@
+//! Which model is meant: a subscription, a tier, or a model's own name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Tier;
+use super::subscription::{check_model_name, refuse};
+use crate::Result;
+
+/// What a user names: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`, where NAME is a subscription's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The subscription; the one that answers already if absent.
+    pub subscription: Option<String>,
+    /// Which of its models; its default if absent.
+    pub which: Option<Which>,
+}
+
+/// Which of a subscription's models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one of a tier.
+    Tier(Tier),
+    /// One that its provider knows by that name.
+    Named(String),
+}
+
+impl Choice {
+    /// Reads a choice; whether there is such a model is seen when it is needed.
+    ///
+    /// # Errors
+    /// [`crate::Error::Refused`]: it is none.
+    pub fn parse(text: &str) -> Result<Self> {
+        let (name, model) = match text.split_once('/') {
+            Some((name, model)) => (name, Some(model)),
+            None => (text, None),
+        };
+        if let (Ok(tier), None) = (Tier::from_str(name), model) {
+            return Ok(Self { subscription: None, which: Some(Which::Tier(tier)) });
+        }
+        if store::Name::parse(name).is_err() {
+            return refuse(
+                "say NAME, TIER, NAME/TIER or NAME/MODEL: a subscription of yours or `server`; vanguard, balance or swift; \
+                 or a model as its provider calls it",
+            );
+        }
+        let which = model.map(|model| match Tier::from_str(model) {
+            Ok(tier) => Ok(Which::Tier(tier)),
+            Err(_) => check_model_name(model).map(|()| Which::Named(model.to_owned())),
+        });
+        Ok(Self { subscription: Some(name.to_owned()), which: which.transpose()? })
+    }
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Tier(tier) => tier.as_str(),
+            Self::Named(name) => name,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_names_a_subscription_a_tier_or_a_model() {
+        let choice = |subscription: Option<&str>, which| Choice {
+            subscription: subscription.map(str::to_owned),
+            which,
+        };
+        for (text, expected) in [
+            ("mine", choice(Some("mine"), None)),
+            ("swift", choice(None, Some(Which::Tier(Tier::Swift)))),
+            ("mine/swift", choice(Some("mine"), Some(Which::Tier(Tier::Swift)))),
+            (
+                "server/vendor/model:1",
+                choice(Some("server"), Some(Which::Named("vendor/model:1".to_owned()))),
+            ),
+        ] {
+            assert_eq!(Choice::parse(text).unwrap(), expected, "{text}");
+        }
+        for text in ["", "/", "mine/", "Mine", "a b", "mine/a\nb", "/swift", "mine/ x"] {
+            assert!(Choice::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Listing, adding, changing and choosing models: what clients ask the service for.
+
+use store::{CHOSEN_MODEL, ChatId, KeyChange, User};
+
+use super::subscription::refuse;
+use super::{Choice, Known, SERVER, Subscription, Trial, subscription_name};
+use crate::limits::{KEY_HIDDEN_CHARS, KEY_SHOWN_CHARS};
+use crate::{ChatService, Result};
+
+/// A subscription as its user sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Owned {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub subscription: Subscription,
+    /// The last four characters of its key; nothing of a short one. `None` where it has none.
+    pub key_end: Option<String>,
+}
+
+/// What is said of a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeyGiven {
+    /// Nothing.
+    #[default]
+    Absent,
+    /// There shall be none.
+    None,
+    /// This one.
+    Key(super::Secret),
+}
+
+/// A subscription to be added, or to take another one's place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewSubscription {
+    /// What it says.
+    pub subscription: Subscription,
+    /// Its key; where it is changed and nothing is said of it, the one it has.
+    pub key: KeyGiven,
+}
+
+impl ChatService {
+    /// A user's subscriptions beside the server's.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub async fn models(&self, user: &User) -> Result<Known> {
+        self.0.engine.models.known(&self.0, user).await
+    }
+
+    /// A user's own subscription.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownModel`], also for another user's.
+    pub async fn subscription(&self, user: &User, name: &str) -> Result<Owned> {
+        let known = self.models(user).await?;
+        let subscription = own(&known, name)?.clone();
+        // One that nobody can open any more is there all the same.
+        let key_end = match self.0.store.subscription_key(user.id, name).await {
+            Ok(key) => key.as_deref().map(shown_end),
+            Err(store::Error::Sealed) => Some(String::new()),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Owned { name: name.to_owned(), subscription, key_end })
+    }
+
+    /// Adds a subscription of a user's own.
+    ///
+    /// # Errors
+    /// [`crate::Error::Refused`] and [`crate::Error::Model`] say what is wrong with it; [`crate::Error::Store`] for a name
+    /// that is taken or none.
+    pub async fn add_subscription(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
+        let name = subscription_name(name)?;
+        self.check(user, &new.subscription).await?;
+        let key = match &new.key {
+            KeyGiven::Key(key) => Some(checked(&new.subscription, &key.0)?),
+            KeyGiven::Absent | KeyGiven::None => None,
+        };
+        self.0.store.add_subscription(user.id, &name, &new.subscription.to_json(), key).await?;
+        self.subscription(user, name.as_str()).await
+    }
+
+    /// Puts another subscription in the place of one. A key stays only with the address it was given for: nobody who takes
+    /// over a session gets a key by naming an address of their own.
+    ///
+    /// # Errors
+    /// As for [`ChatService::add_subscription`], and [`crate::Error::UnknownModel`].
+    pub async fn change_subscription(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
+        let old = self.subscription(user, name).await?;
+        self.check(user, &new.subscription).await?;
+        let Subscription { provider, runner, .. } = &new.subscription;
+        let is_same_place = old.subscription.address() == new.subscription.address()
+            && (old.subscription.provider, &old.subscription.runner) == (*provider, runner);
+        let key = match &new.key {
+            KeyGiven::Key(key) => KeyChange::Set(checked(&new.subscription, &key.0)?),
+            KeyGiven::None => KeyChange::Remove,
+            KeyGiven::Absent if is_same_place || old.key_end.is_none() => KeyChange::Keep,
+            KeyGiven::Absent if runner.is_some() => KeyChange::Remove,
+            KeyGiven::Absent => return refuse("the address is another one, so give the key again"),
+        };
+        self.0.store.change_subscription(user.id, name, &new.subscription.to_json(), key).await?;
+        self.subscription(user, name).await
+    }
+
+    /// Removes a user's subscription with its key. Chats that ask it say so until they are given another model.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownModel`].
+    pub async fn remove_subscription(&self, user: &User, name: &str) -> Result<()> {
+        own(&self.models(user).await?, name)?;
+        Ok(self.0.store.remove_subscription(user.id, name).await?)
+    }
+
+    /// The words for the model that a chat asks, or a user's chats that have none of their own; `None` where nothing is
+    /// chosen and the first one there is answers.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    pub async fn chosen_model(&self, user: &User, chat: Option<&ChatId>) -> Result<Option<String>> {
+        self.0.engine.models.chosen(&self.0, user, chat).await
+    }
+
+    /// Chooses the model of a chat, or of all of a user's chats that have none of their own; `None` takes a choice back.
+    /// Returns the choice in full.
+    ///
+    /// # Errors
+    /// [`crate::Error::Refused`] and [`crate::Error::UnknownModel`] for what is no model; [`crate::Error::Store`] for a chat
+    /// that is gone or another user's.
+    pub async fn choose_model(
+        &self,
+        user: &User,
+        chat: Option<&ChatId>,
+        choice: Option<&str>,
+    ) -> Result<Option<String>> {
+        let choice = match choice {
+            Some(choice) => Some(self.in_full(user, chat, choice).await?),
+            None => None,
+        };
+        match chat {
+            Some(chat) => self.0.store.set_chat_model(user.id, chat, choice.as_deref()).await?,
+            None => self.0.store.set_setting(user.id, CHOSEN_MODEL, choice.as_deref()).await?,
+        }
+        Ok(choice)
+    }
+
+    /// Asks a model for a word, once.
+    ///
+    /// # Errors
+    /// [`crate::Error::Model`]: why it does not answer.
+    pub async fn try_model(&self, user: &User, choice: &str) -> Result<Trial> {
+        self.0.engine.models.trial(&self.0, user, choice).await
+    }
+
+    async fn in_full(&self, user: &User, chat: Option<&ChatId>, choice: &str) -> Result<String> {
+        let known = self.models(user).await?;
+        let current = self.chosen_model(user, chat).await?;
+        // What was chosen may be gone; then a tier is one of the first subscription's.
+        let current = current
+            .and_then(|current| known.pick(Some(&Choice::parse(&current).ok()?), None).ok())
+            .map(|picked| picked.subscription);
+        known.in_full(&Choice::parse(choice)?, current.as_deref())
+    }
+
+    async fn check(&self, user: &User, subscription: &Subscription) -> Result<()> {
+        subscription.check(self.0.engine.models.reach(user))?;
+        if let Some(runner) = &subscription.runner {
+            let registered = self.0.store.runners(user.id).await?;
+            if !registered.iter().any(|known| known.name == *runner) {
+                return refuse("you have no runner of that name; see `sandbridge runner list`");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn own<'a>(known: &'a Known, name: &str) -> Result<&'a Subscription> {
+    if name == SERVER {
+        return refuse("the server's own model is set up where the server is started");
+    }
+    known.subscription(name)
+}
+
+/// A key that a header can hold.
+fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
+    let key = key.trim();
+    if subscription.runner.is_some() {
+        return refuse("the runner has the key; give none here");
+    }
+    if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return refuse("the key holds characters that no key has; paste it again");
+    }
+    Ok(key)
+}
+
+/// The end of a key, by which its owner knows it.
+fn shown_end(key: &str) -> String {
+    if key.len() < KEY_HIDDEN_CHARS + KEY_SHOWN_CHARS {
+        return String::new();
+    }
+    key[key.len() - KEY_SHOWN_CHARS..].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_long_key_is_shown() {
+        assert_eq!(shown_end("sk-0123456789abcd"), "abcd");
+        assert_eq!(shown_end("sk-01234567"), "");
+        assert_eq!(shown_end("sk-012345678"), "5678");
+    }
+}

@@ -1,0 +1,67 @@
+//! Through a runner to an endpoint of its own, whose key only it holds.
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream::unfold;
+use futures_util::{FutureExt, StreamExt};
+use llm::Error;
+use llm::transport::{Answer, Call, Transport};
+use sandbox::{Choice, LlmRequest, SandboxError, SandboxRouter, User, Wish};
+
+use crate::limits::RELAY_PIECE_BYTES;
+
+/// The endpoint of one user's runner.
+#[derive(Debug)]
+pub(super) struct Relay {
+    router: SandboxRouter,
+    user: User,
+    wish: Wish,
+}
+
+impl Relay {
+    /// The endpoint of that runner, one of the `registered`; never another's.
+    pub(super) fn new(router: SandboxRouter, user: User, runner: &str, registered: Vec<String>) -> Self {
+        Self { router, user, wish: Wish { choice: Choice::Named(runner.to_owned()), registered } }
+    }
+
+    async fn ask(&self, call: Call) -> Result<Answer, Error> {
+        let sandbox = self
+            .router
+            .for_user(&self.user, &self.wish)
+            .await
+            .map_err(|error| Error::Relay(format!("the model is reached through a runner: {error}")))?;
+        let headers = call.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let headers = headers.chain([("content-type".to_owned(), "application/json".to_owned())]).collect();
+        let request = LlmRequest { path: call.path.to_owned(), headers };
+        let mut stream = sandbox.llm(request).await.map_err(failed)?;
+        for piece in call.body.chunks(RELAY_PIECE_BYTES) {
+            stream.write(piece).await.map_err(failed)?;
+        }
+        let answer = stream.finish().await.map_err(failed)?;
+        let retry_after = answer.headers().iter().find(|(name, _)| name == "retry-after");
+        let retry_after_s = retry_after.and_then(|(_, value)| value.trim().parse().ok());
+        let status = answer.status();
+        let body = unfold(answer, async |mut answer| {
+            let piece: Result<Bytes, Error> = answer.next().await?.map_err(failed);
+            Some((piece, answer))
+        });
+        Ok(Answer { status, retry_after_s, body: body.boxed() })
+    }
+}
+
+impl Transport for Relay {
+    fn send(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
+        self.ask(call).boxed()
+    }
+}
+
+/// What a failure on the way means: to ask a model again does no harm, whatever became of the first time.
+fn failed(error: SandboxError) -> Error {
+    let text = error.to_string();
+    match error.kind() {
+        "busy" => Error::RateLimited { message: text, retry_after: None },
+        "lost" | "io" | "timeout" => Error::Network(text),
+        "too_large" | "invalid_body" => Error::Refused(text),
+        _ => Error::Relay(text),
+    }
+}

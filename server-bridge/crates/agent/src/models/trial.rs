@@ -1,0 +1,57 @@
+//! Asking a model once, to see whether it answers.
+
+use llm::retry::Patience;
+use llm::{Message, Request, call};
+use tokio::time::{Instant, timeout};
+
+use super::{Choice, Models};
+use crate::limits::{MODEL_TRIAL_TIMEOUT, MODEL_TRIAL_TOKENS};
+use crate::service::Inner;
+use crate::{Error, Result};
+
+/// What a model that was tried said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// The subscription.
+    pub subscription: String,
+    /// The model, as its provider knows it.
+    pub model: String,
+    /// Its words.
+    pub answer: String,
+    /// How long it took to say them, in milliseconds.
+    pub duration_ms: u64,
+}
+
+impl Models {
+    /// Asks a model for a word, once.
+    pub(crate) async fn trial(&self, service: &Inner, user: &store::User, choice: &str) -> Result<Trial> {
+        let known = self.known(service, user).await?;
+        let chosen = self.chosen(service, user, None).await?;
+        let current = match chosen.as_deref().map(Choice::parse) {
+            Some(Ok(chosen)) => known.pick(Some(&chosen), None).ok().map(|picked| picked.subscription),
+            _ => None,
+        };
+        let picked = known.pick(Some(&Choice::parse(choice)?), current.as_deref())?;
+        let setup = self.setup(service, user, &known, &picked).await?;
+        let request = Request {
+            model: setup.name.clone(),
+            tools: Vec::new(),
+            system: Vec::new(),
+            messages: vec![Message::user("Answer with the word: ready")],
+            max_tokens: MODEL_TRIAL_TOKENS.min(setup.reply_tokens),
+            thinking_tokens: None,
+        };
+        let seat = self.seat(user.id, setup.kind);
+        let begun = Instant::now();
+        let once = Patience { attempts: 1, ..Patience::default() };
+        let asked = call(&setup.model, &request, once, &seat, |_| {});
+        let late = || llm::Error::Timeout(format!("no answer within {} s", MODEL_TRIAL_TIMEOUT.as_secs()));
+        let reply = timeout(MODEL_TRIAL_TIMEOUT, asked).await.map_err(|_| Error::Model(late()))??;
+        Ok(Trial {
+            subscription: setup.subscription,
+            model: setup.name,
+            answer: reply.message.text,
+            duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+}

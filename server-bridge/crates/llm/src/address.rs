@@ -1,0 +1,101 @@
+//! Which addresses are everybody's, and which belong to the network that this machine stands in.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether an address is one of the open internet: not this machine's, not its network's, and none that stands for either.
+///
+/// An address of IPv6 that carries one of IPv4 (mapped, NAT64, 6to4) is judged by what it carries.
+pub fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let [first, second, third, _] = address.octets();
+    let is_special = address.is_loopback()
+        || address.is_private()
+        || address.is_link_local()
+        || address.is_multicast()
+        || address.is_broadcast()
+        || address.is_documentation();
+    let is_reserved = match first {
+        0 | 240.. => true,
+        // Shared with a provider's other customers.
+        100 => second & 0xc0 == 64,
+        // Of protocols, and for measuring networks.
+        192 => (second, third) == (0, 0),
+        198 => second & 0xfe == 18,
+        _ => false,
+    };
+    !is_special && !is_reserved
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let segments = address.segments();
+    let carried = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        is_public_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match segments {
+        // NAT64, and 6to4.
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => carried(high, low),
+        // Teredo, and what only documents name.
+        [0x2001, 0, ..] | [0x2001, 0xdb8, ..] => false,
+        // Only these are given to anybody: no loopback, unique local, link-local, multicast.
+        [first, ..] => first & 0xe000 == 0x2000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_open_internet_are_public() {
+        for public in ["8.8.8.8", "1.1.1.1", "100.128.0.1", "172.32.0.1", "192.0.1.1", "198.20.0.1"]
+            .into_iter()
+            .chain(["2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"])
+        {
+            assert!(is_public(public.parse().unwrap()), "{public}");
+        }
+        let v4 = [
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "100.64.0.1",
+            "127.0.0.1",
+            "127.255.255.254",
+            "169.254.169.254",
+            "172.16.0.1",
+            "192.0.0.8",
+            "192.168.1.1",
+            "198.18.0.1",
+            "203.0.113.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+        ];
+        let v6 = [
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::7f00:1",
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:a00:1::1",
+            "fc00::1",
+            "fd12::1",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+        ];
+        for private in v4.into_iter().chain(v6) {
+            assert!(!is_public(private.parse().unwrap()), "{private}");
+        }
+    }
+}

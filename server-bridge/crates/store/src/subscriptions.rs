@@ -1,0 +1,277 @@
+//! Models that users bring themselves, and the model of a chat.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{PROVIDER_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, SUBSCRIPTIONS_PER_USER};
+use crate::{ChatId, Name, Store, UserId, seal};
+
+/// The key of a user's model: what answers in chats that have no model of their own.
+pub const CHOSEN_MODEL: &str = "model";
+
+/// A subscription without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Subscription {
+    /// Its name, unique among its user's.
+    pub name: String,
+    /// What it says, written and read by the agent.
+    pub document_json: String,
+    /// When it was made, in Unix milliseconds.
+    pub created_at_ms: i64,
+    /// When it last changed, in Unix milliseconds.
+    pub updated_at_ms: i64,
+}
+
+/// What becomes of a subscription's key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum KeyChange<'a> {
+    /// It stays.
+    Keep,
+    /// It is forgotten.
+    Remove,
+    /// This one takes its place.
+    Set(&'a str),
+}
+
+impl std::fmt::Debug for KeyChange<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Keep => "Keep",
+            Self::Remove => "Remove",
+            Self::Set(_) => "Set(…)",
+        })
+    }
+}
+
+impl Store {
+    /// Adds a subscription.
+    ///
+    /// # Errors
+    /// [`Error::Taken`]; [`Error::Invalid`] beyond 32 subscriptions, 64 KiB of document or 4 KiB of key.
+    pub async fn add_subscription(
+        &self,
+        user: UserId,
+        name: &Name,
+        document_json: &str,
+        key: Option<&str>,
+    ) -> Result<Subscription> {
+        let key = self.sealed(user, name.as_str(), document_json, key)?;
+        let mut transaction = self.database.write().await?;
+        let held: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM subscriptions WHERE user_id = $1")
+            .bind(user)
+            .fetch_one(&mut *transaction)
+            .await?;
+        if held >= SUBSCRIPTIONS_PER_USER {
+            return Err(Error::Invalid {
+                what: "subscription",
+                rule: format!("is one too many: you have {held}; remove one first"),
+            });
+        }
+        let added = sqlx::query_as(
+            "INSERT INTO subscriptions (user_id, name, document_json, key_sealed, created_at_ms, updated_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $5) RETURNING name, document_json, created_at_ms, updated_at_ms",
+        )
+        .bind(user)
+        .bind(name.as_str())
+        .bind(document_json)
+        .bind(key)
+        .bind(self.now_ms())
+        .fetch_one(&mut *transaction)
+        .await
+        .map_err(|error| Error::or_taken(error, "subscription", name))?;
+        transaction.commit().await?;
+        Ok(added)
+    }
+
+    /// Changes a subscription.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] as for [`Store::add_subscription`].
+    pub async fn change_subscription(
+        &self,
+        user: UserId,
+        name: &str,
+        document_json: &str,
+        key: KeyChange<'_>,
+    ) -> Result<Subscription> {
+        let (keeps, key) = match key {
+            KeyChange::Keep => (true, None),
+            KeyChange::Remove => (false, None),
+            KeyChange::Set(key) => (false, Some(key)),
+        };
+        let key = self.sealed(user, name, document_json, key)?;
+        sqlx::query_as(
+            "UPDATE subscriptions SET document_json = $1, updated_at_ms = $2,
+                key_sealed = CASE WHEN $3 THEN key_sealed ELSE $4 END
+             WHERE user_id = $5 AND name = $6 RETURNING name, document_json, created_at_ms, updated_at_ms",
+        )
+        .bind(document_json)
+        .bind(self.now_ms())
+        .bind(keeps)
+        .bind(key)
+        .bind(user)
+        .bind(name)
+        .fetch_optional(self.database.writer())
+        .await?
+        .ok_or_else(|| Error::not_found("subscription", name))
+    }
+
+    /// Removes a subscription and its key.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn remove_subscription(&self, user: UserId, name: &str) -> Result<()> {
+        let removed = sqlx::query("DELETE FROM subscriptions WHERE user_id = $1 AND name = $2")
+            .bind(user)
+            .bind(name)
+            .execute(self.database.writer())
+            .await?;
+        if removed.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("subscription", name)) }
+    }
+
+    /// A user's subscriptions, the oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn subscriptions(&self, user: UserId) -> Result<Vec<Subscription>> {
+        Ok(sqlx::query_as(
+            "SELECT name, document_json, created_at_ms, updated_at_ms FROM subscriptions
+             WHERE user_id = $1 ORDER BY id",
+        )
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The key of a subscription, to be shown to its provider alone; `None` where it has none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's; [`Error::Sealed`] where another encryption key has sealed it.
+    pub async fn subscription_key(&self, user: UserId, name: &str) -> Result<Option<String>> {
+        let stored: Option<Option<String>> =
+            sqlx::query_scalar("SELECT key_sealed FROM subscriptions WHERE user_id = $1 AND name = $2")
+                .bind(user)
+                .bind(name)
+                .fetch_optional(self.database.reader())
+                .await?;
+        let stored = stored.ok_or_else(|| Error::not_found("subscription", name))?;
+        let key = self.encryption_key.as_ref();
+        stored.map(|stored| seal::open(key, &place(user, name), &stored)).transpose()
+    }
+
+    /// Which model a user's conversation has of its own.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn chat_model(&self, user: UserId, chat: &ChatId) -> Result<Option<String>> {
+        sqlx::query_scalar("SELECT model FROM chats WHERE id = $1 AND user_id = $2")
+            .bind(chat)
+            .bind(user)
+            .fetch_optional(self.database.reader())
+            .await?
+            .ok_or_else(|| Error::not_found("chat", chat))
+    }
+
+    /// Gives a user's conversation a model of its own, or with `None` lets it follow its user's choice again. Whether
+    /// there is such a model is the agent's to say.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] as above.
+    pub async fn set_chat_model(&self, user: UserId, chat: &ChatId, model: Option<&str>) -> Result<()> {
+        check_length("model's name", model.unwrap_or_default(), SETTING_VALUE_MAX_BYTES)?;
+        let set = sqlx::query("UPDATE chats SET model = $1 WHERE id = $2 AND user_id = $3")
+            .bind(model)
+            .bind(chat)
+            .bind(user)
+            .execute(self.database.writer())
+            .await?;
+        if set.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
+    }
+
+    fn sealed(
+        &self,
+        user: UserId,
+        name: &str,
+        document_json: &str,
+        key: Option<&str>,
+    ) -> Result<Option<String>> {
+        check_length("subscription", document_json, SETTING_VALUE_MAX_BYTES)?;
+        check_length("key", key.unwrap_or_default(), PROVIDER_KEY_MAX_BYTES)?;
+        key.map(|key| seal::seal(self.encryption_key.as_ref(), &place(user, name), key)).transpose()
+    }
+}
+
+/// Whose key it is.
+fn place(user: UserId, name: &str) -> String {
+    format!("subscription/{user}/{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EncryptionKey;
+
+    async fn user(store: &Store, name: &str) -> UserId {
+        store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap().id
+    }
+
+    #[tokio::test]
+    async fn a_subscription_is_its_users_own_and_its_key_lies_sealed() {
+        let store = Store::open_in_memory().await.unwrap();
+        let store = store.with_encryption_key(Some(EncryptionKey::from_text("long")));
+        let (ada, eve) = (user(&store, "ada").await, user(&store, "eve").await);
+        let name = Name::parse("mine").unwrap();
+        store.add_subscription(ada, &name, "{}", Some("sk-secret")).await.unwrap();
+        let again = store.add_subscription(ada, &name, "{}", None).await;
+        assert!(matches!(again, Err(Error::Taken { .. })), "{again:?}");
+        assert_eq!(store.subscription_key(ada, "mine").await.unwrap().as_deref(), Some("sk-secret"));
+        let stored: String = sqlx::query_scalar("SELECT key_sealed FROM subscriptions")
+            .fetch_one(store.database.reader())
+            .await
+            .unwrap();
+        assert!(!stored.contains("secret"), "{stored}");
+        assert!(store.subscriptions(eve).await.unwrap().is_empty());
+        assert!(matches!(store.subscription_key(eve, "mine").await, Err(Error::NotFound { .. })));
+        let change = store.change_subscription(eve, "mine", "{}", KeyChange::Remove).await;
+        assert!(matches!(change, Err(Error::NotFound { .. })));
+        assert!(matches!(store.remove_subscription(eve, "mine").await, Err(Error::NotFound { .. })));
+        store.change_subscription(ada, "mine", "{1}", KeyChange::Keep).await.unwrap();
+        assert_eq!(store.subscription_key(ada, "mine").await.unwrap().as_deref(), Some("sk-secret"));
+        store.change_subscription(ada, "mine", "{}", KeyChange::Set("sk-new")).await.unwrap();
+        assert_eq!(store.subscription_key(ada, "mine").await.unwrap().as_deref(), Some("sk-new"));
+        let other = store.clone().with_encryption_key(None);
+        assert!(matches!(other.subscription_key(ada, "mine").await, Err(Error::Sealed)));
+        store.change_subscription(ada, "mine", "{}", KeyChange::Remove).await.unwrap();
+        assert_eq!(store.subscription_key(ada, "mine").await.unwrap(), None);
+        store.remove_subscription(ada, "mine").await.unwrap();
+        assert!(store.subscriptions(ada).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_user_has_32_subscriptions_of_bounded_size() {
+        let store = Store::open_in_memory().await.unwrap();
+        let ada = user(&store, "ada").await;
+        for number in 0..SUBSCRIPTIONS_PER_USER {
+            let name = Name::parse(&format!("s{number}")).unwrap();
+            store.add_subscription(ada, &name, "{}", None).await.unwrap();
+        }
+        let more = Name::parse("more").unwrap();
+        let refused = store.add_subscription(ada, &more, "{}", None).await;
+        assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
+        let long = "x".repeat(PROVIDER_KEY_MAX_BYTES + 1);
+        let refused = store.change_subscription(ada, "s0", "{}", KeyChange::Set(&long)).await;
+        assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn a_chat_keeps_its_model() {
+        let store = Store::open_in_memory().await.unwrap();
+        let (ada, eve) = (user(&store, "ada").await, user(&store, "eve").await);
+        let chat = store.create_chat(ada).await.unwrap().id;
+        assert_eq!(store.chat_model(ada, &chat).await.unwrap(), None);
+        store.set_chat_model(ada, &chat, Some("mine/swift")).await.unwrap();
+        assert_eq!(store.chat_model(ada, &chat).await.unwrap().as_deref(), Some("mine/swift"));
+        assert!(matches!(store.chat_model(eve, &chat).await, Err(Error::NotFound { .. })));
+        assert!(matches!(store.set_chat_model(eve, &chat, None).await, Err(Error::NotFound { .. })));
+    }
+}

@@ -1,0 +1,189 @@
+//! What models took: tokens and cost by user, chat, day and model. It outlives the chats.
+
+use sqlx::{FromRow, Sqlite, Transaction};
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{DAY_MS, TURN_ITEM_MAX_BYTES, USAGE_ROWS};
+use crate::{ChatId, Store, TurnId, TurnUsage, UserId};
+
+/// What one call took, and of whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent<'a> {
+    /// The subscription's name; `server` for the server's own.
+    pub subscription: &'a str,
+    /// The model, as its provider calls it.
+    pub model: &'a str,
+    /// What it took.
+    pub usage: TurnUsage,
+}
+
+/// What one model took on one day.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct UsageRow {
+    /// Whole days since 1970, UTC.
+    pub day: i64,
+    /// See [`Spent::subscription`].
+    pub subscription: String,
+    /// See [`Spent::model`].
+    pub model: String,
+    /// Answers.
+    pub calls: i64,
+    /// What they took.
+    #[sqlx(flatten)]
+    pub usage: TurnUsage,
+}
+
+impl Store {
+    /// Adds what a model answered to a turn, and what the answer took to the turn and to its user's usage: all or nothing.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
+    pub async fn append_turn_reply(&self, turn: TurnId, item_json: &str, spent: Spent<'_>) -> Result<()> {
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let mut transaction = self.database.write().await?;
+        let owner: Option<(UserId, ChatId)> = sqlx::query_as(
+            // What a sub-agent took is the chat's at the top.
+            "WITH RECURSIVE up (id, parent_id) AS (
+                SELECT c.id, c.parent_id FROM chats c JOIN turns t ON t.chat_id = c.id WHERE t.id = $1
+                UNION ALL SELECT c.id, c.parent_id FROM chats c JOIN up ON c.id = up.parent_id
+             )
+             SELECT c.user_id, c.id FROM up JOIN chats c ON c.id = up.id WHERE up.parent_id IS NULL",
+        )
+        .bind(turn)
+        .fetch_optional(&mut *transaction)
+        .await?;
+        let (user, chat) = owner.ok_or_else(|| Error::not_found("turn", turn))?;
+        crate::turns::append_item(&mut transaction, turn, item_json, spent.usage).await?;
+        self.count(&mut transaction, user, &chat, spent).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Counts what a call took that is no answer of a turn, such as a summary or a sub-agent's.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn count_usage(&self, user: UserId, chat: &ChatId, spent: Spent<'_>) -> Result<()> {
+        let mut transaction = self.database.write().await?;
+        self.count(&mut transaction, user, chat, spent).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// What a user's models took from that day on, by day and model, the newest day first; in one conversation (a removed
+    /// one too), or in all. 10,000 rows at most.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn usage(&self, user: UserId, chat: Option<&ChatId>, from_day: i64) -> Result<Vec<UsageRow>> {
+        Ok(sqlx::query_as(
+            "SELECT day, subscription, model,
+                CAST(SUM(calls) AS BIGINT) AS calls,
+                CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
+                CAST(SUM(cache_read_tokens) AS BIGINT) AS cache_read_tokens,
+                CAST(SUM(cache_write_tokens) AS BIGINT) AS cache_write_tokens,
+                CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
+                CAST(SUM(cost_micros) AS BIGINT) AS cost_micros
+             FROM model_usage WHERE user_id = $1 AND day >= $2 AND chat_id = COALESCE($3, chat_id)
+             GROUP BY day, subscription, model ORDER BY day DESC, subscription, model LIMIT $4",
+        )
+        .bind(user)
+        .bind(from_day)
+        .bind(chat)
+        .bind(USAGE_ROWS)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The day it is by the store's clock, in whole days since 1970, UTC.
+    pub fn today(&self) -> i64 {
+        self.now_ms().div_euclid(DAY_MS)
+    }
+
+    async fn count(
+        &self,
+        transaction: &mut Transaction<'_, Sqlite>,
+        user: UserId,
+        chat: &ChatId,
+        spent: Spent<'_>,
+    ) -> Result<()> {
+        let Spent { subscription, model, usage } = spent;
+        sqlx::query(
+            "INSERT INTO model_usage (user_id, day, chat_id, subscription, model, calls, input_tokens,
+                cache_read_tokens, cache_write_tokens, output_tokens, cost_micros)
+             VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10)
+             ON CONFLICT (user_id, day, chat_id, subscription, model) DO UPDATE SET
+                calls = model_usage.calls + 1,
+                input_tokens = model_usage.input_tokens + excluded.input_tokens,
+                cache_read_tokens = model_usage.cache_read_tokens + excluded.cache_read_tokens,
+                cache_write_tokens = model_usage.cache_write_tokens + excluded.cache_write_tokens,
+                output_tokens = model_usage.output_tokens + excluded.output_tokens,
+                cost_micros = model_usage.cost_micros + excluded.cost_micros",
+        )
+        .bind(user)
+        .bind(self.today())
+        .bind(chat)
+        .bind(subscription)
+        .bind(model)
+        .bind(usage.input_tokens)
+        .bind(usage.cache_read_tokens)
+        .bind(usage.cache_write_tokens)
+        .bind(usage.output_tokens)
+        .bind(usage.cost_micros)
+        .execute(&mut **transaction)
+        .await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+    use crate::{Clock, MessageRole, Name};
+
+    fn spent<'a>(subscription: &'a str, model: &'a str, input_tokens: i64) -> Spent<'a> {
+        let usage = TurnUsage { input_tokens, output_tokens: 1, cost_micros: 7, ..TurnUsage::default() };
+        Spent { subscription, model, usage }
+    }
+
+    #[tokio::test]
+    async fn what_models_took_is_counted_by_day_chat_and_model_and_outlives_the_chat() {
+        let now = Arc::new(AtomicI64::new(3 * DAY_MS + 5));
+        let clock = Arc::clone(&now);
+        let store = Store::open_in_memory().await.unwrap();
+        let store = store.with_clock(Clock::from_fn(move || clock.load(Ordering::Relaxed)));
+        let ada = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
+        let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
+        let (chat, other) =
+            (store.create_chat(ada).await.unwrap().id, store.create_chat(ada).await.unwrap().id);
+        let message = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
+        let turn = store.queue_turn(ada, &chat, message, "1").await.unwrap();
+        store.append_turn_reply(turn, "2", spent("server", "big", 10)).await.unwrap();
+        store.append_turn_reply(turn, "3", spent("server", "big", 5)).await.unwrap();
+        store.count_usage(ada, &other, spent("mine", "small", 3)).await.unwrap();
+        now.store(4 * DAY_MS, Ordering::Relaxed);
+        store.count_usage(ada, &chat, spent("server", "big", 1)).await.unwrap();
+        let told = async |chat: Option<&ChatId>, from_day| {
+            let rows = store.usage(ada, chat, from_day).await.unwrap();
+            rows.into_iter()
+                .map(|row| (row.day, row.subscription, row.calls, row.usage.input_tokens))
+                .collect::<Vec<_>>()
+        };
+        let row = |day, name: &str, calls, tokens| (day, name.to_owned(), calls, tokens);
+        let all = [row(4, "server", 1, 1), row(3, "mine", 1, 3), row(3, "server", 2, 15)];
+        assert_eq!(told(None, 0).await, all);
+        assert_eq!(told(None, 4).await, all[..1]);
+        assert_eq!(told(Some(&other), 0).await, all[1..2]);
+        assert_eq!(store.turn_items(ada, &chat, turn).await.unwrap(), ["1", "2", "3"]);
+        store.delete_chat(ada, &chat).await.unwrap();
+        assert_eq!(told(None, 0).await, all);
+        let late = store.append_turn_reply(turn, "4", spent("server", "big", 1)).await;
+        assert!(matches!(late, Err(Error::NotFound { .. })), "{late:?}");
+        assert_eq!(told(None, 0).await, all, "nothing is counted of what is not kept");
+        assert!(store.usage(eve, None, 0).await.unwrap().is_empty());
+        assert!(store.usage(eve, Some(&other), 0).await.unwrap().is_empty());
+    }
+}

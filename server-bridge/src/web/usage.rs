@@ -1,0 +1,177 @@
+//! What models took: tokens and cost.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use store::UsageRow;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::limits::{USAGE_DAYS, USAGE_MAX_DAYS};
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::chats::chat_id;
+use crate::web::error::ApiError;
+use crate::web::extract;
+
+/// What is to be accounted for.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct UsageQuery {
+    /// A conversation, which may be a removed one; without one all of the caller's.
+    chat: Option<String>,
+    /// How many days, today included; 30 if absent, 3,660 at most.
+    days: Option<u16>,
+}
+
+/// What models took. Days are UTC's.
+#[derive(Serialize, ToSchema)]
+pub struct UsageView {
+    /// All of it.
+    total: Sum,
+    /// What today took of it.
+    today: Sum,
+    /// By day, the newest first; days without any are left out.
+    days: Vec<DayView>,
+    /// By model.
+    models: Vec<ModelUsageView>,
+}
+
+/// What one day took.
+#[derive(Serialize, ToSchema)]
+pub struct DayView {
+    /// `YYYY-MM-DD`.
+    day: String,
+    #[serde(flatten)]
+    sum: Sum,
+}
+
+/// What one model took.
+#[derive(Serialize, ToSchema)]
+pub struct ModelUsageView {
+    /// `server`, or what the caller calls it.
+    subscription: String,
+    model: String,
+    #[serde(flatten)]
+    sum: Sum,
+}
+
+/// Answers, their tokens and their cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Sum {
+    /// Answers.
+    calls: i64,
+    /// Tokens read, from a cache or not.
+    input_tokens: i64,
+    /// So many of those came from a cache.
+    cache_read_tokens: i64,
+    /// So many of those were put into a cache.
+    cache_write_tokens: i64,
+    /// Tokens written.
+    output_tokens: i64,
+    /// Millionths of a US dollar, as far as prices are known.
+    cost_micros: i64,
+}
+
+/// What the caller's models took.
+#[utoipa::path(get, path = "/api/v1/usage", tag = "models", params(UsageQuery),
+    responses((status = 200, body = UsageView), (status = 400)))]
+pub async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<UsageQuery>,
+) -> Result<Json<UsageView>, ApiError> {
+    let chat = query.chat.as_deref().map(chat_id).transpose()?;
+    let days = i64::from(query.days.unwrap_or(USAGE_DAYS).clamp(1, USAGE_MAX_DAYS));
+    let today = state.store.today();
+    let rows = state.store.usage(caller.user.id, chat.as_ref(), today - days + 1).await?;
+    Ok(Json(UsageView::of(&rows, today)))
+}
+
+impl UsageView {
+    fn of(rows: &[UsageRow], today: i64) -> Self {
+        let (mut total, mut days) = (Sum::default(), BTreeMap::<i64, Sum>::new());
+        let mut models = BTreeMap::<(&str, &str), Sum>::new();
+        for row in rows {
+            let model = (row.subscription.as_str(), row.model.as_str());
+            for sum in [&mut total, days.entry(row.day).or_default(), models.entry(model).or_default()] {
+                sum.add(row);
+            }
+        }
+        let models = models.into_iter().map(|((subscription, model), sum)| ModelUsageView {
+            subscription: subscription.to_owned(),
+            model: model.to_owned(),
+            sum,
+        });
+        Self {
+            total,
+            today: days.get(&today).copied().unwrap_or_default(),
+            days: days.iter().rev().map(|(day, sum)| DayView { day: date(*day), sum: *sum }).collect(),
+            models: models.collect(),
+        }
+    }
+}
+
+impl Sum {
+    fn add(&mut self, row: &UsageRow) {
+        self.calls += row.calls;
+        self.input_tokens += row.usage.input_tokens;
+        self.cache_read_tokens += row.usage.cache_read_tokens;
+        self.cache_write_tokens += row.usage.cache_write_tokens;
+        self.output_tokens += row.usage.output_tokens;
+        self.cost_micros += row.usage.cost_micros;
+    }
+}
+
+/// A day as people write it, out of whole days since 1970: years begin in March, so that a leap day is the last.
+fn date(day: i64) -> String {
+    let shifted = day + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{of_month:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use store::TurnUsage;
+
+    use super::*;
+
+    #[test]
+    fn days_are_written_as_dates() {
+        for (day, text) in [
+            (0, "1970-01-01"),
+            (59, "1970-03-01"),
+            (11_016, "2000-02-29"),
+            (19_782, "2024-02-29"),
+            (20_779, "2026-11-22"),
+        ] {
+            assert_eq!(date(day), text);
+        }
+    }
+
+    #[test]
+    fn rows_are_summed_by_day_and_by_model() {
+        let row = |day, model: &str, tokens| UsageRow {
+            day,
+            subscription: "server".to_owned(),
+            model: model.to_owned(),
+            calls: 1,
+            usage: TurnUsage { input_tokens: tokens, cost_micros: 2, ..TurnUsage::default() },
+        };
+        let view = UsageView::of(&[row(9, "a", 1), row(9, "b", 10), row(8, "a", 100)], 9);
+        assert_eq!((view.total.input_tokens, view.total.calls, view.total.cost_micros), (111, 3, 6));
+        assert_eq!(view.today.input_tokens, 11);
+        let days: Vec<_> = view.days.iter().map(|day| (day.day.as_str(), day.sum.input_tokens)).collect();
+        assert_eq!(days, [("1970-01-10", 11), ("1970-01-09", 100)]);
+        let models: Vec<_> =
+            view.models.iter().map(|model| (model.model.as_str(), model.sum.calls)).collect();
+        assert_eq!(models, [("a", 2), ("b", 1)]);
+    }
+}

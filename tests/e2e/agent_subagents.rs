@@ -170,6 +170,7 @@ fn sub_agents_go_three_deep_with_tools_that_only_get_fewer() {
                 ("SubAgent", json!({"task": "x", "tools": ["Fly"]})),
                 ("SubAgent", json!({"task": "x", "tools": ["memory_write"]})),
                 ("SubAgent", json!({"task": "  "})),
+                ("SubAgent", json!({"task": "x", "model": "huge"})),
                 ("SubAgent", json!({"task": "x", "role": "nobody"})),
             ]),
             ("one", 0) => Reply::Call(vec![
@@ -201,6 +202,7 @@ fn sub_agents_go_three_deep_with_tools_that_only_get_fewer() {
         "no tool \"Fly\"",
         "no tool \"memory_write\"",
         "the task is empty",
+        "say vanguard, balance or swift",
         "there is no role \"nobody\"",
     ] {
         assert!(last.contains(told), "{told}: {last}");

@@ -1,7 +1,7 @@
 //! Conversations of sub-agents, and what is kept of a user.
 
 use store::limits::{MEMORIES_PER_USER, MEMORY_TEXT_MAX_BYTES};
-use store::{ChatId, Error, MessageRole, NewSubAgent, Store, SubAgent, TurnStatus, UserId};
+use store::{ChatId, Error, MessageRole, NewSubAgent, Spent, Store, SubAgent, TurnStatus, TurnUsage, UserId};
 
 use crate::support::{add_user, store};
 
@@ -100,4 +100,27 @@ async fn a_conversation_keeps_the_memory_it_was_told_first() {
     assert_eq!(store.chat_memory(ann, &chat, "").await.unwrap(), "");
     assert_eq!(store.chat_memory(ann, &chat, "later").await.unwrap(), "");
     assert!(matches!(store.chat_memory(bob, &chat, "x").await, Err(Error::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn what_a_sub_agent_takes_is_the_users_chats() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await.id;
+    let parent = store.create_chat(ann).await.unwrap().id;
+    let child = agent(&store, ann, &parent, None).await.chat;
+    let below = agent(&store, ann, &child, None).await.chat;
+    for (chat, input_tokens) in [(&parent, 1), (&child, 10), (&below, 100)] {
+        let message = card(&store, ann, chat).await;
+        let turn = store.queue_turn(ann, chat, message, "1").await.unwrap();
+        let usage = TurnUsage { input_tokens, ..TurnUsage::default() };
+        store
+            .append_turn_reply(turn, "2", Spent { subscription: "server", model: "m", usage })
+            .await
+            .unwrap();
+    }
+    let tokens = async |chat| {
+        let rows = store.usage(ann, Some(chat), 0).await.unwrap();
+        rows.iter().map(|row| row.usage.input_tokens).sum::<i64>()
+    };
+    assert_eq!((tokens(&parent).await, tokens(&child).await), (111, 0));
 }

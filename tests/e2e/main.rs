@@ -3,6 +3,7 @@
 
 mod agent;
 mod agent_sessions;
+mod agent_subagents;
 mod attacks;
 mod bad_input;
 mod bombs;

@@ -99,7 +99,24 @@ impl Asked {
         results.map(|block| block["content"][0]["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// What the user said last.
+    /// What the model was told of the conversation's surroundings, in front of it.
+    pub fn system(&self) -> String {
+        if self.path == "/v1/chat/completions" {
+            return self.body["messages"][0]["content"].as_str().unwrap().to_owned();
+        }
+        let blocks = self.body["system"].as_array().unwrap().iter();
+        blocks.map(|block| block["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The names of what it may call.
+    pub fn tools(&self) -> Vec<String> {
+        let tools = self.body["tools"].as_array().into_iter().flatten();
+        let name =
+            |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap().to_owned();
+        tools.map(name).collect()
+    }
+
+    /// What the user said last, without what the server puts in front of it.
     pub fn last_of_user(&self) -> String {
         let messages = self.body["messages"].as_array().unwrap().iter().rev();
         let text = |message: &Value| match &message["content"] {
@@ -109,7 +126,8 @@ impl Asked {
             }
             _ => None,
         };
-        messages.filter(|message| message["role"] == "user").find_map(text).unwrap_or_default()
+        let said = messages.filter(|message| message["role"] == "user").find_map(text).unwrap_or_default();
+        said.rsplit_once("</context>\n\n").map_or(said.as_str(), |(_, words)| words).to_owned()
     }
 }
 

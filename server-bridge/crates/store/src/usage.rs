@@ -42,7 +42,12 @@ impl Store {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
         let owner: Option<(UserId, ChatId)> = sqlx::query_as(
-            "SELECT c.user_id, c.id FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.id = $1",
+            // What a sub-agent took is the chat's at the top.
+            "WITH RECURSIVE up (id, parent_id) AS (
+                SELECT c.id, c.parent_id FROM chats c JOIN turns t ON t.chat_id = c.id WHERE t.id = $1
+                UNION ALL SELECT c.id, c.parent_id FROM chats c JOIN up ON c.id = up.parent_id
+             )
+             SELECT c.user_id, c.id FROM up JOIN chats c ON c.id = up.id WHERE up.parent_id IS NULL",
         )
         .bind(turn)
         .fetch_optional(&mut *transaction)
@@ -155,7 +160,7 @@ mod tests {
         let (chat, other) =
             (store.create_chat(ada).await.unwrap().id, store.create_chat(ada).await.unwrap().id);
         let message = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
-        let turn = store.queue_turn(ada, &chat, message, "1").await.unwrap();
+        let turn = store.queue_turn(ada, &chat, None, message, "1").await.unwrap();
         store.append_turn_reply(turn, "2", spent("server", "big", 10)).await.unwrap();
         store.append_turn_reply(turn, "3", spent("server", "big", 5)).await.unwrap();
         store.count_usage(ada, &other, spent("mine", "small", 3)).await.unwrap();

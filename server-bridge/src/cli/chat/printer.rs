@@ -15,13 +15,21 @@ pub(super) struct Printer {
     shown: BTreeMap<i64, Option<char>>,
     /// How much was shown of what a model says, in bytes.
     said: BTreeMap<i64, usize>,
+    /// How many steps of each sub-agent were shown, by the message of its call.
+    steps: BTreeMap<i64, u64>,
     /// Whether the last thing shown has not ended its line.
     is_amid_line: bool,
 }
 
 impl Printer {
     pub(super) fn new(as_json: bool) -> Self {
-        Self { as_json, shown: BTreeMap::new(), said: BTreeMap::new(), is_amid_line: false }
+        Self {
+            as_json,
+            shown: BTreeMap::new(),
+            said: BTreeMap::new(),
+            steps: BTreeMap::new(),
+            is_amid_line: false,
+        }
     }
 
     /// The server said something.
@@ -129,6 +137,25 @@ impl Printer {
         } else {
             dim(&format!("● {} {}", tool.as_str().unwrap_or_default(), one_line(hint)));
         }
+    }
+
+    /// A sub-agent, called with a tool, does something.
+    pub(super) fn agent_does(&mut self, id: i64, agent: &Value) {
+        let (Some(steps), Some(doing)) = (agent["steps"].as_u64(), agent["doing"].as_str()) else { return };
+        if self.steps.insert(id, steps).unwrap_or(0) >= steps {
+            return;
+        }
+        if self.as_json {
+            let chat = &agent["chat_id"];
+            output::json_line(
+                &json!({"type": "tool_output", "id": id, "channel": "agent", "text": doing, "chat_id": chat}),
+            );
+            return;
+        }
+        let names = [&agent["role"], &agent["instance"]].into_iter().filter_map(Value::as_str);
+        let name = names.collect::<Vec<_>>().join(" ");
+        let name = if name.is_empty() { "sub-agent" } else { &name };
+        dim(&format!("  ↳ {name}: {}", one_line(&json!(doing))));
     }
 
     /// Says that nobody is there for what a tool waits for.

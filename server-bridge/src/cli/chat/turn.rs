@@ -285,6 +285,7 @@ impl<'a> Turn<'a> {
         if self.tools.insert(id) {
             self.printer.tool_started(id, &message["agent"]);
         }
+        self.printer.agent_does(id, &message["agent"]["sub_agent"]);
         let status = message["agent"]["status"].as_str();
         if status == Some("asking") {
             self.questions.add(id, &message["agent"]);

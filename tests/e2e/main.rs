@@ -37,5 +37,6 @@ mod survivors;
 #[path = "../../pathguard/tests/support/tar.rs"]
 #[allow(dead_code)]
 mod tar;
+mod third_party;
 mod tidy;
 mod xbot;

@@ -13,6 +13,7 @@
 //! | [`process`] | finding and ending processes |
 //! | [`proxy`] | a network that drops, stalls and truncates |
 //! | [`random`] | chance that can be had again |
+//! | [`third_party`] | other people's servers of models |
 //! | [`terminal`] | a terminal with a person in front of it |
 //! | [`wait`] | waiting for something to become true, with a deadline |
 //!
@@ -30,6 +31,7 @@ pub mod proxy;
 pub mod random;
 pub mod server;
 pub mod terminal;
+pub mod third_party;
 
 pub mod wait;
 pub mod xbot;

@@ -292,6 +292,13 @@ mod tests {
         let looked_up = PublicOnly.resolve("localhost".parse().unwrap()).await;
         let error = looked_up.err().expect("nothing public is called so");
         assert!(error.downcast_ref::<Private>().is_some(), "{error}");
+        // And through the client, whatever was checked before: such a name may lead elsewhere from one moment to the next.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Connections::default().client(Reach::Public).unwrap();
+        let http = Http { client, base_url: "https://localhost:9".to_owned(), key: None };
+        let call = Call { path: "/v1/messages", headers: Vec::new(), body: "{}".into() };
+        let refused = http.send(call).await.map(|answer| answer.status);
+        assert!(matches!(&refused, Err(Error::Refused(why)) if why.contains("own network")), "{refused:?}");
     }
 
     #[test]

@@ -16,9 +16,9 @@ and starts it again. Commands work without one: try !pwd, or /help.";
 
 pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
     let Context { service, user, .. } = context;
-    if service.engine.models.known(service, user).await?.is_empty() {
-        context.notice(NO_MODEL).await
-    } else {
+    if service.engine.models.has_any(service, user).await? {
         engine::post(context, text).await
+    } else {
+        context.notice(NO_MODEL).await
     }
 }

@@ -162,6 +162,11 @@ impl Models {
         if user.admin || self.config.private_addresses { Reach::Anywhere } else { Reach::Public }
     }
 
+    /// Whether a user could have an answer at all.
+    pub(crate) async fn has_any(&self, service: &Inner, user: &User) -> Result<bool> {
+        Ok(!self.known(service, user).await?.is_empty())
+    }
+
     /// A user's subscriptions beside the server's.
     pub(crate) async fn known(&self, service: &Inner, user: &User) -> Result<Known> {
         let server = self.config.server.as_ref().map(|(subscription, _)| subscription.clone());

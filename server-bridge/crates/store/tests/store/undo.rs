@@ -2,8 +2,8 @@
 
 use store::limits::CHECKPOINT_FILE_MAX_BYTES;
 use store::{
-    Before, Chat, ChatId, Error, Kept, Left, MessageId, MessageRole, Store, TurnId, TurnStatus, TurnUsage,
-    User,
+    Before, Chat, ChatId, Error, Kept, Left, MessageId, MessageRole, Spent, Store, TurnId, TurnStatus,
+    TurnUsage, User,
 };
 
 use crate::support::{DAY_MS, add_user, store};
@@ -16,7 +16,8 @@ async fn turn(store: &Store, user: &User, chat: &ChatId, text: &str) -> (TurnId,
     let turn = store.queue_turn(user.id, chat, Some(said), shown, &format!("said {text}")).await.unwrap();
     assert!(store.begin_turn(turn, "m").await.unwrap());
     let usage = TurnUsage { input_tokens: 10, ..TurnUsage::default() };
-    store.append_turn_item(turn, &format!("answered {text}"), usage).await.unwrap();
+    let spent = Spent { subscription: "server", model: "model", usage };
+    store.append_turn_reply(turn, &format!("answered {text}"), spent).await.unwrap();
     store.append_turn_message(user.id, chat, turn, MessageRole::Assistant, "tool", None).await.unwrap();
     store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
     (turn, said)
@@ -59,7 +60,8 @@ async fn what_was_taken_back_is_marked_and_no_part_of_the_conversation() {
     assert_eq!(store.past_turns(ann.id, &chat.id, 10).await.unwrap().len(), 1);
     assert_eq!(store.chat_cwd(ann.id, &chat.id).await.unwrap(), "src");
     // What it took was taken.
-    assert_eq!(store.usage(ann.id, Some(&chat.id), 0).await.unwrap().input_tokens, 20);
+    let taken = store.usage(ann.id, Some(&chat.id), 0).await.unwrap();
+    assert_eq!(taken.iter().map(|row| row.usage.input_tokens).sum::<i64>(), 20);
 }
 
 #[tokio::test]
@@ -188,7 +190,7 @@ async fn a_fork_holds_what_was_said_and_goes_on_by_itself() {
     assert!(!store.is_allowed(ann.id, &all.id, "Shell", "make").await.unwrap(), "it asks again");
     assert_eq!(store.offload(ann.id, &all.id, "ol_1").await.unwrap().as_deref(), Some("long"));
     assert_eq!(store.chat_cwd(ann.id, &all.id).await.unwrap(), "src");
-    assert_eq!(store.usage(ann.id, Some(&all.id), 0).await.unwrap(), TurnUsage::default(), "paid for once");
+    assert_eq!(store.usage(ann.id, Some(&all.id), 0).await.unwrap(), [], "paid for once");
 
     let part = store
         .fork_chat(

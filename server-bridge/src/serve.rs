@@ -40,6 +40,9 @@ use crate::web::{accept, metrics, presence, router};
 
 use lock::ServerLock;
 
+/// What every agent of every user is told, in the server's home directory.
+const INSTRUCTIONS_FILE: &str = "AGENTS.md";
+
 /// Why the server cannot start. Each text says what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -152,6 +155,7 @@ impl Server {
         config.models.check().map_err(StartError::Model)?;
         let sink = chat_sink(Arc::clone(&hub));
         let chats = ChatService::new(store.clone(), sandboxes.clone(), sink, config.models, config.web);
+        let chats = chats.with_instructions(config.home.join(INSTRUCTIONS_FILE));
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {

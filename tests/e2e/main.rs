@@ -3,6 +3,7 @@
 
 mod agent;
 mod agent_sessions;
+mod agent_subagents;
 mod agent_tools;
 mod attacks;
 mod bad_input;
@@ -25,7 +26,6 @@ mod hostile_server;
 mod life;
 mod load;
 mod mcp;
-mod models;
 mod network;
 mod panel;
 mod python;

@@ -33,12 +33,7 @@ pub enum Reply {
     Hang(String),
     /// The beginning of an answer, and then the connection's end.
     Break(String),
-    /// The same words for ever, every few milliseconds.
-    Endless(String),
 }
-
-/// Between two pieces of an answer that never ends.
-const ENDLESS_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
 type Script = dyn FnMut(&Asked) -> Reply + Send;
 
@@ -104,7 +99,24 @@ impl Asked {
         results.map(|block| block["content"][0]["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// What the user said last.
+    /// What the model was told of the conversation's surroundings, in front of it.
+    pub fn system(&self) -> String {
+        if self.path == "/v1/chat/completions" {
+            return self.body["messages"][0]["content"].as_str().unwrap().to_owned();
+        }
+        let blocks = self.body["system"].as_array().unwrap().iter();
+        blocks.map(|block| block["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The names of what it may call.
+    pub fn tools(&self) -> Vec<String> {
+        let tools = self.body["tools"].as_array().into_iter().flatten();
+        let name =
+            |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap().to_owned();
+        tools.map(name).collect()
+    }
+
+    /// What the user said last, without what the server puts in front of it.
     pub fn last_of_user(&self) -> String {
         let messages = self.body["messages"].as_array().unwrap().iter().rev();
         let text = |message: &Value| match &message["content"] {
@@ -114,7 +126,8 @@ impl Asked {
             }
             _ => None,
         };
-        messages.filter(|message| message["role"] == "user").find_map(text).unwrap_or_default()
+        let said = messages.filter(|message| message["role"] == "user").find_map(text).unwrap_or_default();
+        said.rsplit_once("</context>\n\n").map_or(said.as_str(), |(_, words)| words).to_owned()
     }
 }
 
@@ -157,9 +170,8 @@ fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result
     )?;
     let is_chat = asked.path == "/v1/chat/completions";
     let events = if is_chat { chat_events(&reply) } else { message_events(&reply) };
-    let mut text = String::new();
     for event in events {
-        text = if is_chat {
+        let text = if is_chat {
             format!("data: {event}\n\n")
         } else {
             format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())
@@ -174,10 +186,6 @@ fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result
             Err(std::io::ErrorKind::ConnectionAborted.into())
         }
         Reply::Break(_) => Err(std::io::ErrorKind::ConnectionAborted.into()),
-        Reply::Endless(_) => loop {
-            write!(writer, "{:x}\r\n{text}\r\n", text.len())?;
-            thread::sleep(ENDLESS_PAUSE);
-        },
         _ if is_chat => writer.write_all(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"),
         _ => writer.write_all(b"0\r\n\r\n"),
     }
@@ -193,7 +201,7 @@ fn chat_events(reply: &Reply) -> Vec<Value> {
     let chunk = |delta: Value, reason: Value| json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
     let end = match reply {
-        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) | Reply::Endless(text) => {
+        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) => {
             events.extend(pieces(text).iter().map(|piece| chunk(json!({"content": piece}), Value::Null)));
             "stop"
         }
@@ -214,7 +222,7 @@ fn chat_events(reply: &Reply) -> Vec<Value> {
         }
         Reply::Refuse(..) => unreachable!("a refusal has no events"),
     };
-    if !matches!(reply, Reply::Hang(_) | Reply::Break(_) | Reply::Endless(_)) {
+    if !matches!(reply, Reply::Hang(_) | Reply::Break(_)) {
         events.push(chunk(json!({}), json!(end)));
         events.push(json!({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}}}));
     }
@@ -236,7 +244,7 @@ fn message_events(reply: &Reply) -> Vec<Value> {
         events.push(json!({"type": "content_block_stop", "index": index}));
     };
     let end = match reply {
-        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) | Reply::Endless(text) => {
+        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) => {
             let deltas =
                 pieces(text).iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect();
             block(0, json!({"type": "text", "text": ""}), deltas);
@@ -254,7 +262,7 @@ fn message_events(reply: &Reply) -> Vec<Value> {
         }
         Reply::Refuse(..) => unreachable!("a refusal has no events"),
     };
-    if !matches!(reply, Reply::Hang(_) | Reply::Break(_) | Reply::Endless(_)) {
+    if !matches!(reply, Reply::Hang(_) | Reply::Break(_)) {
         events.push(
             json!({"type": "message_delta", "delta": {"stop_reason": end}, "usage": {"output_tokens": 10}}),
         );

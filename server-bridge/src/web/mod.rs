@@ -2,7 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`session`], [`runners`], [`settings`], [`chats`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`runners`], [`settings`], [`chats`], [`agents`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`answers`] | answers to what a model asks |
 //! | [`chat_turns`], [`chat_copies`] | what of a chat is taken back; a chat forked and exported |
 //! | [`exec`], [`events`] | the WebSockets of clients |
@@ -14,6 +14,7 @@
 //! | [`error`], [`extract`] | the error contract |
 
 pub mod accept;
+pub mod agents;
 pub mod answers;
 pub mod assets;
 pub mod auth;
@@ -72,6 +73,10 @@ pub fn router(state: AppState) -> Router {
         .route("/chats/{id}/approvals", post(chats::approve))
         .route("/chats/{id}/answers", post(answers::answer))
         .route("/chats/{id}/approval", put(chats::set_approval))
+        .route("/chats/{id}/agents", get(agents::list))
+        .route("/settings/agent", get(agents::preferences).put(agents::set_preferences))
+        .route("/memories", get(agents::memories))
+        .route("/memories/{name}", delete(agents::forget))
         .route("/chats/{id}/model", put(models::choose_for_chat))
         .route("/models", get(models::list).post(models::add))
         .route("/models/default", put(models::choose))

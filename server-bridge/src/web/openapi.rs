@@ -7,8 +7,8 @@ use axum::response::IntoResponse;
 use utoipa::OpenApi;
 
 use crate::web::{
-    answers, chat_copies, chat_turns, chats, container, events, exec, files, models, runners, session,
-    settings, usage,
+    agents, answers, chat_copies, chat_turns, chats, container, events, exec, files, models, runners,
+    session, settings, usage,
 };
 
 #[derive(OpenApi)]
@@ -37,6 +37,11 @@ use crate::web::{
         chats::cancel,
         chats::approve,
         chats::set_approval,
+        agents::list,
+        agents::preferences,
+        agents::set_preferences,
+        agents::memories,
+        agents::forget,
         models::list,
         models::add,
         models::change,
@@ -111,6 +116,10 @@ mod tests {
             ("/api/v1/chats/{id}/export", 1),
             ("/api/v1/chats/{id}/messages", 2),
             ("/api/v1/chats/{id}/cancel", 1),
+            ("/api/v1/chats/{id}/agents", 1),
+            ("/api/v1/settings/agent", 2),
+            ("/api/v1/memories", 1),
+            ("/api/v1/memories/{name}", 1),
             ("/api/v1/chats/{id}/model", 1),
             ("/api/v1/models", 2),
             ("/api/v1/models/default", 1),
@@ -142,6 +151,6 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 43);
+        assert_eq!(description.paths.paths.len(), 47);
     }
 }

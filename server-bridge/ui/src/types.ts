@@ -94,7 +94,7 @@ export interface Exec {
 /** What a model did about a message: an answer (the first one stands for all of it), or a tool that it called. */
 export type Agent =
   | { kind: "reply"; status: TurnStatus; reasoning?: string; error?: string; usage?: Usage }
-  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null; detail?: string; data?: ToolData };
+  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null; detail?: string; data?: ToolData; sub_agent?: SubAgent; asked_by?: string };
 
 /** What a tool's card asks or shows beside words: an approval that holds once only, a question, a list. */
 export type ToolData =
@@ -105,6 +105,17 @@ export type ToolData =
 export interface Todo {
   content: string;
   status: "pending" | "in_progress" | "completed";
+}
+
+/** A sub-agent that a tool called: its own chat, and what it does there at the moment. */
+export interface SubAgent {
+  chat_id: string;
+  role?: string;
+  instance?: string;
+  /** Tools that it called in this call, and the last one of them. */
+  steps: number;
+  doing?: string;
+  usage?: Usage;
 }
 
 export type TurnStatus = "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";

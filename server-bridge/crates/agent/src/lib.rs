@@ -19,6 +19,8 @@
 //! | [`web`] | reading the internet for a model: fetching a page, searching |
 //! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
 //! | `tasks`, [`follow`] | commands that go on by themselves; an exec that is followed to its end |
+//! | `library/` | skills and roles, as a workspace offers them |
+//! | `preferences` | what a user wants of every agent |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
@@ -39,9 +41,11 @@ mod event;
 mod exec_document;
 pub mod follow;
 mod fork;
+mod library;
 pub mod limits;
 pub mod models;
 mod place;
+mod preferences;
 mod questions;
 mod recover;
 mod running;
@@ -56,11 +60,12 @@ pub mod web;
 mod tests;
 
 pub use ending::Ending;
-pub use engine::{AgentDocument, TodoDocument, ToolData, UsageDocument};
+pub use engine::{AgentDocument, SubAgentDocument, TodoDocument, ToolData, UsageDocument};
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;
 pub use models::{ModelSetup, ModelsConfig};
 pub use place::{sandbox_user, wish, wish_for};
+pub use preferences::Preferences;
 pub use service::{ChatService, EventSink};
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

@@ -213,3 +213,40 @@ pub const SAID_SHOWN_CHARS: usize = 80;
 pub const RESTORE_LOOK_BYTES: u64 = 64 * 1024 * 1024;
 /// Files that an answer about what was taken back names; the rest is counted.
 pub const FILES_NAMED: usize = 20;
+/// How deep sub-agents go: those of a user's chat, theirs, and theirs again.
+pub const SUB_AGENT_DEPTH: usize = 3;
+/// Sub-agents of one answer that work at once; the others wait.
+pub const SUB_AGENTS_AT_ONCE: usize = 3;
+/// Sub-agents that one turn of a user's may call in all, those of its sub-agents included.
+pub const SUB_AGENTS_PER_TURN: usize = 32;
+/// How often the model of a sub-agent may answer in one call.
+pub const SUB_AGENT_ITERATIONS: usize = 50;
+/// How long a sub-agent that has a name waits for its next call: 30 minutes. Then its conversation is closed.
+pub const SUB_AGENT_IDLE_MS: i64 = 30 * 60 * 1_000;
+/// How much of a sub-agent's last words its parent gets, in bytes; long ones are put aside like any result.
+pub const SUB_AGENT_RESULT_BYTES: usize = 256 * 1024;
+/// The longest name of a sub-agent, in characters.
+pub const SUB_AGENT_NAME_CHARS: usize = 64;
+/// How much is shown of what a sub-agent does at the moment, in characters.
+pub const SUB_AGENT_DOING_CHARS: usize = 200;
+
+/// Skills, and roles, that a workspace's catalogue lists at most.
+pub const LIBRARY_ENTRIES: usize = 64;
+/// Files of a catalogue that are read side by side.
+pub const LIBRARY_FILES_AT_ONCE: usize = 8;
+/// How much of each is read for its catalogue, in bytes.
+pub const LIBRARY_HEAD_BYTES: u64 = 4 * 1024;
+/// The longest name of a skill or a role, in characters.
+pub const LIBRARY_NAME_CHARS: usize = 64;
+/// How much of its description a catalogue shows, in characters.
+pub const LIBRARY_DESCRIPTION_CHARS: usize = 300;
+/// The largest skill, in bytes; the rest is left out.
+pub const SKILL_BYTES: u64 = 64 * 1024;
+/// The largest role, in bytes; the rest is left out.
+pub const ROLE_BYTES: u64 = 32 * 1024;
+/// How much of what is kept of a user a conversation is told, in bytes; what was written last comes first.
+pub const MEMORY_PROMPT_BYTES: usize = 16 * 1024;
+/// The longest instructions that a user gives for all of their chats, in bytes.
+pub const OWN_INSTRUCTIONS_BYTES: usize = 32 * 1024;
+/// The longest name of a language, in characters.
+pub const LANGUAGE_CHARS: usize = 64;

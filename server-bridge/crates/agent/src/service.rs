@@ -1,6 +1,7 @@
 //! The service that the web layer talks to.
 
-use std::sync::{Arc, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use sandbox::SandboxRouter;
 use store::{ChatId, Message, MessageId, MessageRole, Store, UserId};
@@ -34,6 +35,7 @@ pub(crate) struct Inner {
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     sink: EventSink,
+    instructions_file: OnceLock<PathBuf>,
 }
 
 impl ChatService {
@@ -42,7 +44,17 @@ impl ChatService {
     pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig, web: Web) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, engine) = (Running::default(), Engine::new(models));
-        Self(Arc::new(Inner { store, router, running, engine, web, tasks, stop, sink }))
+        let instructions_file = OnceLock::new();
+        Self(Arc::new(Inner { store, router, running, engine, web, tasks, stop, sink, instructions_file }))
+    }
+
+    /// Tells every agent of every user what stands in this file, where there is one; it is read anew at each turn, its first
+    /// 32 KiB. Said once, at a server's start.
+    #[must_use]
+    pub fn with_instructions(self, file: PathBuf) -> Self {
+        // Whoever said it first is right.
+        let _ = self.0.instructions_file.set(file);
+        self
     }
 
     /// Goes on with every command of a chat that an earlier server left running, and with every message that it had not
@@ -69,6 +81,11 @@ impl ChatService {
         }
         if text.trim().is_empty() {
             return Err(Error::Invalid { rule: "is empty; write something, or /help to see what works" });
+        }
+        if self.0.store.sub_agent(user.id, chat).await?.is_some() {
+            return Err(Error::Invalid {
+                rule: "is for a sub-agent, which only its own agent talks to; say it in that one's chat",
+            });
         }
         let input = Input::parse(text);
         let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
@@ -127,6 +144,11 @@ impl Inner {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop.is_cancelled()
+    }
+
+    /// What the server wants of every agent.
+    pub(crate) fn instructions_file(&self) -> Option<&Path> {
+        self.instructions_file.get().map(PathBuf::as_path)
     }
 
     pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {

@@ -41,14 +41,15 @@ impl Store {
         .await?)
     }
 
-    /// A user's conversations, the one where something last happened first; `limit` is at most 1,000.
+    /// A user's own conversations, the one where something last happened first, without those of sub-agents; `limit` is at
+    /// most 1,000.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn chats(&self, user: UserId, limit: u32) -> Result<Vec<Chat>> {
         Ok(sqlx::query_as(
-            "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats WHERE user_id = $1
-             ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $2",
+            "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats
+             WHERE user_id = $1 AND parent_id IS NULL ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $2",
         )
         .bind(user)
         .bind(rows(limit))
@@ -130,7 +131,7 @@ impl Store {
         if touched.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
     }
 
-    /// Deletes a conversation with its messages. Its execs stay on record without it.
+    /// Deletes a conversation with its messages and its sub-agents. Its execs stay on record without it.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.

@@ -21,6 +21,8 @@
 //! | `approvals` | what a chat's model may do without asking |
 //! | `todos` | what a chat's model wants to do |
 //! | `search` | finding what was said |
+//! | `sub_agents` | conversations beneath others |
+//! | `memories` | what an agent keeps of a user |
 //! | `execs` | commands: started once per id and request, finished once |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
@@ -43,6 +45,7 @@ mod execs;
 mod fork;
 mod ids;
 pub mod limits;
+mod memories;
 mod messages;
 mod name;
 mod passwords;
@@ -51,6 +54,7 @@ mod seal;
 mod search;
 mod sessions;
 mod settings;
+mod sub_agents;
 mod subscriptions;
 mod todos;
 mod tokens;
@@ -69,6 +73,7 @@ pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, TurnId, UserId};
+pub use memories::Memory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use runners::{NewToken, Runner, RunnerAuth};
@@ -76,6 +81,7 @@ pub use seal::EncryptionKey;
 pub use search::{FoundMessage, MessageSearch};
 pub use sessions::NewSession;
 pub use settings::{ACTIVE_RUNNER, LANGUAGE};
+pub use sub_agents::{NewSubAgent, SubAgent};
 pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
 pub use todos::{Todo, TodoStatus};
 pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};

@@ -56,6 +56,12 @@ pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
 pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
 /// The largest result of a tool that is kept, in bytes.
 pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// The longest name of a memory, in bytes.
+pub const MEMORY_NAME_MAX_BYTES: usize = 64;
+/// The longest memory, in bytes.
+pub const MEMORY_TEXT_MAX_BYTES: usize = 2 * 1024;
+/// How many memories are kept of one user.
+pub const MEMORIES_PER_USER: i64 = 100;
 /// Subscriptions that one user may have.
 pub const SUBSCRIPTIONS_PER_USER: i64 = 32;
 /// The longest key of a provider, in bytes.

@@ -58,6 +58,8 @@ pub struct OpenTurn {
     pub message: Option<MessageId>,
     /// [`TurnStatus::Queued`] or [`TurnStatus::Running`].
     pub status: TurnStatus,
+    /// Whether a sub-agent works on it, for a turn of another conversation.
+    pub is_sub_agents: bool,
 }
 
 /// What turns took.
@@ -146,6 +148,23 @@ impl Store {
         Ok(())
     }
 
+    /// Puts another item in place of a turn's first one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
+    pub async fn amend_turn(&self, turn: TurnId, item_json: &str) -> Result<()> {
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let amended = sqlx::query(
+            "UPDATE turn_items SET item_json = $1
+             WHERE id = (SELECT MIN(i.id) FROM turn_items i WHERE i.turn_id = $2)",
+        )
+        .bind(item_json)
+        .bind(turn)
+        .execute(self.database.writer())
+        .await?;
+        if amended.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("turn", turn)) }
+    }
+
     /// The items of a user's conversation up to and with a turn, in their order; those of undone turns are left out.
     ///
     /// # Errors
@@ -186,8 +205,8 @@ impl Store {
     /// [`Error::Database`].
     pub async fn open_turns(&self) -> Result<Vec<OpenTurn>> {
         Ok(sqlx::query_as(
-            "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status FROM turns t JOIN chats c ON c.id = t.chat_id
-             WHERE t.status IN ('queued', 'running') ORDER BY t.id",
+            "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status, c.parent_id IS NOT NULL AS is_sub_agents
+             FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running') ORDER BY t.id",
         )
         .fetch_all(self.database.reader())
         .await?)

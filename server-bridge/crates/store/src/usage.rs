@@ -42,7 +42,12 @@ impl Store {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
         let owner: Option<(UserId, ChatId)> = sqlx::query_as(
-            "SELECT c.user_id, c.id FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.id = $1",
+            // What a sub-agent took is the chat's at the top.
+            "WITH RECURSIVE up (id, parent_id) AS (
+                SELECT c.id, c.parent_id FROM chats c JOIN turns t ON t.chat_id = c.id WHERE t.id = $1
+                UNION ALL SELECT c.id, c.parent_id FROM chats c JOIN up ON c.id = up.parent_id
+             )
+             SELECT c.user_id, c.id FROM up JOIN chats c ON c.id = up.id WHERE up.parent_id IS NULL",
         )
         .bind(turn)
         .fetch_optional(&mut *transaction)

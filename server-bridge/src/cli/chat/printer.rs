@@ -17,14 +17,16 @@ pub(super) struct Printer {
     said: BTreeMap<i64, String>,
     /// The tools of which a program was told that they ask.
     asked: BTreeSet<i64>,
+    /// How many steps of each sub-agent were shown, by the message of its call.
+    steps: BTreeMap<i64, u64>,
     /// Whether the last thing shown has not ended its line.
     is_amid_line: bool,
 }
 
 impl Printer {
     pub(super) fn new(as_json: bool) -> Self {
-        let (shown, said, asked) = Default::default();
-        Self { as_json, shown, said, asked, is_amid_line: false }
+        let (shown, said, asked, steps) = Default::default();
+        Self { as_json, shown, said, asked, steps, is_amid_line: false }
     }
 
     /// The server said something.
@@ -150,6 +152,25 @@ impl Printer {
                 &json!({"type": "approval", "id": id, "tool": tool, "detail": detail, "runner": runner}),
             );
         }
+    }
+
+    /// A sub-agent, called with a tool, does something.
+    pub(super) fn agent_does(&mut self, id: i64, agent: &Value) {
+        let (Some(steps), Some(doing)) = (agent["steps"].as_u64(), agent["doing"].as_str()) else { return };
+        if self.steps.insert(id, steps).unwrap_or(0) >= steps {
+            return;
+        }
+        if self.as_json {
+            let chat = &agent["chat_id"];
+            output::json_line(
+                &json!({"type": "tool_output", "id": id, "channel": "agent", "text": doing, "chat_id": chat}),
+            );
+            return;
+        }
+        let names = [&agent["role"], &agent["instance"]].into_iter().filter_map(Value::as_str);
+        let name = names.collect::<Vec<_>>().join(" ");
+        let name = if name.is_empty() { "sub-agent" } else { &name };
+        dim(&format!("  ↳ {name}: {}", one_line(&json!(doing))));
     }
 
     /// Says that nobody is there for what a tool waits for.

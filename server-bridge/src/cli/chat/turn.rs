@@ -310,6 +310,7 @@ impl<'a> Turn<'a> {
         if self.tools.insert(id) {
             self.printer.tool_started(id, &message["agent"]);
         }
+        self.printer.agent_does(id, &message["agent"]["sub_agent"]);
         let status = message["agent"]["status"].as_str();
         if status == Some("asking") && !self.ended_tools.contains(&id) {
             self.printer.asked(id, &message["agent"]);

@@ -2,7 +2,7 @@ import { type FormEvent, useState } from "react";
 import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
 import type { LiveOutput } from "../state/output";
-import type { Agent, Message } from "../types";
+import type { Agent, Message, SubAgent } from "../types";
 import { OutputView } from "./OutputView";
 import { TodoList } from "./TodoList";
 
@@ -26,8 +26,28 @@ export function ToolCard({ message, tool, live }: Props) {
         <strong>{tool.tool}</strong> <code>{tool.hint.split("\n")[0]}</code>
         <span className="status">{tool.status === "done" ? (tool.place ?? "") : tool.status}</span>
       </summary>
+      {tool.sub_agent && <Progress agent={tool.sub_agent} />}
       <Body message={message} tool={tool} live={live} />
     </details>
+  );
+}
+
+/** What a sub-agent does, and the way to all of it. */
+function Progress({ agent }: { agent: SubAgent }) {
+  const { openChat } = useActions();
+  const name = [agent.role, agent.instance].filter(Boolean).join(" ");
+  return (
+    <p className="sub-agent" data-testid="sub-agent">
+      {name !== "" && <strong>{name} </strong>}
+      <span>
+        {agent.steps} {agent.steps === 1 ? "step" : "steps"}
+        {agent.doing ? ", " : ""}
+      </span>
+      {agent.doing && <code>{agent.doing}</code>}{" "}
+      <button type="button" onClick={() => openChat(agent.chat_id)}>
+        Open its chat
+      </button>
+    </p>
   );
 }
 

@@ -7,6 +7,7 @@ mod bang;
 mod cancel;
 mod fork;
 mod help;
+mod memory;
 mod model;
 mod new;
 mod plain;
@@ -39,6 +40,7 @@ const COMMANDS: &[Command] = &[
     model::COMMAND,
     model::LIST,
     usage::COMMAND,
+    memory::COMMAND,
     cancel::COMMAND,
     tasks::COMMAND,
     undo::UNDO,

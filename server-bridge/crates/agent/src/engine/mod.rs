@@ -13,14 +13,16 @@
 //! | `history` | the conversation as the model sees it, read from and kept in the store |
 //! | `show` | the same as people see it |
 //! | `shown_call` | a tool's card while it runs: to ask its user something with |
-//! | `prompt` | who the model is told to be, and a project's own instructions |
+//! | `pipeline/` | what the model is told before and beside the conversation |
+//! | `agents/` | sub-agents: turns beneath a turn |
 //! | `offload` | long results, put aside |
 //! | `queue` | which chats have a turn under way, and what waits |
 //! | `rest` | a chat in which nothing goes on, and nothing begins meanwhile |
 
+pub(crate) mod agents;
 mod history;
 mod offload;
-mod prompt;
+mod pipeline;
 mod queue;
 mod rest;
 mod show;
@@ -39,6 +41,8 @@ use crate::models::{Models, ModelsConfig, Place};
 use crate::questions::Questions;
 use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
+pub use agents::SubAgentDocument;
+use agents::{AtWork, Lineage};
 use queue::{Queue, Waiting, Worker};
 pub(crate) use rest::rest;
 pub use show::{AgentDocument, TodoDocument, ToolData, UsageDocument};
@@ -50,17 +54,18 @@ pub(crate) struct Engine {
     pub(crate) models: Models,
     queue: Queue,
     pub(crate) questions: Questions,
+    at_work: AtWork,
 }
 
 impl Engine {
     pub(crate) fn new(models: ModelsConfig) -> Self {
-        let (queue, questions) = Default::default();
-        Self { models: Models::new(models), queue, questions }
+        let (queue, questions, at_work) = Default::default();
+        Self { models: Models::new(models), queue, questions, at_work }
     }
 
     /// Stops what is under way in a chat and forgets what waits; how much that was.
     pub(crate) fn cancel(&self, user: UserId, chat: &store::ChatId) -> usize {
-        self.queue.cancel(user, chat)
+        self.queue.cancel(user, chat) + self.at_work.cancel(user, chat)
     }
 }
 
@@ -104,9 +109,10 @@ fn serve(service: &Arc<Inner>, user: &User, chat: &store::ChatId, worker: Worker
                 // Queued on record still: the next life of the server begins it.
                 return;
             }
-            let place = Place::default();
+            let (cancelled, lineage, place) =
+                (&cancelled, &Lineage::top(&chat, waiting.turn, &service.web), Place::default());
             let turn =
-                Turn { service: &service, user: &user, chat: &chat, waiting, cancelled: &cancelled, place };
+                Turn { service: &service, user: &user, chat: &chat, waiting, cancelled, lineage, place };
             turn.run().await;
         }
     });
@@ -123,7 +129,8 @@ pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
             continue;
         };
         let waiting = Waiting { turn: turn.id, message };
-        let can_begin = turn.status == TurnStatus::Queued;
+        // A sub-agent's is a part of a turn that is over.
+        let can_begin = turn.status == TurnStatus::Queued && !turn.is_sub_agents;
         match service.engine.queue.reserve(user.id, &turn.chat).filter(|_| can_begin) {
             Some(place) => {
                 place.fill(waiting);

@@ -9,6 +9,7 @@ use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+use super::SubAgentDocument;
 use crate::service::Inner;
 use crate::shell::{LeftOut, Live, Transcript};
 use crate::{Channel, ChatEvent, Part};
@@ -47,6 +48,12 @@ pub enum AgentDocument {
         /// What it asks or shows beside words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<ToolData>,
+        /// The sub-agent that it called.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sub_agent: Option<SubAgentDocument>,
+        /// The sub-agent that asks, where it is not the chat's own agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_by: Option<String>,
     },
 }
 
@@ -109,6 +116,21 @@ impl AgentDocument {
         self
     }
 
+    /// Whether it is a tool that has not ended.
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Tool { status, .. } if ["asking", "running"].contains(&status.as_str()))
+    }
+
+    /// The same with another status, and nothing left to be asked; only a tool's changes.
+    pub(super) fn settled(mut self, now: &str) -> Self {
+        if let Self::Tool { status, detail, data, .. } = &mut self {
+            now.clone_into(status);
+            detail.clear();
+            *data = None;
+        }
+        self
+    }
+
     /// As the store keeps it.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers are always JSON")
@@ -167,11 +189,8 @@ impl Screen<'_> {
         for message in messages.into_iter().filter(|message| message.id > first) {
             let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
             let settled = match document {
-                Some(AgentDocument::Tool { tool, hint, status, place, .. })
-                    if ["asking", "running"].contains(&status.as_str()) =>
-                {
-                    let (status, detail, data) = ("cancelled".to_owned(), String::new(), None);
-                    AgentDocument::Tool { tool, hint, status, place, detail, data }
+                Some(document @ AgentDocument::Tool { .. }) if document.is_open() => {
+                    document.settled("cancelled")
                 }
                 Some(AgentDocument::Reply { status, reasoning, usage: None, .. }) if status == "running" => {
                     AgentDocument::later_reply(reasoning)
@@ -278,6 +297,8 @@ mod tests {
             place: None,
             detail: String::new(),
             data: None,
+            sub_agent: None,
+            asked_by: None,
         };
         let question = ToolData::Question { options: vec!["yes".to_owned()] };
         let asking = tool.clone().asking("Shall I?".to_owned(), question);

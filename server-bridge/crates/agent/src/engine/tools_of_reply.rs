@@ -1,13 +1,37 @@
-//! Which calls of one answer run side by side: those in a row that change nothing. Whatever changes something waits for all
-//! before it, and all behind it wait for it.
+//! Which calls of one answer run side by side: those in a row that change nothing, and sub-agents in a row. Whatever changes
+//! something waits for all before it, and all behind it wait for it.
 
 use std::ops::Range;
 
+use crate::limits::{SUB_AGENTS_AT_ONCE, TOOLS_AT_ONCE};
+
+/// What a call may run beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// Nothing.
+    Nothing,
+    /// Others that change nothing.
+    Readers,
+    /// Other sub-agents, which see to themselves.
+    SubAgents,
+}
+
+impl Beside {
+    /// How many such calls run at once.
+    pub(super) fn at_once(self) -> usize {
+        match self {
+            Self::Nothing => 1,
+            Self::Readers => TOOLS_AT_ONCE,
+            Self::SubAgents => SUB_AGENTS_AT_ONCE,
+        }
+    }
+}
+
 /// Groups of calls; each group runs at once, one group after the other.
-pub(super) fn groups(is_read_only: &[bool]) -> Vec<Range<usize>> {
+pub(super) fn groups(calls: &[Beside]) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
-    for (at, is_reading) in is_read_only.iter().enumerate() {
-        let goes_on = *is_reading && at > 0 && is_read_only[at - 1];
+    for (at, beside) in calls.iter().enumerate() {
+        let goes_on = *beside != Beside::Nothing && at > 0 && calls[at - 1] == *beside;
         match groups.last_mut() {
             Some(group) if goes_on => group.end = at + 1,
             _ => groups.push(at..at + 1),
@@ -22,9 +46,16 @@ mod tests {
 
     #[test]
     fn reads_in_a_row_are_a_group_and_a_write_is_one_by_itself() {
-        let (r, w) = (true, false);
+        let (r, w) = (Beside::Readers, Beside::Nothing);
         assert!(groups(&[]).is_empty());
         assert_eq!(groups(&[r, r, w, w, r]), [0..2, 2..3, 3..4, 4..5]);
         assert_eq!(groups(&[w, r, r]), [0..1, 1..3]);
+    }
+
+    #[test]
+    fn sub_agents_in_a_row_are_a_group_and_wait_for_what_stands_before_them() {
+        let (r, w, s) = (Beside::Readers, Beside::Nothing, Beside::SubAgents);
+        assert_eq!(groups(&[s, s, s, r, r, s, w, s]), [0..3, 3..5, 5..6, 6..7, 7..8]);
+        assert_eq!([w, r, s].map(Beside::at_once), [1, 8, 3]);
     }
 }

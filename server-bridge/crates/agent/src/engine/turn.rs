@@ -14,13 +14,15 @@ mod run_tools;
 use std::sync::Arc;
 
 use llm::{Message, Reply, Request, Stop, SystemPart, Usage};
-use sandbox::Wish;
+use sandbox::{Sandbox, Wish};
 use store::{ChatId, MessageId, TurnStatus, User};
 use tokio_util::sync::CancellationToken;
 
+use super::agents::Lineage;
+use super::pipeline::{self, PartError, Prompt, Scene};
 use super::show::{Screen, UsageDocument};
-use super::{AgentDocument, history, prompt};
-use crate::limits::TURN_ITERATIONS;
+use super::{AgentDocument, history};
+use crate::approval::Mode;
 use crate::models::{Lineup, ModelSetup, Place, forget_foreign_thoughts};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
@@ -36,6 +38,8 @@ pub(super) struct Turn<'a> {
     pub(super) waiting: Waiting,
     /// Its user wants it to stop.
     pub(super) cancelled: &'a CancellationToken,
+    /// What it is beneath, and what that allows it.
+    pub(super) lineage: &'a Lineage,
     /// Among the answers under way; given back while it waits for its user.
     pub(super) place: Place,
 }
@@ -171,16 +175,23 @@ impl Turn<'_> {
             return Err(End::Failed("it was ended elsewhere".to_owned()));
         }
         self.screen().change(self.waiting.message, "", &AgentDocument::reply(TurnStatus::Running)).await?;
-        let wish = place::wish(&service.store, self.user.id, Some(self.chat)).await?;
-        let (system, tools) = tokio::select! {
+        let wish = match self.lineage.errand() {
+            Some(errand) => errand.wish().clone(),
+            None => place::wish(&service.store, self.user.id, Some(self.chat)).await?,
+        };
+        let (prompt, tools) = tokio::select! {
             found = self.surroundings(&wish) => found?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
         let items = service.store.turn_items(self.user.id, self.chat, turn).await?;
         let mut messages = history::from_items(&items);
+        if let Some(noted) = pipeline::put_note(&mut messages, &prompt.note) {
+            service.store.amend_turn(turn, &history::to_json(noted)).await?;
+        }
         forget_foreign_thoughts(&mut messages, &lineup.setup.origin());
-        let request = &mut request(&lineup.setup, system, tools, messages);
-        for _ in 0..TURN_ITERATIONS {
+        let request = &mut request(&lineup.setup, prompt.system, tools, messages);
+        let rounds = self.lineage.iterations();
+        for _ in 0..rounds {
             let reply = self.ask_any(&mut lineup, request, progress).await?;
             if self.ends_with(&reply)? {
                 return Ok(());
@@ -189,24 +200,31 @@ impl Turn<'_> {
             request.messages.push(Message::Assistant(tools::kept(reply.message)));
             self.run_tools(&calls, reply.stop == Stop::MaxTokens, &wish, &mut request.messages).await?;
         }
-        Err(End::Failed(format!("it stopped after {TURN_ITERATIONS} rounds; say anything to let it go on")))
+        Err(End::Failed(format!("it stopped after {rounds} rounds; say anything to let it go on")))
     }
 
     /// What the model is told of where it works, and what it may do there.
-    async fn surroundings(&self, wish: &Wish) -> Result<(Vec<SystemPart>, Vec<llm::Tool>), End> {
-        let cwd = self.service.store.chat_cwd(self.user.id, self.chat).await?;
-        let found = match self.service.router.for_user(&sandbox_user(self.user), wish).await {
-            Ok(sandbox) => prompt::system(&sandbox, &cwd).await.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+    async fn surroundings(&self, wish: &Wish) -> Result<(Prompt, Vec<llm::Tool>), End> {
+        let mode = self.mode().await?;
+        let found = self.service.router.for_user(&sandbox_user(self.user), wish).await;
+        let why = match found {
+            Ok(sandbox) => match pipeline::assemble(&self.scene(mode, Ok(&sandbox))).await {
+                Ok(prompt) => return Ok((prompt, self.lineage.tools().catalogue())),
+                Err(PartError::Store(error)) => return Err(error.into()),
+                Err(PartError::Away(error)) => error.to_string(),
+            },
+            Err(error) => error.to_string(),
         };
-        let language = self.service.store.setting(self.user.id, store::LANGUAGE).await?;
-        Ok(match found {
-            Ok(mut system) => {
-                system.extend(language.as_deref().map(prompt::language));
-                (system, tools::catalogue(&self.service.web))
-            }
-            Err(why) => (prompt::without_machine(&why), Vec::new()),
-        })
+        match pipeline::assemble(&self.scene(mode, Err(&why))).await {
+            Ok(prompt) => Ok((prompt, Vec::new())),
+            Err(PartError::Store(error)) => Err(error.into()),
+            Err(PartError::Away(error)) => Err(End::Failed(error.to_string())),
+        }
+    }
+
+    fn scene<'s>(&'s self, mode: Mode, sandbox: Result<&'s Sandbox, &'s str>) -> Scene<'s> {
+        let Self { service, user, chat, lineage, .. } = *self;
+        Scene { service, user, chat, lineage, mode, sandbox }
     }
 
     /// Whether nothing is left to do behind an answer.

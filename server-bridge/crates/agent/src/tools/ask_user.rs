@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, ForSubAgents, Outcome, Workshop};
 use crate::approval::Access;
 use crate::limits::{QUESTION_CHARS, QUESTION_OPTION_CHARS, QUESTION_OPTIONS, QUESTION_PATIENCE};
 
@@ -27,6 +27,7 @@ yourself and what makes a difference: a choice that is theirs, a secret place, a
     const ACCESS: Access = Access::Read;
     // A question at a time.
     const RUNS_BESIDE_OTHERS: bool = false;
+    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Never;
 
     fn hint(&self) -> &str {
         &self.question

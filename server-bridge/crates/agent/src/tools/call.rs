@@ -7,10 +7,10 @@ use llm::{Assistant, ToolCall};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Failure, Outcome, Workshop, visible};
+use super::{Failure, ForSubAgents, Outcome, Toolbox, Workshop, visible};
 use super::{
-    ask_user, cd, chat_history, config, download_file, fetch, file_create, file_replace, glob, grep, read,
-    recall, shell, tasks, todo, web_search,
+    ask_user, cd, chat_history, config, download_file, fetch, file_create, file_replace, glob, grep, memory,
+    read, recall, shell, skill, sub_agent, tasks, todo, web_search,
 };
 use crate::approval::Access;
 use crate::limits::{ARGUMENTS_BYTES, TOOL_HINT_CHARS};
@@ -29,6 +29,10 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'st
     const ACCESS: Access;
     /// Whether others that change nothing may run beside it.
     const RUNS_BESIDE_OTHERS: bool = matches!(Self::ACCESS, Access::Read);
+    /// Whether it calls a sub-agent: those may run beside one another.
+    const IS_SUB_AGENT: bool = false;
+    /// Whether sub-agents get it.
+    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Unasked;
     /// Whether it sees a cancel by itself and tidies up; others are dropped.
     const SEES_CANCEL: bool = false;
 
@@ -71,7 +75,7 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'st
 }
 
 /// All tools, in the order that a model is told of them in.
-const TOOLS: &[Entry] = &[
+pub(super) const TOOLS: &[Entry] = &[
     Entry::of::<shell::Arguments>(),
     Entry::of::<read::Arguments>(),
     Entry::of::<file_create::Arguments>(),
@@ -91,11 +95,16 @@ const TOOLS: &[Entry] = &[
     Entry::of::<fetch::Arguments>(),
     Entry::of::<web_search::Arguments>(),
     Entry::of::<config::Arguments>(),
+    Entry::of::<sub_agent::Arguments>(),
+    Entry::of::<skill::Arguments>(),
+    Entry::of::<memory::Write>(),
+    Entry::of::<memory::List>(),
 ];
 
 /// A row of the table.
-struct Entry {
-    name: &'static str,
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    pub(super) for_sub_agents: ForSubAgents,
     is_offered: fn(&Web) -> bool,
     describe: fn() -> llm::Tool,
     parse: fn(&ToolCall) -> Result<Call, String>,
@@ -103,16 +112,22 @@ struct Entry {
 
 impl Entry {
     const fn of<T: Tool>() -> Self {
-        Self { name: T::NAME, is_offered: T::is_offered, describe: describe::<T>, parse: parse::<T> }
+        Self {
+            name: T::NAME,
+            for_sub_agents: T::FOR_SUB_AGENTS,
+            is_offered: T::is_offered,
+            describe: describe::<T>,
+            parse: parse::<T>,
+        }
+    }
+
+    pub(super) fn describe(&self) -> llm::Tool {
+        (self.describe)()
     }
 }
 
-/// All tools that there are with these ways to the internet, as a model is told of them. Always the same bytes.
-pub(crate) fn catalogue(web: &Web) -> Vec<llm::Tool> {
-    offered(web).map(|entry| (entry.describe)()).collect()
-}
-
-fn offered(web: &Web) -> impl Iterator<Item = &'static Entry> {
+/// All tools that there are with these ways to the internet.
+pub(super) fn offered(web: &Web) -> impl Iterator<Item = &'static Entry> {
     TOOLS.iter().filter(move |entry| (entry.is_offered)(web))
 }
 
@@ -151,28 +166,30 @@ fn parse<T: Tool>(call: &ToolCall) -> Result<Call, String> {
 pub(crate) struct Call(Box<dyn Known>);
 
 impl Call {
-    /// Understands a call.
+    /// Understands a call of one of these tools.
     ///
     /// Fails with what the model did wrong, in words for the model.
-    pub(crate) fn parse(call: &ToolCall, web: &Web) -> Result<Self, String> {
+    pub(crate) fn parse(call: &ToolCall, tools: &Toolbox) -> Result<Self, String> {
         let bytes = call.arguments.len();
         if bytes > ARGUMENTS_BYTES {
             return Err(format!(
                 "the arguments have {bytes} bytes, more than the {ARGUMENTS_BYTES} that a call may have; do it in parts"
             ));
         }
-        match offered(web).find(|entry| entry.name == call.name) {
+        match TOOLS.iter().find(|entry| entry.name == call.name && tools.holds(entry.name)) {
             Some(entry) => (entry.parse)(call),
-            None => {
-                let known: Vec<&str> = offered(web).map(|entry| entry.name).collect();
-                Err(format!("there is no tool {:?}; there are {}", call.name, known.join(", ")))
-            }
+            None => Err(format!("there is no tool {:?}; there are {}", call.name, tools.names())),
         }
     }
 
     /// Whether it changes nothing, so that others may run beside it.
     pub(crate) fn is_read_only(&self) -> bool {
         self.0.runs_beside_others()
+    }
+
+    /// Whether it calls a sub-agent.
+    pub(crate) fn is_sub_agent(&self) -> bool {
+        self.0.is_sub_agent()
     }
 
     /// Whether it sees a cancel by itself.
@@ -202,8 +219,7 @@ impl Call {
 
     /// What it is about, in a few words for people.
     pub(crate) fn hint(&self) -> String {
-        let hint: String = self.0.hint().chars().take(TOOL_HINT_CHARS).collect();
-        visible::lines(&hint)
+        shortened(self.0.hint())
     }
 
     /// Does it; `live` is told what a command writes, as it does.
@@ -217,11 +233,17 @@ impl Call {
     }
 }
 
+/// As much of a hint as people are shown.
+pub(super) fn shortened(hint: &str) -> String {
+    visible::lines(&hint.chars().take(TOOL_HINT_CHARS).collect::<String>())
+}
+
 /// Any [`Tool`]'s arguments.
 trait Known: Debug + Send + Sync {
     fn access(&self) -> Access;
     fn run_as(&self) -> Option<&str>;
     fn runs_beside_others(&self) -> bool;
+    fn is_sub_agent(&self) -> bool;
     fn sees_cancel(&self) -> bool;
     fn hint(&self) -> &str;
     fn detail(&self) -> String;
@@ -244,6 +266,10 @@ impl<T: Tool> Known for T {
 
     fn runs_beside_others(&self) -> bool {
         T::RUNS_BESIDE_OTHERS
+    }
+
+    fn is_sub_agent(&self) -> bool {
+        T::IS_SUB_AGENT
     }
 
     fn sees_cancel(&self) -> bool {

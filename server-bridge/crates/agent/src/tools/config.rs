@@ -9,7 +9,7 @@ use serde::Deserialize;
 use store::{AuditEntry, LANGUAGE};
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop, visible};
+use super::{Failure, ForSubAgents, Outcome, Workshop, visible};
 use crate::ChatEvent;
 use crate::approval::{Access, Mode};
 use crate::limits::CONFIG_VALUE_CHARS;
@@ -79,6 +79,7 @@ impl Tool for Arguments {
     const DESCRIPTION: &'static str = "Shows and changes what the user has set: active_runner, language, and this chat's \
 approval. Change something only where the user asks for it.";
     const ACCESS: Access = Access::Settings;
+    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Never;
 
     fn access(&self) -> Access {
         if self.action == Action::Set { Access::Settings } else { Access::Read }

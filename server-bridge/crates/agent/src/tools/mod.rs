@@ -19,12 +19,16 @@ mod file_replace;
 mod glob;
 mod grep;
 mod image;
+mod memory;
 mod path;
 mod read;
 mod recall;
 mod shell;
+mod skill;
+mod sub_agent;
 mod tasks;
 mod todo;
+mod toolbox;
 mod utc;
 mod visible;
 mod web_search;
@@ -33,21 +37,27 @@ use std::sync::Arc;
 
 use llm::Content;
 use sandbox::{Approval, RouteError, Sandbox, SandboxError, Wish};
-use store::{ChatId, TurnId};
+use store::{ChatId, MessageId, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use crate::ToolData;
-use crate::engine::ShownCall;
+use crate::engine::agents::Lineage;
+use crate::engine::{ShownCall, SubAgentDocument};
 use crate::place::sandbox_user;
 use crate::service::Inner;
-pub(crate) use call::{Call, Live, catalogue, kept};
+pub(crate) use call::{Call, Live, kept};
 pub(crate) use change::hex;
+pub(crate) use toolbox::{ForSubAgents, Toolbox};
 
 /// Where a tool works, and for whom.
 pub(crate) struct Workshop<'a> {
     pub(crate) service: &'a Arc<Inner>,
     pub(crate) user: &'a store::User,
     pub(crate) chat: &'a ChatId,
+    /// What the turn is beneath, and what that allows it.
+    pub(crate) lineage: &'a Lineage,
+    /// What shows the call.
+    pub(crate) card: MessageId,
     /// What is changed in it is taken back with it.
     pub(crate) turn: TurnId,
     /// Where the turn works; fixed at its beginning.
@@ -63,7 +73,7 @@ pub(crate) struct Workshop<'a> {
 }
 
 /// What a tool came to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) text: String,
     pub(crate) is_error: bool,
@@ -75,6 +85,8 @@ pub(crate) struct Outcome {
     pub(crate) images: Vec<Content>,
     /// What the card holds beside the text.
     pub(crate) data: Option<ToolData>,
+    /// The sub-agent that was called.
+    pub(crate) sub_agent: Option<SubAgentDocument>,
 }
 
 /// Why a tool did not do what it was asked for.
@@ -108,7 +120,7 @@ impl From<RouteError> for Failure {
 
 impl Workshop<'_> {
     /// A fresh handle.
-    async fn sandbox(&self) -> Result<Sandbox, Failure> {
+    pub(crate) async fn sandbox(&self) -> Result<Sandbox, Failure> {
         Ok(self.service.router.for_user(&sandbox_user(self.user), self.wish).await?)
     }
 
@@ -119,7 +131,7 @@ impl Workshop<'_> {
 }
 
 impl Outcome {
-    fn done(text: impl Into<String>) -> Self {
+    pub(crate) fn done(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             is_error: false,
@@ -127,6 +139,7 @@ impl Outcome {
             may_be_offloaded: true,
             images: Vec::new(),
             data: None,
+            sub_agent: None,
         }
     }
 

@@ -39,7 +39,8 @@ impl Tool for Arguments {
 
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let Arguments { id, offset, limit } = arguments;
-    let Some(text) = workshop.service.store.offload(workshop.user.id, workshop.chat, id).await? else {
+    let Some(text) = workshop.service.store.offload(workshop.user.id, workshop.lineage.root(), id).await?
+    else {
         return Err(Failure::Told(format!("nothing is put aside as {id:?}")));
     };
     Ok(Outcome::part(page(&text, *offset, limit.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS))))

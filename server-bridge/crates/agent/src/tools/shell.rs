@@ -124,7 +124,8 @@ async fn put_on_record(
     let start = store::ExecRequest {
         exec_id: exec_id.clone(),
         user: workshop.user.id,
-        chat: Some(workshop.chat.clone()),
+        // Tasks of a sub-agent are the chat's, and outlive it.
+        chat: Some(workshop.lineage.root().clone()),
         message: None,
         request_hash: request_hash(Some(place), &command),
         runner: Some(place.to_owned()),

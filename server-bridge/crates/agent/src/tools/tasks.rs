@@ -83,7 +83,7 @@ impl Tool for Kill {
 async fn status(arguments: &Status, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let tasks = match &arguments.id {
         Some(id) => vec![find(id, workshop).await?],
-        None => tasks::list(workshop.service, workshop.user, workshop.chat).await?,
+        None => tasks::list(workshop.service, workshop.user, workshop.lineage.root()).await?,
     };
     let lines: Vec<String> = tasks.iter().map(tasks::line).collect();
     Ok(Outcome::done(if lines.is_empty() { "there are no tasks".to_owned() } else { lines.join("\n") }))
@@ -113,6 +113,6 @@ async fn kill(arguments: &Kill, workshop: &Workshop<'_>) -> Result<Outcome, Fail
 
 /// A task of this chat.
 async fn find(id: &str, workshop: &Workshop<'_>) -> Result<store::Exec, Failure> {
-    let found = tasks::find(workshop.service, workshop.user, workshop.chat, id).await?;
+    let found = tasks::find(workshop.service, workshop.user, workshop.lineage.root(), id).await?;
     found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}")))
 }

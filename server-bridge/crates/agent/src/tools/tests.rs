@@ -10,13 +10,17 @@ use crate::web::{Fetcher, Searcher, Web};
 
 fn call(name: &str, arguments: &str) -> Result<Call, String> {
     let call = ToolCall { id: String::new(), name: name.to_owned(), arguments: arguments.to_owned() };
-    Call::parse(&call, &web())
+    Call::parse(&call, &Toolbox::all(&web()))
 }
 
 /// Every way to the internet.
 fn web() -> Web {
     let search = Searcher::new("searxng", Some("http://127.0.0.1:1"), None).unwrap();
     Web { fetch: Some(Fetcher::new(&[])), search: Some(search) }
+}
+
+fn catalogue(web: &Web) -> Vec<llm::Tool> {
+    Toolbox::all(web).catalogue()
 }
 
 /// What fits a property.
@@ -66,8 +70,8 @@ fn what_is_not_set_up_is_not_offered() {
     assert_eq!(difference, ["Fetch", "WebSearch"]);
     let fetch = r#"{"url":"https://example.com"}"#.to_owned();
     let fetch = ToolCall { id: String::new(), name: "Fetch".to_owned(), arguments: fetch };
-    assert!(Call::parse(&fetch, &web()).is_ok());
-    assert!(Call::parse(&fetch, &Web::default()).unwrap_err().contains("there is no tool"));
+    assert!(Call::parse(&fetch, &Toolbox::all(&web())).is_ok());
+    assert!(Call::parse(&fetch, &Toolbox::all(&Web::default())).unwrap_err().contains("there is no tool"));
 }
 
 #[test]
@@ -133,6 +137,10 @@ fn parameters_have_the_names_that_models_know() {
         ("Fetch", &["url", "max_chars", "format"]),
         ("WebSearch", &["query", "max_results"]),
         ("config", &["action", "key", "value"]),
+        ("SubAgent", &["task", "role", "tools", "model", "instance"]),
+        ("Skill", &["name"]),
+        ("memory_write", &["name", "text"]),
+        ("memory_list", &[]),
     ];
     let catalogue = catalogue(&web());
     for (name, parameters) in known {

@@ -8,6 +8,7 @@ mod enrolment;
 mod execs;
 mod runners;
 mod search;
+mod sub_agents;
 mod support;
 mod todos;
 mod undo;

@@ -2,19 +2,29 @@
 
 use llm::ToolCall;
 use sandbox::Wish;
+use store::MessageId;
 use tokio::time::timeout;
 
 use super::{End, Turn};
 use crate::approval::{Access, Answer, Mode, Verdict, verdict};
+use crate::engine::AgentDocument;
+use crate::engine::show::Screen;
 use crate::limits::APPROVAL_PATIENCE;
 use crate::place::sandbox_user;
-use crate::questions::Asking;
+use crate::questions::{Asking, Wanted};
 use crate::tools::{Call, Outcome};
 
+/// A question to the user that waits for its answer.
+pub(super) struct Question {
+    asking: Asking,
+    /// Where it is a sub-agent's: what asks it in the user's own chat.
+    elsewhere: Option<(MessageId, AgentDocument)>,
+}
+
 impl Turn<'_> {
-    /// How much may be done without asking at the moment.
+    /// How much may be done without asking at the moment: what the user said in their own chat holds for all beneath it.
     pub(super) async fn mode(&self) -> Result<Mode, End> {
-        let word = self.service.store.approval(self.user.id, self.chat).await?;
+        let word = self.service.store.approval(self.user.id, self.lineage.root()).await?;
         // A newer server's word: rather ask once too often.
         Ok(word.parse().unwrap_or(Mode::Ask))
     }
@@ -51,11 +61,40 @@ impl Turn<'_> {
         let verdict = verdict(mode, access);
         if verdict == Verdict::Asks
             && access.may_be_remembered()
-            && self.service.store.is_allowed(self.user.id, self.chat, &call.name, subject).await?
+            && self.service.store.is_allowed(self.user.id, self.lineage.root(), &call.name, subject).await?
         {
             return Ok(Verdict::Allowed);
         }
         Ok(verdict)
+    }
+
+    /// Asks the user, with the message that shows the call; a sub-agent asks in the user's own chat, in a message that says
+    /// who asks.
+    pub(super) async fn ask_user(
+        &self,
+        message: MessageId,
+        mut document: AgentDocument,
+    ) -> Result<Question, End> {
+        let questions = &self.service.engine.questions;
+        let Some(errand) = self.lineage.errand() else {
+            return Ok(Question {
+                asking: questions.ask(self.user.id, message, Wanted::Approval),
+                elsewhere: None,
+            });
+        };
+        if let AgentDocument::Tool { asked_by, detail, .. } = &mut document {
+            let name = errand.name();
+            *detail = format!("The sub-agent {name} asks for this:\n{detail}");
+            *asked_by = Some(name);
+        }
+        let shown = self.users_screen().keep("", &document).await?;
+        let asking = questions.ask(self.user.id, shown.id, Wanted::Approval);
+        self.users_screen().tell(&shown);
+        Ok(Question { asking, elsewhere: Some((shown.id, document)) })
+    }
+
+    fn users_screen(&self) -> Screen<'_> {
+        Screen { chat: self.lineage.root(), turn: self.lineage.turn(), ..self.screen() }
     }
 
     /// Waits for the user's answer; what the model is told where it is not allowed.
@@ -64,9 +103,9 @@ impl Turn<'_> {
         call: &ToolCall,
         access: Access,
         subject: &str,
-        asking: Option<Asking>,
+        question: Option<Question>,
     ) -> Result<Option<Outcome>, End> {
-        let Some(mut asking) = asking else { return Ok(None) };
+        let Some(Question { mut asking, elsewhere }) = question else { return Ok(None) };
         self.place.leave();
         let answer = async {
             let answer = timeout(APPROVAL_PATIENCE, asking.approval()).await;
@@ -74,15 +113,24 @@ impl Turn<'_> {
             answer
         };
         let answer = tokio::select! {
-            answer = answer => answer,
-            () = self.cancelled.cancelled() => return Ok(Some(Outcome::denied("Cancelled by the user"))),
+            answer = answer => Some(answer),
+            () = self.cancelled.cancelled() => None,
         };
+        if let Some((shown, document)) = elsewhere {
+            let status = match answer {
+                Some(Ok(Answer::Allow | Answer::AllowForGood)) => "done",
+                Some(Ok(Answer::Deny) | Err(_)) => "denied",
+                None => "cancelled",
+            };
+            self.users_screen().change(shown, "", &document.settled(status)).await?;
+        }
+        let Some(answer) = answer else { return Ok(Some(Outcome::denied("Cancelled by the user"))) };
         Ok(match answer {
             Ok(Answer::Allow) => None,
             Ok(Answer::AllowForGood) if !access.may_be_remembered() => None,
             Ok(Answer::AllowForGood) => {
                 let store = &self.service.store;
-                store.allow_for_good(self.user.id, self.chat, &call.name, subject).await?;
+                store.allow_for_good(self.user.id, self.lineage.root(), &call.name, subject).await?;
                 None
             }
             Ok(Answer::Deny) => Some(Outcome::denied("The user does not allow this")),

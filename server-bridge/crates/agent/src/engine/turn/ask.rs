@@ -42,7 +42,7 @@ impl Turn<'_> {
         let message = is_first.then_some(self.waiting.message).or(progress.void.take());
         let mut shown = Shown { message, ..Shown::default() };
         let models = &self.service.engine.models;
-        let seat = models.seat(self.user.id, setup.kind);
+        let seat = models.seat(self.user.id, self.lineage.slots(setup.kind));
         // Bounded by what an answer may be.
         let (sender, mut pieces) = mpsc::unbounded_channel();
         let mut asking = pin!(llm::call(&setup.model, request, models.patience(), &seat, |news| {

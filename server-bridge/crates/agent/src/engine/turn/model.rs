@@ -4,13 +4,15 @@ use llm::{Reply, Request};
 use store::TurnStatus;
 
 use super::{End, Progress, Turn};
+use crate::engine::agents::Errand;
 use crate::engine::show::AgentDocument;
 use crate::models::{Lineup, forget_foreign_thoughts};
 
 impl Turn<'_> {
-    /// What its chat asks now.
+    /// What its chat asks now; a sub-agent what the user's chat does, or the tier it was called with.
     pub(super) async fn lineup(&self) -> Result<Lineup, End> {
-        let found = self.service.engine.models.of_chat(self.service, self.user, self.chat, None).await;
+        let (root, tier) = (self.lineage.root(), self.lineage.errand().and_then(Errand::tier));
+        let found = self.service.engine.models.of_chat(self.service, self.user, root, tier).await;
         found.map_err(|error| match error {
             crate::Error::Store(error) => End::Store(error),
             other => End::Failed(other.to_string()),
@@ -20,6 +22,10 @@ impl Turn<'_> {
     /// Waits until it may begin, and says so where it takes a while. `false`: the server stops, and the turn is still queued
     /// on record for the server's next life.
     pub(super) async fn is_admitted(&mut self, lineup: &Lineup) -> Result<bool, End> {
+        if self.lineage.errand().is_some() {
+            // The turn that it is a part of has a place, and waits for it.
+            return Ok(true);
+        }
         self.place = self.service.engine.models.place(self.user.id, lineup.setup.kind);
         if self.place.try_take() {
             return Ok(true);

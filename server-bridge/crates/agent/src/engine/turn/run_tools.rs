@@ -5,13 +5,14 @@ use llm::{Content, Message, ToolCall, ToolResult};
 use sandbox::{Approval, Wish};
 use store::{MessageId, TurnUsage};
 
+use super::approve::Question;
 use super::{End, PLAN_MODE, Turn};
 use crate::approval::{Access, Mode, Verdict, verdict};
 use crate::engine::show::{Output, shortened};
-use crate::engine::{AgentDocument, ShownCall, ToolData, history, offload, tools_of_reply};
-use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS, TOOLS_AT_ONCE};
+use crate::engine::tools_of_reply::{Beside, groups};
+use crate::engine::{AgentDocument, ShownCall, SubAgentDocument, ToolData, history, offload};
+use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
 use crate::place::sandbox_user;
-use crate::questions::{Asking, Wanted};
 use crate::tools::{Call, Failure, Live, Outcome, Workshop};
 
 /// A call that is shown, and about to begin.
@@ -27,14 +28,21 @@ struct Card {
     subject: String,
     verdict: Verdict,
     message: MessageId,
-    asking: Option<Asking>,
+    question: Option<Question>,
+    /// The sub-agent that it called.
+    sub_agent: Option<SubAgentDocument>,
 }
 
 impl Card {
+    /// The tool's name, as people are shown it.
+    fn name(&self) -> String {
+        self.call.name.chars().take(TOOL_NAME_CHARS).collect()
+    }
+
     fn document(&self, status: &str) -> AgentDocument {
         let is_asking = status == "asking";
         AgentDocument::Tool {
-            tool: self.call.name.chars().take(TOOL_NAME_CHARS).collect(),
+            tool: self.name(),
             hint: self.parsed.as_ref().map(Call::hint).unwrap_or_default(),
             status: status.to_owned(),
             place: self.place.clone(),
@@ -43,6 +51,8 @@ impl Card {
                 _ => String::new(),
             },
             data: (is_asking && !self.access.may_be_remembered()).then_some(ToolData::Once),
+            sub_agent: self.sub_agent.clone(),
+            asked_by: None,
         }
     }
 
@@ -69,17 +79,19 @@ impl Turn<'_> {
             .iter()
             .enumerate()
             // The last one was being written when the tokens ran out.
-            .map(|(at, call)| match (is_cut && at + 1 == calls.len(), Call::parse(call, &self.service.web)) {
-                (true, Err(_)) => {
-                    Err("the answer was cut off within this call; write less at once".to_owned())
+            .map(|(at, call)| {
+                match (is_cut && at + 1 == calls.len(), Call::parse(call, self.lineage.tools())) {
+                    (true, Err(_)) => {
+                        Err("the answer was cut off within this call; write less at once".to_owned())
+                    }
+                    (_, parsed) => parsed,
                 }
-                (_, parsed) => parsed,
             })
             .collect();
-        let reads: Vec<bool> =
-            parsed.iter().map(|call| call.as_ref().is_ok_and(Call::is_read_only)).collect();
+        let besides: Vec<Beside> = parsed.iter().map(beside).collect();
         let mut parsed = parsed.into_iter();
-        for group in tools_of_reply::groups(&reads) {
+        for group in groups(&besides) {
+            let at_once = besides[group.start].at_once();
             // Shown in the order of the calls, however they end.
             let mut cards = Vec::with_capacity(group.len());
             for call in group.map(|at| calls[at].clone()) {
@@ -88,7 +100,7 @@ impl Turn<'_> {
             }
             let running = cards.into_iter().map(|card| self.run_tool(card, wish));
             // To the end before anything else is awaited: what is not polled may hold the store's only writer.
-            let results: Vec<_> = stream::iter(running).buffered(TOOLS_AT_ONCE).collect().await;
+            let results: Vec<_> = stream::iter(running).buffered(at_once).collect().await;
             let mut failure = None;
             for result in results {
                 let (result, stops) = result?;
@@ -131,25 +143,33 @@ impl Turn<'_> {
                     .to_owned());
             }
         }
+        let (message, question, sub_agent) = (MessageId(0), None, None);
         let mut card =
-            Card { call, parsed, place, access, mode, subject, verdict, message: MessageId(0), asking: None };
-        let begins = if verdict == Verdict::Asks { "asking" } else { "running" };
-        let message = self.screen().keep("", &card.document(begins)).await?;
+            Card { call, parsed, place, access, mode, subject, verdict, message, question, sub_agent };
+        // What a sub-agent asks is asked elsewhere.
+        let asks_here = verdict == Verdict::Asks && self.lineage.errand().is_none();
+        let message =
+            self.screen().keep("", &card.document(if asks_here { "asking" } else { "running" })).await?;
         card.message = message.id;
-        // Before anybody is told, so that no answer comes too soon.
-        card.asking = (verdict == Verdict::Asks)
-            .then(|| self.service.engine.questions.ask(self.user.id, message.id, Wanted::Approval));
+        if let Some(errand) = self.lineage.errand() {
+            let hint = card.parsed.as_ref().map(Call::hint).unwrap_or_default();
+            errand.does(self.service, self.user, &card.name(), &hint).await?;
+        }
+        if verdict == Verdict::Asks {
+            // Before anybody is told, so that no answer comes too soon.
+            card.question = Some(self.ask_user(message.id, card.document("asking")).await?);
+        }
         self.screen().tell(&message);
         Ok(card)
     }
 
     /// Runs one call and shows it; what it came to, and why the turn ends with it if it does.
     async fn run_tool(&self, mut card: Card, wish: &Wish) -> Result<(ToolResult, Option<End>), End> {
-        let asking = card.asking.take();
+        let question = card.question.take();
         let Card { call, parsed, verdict, message, .. } = &card;
         let (verdict, message) = (*verdict, *message);
         let denied = match (verdict, parsed) {
-            (Verdict::Asks, Ok(_)) => self.answered(call, card.access, &card.subject, asking).await?,
+            (Verdict::Asks, Ok(_)) => self.answered(call, card.access, &card.subject, question).await?,
             (Verdict::Denied, _) => Some(Outcome::denied(PLAN_MODE)),
             (Verdict::Asks | Verdict::Allowed, _) => None,
         };
@@ -168,6 +188,7 @@ impl Turn<'_> {
             }
             (None, Err(why)) => (Outcome::failed(why), None),
         };
+        card.sub_agent = outcome.sub_agent.clone();
         let status = match (&stops, outcome.is_error) {
             (Some(End::Cancelled), _) => "cancelled",
             _ if outcome.is_denied => "denied",
@@ -176,9 +197,9 @@ impl Turn<'_> {
         };
         let ended = card.ended(status, outcome.data.clone());
         self.screen().change(message, &shortened(&outcome.text), &ended).await?;
-        let text = offload::kept(&self.service.store, self.user.id, self.chat, &outcome).await?;
+        let text = offload::kept(&self.service.store, self.user.id, self.lineage.root(), &outcome).await?;
         let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
-        Ok((ToolResult { call_id: call.id.clone(), content, is_error: outcome.is_error }, stops))
+        Ok((ToolResult { call_id: card.call.id, content, is_error: outcome.is_error }, stops))
     }
 
     async fn outcome(
@@ -188,7 +209,7 @@ impl Turn<'_> {
         wish: &Wish,
         live: Live<'_>,
     ) -> Result<(Outcome, Option<End>), End> {
-        let Self { service, user, chat, cancelled, .. } = *self;
+        let Self { service, user, chat, cancelled, lineage, .. } = *self;
         let now = self.mode().await?;
         if verdict(now, card.access) == Verdict::Denied {
             return Ok((Outcome::denied(PLAN_MODE), None));
@@ -199,11 +220,14 @@ impl Turn<'_> {
             .then(|| Approval::given_by(user.name.as_str()));
         let shown =
             ShownCall { screen: self.screen(), message: card.message, running: card.document("running") };
-        let turn = self.waiting.turn;
+        // What a sub-agent changes is taken back with the turn that it is a part of.
+        let turn = lineage.turn();
         if matches!(card.access, Access::Run | Access::Privileged) {
             service.store.count_command(turn).await?;
         }
-        let workshop = Workshop { service, user, chat, turn, wish, cancelled, is_plan, approval, shown };
+        let card = card.message;
+        let workshop =
+            Workshop { service, user, chat, lineage, card, turn, wish, cancelled, is_plan, approval, shown };
         let done = tokio::select! {
             done = call.run(&workshop, live) => done,
             () = cancelled.cancelled(), if !call.sees_cancel() => {
@@ -220,5 +244,14 @@ impl Turn<'_> {
             }
             Err(Failure::Store(error)) => Err(error.into()),
         }
+    }
+}
+
+/// What a call may run beside.
+fn beside(call: &Result<Call, String>) -> Beside {
+    match call {
+        Ok(call) if call.is_sub_agent() => Beside::SubAgents,
+        Ok(call) if call.is_read_only() => Beside::Readers,
+        Ok(_) | Err(_) => Beside::Nothing,
     }
 }

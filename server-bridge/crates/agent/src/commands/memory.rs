@@ -1,0 +1,31 @@
+//! `/memory`: what is kept of the user.
+
+use super::{Command, Context};
+use crate::{Posted, Result};
+
+pub(super) const COMMAND: Command = Command {
+    word: "memory",
+    usage: &[
+        ("/memory", "what is kept of you for later chats"),
+        ("/memory forget NAME", "forget one of those; chats that know it already keep it"),
+    ],
+    run: |context, what| Box::pin(run(context, what)),
+};
+
+async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
+    let (store, user) = (&context.service.store, context.user.id);
+    let Some(what) = what else {
+        let kept = store.memories(user).await?;
+        let lines: Vec<String> =
+            kept.iter().map(|memory| format!("{}: {}", memory.name, memory.text)).collect();
+        let text = if lines.is_empty() { "Nothing is kept of you.".to_owned() } else { lines.join("\n") };
+        return context.notice(&text).await;
+    };
+    match what.strip_prefix("forget ").map(str::trim) {
+        Some(name) if store.forget(user, name).await? => {
+            context.notice(&format!("{name} is forgotten.")).await
+        }
+        Some(name) => context.refusal("not_found", &format!("Nothing is kept under the name {name}.")).await,
+        None => context.refusal("invalid", "Write /memory, or /memory forget NAME.").await,
+    }
+}

@@ -1,0 +1,99 @@
+//! Which sub-agents are at work: each by its chat, to be stopped by itself, and by the name it is called by.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use store::{ChatId, UserId};
+use tokio_util::sync::CancellationToken;
+
+/// All of them. Cheap to clone; every clone is the same.
+#[derive(Clone, Default)]
+pub(crate) struct AtWork(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    chats: HashMap<(UserId, ChatId), CancellationToken>,
+    /// The parent's chat and the name.
+    names: HashSet<(ChatId, String)>,
+}
+
+/// A sub-agent at work; it is not any more when this is dropped.
+pub(super) struct Work {
+    at_work: AtWork,
+    key: (UserId, ChatId),
+}
+
+/// A name that is called; it may be called again when this is dropped.
+pub(super) struct Name {
+    at_work: AtWork,
+    key: (ChatId, String),
+}
+
+impl AtWork {
+    /// Says that a sub-agent is at work; cancelling the token stops it.
+    pub(super) fn begin(&self, user: UserId, chat: &ChatId, cancelled: &CancellationToken) -> Work {
+        let key = (user, chat.clone());
+        self.lock().chats.insert(key.clone(), cancelled.clone());
+        Work { at_work: self.clone(), key }
+    }
+
+    /// Takes a name of a chat's sub-agents; `None` while another call has it.
+    pub(super) fn take_name(&self, parent: &ChatId, name: &str) -> Option<Name> {
+        let key = (parent.clone(), name.to_owned());
+        let is_free = self.lock().names.insert(key.clone());
+        is_free.then(|| Name { at_work: self.clone(), key })
+    }
+
+    /// Stops the sub-agent whose chat this is; how many were not told before.
+    pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
+        let state = self.lock();
+        let Some(cancelled) = state.chats.get(&(user, chat.clone())) else { return 0 };
+        let is_news = !cancelled.is_cancelled();
+        cancelled.cancel();
+        usize::from(is_news)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.at_work.lock().chats.remove(&self.key);
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        self.at_work.lock().names.remove(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_called_once_at_a_time_in_its_chat() {
+        let (at_work, chat) = (AtWork::default(), ChatId::random());
+        let name = at_work.take_name(&chat, "x");
+        assert!(name.is_some() && at_work.take_name(&chat, "x").is_none());
+        assert!(at_work.take_name(&ChatId::random(), "x").is_some());
+        drop(name);
+        assert!(at_work.take_name(&chat, "x").is_some());
+    }
+
+    #[test]
+    fn a_sub_agent_is_stopped_by_its_own_user_and_while_it_works() {
+        let (at_work, chat, token) = (AtWork::default(), ChatId::random(), CancellationToken::new());
+        let work = at_work.begin(UserId(1), &chat, &token);
+        assert_eq!(at_work.cancel(UserId(2), &chat), 0);
+        assert_eq!((at_work.cancel(UserId(1), &chat), at_work.cancel(UserId(1), &chat)), (1, 0));
+        assert!(token.is_cancelled());
+        drop(work);
+        assert_eq!(at_work.cancel(UserId(1), &chat), 0);
+        assert!(at_work.lock().chats.is_empty() && at_work.lock().names.is_empty());
+    }
+}

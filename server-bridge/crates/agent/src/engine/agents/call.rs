@@ -1,0 +1,211 @@
+//! One call of a sub-agent, from its arguments to its result.
+
+use llm::{Content, Message};
+use sandbox::Sandbox;
+use store::{MessageRole, NewSubAgent, SubAgent, TurnStatus};
+use tokio_util::sync::CancellationToken;
+
+use super::errand::{Card, Errand, SubAgentDocument};
+use super::lineage::Lineage;
+use super::result::{last_words, told};
+use crate::ChatEvent;
+use crate::engine::queue::Waiting;
+use crate::engine::show::UsageDocument;
+use crate::engine::turn::Turn;
+use crate::engine::{AgentDocument, history};
+use crate::library::roles::{self, Role};
+use crate::limits::{SUB_AGENT_IDLE_MS, SUB_AGENT_NAME_CHARS};
+use crate::models::{Place, Tier};
+use crate::tools::{Failure, Outcome, Toolbox, Workshop};
+
+/// What a model wants of a sub-agent.
+pub(crate) struct Wanted<'a> {
+    /// The tool's own name, and what the call is about, for people.
+    pub(crate) tool: &'static str,
+    pub(crate) hint: String,
+    /// What it shall do: all it is told.
+    pub(crate) task: &'a str,
+    /// Who it shall be.
+    pub(crate) role: Option<&'a str>,
+    /// What it may use; no more than its parent and its role.
+    pub(crate) tools: Option<&'a [String]>,
+    /// How able a model it shall ask.
+    pub(crate) model: Option<&'a str>,
+    /// The name it is called by again.
+    pub(crate) instance: Option<&'a str>,
+}
+
+/// A sub-agent that was found or made.
+struct Found {
+    agent: SubAgent,
+    tools: Toolbox,
+    role: Option<Role>,
+    /// What its parent has to know of it.
+    remark: Option<String>,
+}
+
+/// Runs a sub-agent to the end of its turn.
+///
+/// Fails with [`Failure::Told`] where it cannot be called so, and where the parent's turn cannot go on either.
+pub(crate) async fn call(wanted: Wanted<'_>, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+    if wanted.task.trim().is_empty() {
+        return Err(Failure::Told("the task is empty; say what the sub-agent shall do".to_owned()));
+    }
+    if let Some(name) = wanted.instance
+        && (name.trim().is_empty()
+            || name.chars().count() > SUB_AGENT_NAME_CHARS
+            || name.contains(char::is_control))
+    {
+        let text = format!("an instance has a name of 1 to {SUB_AGENT_NAME_CHARS} characters on one line");
+        return Err(Failure::Told(text));
+    }
+    let no_tier = |why| Failure::Told(format!("that is no model of a sub-agent: {why}, or leave it out"));
+    let tier = wanted.model.map(str::parse::<Tier>).transpose().map_err(no_tier)?;
+    workshop.lineage.take_place().map_err(Failure::Told)?;
+    let at_work = &workshop.service.engine.at_work;
+    let _name = match wanted.instance {
+        Some(name) => Some(at_work.take_name(workshop.chat, name).ok_or_else(|| {
+            Failure::Told(format!("the sub-agent {name:?} is at work already; wait for its result"))
+        })?),
+        None => None,
+    };
+    let found = async {
+        let sandbox = workshop.sandbox().await?;
+        Ok::<_, Failure>((find(&wanted, workshop, &sandbox).await?, sandbox.place().to_owned()))
+    };
+    let (found, place) = tokio::select! {
+        found = found => found?,
+        () = workshop.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
+    };
+    let cancelled = workshop.cancelled.child_token();
+    let _work = at_work.begin(workshop.user.id, &found.agent.chat, &cancelled);
+    let agent = SubAgentDocument {
+        chat_id: found.agent.chat.to_string(),
+        role: found.agent.role.clone(),
+        instance: found.agent.instance.clone(),
+        ..SubAgentDocument::default()
+    };
+    let card = Card {
+        chat: workshop.chat.clone(),
+        message: workshop.card,
+        turn: workshop.turn,
+        tool: wanted.tool,
+        hint: wanted.hint.clone(),
+        place,
+    };
+    // A role's word that is no tier is another product's model.
+    let tier = tier.or_else(|| found.role.as_ref()?.model.parse().ok());
+    let role_text = found.role.map(|role| role.text).unwrap_or_default();
+    let errand =
+        Errand { role_text, tier, wish: workshop.wish.clone(), card, agent: agent.clone(), steps: 0.into() };
+    errand.show(workshop.service, workshop.user, agent).await?;
+    let lineage = workshop.lineage.beneath(found.tools, errand);
+    let (mut outcome, usage) = run(&wanted, workshop, &found.agent, &lineage, &cancelled).await?;
+    if let Some(remark) = found.remark {
+        outcome.text = format!("{remark}\n\n{}", outcome.text);
+    }
+    outcome.sub_agent = lineage.errand().map(|errand| errand.done(usage));
+    Ok(outcome)
+}
+
+/// The sub-agent that is called by that name, or a new one.
+async fn find(wanted: &Wanted<'_>, workshop: &Workshop<'_>, sandbox: &Sandbox) -> Result<Found, Failure> {
+    let (store, user, parent) = (&workshop.service.store, workshop.user.id, workshop.chat);
+    let own = workshop.lineage.tools();
+    let mut remark = None;
+    if let Some(name) = wanted.instance {
+        let open_since_ms = store.now_ms() - SUB_AGENT_IDLE_MS;
+        if let Some(agent) = store.sub_agent_called(user, parent, name, open_since_ms).await? {
+            return call_again(agent, wanted, workshop, sandbox).await;
+        }
+        if store.sub_agent_called(user, parent, name, 0).await?.is_some() {
+            remark = Some(format!(
+                "(The sub-agent {name:?} of before was closed: nobody called it for 30 minutes. This is a new one that knows \
+                 nothing of it.)"
+            ));
+        }
+    }
+    let role = match wanted.role {
+        Some(name) => Some(role(sandbox, name).await?),
+        None => None,
+    };
+    let of_role = role.as_ref().and_then(|role| role.tools.as_deref());
+    let tools = own.for_sub_agent(of_role, wanted.tools).map_err(Failure::Told)?;
+    let new = NewSubAgent {
+        parent,
+        message: workshop.card,
+        role: role.as_ref().map(|role| role.name.as_str()),
+        instance: wanted.instance,
+        tools_json: &tools.to_json(),
+    };
+    let agent = store.create_sub_agent(user, new).await?;
+    Ok(Found { agent, tools, role, remark })
+}
+
+/// One that knows already what was said before. It stays who it is, and gets no tools that it did not have.
+async fn call_again(
+    agent: SubAgent,
+    wanted: &Wanted<'_>,
+    workshop: &Workshop<'_>,
+    sandbox: &Sandbox,
+) -> Result<Found, Failure> {
+    if wanted.role.is_some() && wanted.role != agent.role.as_deref() {
+        let is = agent.role.as_deref().unwrap_or("none");
+        let text =
+            format!("the sub-agent of that name has the role {is}; leave the role out, or take another name");
+        return Err(Failure::Told(text));
+    }
+    let role = match &agent.role {
+        Some(name) => Some(role(sandbox, name).await?),
+        None => None,
+    };
+    let tools = workshop.lineage.tools().both(&Toolbox::from_json(&agent.tools_json));
+    let tools = match wanted.tools {
+        Some(_) => tools.for_sub_agent(None, wanted.tools).map_err(Failure::Told)?,
+        None => tools,
+    };
+    workshop.service.store.use_sub_agent(workshop.user.id, &agent.chat, workshop.card).await?;
+    Ok(Found { agent, tools, role, remark: None })
+}
+
+async fn role(sandbox: &Sandbox, name: &str) -> Result<Role, Failure> {
+    if let Some(role) = roles::read(sandbox, name).await? {
+        return Ok(role);
+    }
+    let known =
+        roles::catalogue(sandbox).await?.unwrap_or_else(|| "there are none in .sandbridge/agents".to_owned());
+    Err(Failure::Told(format!("there is no role {name:?}; leave it out, or take one of these:\n{known}")))
+}
+
+/// Runs the sub-agent's turn, and tells what it came to.
+async fn run(
+    wanted: &Wanted<'_>,
+    workshop: &Workshop<'_>,
+    agent: &SubAgent,
+    lineage: &Lineage,
+    cancelled: &CancellationToken,
+) -> Result<(Outcome, Option<UsageDocument>), Failure> {
+    let (service, user, chat) = (workshop.service, workshop.user, &agent.chat);
+    let store = &service.store;
+    let said = service.say(user.id, chat, MessageRole::User, wanted.task).await?;
+    let document = AgentDocument::reply(TurnStatus::Queued).to_json();
+    let shown = store.append_message(user.id, chat, MessageRole::Assistant, "", Some(&document)).await?;
+    let item = history::to_json(&Message::User(vec![Content::Text(wanted.task.to_owned())]));
+    let turn = store.queue_turn(user.id, chat, Some(said.id), shown.id, &item).await?;
+    service.tell(user.id, ChatEvent::Message(shown.clone()));
+    let waiting = Waiting { turn, message: shown.id };
+    Turn { service, user, chat, waiting, cancelled, lineage, place: Place::default() }.run().await;
+    let ended = async {
+        store.use_sub_agent(user.id, chat, workshop.card).await?;
+        let items = store.turn_items(user.id, chat, turn).await?;
+        let words = last_words(&history::from_items(&items)).map(str::to_owned);
+        Ok((store.message(user.id, shown.id).await?, words))
+    };
+    match ended.await {
+        Ok((message, words)) => Ok(told(message.exec_json.as_deref(), words.as_deref())),
+        Err(store::Error::NotFound { .. }) => {
+            Err(Failure::Told("its conversation was deleted meanwhile".to_owned()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,62 @@
+//! The note in front of a user's message: what holds from there on. Only what differs from the note before is said again.
+
+use llm::{Content, Message};
+
+const BEGIN: &str = "<context>\n";
+const END: &str = "\n</context>\n\n";
+
+/// Puts a note in front of the last message, unless the last note says the same; that message where it was changed.
+///
+/// The last message is the user's: a turn's own.
+pub(in crate::engine) fn put<'a>(messages: &'a mut [Message], note: &str) -> Option<&'a Message> {
+    let (last, before) = messages.split_last_mut()?;
+    if before.iter().rev().find_map(of) == Some(note) {
+        return None;
+    }
+    let Message::User(content) = last else { return None };
+    let words = match content.first_mut() {
+        // One text: not every server takes several.
+        Some(Content::Text(words)) => words,
+        _ => {
+            content.insert(0, Content::Text(String::new()));
+            let Some(Content::Text(words)) = content.first_mut() else { return None };
+            words
+        }
+    };
+    words.insert_str(0, &format!("{BEGIN}{note}{END}"));
+    Some(last)
+}
+
+/// The note in front of a message.
+fn of(message: &Message) -> Option<&str> {
+    let Message::User(content) = message else { return None };
+    let Some(Content::Text(text)) = content.first() else { return None };
+    Some(text.strip_prefix(BEGIN)?.split_once(END)?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(message: &Message) -> &str {
+        let Message::User(content) = message else { panic!("{message:?}") };
+        let Content::Text(text) = &content[0] else { panic!("{message:?}") };
+        text
+    }
+
+    #[test]
+    fn a_note_is_said_again_only_where_it_changed() {
+        let mut messages = vec![Message::user("one")];
+        assert_eq!(text(put(&mut messages, "here").unwrap()), "<context>\nhere\n</context>\n\none");
+        messages.push(Message::user("two"));
+        assert_eq!(put(&mut messages, "here"), None);
+        messages.push(Message::user("three"));
+        assert!(text(put(&mut messages, "there").unwrap()).ends_with("there\n</context>\n\nthree"));
+        assert_eq!(put(&mut messages, "there"), None, "a turn that is begun again");
+        assert_eq!(
+            text(put(&mut messages, "elsewhere").unwrap()),
+            "<context>\nelsewhere\n</context>\n\nthree"
+        );
+        assert_eq!(put(&mut [], "x"), None);
+    }
+}

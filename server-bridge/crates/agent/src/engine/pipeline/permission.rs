@@ -1,0 +1,16 @@
+//! `14_perm_control`: what may be done without asking. It changes whenever the user says so.
+
+use crate::approval::Mode;
+
+pub(super) fn part(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Plan => {
+            "Plan mode: look, change nothing. Files cannot be written, and commands run with a read-only workspace. Say what you would do."
+        }
+        Mode::Ask => {
+            "Ask mode: the user is asked before a file is changed or a command runs. Ask for little, and for what matters."
+        }
+        Mode::AutoEdit => "Auto-edit mode: files may be changed; the user is asked before a command runs.",
+        Mode::Full => "Full mode: nothing is asked for. Be as careful as the user would be.",
+    }
+}

@@ -1,0 +1,130 @@
+//! What a workspace offers an agent beside its code: skills and roles, each a text with a head that says what it is for.
+//!
+//! ```text
+//!   .sandbridge/skills/NAME/SKILL.md    how to do something; read when it is needed
+//!   .sandbridge/agents/NAME.md          who a sub-agent can be
+//! ```
+//! The catalogues are read anew at each turn, their heads alone, side by side. What is too long, too many or no text is left
+//! out. Nothing here is trusted more than the rest of the workspace.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `head` | the head of such a text |
+//! | `skills`, `roles` | one kind each |
+
+mod head;
+pub(crate) mod roles;
+pub(crate) mod skills;
+
+use futures_util::{StreamExt, stream};
+use sandbox::{FileKind, Range, Sandbox, SandboxError};
+
+use crate::limits::{LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
+
+/// The beginning of a file, where it is there and is text.
+///
+/// Fails where the place is away.
+pub(crate) async fn beginning(
+    sandbox: &Sandbox,
+    file: &str,
+    most_bytes: u64,
+) -> Result<Option<String>, SandboxError> {
+    let range = Range { offset: 0, length: Some(most_bytes) };
+    let mut reader = match sandbox.read_file(file.as_bytes(), range).await {
+        Ok(reader) => reader,
+        Err(error) => return absent(error),
+    };
+    let mut content = Vec::new();
+    while let Some(piece) = reader.next().await {
+        match piece {
+            Ok(piece) => content.extend_from_slice(&piece),
+            Err(error) => return absent(error),
+        }
+        if content.len() as u64 > most_bytes {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&content).trim().to_owned();
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// Nobody has to have any of it.
+fn absent<T>(error: SandboxError) -> Result<Option<T>, SandboxError> {
+    match error {
+        SandboxError::Offline { .. } | SandboxError::Lost { .. } => Err(error),
+        _ => Ok(None),
+    }
+}
+
+/// The names in a directory that are of this kind and could stand in a catalogue, sorted.
+async fn names(sandbox: &Sandbox, directory: &str, kind: FileKind) -> Result<Vec<String>, SandboxError> {
+    let mut reader = match sandbox.read_dir(directory.as_bytes()).await {
+        Ok(reader) => reader,
+        Err(error) => return Ok(absent::<Vec<String>>(error)?.unwrap_or_default()),
+    };
+    let mut names = Vec::new();
+    while let Some(batch) = reader.next_batch().await {
+        let entries = match batch {
+            Ok(entries) => entries,
+            Err(error) => return Ok(absent::<Vec<String>>(error)?.unwrap_or_default()),
+        };
+        // Where a link leads is the runner's to see to.
+        let found = entries.into_iter().filter(|entry| entry.kind == kind || entry.kind == FileKind::Symlink);
+        names.extend(found.filter_map(|entry| String::from_utf8(entry.name).ok()));
+        // Dropped, the reader stops the runner: a directory may be made to be endless.
+        if names.len() > LIBRARY_ENTRIES * LIBRARY_ENTRIES {
+            break;
+        }
+    }
+    names.retain(|name| is_name(name.trim_end_matches(".md")));
+    names.sort_unstable();
+    names.truncate(LIBRARY_ENTRIES);
+    Ok(names)
+}
+
+/// Whether something may be called that: a file's name that needs no care in a path or in a line of text.
+fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty()
+        && !name.starts_with('.')
+        && name.chars().all(is_plain)
+        && name.chars().count() <= LIBRARY_NAME_CHARS
+}
+
+/// The beginnings of files, in their order; those that are not there are left out.
+async fn beginnings(
+    sandbox: &Sandbox,
+    files: Vec<(String, String)>,
+    most_bytes: u64,
+) -> Result<Vec<(String, String)>, SandboxError> {
+    let read = files.into_iter().map(|(name, file)| async move {
+        Ok(beginning(sandbox, &file, most_bytes).await?.map(|text| (name, text)))
+    });
+    let found: Vec<Result<Option<(String, String)>, SandboxError>> =
+        stream::iter(read).buffered(LIBRARY_FILES_AT_ONCE).collect().await;
+    found.into_iter().filter_map(Result::transpose).collect()
+}
+
+/// Lines of a catalogue: `- NAME: DESCRIPTION`.
+fn lines<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let line = |(name, about): (&str, &str)| {
+        if about.is_empty() { format!("- {name}") } else { format!("- {name}: {about}") }
+    };
+    entries.map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_are_names() {
+        for name in ["review", "git-commit", "a.b_c", "überprüfen"] {
+            assert!(is_name(name), "{name}");
+        }
+        let long = "x".repeat(LIBRARY_NAME_CHARS + 1);
+        for name in ["", ".", "..", ".hidden", "a/b", "a b", "a\nb", "../x", long.as_str()] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Roles: who a sub-agent can be, in `.sandbridge/agents/NAME.md`.
+
+use sandbox::{FileKind, Sandbox, SandboxError};
+
+use super::head::Text;
+use super::{beginning, beginnings, is_name, lines, names};
+use crate::limits::{LIBRARY_HEAD_BYTES, ROLE_BYTES};
+
+const DIRECTORY: &str = ".sandbridge/agents";
+
+/// A role, whole.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Role {
+    /// What it is called.
+    pub(crate) name: String,
+    /// The tools it works with; `None` for all that a sub-agent may have.
+    pub(crate) tools: Option<Vec<String>>,
+    /// The tier of the model it asks; empty for its user's chat's.
+    pub(crate) model: String,
+    /// Who the sub-agent is told to be.
+    pub(crate) text: String,
+}
+
+/// The names of all roles, and what each is for; `None` where there are none.
+///
+/// Fails where the place is away.
+pub(crate) async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
+    let files = names(sandbox, DIRECTORY, FileKind::File).await?.into_iter().filter_map(|file| {
+        let name = file.strip_suffix(".md")?.to_owned();
+        let file = self::file(&name);
+        Some((name, file))
+    });
+    let found = beginnings(sandbox, files.collect(), LIBRARY_HEAD_BYTES).await?;
+    let abouts: Vec<(String, String)> =
+        found.into_iter().map(|(name, text)| (name, Text::read(&text).line("description"))).collect();
+    let text = lines(abouts.iter().map(|(name, about)| (name.as_str(), about.as_str())));
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// A role; `None` where there is none of that name.
+///
+/// Fails where the place is away.
+pub(crate) async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, SandboxError> {
+    if !is_name(name) {
+        return Ok(None);
+    }
+    let found = beginning(sandbox, &file(name), ROLE_BYTES).await?;
+    Ok(found.map(|text| parsed(name, &text)))
+}
+
+fn parsed(name: &str, text: &str) -> Role {
+    let text = Text::read(text);
+    Role {
+        name: name.to_owned(),
+        tools: text.list("tools"),
+        model: text.line("model"),
+        text: text.body.to_owned(),
+    }
+}
+
+fn file(name: &str) -> String {
+    format!("{DIRECTORY}/{name}.md")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_says_who_it_is_and_what_it_works_with() {
+        let role =
+            parsed("looker", "---\nname: looker\ntools: Read, Grep\nmodel: swift\n---\nYou only look.");
+        assert_eq!(role.tools.as_deref(), Some(&["Read".to_owned(), "Grep".to_owned()][..]));
+        let words = (role.name.as_str(), role.model.as_str(), role.text.as_str());
+        assert_eq!(words, ("looker", "swift", "You only look."));
+        assert_eq!(parsed("plain", "Just be.").tools, None);
+    }
+}

@@ -1,0 +1,51 @@
+//! Skills: how to do something, in `.sandbridge/skills/NAME/SKILL.md`.
+
+use sandbox::{FileKind, Sandbox, SandboxError};
+
+use super::head::Text;
+use super::{beginning, beginnings, is_name, lines, names};
+use crate::limits::{LIBRARY_HEAD_BYTES, SKILL_BYTES};
+
+const DIRECTORY: &str = ".sandbridge/skills";
+
+/// A skill, whole.
+pub(crate) struct Skill {
+    /// Where it stands, from the workspace.
+    pub(crate) directory: String,
+    /// What it says.
+    pub(crate) text: String,
+}
+
+/// The names of all skills, and what each is for; `None` where there are none.
+///
+/// Fails where the place is away.
+pub(crate) async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
+    let names = names(sandbox, DIRECTORY, FileKind::Directory).await?;
+    let files = names.into_iter().map(|name| {
+        let file = file(&name);
+        (name, file)
+    });
+    let found = beginnings(sandbox, files.collect(), LIBRARY_HEAD_BYTES).await?;
+    let abouts: Vec<(String, String)> =
+        found.into_iter().map(|(name, text)| (name, Text::read(&text).line("description"))).collect();
+    let text = lines(abouts.iter().map(|(name, about)| (name.as_str(), about.as_str())));
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// A skill; `None` where there is none of that name.
+///
+/// Fails where the place is away.
+pub(crate) async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Skill>, SandboxError> {
+    if !is_name(name) {
+        return Ok(None);
+    }
+    let found = beginning(sandbox, &file(name), SKILL_BYTES).await?;
+    Ok(found.map(|text| Skill {
+        directory: format!("{DIRECTORY}/{name}"),
+        text: Text::read(&text).body.to_owned(),
+    }))
+}
+
+fn file(name: &str) -> String {
+    format!("{DIRECTORY}/{name}/SKILL.md")
+}

@@ -1,0 +1,60 @@
+//! `SubAgent`: a part of the work, for somebody else.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::call::{Live, Tool};
+use super::{Failure, ForSubAgents, Outcome, Workshop};
+use crate::approval::Access;
+use crate::engine::agents::{Wanted, call};
+
+/// What to hand over.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// What it shall do, and all it has to know: it sees nothing of this conversation.
+    task: String,
+    /// Who it shall be: one of the roles of sub-agents, where there are any.
+    #[serde(default)]
+    role: Option<String>,
+    /// The tools it may use, by name, none but yours; without it, most of yours. Name SubAgent to let it call others.
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    /// How able a model it asks: vanguard, balance or swift; without it, your own.
+    #[serde(default)]
+    model: Option<String>,
+    /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said.
+    #[serde(default)]
+    instance: Option<String>,
+}
+
+impl Tool for Arguments {
+    const NAME: &'static str = "SubAgent";
+    const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
+with the same permissions, and answers with its last words. Use it for work that needs much reading and comes to a short result, \
+and to do several things at once: those called in one answer work side by side, 3 at a time. Say all it has to know, and what \
+its answer shall hold.";
+    // What it does is asked for where it is done.
+    const ACCESS: Access = Access::Read;
+    const RUNS_BESIDE_OTHERS: bool = false;
+    const IS_SUB_AGENT: bool = true;
+    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Named;
+    const SEES_CANCEL: bool = true;
+
+    fn hint(&self) -> &str {
+        self.task.trim().lines().next().unwrap_or_default()
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let wanted = Wanted {
+            tool: Self::NAME,
+            hint: super::call::shortened(self.hint()),
+            task: &self.task,
+            role: self.role.as_deref(),
+            tools: self.tools.as_deref(),
+            model: self.model.as_deref(),
+            instance: self.instance.as_deref(),
+        };
+        call(wanted, workshop).await
+    }
+}

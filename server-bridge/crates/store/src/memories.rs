@@ -1,0 +1,98 @@
+//! What an agent keeps of a user, for all of their conversations, and for no other user's.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{MEMORIES_PER_USER, MEMORY_NAME_MAX_BYTES, MEMORY_TEXT_MAX_BYTES};
+use crate::{ChatId, Store, UserId};
+
+/// Something kept.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Memory {
+    /// What it is called; one user's names differ.
+    pub name: String,
+    /// What is kept.
+    pub text: String,
+    /// When it was written, in Unix milliseconds.
+    pub updated_at_ms: i64,
+}
+
+impl Store {
+    /// All that is kept of a user, by name.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn memories(&self, user: UserId) -> Result<Vec<Memory>> {
+        Ok(sqlx::query_as("SELECT name, text, updated_at_ms FROM memories WHERE user_id = $1 ORDER BY name")
+            .bind(user)
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// Keeps something under a name, in place of what was kept there.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an empty name or one beyond 64 bytes, a text beyond 2 KiB, and where 100 are kept already.
+    pub async fn remember(&self, user: UserId, name: &str, text: &str) -> Result<()> {
+        let invalid = |rule: String| Error::Invalid { what: "memory", rule };
+        if name.trim().is_empty() {
+            return Err(invalid("needs a name".to_owned()));
+        }
+        check_length("memory's name", name, MEMORY_NAME_MAX_BYTES)?;
+        check_length("memory", text, MEMORY_TEXT_MAX_BYTES)?;
+        let kept = sqlx::query(
+            "INSERT INTO memories (user_id, name, text, updated_at_ms)
+             SELECT $1, $2, $3, $4 WHERE (SELECT COUNT(*) FROM memories WHERE user_id = $1 AND name <> $2) < $5
+             ON CONFLICT (user_id, name) DO UPDATE SET text = excluded.text, updated_at_ms = excluded.updated_at_ms",
+        )
+        .bind(user)
+        .bind(name)
+        .bind(text)
+        .bind(self.now_ms())
+        .bind(MEMORIES_PER_USER)
+        .execute(self.database.writer())
+        .await?;
+        if kept.rows_affected() == 0 {
+            return Err(invalid(format!(
+                "cannot be kept beside {MEMORIES_PER_USER} others; forget or join some first"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Forgets what is kept under a name; whether there was something.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn forget(&self, user: UserId, name: &str) -> Result<bool> {
+        let forgotten = sqlx::query("DELETE FROM memories WHERE user_id = $1 AND name = $2")
+            .bind(user)
+            .bind(name)
+            .execute(self.database.writer())
+            .await?;
+        Ok(forgotten.rows_affected() == 1)
+    }
+
+    /// What a user's conversation is told of memory: what it was told first, which is `now` where it was told nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn chat_memory(&self, user: UserId, chat: &ChatId, now: &str) -> Result<String> {
+        let told: Option<Option<String>> =
+            sqlx::query_scalar("SELECT memory FROM chats WHERE id = $1 AND user_id = $2")
+                .bind(chat)
+                .bind(user)
+                .fetch_optional(self.database.reader())
+                .await?;
+        if let Some(told) = told.ok_or_else(|| Error::not_found("chat", chat))? {
+            return Ok(told);
+        }
+        sqlx::query("UPDATE chats SET memory = $1 WHERE id = $2 AND user_id = $3")
+            .bind(now)
+            .bind(chat)
+            .bind(user)
+            .execute(self.database.writer())
+            .await?;
+        Ok(now.to_owned())
+    }
+}

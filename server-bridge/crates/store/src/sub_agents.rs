@@ -1,0 +1,177 @@
+//! Sub-agents: conversations beneath the one whose agent called them.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{PAGE_MAX_ROWS, SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, rows};
+use crate::{ChatId, MessageId, Store, TurnStatus, UserId};
+
+/// A sub-agent.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct SubAgent {
+    /// Its own conversation.
+    #[sqlx(rename = "chat_id")]
+    pub chat: ChatId,
+    /// The conversation whose agent called it.
+    #[sqlx(rename = "parent_id")]
+    pub parent: ChatId,
+    /// The message there that shows its last call.
+    #[sqlx(rename = "message_id")]
+    pub message: Option<MessageId>,
+    /// What it is to be, where that was said.
+    pub role: Option<String>,
+    /// The name it is called by again, where it has one.
+    pub instance: Option<String>,
+    /// What it may use, as the JSON text its writer gave.
+    pub tools_json: String,
+    /// The beginning of what it was asked first.
+    pub title: String,
+    /// How its last turn stands, once there is one.
+    pub status: Option<TurnStatus>,
+    /// When it was made, in Unix milliseconds.
+    pub created_at_ms: i64,
+    /// When it was called last, or answered, in Unix milliseconds.
+    pub used_at_ms: i64,
+}
+
+/// A sub-agent to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewSubAgent<'a> {
+    /// The conversation whose agent calls it.
+    pub parent: &'a ChatId,
+    /// The message there that shows the call.
+    pub message: MessageId,
+    /// What it is to be.
+    pub role: Option<&'a str>,
+    /// The name it is to be called by again.
+    pub instance: Option<&'a str>,
+    /// What it may use.
+    pub tools_json: &'a str,
+}
+
+/// Sub-agents of the user `$1`, for whom the rest holds.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.chat_id, c.parent_id, s.message_id, s.role, s.instance, s.tools_json, c.title,
+                (SELECT t.status FROM turns t WHERE t.chat_id = s.chat_id ORDER BY t.id DESC LIMIT 1) AS status,
+                c.created_at_ms, s.used_at_ms
+             FROM sub_agents s JOIN chats c ON c.id = s.chat_id WHERE c.user_id = $1 AND ",
+            $rest
+        )
+    };
+}
+
+impl Store {
+    /// Begins the conversation of a sub-agent, which works where its parent does.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a parent that is gone or another user's; [`Error::Invalid`] for a role or an instance beyond
+    /// 128 bytes, or a list of tools beyond 64 KiB.
+    pub async fn create_sub_agent(&self, user: UserId, new: NewSubAgent<'_>) -> Result<SubAgent> {
+        let NewSubAgent { parent, message, role, instance, tools_json } = new;
+        check_length("role", role.unwrap_or_default(), SETTING_KEY_MAX_BYTES)?;
+        check_length("instance", instance.unwrap_or_default(), SETTING_KEY_MAX_BYTES)?;
+        check_length("list of tools", tools_json, SETTING_VALUE_MAX_BYTES)?;
+        let (chat, now_ms) = (ChatId::random(), self.now_ms());
+        let mut transaction = self.database.write().await?;
+        let made = sqlx::query(
+            "INSERT INTO chats (id, user_id, title, runner, cwd, parent_id, created_at_ms, updated_at_ms)
+             SELECT $1, user_id, '', runner, cwd, id, $2, $2 FROM chats WHERE id = $3 AND user_id = $4",
+        )
+        .bind(&chat)
+        .bind(now_ms)
+        .bind(parent)
+        .bind(user)
+        .execute(&mut *transaction)
+        .await?;
+        if made.rows_affected() == 0 {
+            return Err(Error::not_found("chat", parent));
+        }
+        sqlx::query(
+            "INSERT INTO sub_agents (chat_id, message_id, role, instance, tools_json, used_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6)",
+        )
+        .bind(&chat)
+        .bind(message)
+        .bind(role)
+        .bind(instance)
+        .bind(tools_json)
+        .bind(now_ms)
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        self.sub_agent(user, &chat).await?.ok_or_else(|| Error::not_found("chat", &chat))
+    }
+
+    /// The sub-agent whose conversation this is; `None` for a conversation of its user's own.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn sub_agent(&self, user: UserId, chat: &ChatId) -> Result<Option<SubAgent>> {
+        Ok(sqlx::query_as(select!("s.chat_id = $2"))
+            .bind(user)
+            .bind(chat)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// The sub-agents that a conversation's agent called, the oldest first; the last 1,000 of them.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    pub async fn sub_agents(&self, user: UserId, parent: &ChatId) -> Result<Vec<SubAgent>> {
+        self.chat(user, parent).await?;
+        let mut found: Vec<SubAgent> = sqlx::query_as(select!(
+            "c.parent_id = $2 ORDER BY c.created_at_ms DESC, s.message_id DESC, s.chat_id DESC LIMIT $3"
+        ))
+        .bind(user)
+        .bind(parent)
+        .bind(rows(PAGE_MAX_ROWS))
+        .fetch_all(self.database.reader())
+        .await?;
+        found.reverse();
+        Ok(found)
+    }
+
+    /// The sub-agent that a conversation's agent calls by that name, if it was used since then, in Unix milliseconds.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn sub_agent_called(
+        &self,
+        user: UserId,
+        parent: &ChatId,
+        instance: &str,
+        since_ms: i64,
+    ) -> Result<Option<SubAgent>> {
+        Ok(sqlx::query_as(select!(
+            "c.parent_id = $2 AND s.instance = $3 AND s.used_at_ms >= $4
+             ORDER BY s.used_at_ms DESC, c.created_at_ms DESC LIMIT 1"
+        ))
+        .bind(user)
+        .bind(parent)
+        .bind(instance)
+        .bind(since_ms)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// Notes that a sub-agent is used, by the call that this message shows.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for one that is gone or another user's.
+    pub async fn use_sub_agent(&self, user: UserId, chat: &ChatId, message: MessageId) -> Result<()> {
+        let used = sqlx::query(
+            "UPDATE sub_agents SET used_at_ms = $1, message_id = $2
+             WHERE chat_id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4)",
+        )
+        .bind(self.now_ms())
+        .bind(message)
+        .bind(chat)
+        .bind(user)
+        .execute(self.database.writer())
+        .await?;
+        if used.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
+    }
+}

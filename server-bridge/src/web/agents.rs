@@ -1,0 +1,142 @@
+//! Sub-agents of a chat, and what their user wants of every agent and lets it keep.
+
+use agent::Preferences;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::{Memory, SubAgent, TurnStatus};
+use utoipa::ToSchema;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::chats::chat_id;
+use crate::web::error::ApiError;
+use crate::web::extract;
+
+/// A sub-agent. Times are Unix milliseconds.
+#[derive(Serialize, ToSchema)]
+pub struct SubAgentView {
+    /// Its own chat: its messages are read like any chat's, and it is cancelled like any.
+    chat_id: String,
+    /// The message that shows its last call.
+    message_id: Option<i64>,
+    /// Who it was told to be.
+    role: Option<String>,
+    /// The name it is called by again.
+    instance: Option<String>,
+    /// The beginning of what it was asked first.
+    title: String,
+    /// Of its last call: `queued`, `running`, `done`, `failed`, `cancelled` or `interrupted`.
+    status: Option<&'static str>,
+    created_at: i64,
+    /// When it was called last, or answered.
+    used_at: i64,
+}
+
+/// What a user wants of every agent of theirs.
+#[derive(Deserialize, Serialize, ToSchema)]
+pub struct PreferencesView {
+    /// What every agent is told, in all chats; at most 32 KiB.
+    #[serde(default)]
+    instructions: Option<String>,
+    /// The language to answer in; without one, the language that the user writes in.
+    #[serde(default)]
+    language: Option<String>,
+}
+
+/// Something that is kept of a user.
+#[derive(Serialize, ToSchema)]
+pub struct MemoryView {
+    name: String,
+    text: String,
+    /// Unix milliseconds.
+    updated_at: i64,
+}
+
+/// The sub-agents that a chat's agent called, the oldest first; those that they called are asked for with their chats.
+#[utoipa::path(get, path = "/api/v1/chats/{id}/agents", tag = "chats",
+    params(("id" = String, Path)), responses((status = 200, body = [SubAgentView]), (status = 404)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<SubAgentView>>, ApiError> {
+    let found = state.store.sub_agents(caller.user.id, &chat_id(&id)?).await?;
+    Ok(Json(found.into_iter().map(SubAgentView::from).collect()))
+}
+
+/// What the caller wants of every agent of theirs.
+#[utoipa::path(get, path = "/api/v1/settings/agent", tag = "settings", responses((status = 200, body = PreferencesView)))]
+pub async fn preferences(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<PreferencesView>, ApiError> {
+    Ok(Json(state.chats.preferences(caller.user.id).await?.into()))
+}
+
+/// Say what is wanted of every agent: all of it, from the next message on; null takes it back.
+#[utoipa::path(put, path = "/api/v1/settings/agent", tag = "settings", request_body = PreferencesView,
+    responses((status = 200, body = PreferencesView)))]
+pub async fn set_preferences(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(wanted): extract::Json<PreferencesView>,
+) -> Result<Json<PreferencesView>, ApiError> {
+    let PreferencesView { instructions, language } = wanted;
+    let set = state.chats.set_preferences(caller.user.id, &Preferences { instructions, language }).await?;
+    state.audit(Some(&caller.user.name), "settings.agent", None, "", "ok").await;
+    Ok(Json(set.into()))
+}
+
+/// What agents keep of the caller from chat to chat, by name.
+#[utoipa::path(get, path = "/api/v1/memories", tag = "settings", responses((status = 200, body = [MemoryView])))]
+pub async fn memories(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<Json<Vec<MemoryView>>, ApiError> {
+    let kept = state.chats.memories(caller.user.id).await?;
+    Ok(Json(kept.into_iter().map(MemoryView::from).collect()))
+}
+
+/// Forget something; chats that were told of it already keep it.
+#[utoipa::path(delete, path = "/api/v1/memories/{name}", tag = "settings",
+    params(("name" = String, Path)), responses((status = 204), (status = 404)))]
+pub async fn forget(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    if !state.chats.forget(caller.user.id, &name).await? {
+        return Err(ApiError::new("not_found", "nothing is kept under that name"));
+    }
+    state.audit(Some(&caller.user.name), "memory.forget", None, &name, "ok").await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl From<SubAgent> for SubAgentView {
+    fn from(agent: SubAgent) -> Self {
+        Self {
+            chat_id: agent.chat.to_string(),
+            message_id: agent.message.map(|message| message.0),
+            role: agent.role,
+            instance: agent.instance,
+            title: agent.title,
+            status: agent.status.map(TurnStatus::as_str),
+            created_at: agent.created_at_ms,
+            used_at: agent.used_at_ms,
+        }
+    }
+}
+
+impl From<Preferences> for PreferencesView {
+    fn from(Preferences { instructions, language }: Preferences) -> Self {
+        Self { instructions, language }
+    }
+}
+
+impl From<Memory> for MemoryView {
+    fn from(memory: Memory) -> Self {
+        Self { name: memory.name, text: memory.text, updated_at: memory.updated_at_ms }
+    }
+}

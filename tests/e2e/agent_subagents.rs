@@ -1,0 +1,510 @@
+//! Sub-agents, the prompt that is put together from parts, skills, roles and memory: with a model by script.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tests::http::Client;
+use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, process};
+
+/// How long anything here may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server with a user, a machine and a chat.
+struct World {
+    server: Server,
+    alice: Person,
+    machine: Machine,
+    client: Client,
+    chat: String,
+}
+
+impl World {
+    fn new(model: &ScriptedModel, mode: &str) -> Self {
+        let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+        let alice = server.person("alice");
+        let machine = Machine::start_with(&server, &alice, "laptop", &["--reconnect-max", "0.2"]);
+        let client = Client::login(&server, "alice");
+        let chat = new_chat(&client, mode);
+        Self { server, alice, machine, client, chat }
+    }
+
+    fn say(&self, text: &str) {
+        say(&self.client, &self.chat, text);
+    }
+
+    /// What came of the chat's last message.
+    fn answer(&self) -> Value {
+        ended(&self.client, &self.chat)
+    }
+
+    fn agents(&self) -> Vec<Value> {
+        self.client.call("GET", &format!("/chats/{}/agents", self.chat)).json().as_array().unwrap().clone()
+    }
+
+    fn workspace(&self) -> &Path {
+        self.machine.workspace()
+    }
+
+    fn put(&self, path: &str, content: &str) {
+        let path = self.workspace().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+}
+
+fn new_chat(client: &Client, mode: &str) -> String {
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let body = json!({"mode": mode}).to_string();
+    assert_eq!(client.send("PUT", &format!("/chats/{chat}/approval"), body.as_bytes()).status, 200);
+    chat
+}
+
+fn say(client: &Client, chat: &str, text: &str) {
+    let body = json!({"text": text}).to_string();
+    assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes()).status, 202);
+}
+
+fn messages(client: &Client, chat: &str) -> Vec<Value> {
+    client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
+}
+
+/// The message that stands for the answer to the chat's last message, once that is over.
+fn ended(client: &Client, chat: &str) -> Value {
+    eventually("the answer is over", PATIENCE, || {
+        let messages = messages(client, chat);
+        let at = messages.iter().rposition(|message| message["role"] == "user")?;
+        let handle = messages.get(at + 1)?.clone();
+        let status = handle["agent"]["status"].as_str()?;
+        (!["queued", "running"].contains(&status)).then_some(handle)
+    })
+}
+
+fn cards(client: &Client, chat: &str, tool: &str) -> Vec<Value> {
+    let messages = messages(client, chat).into_iter();
+    messages.filter(|message| message["agent"]["tool"] == tool).collect()
+}
+
+fn agent(task: &str) -> (&'static str, Value) {
+    ("SubAgent", json!({"task": task}))
+}
+
+fn is_child(asked: &Asked) -> bool {
+    asked.system().contains("You are a sub-agent")
+}
+
+#[test]
+fn sub_agents_of_one_answer_work_at_once_three_at_a_time() {
+    let (began, beginnings) = mpsc::channel();
+    let (mut at_work, mut most) = (0_usize, 0);
+    let model = ScriptedModel::start(move |asked| {
+        if !is_child(asked) {
+            if asked.results().is_empty() {
+                return Reply::Call(["a", "b", "c", "d"].map(agent).to_vec());
+            }
+            return Reply::Say(asked.results().join(" | "));
+        }
+        let task = asked.last_of_user();
+        if asked.results().is_empty() {
+            at_work += 1;
+            most = most.max(at_work);
+            began.send(task.clone()).unwrap();
+            // The first three meet here, or wait for each other in vain.
+            let command = if task == "d" {
+                "true".to_owned()
+            } else {
+                format!("touch {task}; until [ -e a -a -e b -a -e c ]; do sleep 0.02; done")
+            };
+            return Reply::Call(vec![("Shell", json!({"command": command, "timeout": 20}))]);
+        }
+        at_work -= 1;
+        Reply::Say(format!("{task} is done, {most} at once at most"))
+    });
+    let world = World::new(&model, "full");
+    world.say("all of it");
+    let answer = world.answer();
+    assert_eq!(answer["agent"]["status"], "done", "{answer}");
+    let said = messages(&world.client, &world.chat).pop().unwrap()["text"].as_str().unwrap().to_owned();
+    for task in ["a is done", "b is done", "c is done", "d is done, 3 at once at most"] {
+        assert!(said.contains(task), "{said}");
+    }
+    let mut first: Vec<String> = beginnings.try_iter().collect();
+    assert_eq!(first.pop().as_deref(), Some("d"), "it waited for one of the others");
+    // Each has a chat of its own, which is in no list, and a card that leads there.
+    let cards = cards(&world.client, &world.chat, "SubAgent");
+    let agents = world.agents();
+    assert_eq!((cards.len(), agents.len()), (4, 4));
+    for (card, agent) in cards.iter().zip(&agents) {
+        assert_eq!((&card["agent"]["status"], &agent["status"]), (&json!("done"), &json!("done")));
+        let shown = &card["agent"]["sub_agent"];
+        assert_eq!((&shown["chat_id"], &shown["steps"]), (&agent["chat_id"], &json!(1)), "{card}");
+        assert_eq!((&agent["message_id"], &shown["usage"]["input_tokens"]), (&card["id"], &json!(200)));
+        assert!(shown["doing"].as_str().is_none_or(|doing| doing.starts_with("Shell touch")), "{card}");
+        let own = messages(&world.client, agent["chat_id"].as_str().unwrap());
+        assert_eq!((&own[0]["role"], &own[0]["text"]), (&json!("user"), &agent["title"]));
+        assert!(own.iter().any(|message| message["agent"]["tool"] == "Shell"), "{own:?}");
+    }
+    let chats = world.client.call("GET", "/chats").json();
+    assert_eq!(chats.as_array().unwrap().len(), 1);
+    let child = agents[0]["chat_id"].as_str().unwrap().to_owned();
+    let body = json!({"text": "hello"}).to_string();
+    assert_eq!(world.client.send("POST", &format!("/chats/{child}/messages"), body.as_bytes()).status, 400);
+    world.server.person("eve");
+    let eve = Client::login(&world.server, "eve");
+    for path in [format!("/chats/{}/agents", world.chat), format!("/chats/{child}/messages")] {
+        assert_eq!(eve.call("GET", &path).status, 404);
+    }
+    assert_eq!(world.client.call("DELETE", &format!("/chats/{}", world.chat)).status, 204);
+    assert_eq!(world.client.call("GET", &format!("/chats/{child}/messages")).status, 404);
+}
+
+#[test]
+fn sub_agents_go_three_deep_with_tools_that_only_get_fewer() {
+    let model = ScriptedModel::start(|asked| {
+        let results = asked.results();
+        match (asked.last_of_user().as_str(), results.len()) {
+            ("begin", 0) => Reply::Call(vec![
+                ("SubAgent", json!({"task": "one", "tools": ["SubAgent", "Read", "Shell"]})),
+                ("SubAgent", json!({"task": "x", "tools": ["Fly"]})),
+                ("SubAgent", json!({"task": "x", "tools": ["memory_write"]})),
+                ("SubAgent", json!({"task": "  "})),
+                ("SubAgent", json!({"task": "x", "model": "huge"})),
+                ("SubAgent", json!({"task": "x", "role": "nobody"})),
+            ]),
+            ("one", 0) => Reply::Call(vec![
+                ("Grep", json!({"pattern": "x"})),
+                ("SubAgent", json!({"task": "two", "tools": ["Shell", "Grep"]})),
+                ("SubAgent", json!({"task": "two", "tools": ["SubAgent", "Read"]})),
+            ]),
+            ("two", 0) => {
+                Reply::Call(vec![("SubAgent", json!({"task": "three", "tools": ["SubAgent", "Read"]}))])
+            }
+            ("three", 0) => Reply::Call(vec![agent("four")]),
+            (task, _) => Reply::Say(format!("{task}: {}", results.join(" / "))),
+        }
+    });
+    let world = World::new(&model, "full");
+    world.say("begin");
+    assert_eq!(world.answer()["agent"]["status"], "done");
+    let asked = model.asked();
+    let tools = |task: &str| asked.iter().find(|asked| asked.last_of_user() == task).unwrap().tools();
+    assert!(tools("begin").contains(&"FileCreate".to_owned()));
+    assert_eq!(tools("one"), ["Shell", "Read", "SubAgent"]);
+    assert_eq!(tools("two"), ["Read", "SubAgent"]);
+    assert_eq!(tools("three"), ["Read"], "the last ones call nobody");
+    let last = messages(&world.client, &world.chat).pop().unwrap()["text"].as_str().unwrap().to_owned();
+    for told in [
+        "there is no tool \"SubAgent\"",
+        "there is no tool \"Grep\"",
+        "can have no tool \"Grep\" here; it can have Shell, Read, SubAgent",
+        "no tool \"Fly\"",
+        "no tool \"memory_write\"",
+        "the task is empty",
+        "say vanguard, balance or swift",
+        "there is no role \"nobody\"",
+    ] {
+        assert!(last.contains(told), "{told}: {last}");
+    }
+}
+
+#[test]
+fn a_cancel_reaches_sub_agents_and_leaves_nothing() {
+    let marker = format!("{}", 56_000_000 + std::process::id());
+    let sleep = format!("touch ready-$$; sleep {marker}");
+    let model = ScriptedModel::start(move |asked| match (is_child(asked), asked.results().len()) {
+        (false, 0 | 2) => Reply::Call(vec![agent("a"), agent("b")]),
+        (true, 0) => Reply::Call(vec![("Shell", json!({"command": sleep}))]),
+        _ => Reply::Say("on we go".to_owned()),
+    });
+    let world = World::new(&model, "full");
+    world.say("begin");
+    let both = || {
+        fs::read_dir(world.workspace())
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("ready-"))
+            .count()
+            == 2
+    };
+    eventually("both work", PATIENCE, || both().then_some(()));
+    let told_at = Instant::now();
+    assert_eq!(world.client.call("POST", &format!("/chats/{}/cancel", world.chat)).json()["cancelled"], 1);
+    assert_eq!(world.answer()["agent"]["status"], "cancelled");
+    assert!(told_at.elapsed() < Duration::from_secs(2), "{:?}", told_at.elapsed());
+    let statuses: Vec<Value> = world.agents().iter().map(|agent| agent["status"].clone()).collect();
+    assert_eq!(statuses, ["cancelled", "cancelled"]);
+    eventually("nothing is left", Duration::from_secs(10), || {
+        process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
+    });
+    // One by itself: its parent goes on without it.
+    world.say("begin again");
+    eventually("both work again", PATIENCE, || {
+        (process::with_marker(&format!("sleep {marker}")).len() >= 2).then_some(())
+    });
+    for agent in &world.agents()[2..] {
+        let path = format!("/chats/{}/cancel", agent["chat_id"].as_str().unwrap());
+        assert_eq!(world.client.call("POST", &path).json()["cancelled"], 1);
+    }
+    assert_eq!(world.answer()["agent"]["status"], "done");
+    let results = model.asked().pop().unwrap().results();
+    assert!(results.iter().rev().take(2).all(|result| result.contains("the user stopped it")), "{results:?}");
+}
+
+#[test]
+fn what_a_sub_agent_asks_is_asked_in_the_users_chat() {
+    let model = ScriptedModel::start(|asked| match (is_child(asked), asked.results().len()) {
+        (false, 0) => Reply::Call(vec![("SubAgent", json!({"task": "write", "instance": "scribe"}))]),
+        (true, 0) => Reply::Call(vec![
+            ("Shell", json!({"command": "echo ran >> log"})),
+            ("Shell", json!({"command": "echo ran >> log"})),
+            ("FileCreate", json!({"path": "new", "content": "x"})),
+            ("Shell", json!({"command": "echo more >> log"})),
+        ]),
+        _ => Reply::Say(asked.results().join(" / ")),
+    });
+    let world = World::new(&model, "ask");
+    let log = || fs::read_to_string(world.workspace().join("log")).unwrap_or_default();
+    world.say("begin");
+    let asked = |hint: &str| {
+        eventually(hint, PATIENCE, || {
+            let found = messages(&world.client, &world.chat).into_iter();
+            found
+                .into_iter()
+                .find(|message| message["agent"]["status"] == "asking" && message["agent"]["hint"] == hint)
+        })
+    };
+    let answer = |id: &Value, allow: bool, always: bool| {
+        let body = json!({"message_id": id, "allow": allow, "always": always}).to_string();
+        let path = format!("/chats/{}/approvals", world.chat);
+        assert_eq!(world.client.send("POST", &path, body.as_bytes()).status, 204);
+    };
+    let first = asked("echo ran >> log");
+    assert_eq!(first["agent"]["asked_by"], "scribe");
+    assert_eq!(first["agent"]["detail"], "The sub-agent scribe asks for this:\necho ran >> log");
+    assert_eq!(log(), "");
+    answer(&first["id"], true, true);
+    // The same again is not asked for: what is allowed for good is the chat's.
+    let file = asked("new");
+    assert_eq!(log(), "ran\nran\n");
+    answer(&file["id"], false, false);
+    // The mode is the user's chat's, at any moment.
+    let last = asked("echo more >> log");
+    let body = json!({"mode": "plan"}).to_string();
+    assert_eq!(
+        world.client.send("PUT", &format!("/chats/{}/approval", world.chat), body.as_bytes()).status,
+        200
+    );
+    answer(&last["id"], true, false);
+    assert_eq!(world.answer()["agent"]["status"], "done");
+    assert!(
+        !world.workspace().join("new").exists() && log() == "ran\nran\n",
+        "plan mode holds for what was begun before"
+    );
+    let told = model.asked().pop().unwrap().results();
+    assert!(told[0].contains("does not allow this"), "{told:?}");
+    let statuses: Vec<Value> = messages(&world.client, &world.chat)
+        .iter()
+        .filter(|message| message["agent"]["asked_by"] == "scribe")
+        .map(|message| message["agent"]["status"].clone())
+        .collect();
+    assert_eq!(statuses, ["done", "denied", "done"]);
+}
+
+#[test]
+fn a_sub_agent_with_a_name_remembers_and_keeps_its_role_and_its_directory() {
+    let model = ScriptedModel::start(|asked| {
+        let (said, results) = (asked.last_of_user(), asked.results());
+        if is_child(asked) {
+            return match said.as_str() {
+                "the number is 7" => match results.len() {
+                    0 => Reply::Call(vec![("Cd", json!({"path": "src"}))]),
+                    _ => Reply::Say("noted".to_owned()),
+                },
+                _ if results.len() == 1 => Reply::Call(vec![("Shell", json!({"command": "pwd"}))]),
+                _ => Reply::Say(format!(
+                    "knows: {}, in {}",
+                    asked.raw.contains("the number is 7"),
+                    results[results.len() - 1]
+                )),
+            };
+        }
+        let call = |task: &str, more: Value| {
+            let mut arguments = json!({"task": task, "instance": "x"});
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            Reply::Call(vec![("SubAgent", arguments)])
+        };
+        match (said.as_str(), results.len()) {
+            ("first", 0) => call("the number is 7", json!({"role": "looker"})),
+            ("second", 1) => call("which number?", json!({})),
+            ("second", 2) => call("who?", json!({"role": "other"})),
+            ("twice", 3) => Reply::Call(vec![
+                ("SubAgent", json!({"task": "again", "instance": "x"})),
+                ("SubAgent", json!({"task": "again", "instance": "x"})),
+            ]),
+            _ => Reply::Say(results.join(" | ")),
+        }
+    });
+    let world = World::new(&model, "full");
+    world.put("src/a", "");
+    world.put(
+        ".sandbridge/agents/looker.md",
+        "---\nname: looker\ndescription: Looks and tells\ntools: Read, Cd, Shell\n---\nYou only look.\n",
+    );
+    world.put(".sandbridge/agents/notes.txt", "no role");
+    world.say("first");
+    assert_eq!(world.answer()["agent"]["status"], "done");
+    world.say("second");
+    assert_eq!(world.answer()["agent"]["status"], "done");
+    let results = model.asked().pop().unwrap().results();
+    assert!(results[0].contains("noted"), "{results:?}");
+    assert!(results[1].contains("knows: true, in ") && results[1].contains("/src"), "{results:?}");
+    assert!(results[2].contains("has the role looker"), "{results:?}");
+    world.say("twice");
+    assert_eq!(world.answer()["agent"]["status"], "done");
+    let results = model.asked().pop().unwrap().results();
+    assert_eq!(
+        results.iter().filter(|result| result.contains("is at work already")).count(),
+        1,
+        "{results:?}"
+    );
+    assert_eq!(world.agents().len(), 1, "all calls are one sub-agent's");
+    let child = model.asked().into_iter().find(is_child).unwrap();
+    assert_eq!(child.tools(), ["Shell", "Read", "Cd"]);
+    assert!(child.system().contains("# Your role\n\nYou only look."));
+    let parent = &model.asked()[0];
+    assert!(parent.system().contains("- looker: Looks and tells") && !parent.system().contains("notes"));
+}
+
+#[test]
+fn a_killed_server_tells_of_sub_agents_too() {
+    let model = ScriptedModel::start(|asked| match (is_child(asked), asked.last_of_user().as_str()) {
+        (false, "begin") => Reply::Call(vec![("SubAgent", json!({"task": "work", "instance": "x"}))]),
+        (true, "work") => Reply::Hang("I was about".to_owned()),
+        (true, _) => Reply::Say("I am here".to_owned()),
+        (false, _) if asked.results().len() == 1 => {
+            Reply::Call(vec![("SubAgent", json!({"task": "go on", "instance": "x"}))])
+        }
+        _ => Reply::Say(asked.results().join(" | ")),
+    });
+    let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
+    let mut world = World::new(&model, "full");
+    world.say("begin");
+    eventually("it works", PATIENCE, || (model.asked().len() == 2).then_some(()));
+    world.server.kill();
+    world.server.restart(&options);
+    world.machine.wait_online(&world.alice, "laptop");
+    let answer = world.answer();
+    assert_eq!(answer["agent"]["status"], "interrupted", "{answer}");
+    let agents = world.agents();
+    assert_eq!((agents.len(), &agents[0]["status"]), (1, &json!("interrupted")));
+    let child = agents[0]["chat_id"].as_str().unwrap();
+    for message in [messages(&world.client, &world.chat), messages(&world.client, child)].concat() {
+        assert!(
+            !["asking", "running"].contains(&message["agent"]["status"].as_str().unwrap_or_default()),
+            "{message}"
+        );
+    }
+    world.say("go on");
+    assert_eq!(world.answer()["agent"]["status"], "done");
+    let results = model.asked().pop().unwrap().results();
+    assert!(results[0].contains("interrupted") && results[1].contains("I am here"), "{results:?}");
+}
+
+#[test]
+fn the_prompt_is_put_together_in_order_and_its_beginning_stays_as_it_is() {
+    let model = ScriptedModel::start(|asked| match (asked.last_of_user().as_str(), asked.results().len()) {
+        ("one", 0) => Reply::Call(vec![
+            ("Cd", json!({"path": "src"})),
+            ("Skill", json!({"name": "release"})),
+            ("Skill", json!({"name": "../../etc"})),
+            ("memory_write", json!({"name": "tabs", "text": "likes tabs"})),
+            ("memory_list", json!({})),
+        ]),
+        _ => Reply::Say(format!("did {}", asked.last_of_user())),
+    });
+    let world = World::new(&model, "full");
+    fs::write(world.server.home().join("AGENTS.md"), "Server says hello.").unwrap();
+    let wanted = json!({"instructions": "Be kind.", "language": "German"}).to_string();
+    assert_eq!(world.client.send("PUT", "/settings/agent", wanted.as_bytes()).status, 200);
+    let long = json!({"instructions": "x".repeat(33 * 1024)}).to_string();
+    assert_eq!(world.client.send("PUT", "/settings/agent", long.as_bytes()).status, 400);
+    assert_eq!(world.client.call("GET", "/settings/agent").json()["language"], "German");
+    world.put("AGENTS.md", "Scripts are POSIX.");
+    world.put("src/a", "");
+    world.put(".sandbridge/AGENTS.md", "Tests first.");
+    world.put(
+        ".sandbridge/skills/release/SKILL.md",
+        "---\nname: release\ndescription: How to release\n---\nTag it, then push.",
+    );
+    world.put(".sandbridge/skills/empty/README", "none");
+    world.put(".sandbridge/agents/looker.md", "---\ndescription: Looks\n---\nLook.");
+    for word in ["one", "two", "three"] {
+        world.say(word);
+        assert_eq!(world.answer()["agent"]["status"], "done");
+    }
+    let asked = model.asked();
+    let system = asked[0].system();
+    let parts = [
+        "You are an engineer",
+        "Server says hello.",
+        "Be kind.",
+        "A person reads",
+        "Scripts are POSIX.",
+        "Tests first.",
+        "- release: How to release",
+        "- looker: Looks",
+        "The user is called alice.",
+        "Answer in German",
+    ];
+    let found: Vec<usize> =
+        parts.iter().map(|part| system.find(part).unwrap_or_else(|| panic!("{part}: {system}"))).collect();
+    assert!(found.is_sorted(), "{system}");
+    assert!(!system.contains("empty"));
+    let results = asked[1].results();
+    assert!(
+        results[1].contains("Tag it, then push.") && results[1].contains(".sandbridge/skills/release"),
+        "{results:?}"
+    );
+    assert!(results[2].contains("there is no skill"), "{results:?}");
+    assert_eq!(results[4], "- tabs: likes tabs");
+    // All that was sent before is sent again, byte for byte, though the directory is another one and more is kept by now.
+    for pair in asked.windows(2) {
+        assert_eq!(pair[0].system(), pair[1].system());
+        let (before, after) = (&pair[0].body["messages"], &pair[1].body["messages"]);
+        let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());
+        assert_eq!(before[..], after[..before.len()]);
+    }
+    let said: Vec<String> = asked[3].body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "user")
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(said[0].contains("Full mode") && said[0].contains("directory is ., "), "{said:?}");
+    assert!(said[1].contains("directory is src, ") && said[2] == "three", "{said:?}");
+    // Another chat knows what was kept; another user does not.
+    let chat = new_chat(&world.client, "full");
+    say(&world.client, &chat, "new");
+    ended(&world.client, &chat);
+    assert!(model.asked().pop().unwrap().system().contains("- tabs: likes tabs"));
+    let shown = world.alice.run(&["chat", "--new", "/memory"]);
+    assert_eq!(shown.stdout, "tabs: likes tabs\n");
+    world.server.person("eve");
+    let eve = Client::login(&world.server, "eve");
+    assert_eq!(eve.call("GET", "/memories").json(), json!([]));
+    assert_eq!(eve.call("DELETE", "/memories/tabs").status, 404);
+    say(&eve, &new_chat(&eve, "full"), "hello");
+    eventually("she is answered", PATIENCE, || {
+        model.asked().iter().any(|asked| asked.system().contains("called eve")).then_some(())
+    });
+    let hers = model.asked().into_iter().find(|asked| asked.system().contains("called eve")).unwrap();
+    assert!(
+        !hers.raw.contains("likes tabs")
+            && !hers.raw.contains("Be kind.")
+            && hers.raw.contains("Server says hello.")
+    );
+    assert_eq!(world.client.call("DELETE", "/memories/tabs").status, 204);
+    assert_eq!(world.client.call("GET", "/memories").json(), json!([]));
+}

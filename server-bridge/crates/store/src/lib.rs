@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `users`, `passwords` | accounts; argon2id |
 //! | `sessions` | logins |
+//! | `keys` | keys of programs, and what each may do |
 //! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
 //! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
@@ -34,6 +35,7 @@ mod enrolment;
 mod error;
 mod execs;
 mod ids;
+mod keys;
 pub mod limits;
 mod messages;
 mod name;
@@ -53,13 +55,14 @@ pub use clock::Clock;
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
-pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, TurnId, UserId};
+pub use ids::{AuditId, ChatId, ExecId, KeyId, MessageId, RunnerId, TurnId, UserId};
+pub use keys::{ApiKey, KeyScope};
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use sessions::NewSession;
 pub use settings::ACTIVE_RUNNER;
-pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
+pub use tokens::{API_KEY_PREFIX, ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
 pub use users::User;
 

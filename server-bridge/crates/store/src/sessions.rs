@@ -81,7 +81,7 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes ended sessions at once, and expired runner tokens and revoked runners after 90 days, until when their
+    /// Deletes ended sessions at once, and expired runner tokens and keys and revoked runners after 90 days, until when their
     /// owners are told what happened to them. Returns the number of rows deleted. Call it at start and now and then.
     ///
     /// # Errors
@@ -103,6 +103,7 @@ impl Store {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        Ok(sessions.rows_affected() + tokens.rows_affected() + runners.rows_affected())
+        let keys = self.purge_keys().await?;
+        Ok(sessions.rows_affected() + tokens.rows_affected() + runners.rows_affected() + keys)
     }
 }

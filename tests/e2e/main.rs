@@ -23,6 +23,7 @@ mod hostile_server;
 mod life;
 mod load;
 mod mcp;
+mod mcp_server;
 mod network;
 mod panel;
 mod python;

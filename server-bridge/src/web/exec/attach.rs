@@ -182,7 +182,7 @@ pub async fn report(
     })))
 }
 
-async fn find(state: &AppState, user: &User, id: &str) -> Result<store::Exec, ApiError> {
+pub(in crate::web) async fn find(state: &AppState, user: &User, id: &str) -> Result<store::Exec, ApiError> {
     let id =
         store::ExecId::parse(id).map_err(|_| ApiError::new("not_found", format!("no exec is named {id}")))?;
     Ok(state.store.exec(user.id, &id).await?)
@@ -197,7 +197,11 @@ pub(super) fn exec_id(record: &store::Exec) -> sandbox::ExecId {
 }
 
 /// The sandbox an exec was sent to.
-async fn place_of(state: &AppState, user: &User, record: &store::Exec) -> Result<Sandbox, ApiError> {
+pub(super) async fn place_of(
+    state: &AppState,
+    user: &User,
+    record: &store::Exec,
+) -> Result<Sandbox, ApiError> {
     let wish = wish_for(&state.store, user.id, record.runner.as_deref()).await?;
     Ok(state.router.for_user(&sandbox_user(user), &wish).await?)
 }

@@ -107,7 +107,7 @@ impl Requests {
         self.accepted.insert(id.to_string(), is_accepted);
         let bridge = Arc::clone(bridge);
         self.tasks.spawn(async move {
-            if let Err(failure) = bridge.request(&message, || drop(accepted.send_replace(true))).await {
+            if let Err(failure) = bridge.request(&message, || _ = accepted.send_replace(true)).await {
                 say_failure(id, &failure);
             }
         });

@@ -20,12 +20,14 @@ mod server;
 mod sessions;
 mod tools;
 
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
-use axum::http::{HeaderValue, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use std::sync::Arc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -97,7 +99,7 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
         return Err(ApiError::new("not_found", "there is no such session; initialize a new one"));
     }
     let body = whole(Request::from_parts(parts.clone(), body)).await?;
-    let is_goodbye = parts.method == axum::http::Method::DELETE;
+    let is_goodbye = parts.method == Method::DELETE;
     // What rmcp keeps with a session, or shows in a log, holds no secret.
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::COOKIE);
@@ -113,7 +115,7 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
 }
 
 /// A page of another site has no business here, whatever it asks for.
-fn check_origin(state: &AppState, parts: &axum::http::request::Parts) -> Result<(), ApiError> {
+fn check_origin(state: &AppState, parts: &Parts) -> Result<(), ApiError> {
     let is_ours = match (parts.headers.get(header::ORIGIN), host(&parts.uri, &parts.headers)) {
         (None, _) => true,
         (Some(origin), Some(host)) => same_origin(state, origin, host),
@@ -128,16 +130,20 @@ fn check_origin(state: &AppState, parts: &axum::http::request::Parts) -> Result<
 
 /// The request's body, which must be no larger than the server's limit and come in time.
 async fn whole(request: Request) -> Result<Bytes, ApiError> {
+    let too_large = || {
+        let limit_mib = JSON_BODY_BYTES / 1024 / 1024;
+        let advice = "write large files in parts with exec";
+        ApiError::new("too_large", format!("a message may be {limit_mib} MiB at most; {advice}"))
+    };
+    let announced =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if announced.is_some_and(|bytes: u64| bytes > JSON_BODY_BYTES as u64) {
+        return Err(too_large());
+    }
     let body = timeout(JSON_BODY_TIMEOUT, Bytes::from_request(request, &()));
     let body = body.await.map_err(|_| ApiError::invalid("the request's body did not come in time"))?;
     body.map_err(|error| match error.status() {
-        axum::http::StatusCode::PAYLOAD_TOO_LARGE => {
-            let limit_mib = JSON_BODY_BYTES / 1024 / 1024;
-            ApiError::new(
-                "too_large",
-                format!("a message may be {limit_mib} MiB at most; write large files in parts with exec"),
-            )
-        }
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
         _ => ApiError::invalid(error.body_text()),
     })
 }

@@ -81,12 +81,15 @@ const TOOLS: &[Entry] = &[
     Entry::of::<tasks::Kill>(),
 ];
 
+/// Understands a tool's arguments and does it.
+type Run = for<'a> fn(Map<String, Value>, &'a Desk) -> BoxFuture<'a, Result<Outcome, ApiError>>;
+
 /// A row of the table.
 pub(super) struct Entry {
     name: &'static str,
     only_reads: bool,
     describe: fn() -> rmcp::model::Tool,
-    run: for<'a> fn(Map<String, Value>, &'a Desk) -> BoxFuture<'a, Result<Outcome, ApiError>>,
+    run: Run,
 }
 
 impl Entry {

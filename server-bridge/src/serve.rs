@@ -27,7 +27,8 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, ServeArgs};
 use crate::limits::{
     COMMANDS_STOP_TIMEOUT, LOGINS_PER_ADDRESS_PER_MINUTE, LOGINS_PER_NAME_PER_MINUTE, PURGE_INTERVAL,
-    RATE_LIMIT_KEYS, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
+    RATE_LIMIT_KEYS, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, REGISTRATIONS_PER_ADDRESS_PER_MINUTE,
+    SHUTDOWN_TIMEOUT,
 };
 use crate::state::{AppState, Shared};
 use crate::tls::{self, TlsError};
@@ -35,6 +36,7 @@ use crate::web::exec::attendance::Attendance;
 use crate::web::exec::recover;
 use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::{Event, Hub};
+use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::{accept, metrics, presence, router};
 
@@ -105,7 +107,8 @@ pub fn main(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
 }
 
 async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_env("SANDBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter =
+        EnvFilter::try_from_env("SANDBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     let config = Config::load(args, home)?;
     raise_open_files();
@@ -164,6 +167,7 @@ impl Server {
         if let Some((name, _)) = config.listen.rsplit_once(':') {
             names.push(name.to_ascii_lowercase());
         }
+        let shutdown = CancellationToken::new();
         let state = AppState::new(Shared {
             store,
             router: sandboxes,
@@ -174,10 +178,12 @@ impl Server {
             tls: acceptor.is_some(),
             logins_by_name: RateLimiter::new(LOGINS_PER_NAME_PER_MINUTE, RATE_LIMIT_KEYS),
             logins_by_address: RateLimiter::new(LOGINS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
+            refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             pending_handshakes: Arc::default(),
+            mcp: Mcp::new(&shutdown),
             metrics: metrics::handle(),
-            shutdown: CancellationToken::new(),
+            shutdown,
             tasks: TaskTracker::new(),
             execs: TaskTracker::new(),
             attendance: Attendance::default(),

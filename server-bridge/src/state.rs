@@ -15,6 +15,7 @@ use crate::web::error::ApiError;
 use crate::web::exec::attendance::Attendance;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
+use crate::web::mcp::Mcp;
 use crate::web::pending::PendingHandshakes;
 use crate::web::rate::RateLimiter;
 
@@ -42,10 +43,14 @@ pub struct Shared {
     pub logins_by_name: RateLimiter<(IpAddr, String)>,
     /// Failed logins by address.
     pub logins_by_address: RateLimiter<IpAddr>,
+    /// Keys of programs that opened nothing, by address.
+    pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.
     pub registrations: RateLimiter<IpAddr>,
     /// Room for sockets that have not registered yet.
     pub pending_handshakes: Arc<PendingHandshakes>,
+    /// The endpoint of the Model Context Protocol.
+    pub mcp: Mcp,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
     /// Set when the server stops.

@@ -34,7 +34,7 @@ fn mends(asked: &Asked) -> Reply {
     }
 }
 
-fn lines(output: &tests::Output) -> Vec<Value> {
+pub(crate) fn lines(output: &tests::Output) -> Vec<Value> {
     output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -334,25 +334,25 @@ fn a_model_asks_before_it_changes_or_runs_something() {
 }
 
 /// A chat whose model may do that much without asking.
-fn new_chat(client: &Client, mode: &str) -> String {
+pub(crate) fn new_chat(client: &Client, mode: &str) -> String {
     let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
     let body = json!({"mode": mode}).to_string();
     assert_eq!(client.send("PUT", &format!("/chats/{chat}/approval"), body.as_bytes()).status, 200);
     chat
 }
 
-fn say(client: &Client, chat: &str, text: &str) {
+pub(crate) fn say(client: &Client, chat: &str, text: &str) {
     let body = json!({"text": text}).to_string();
     let answer = client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes());
     assert_eq!(answer.status, 202);
 }
 
-fn messages(client: &Client, chat: &str) -> Vec<Value> {
+pub(crate) fn messages(client: &Client, chat: &str) -> Vec<Value> {
     client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
 }
 
 /// The message that stands for the `number`th answer, once that is over.
-fn ended(client: &Client, chat: &str, number: usize) -> Value {
+pub(crate) fn ended(client: &Client, chat: &str, number: usize) -> Value {
     eventually("the answer is over", PATIENCE, || {
         let messages = messages(client, chat);
         // An answer's first message stands behind what it answers; several may wait.

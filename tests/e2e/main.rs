@@ -26,6 +26,7 @@ mod hostile_server;
 mod life;
 mod load;
 mod mcp;
+mod mcp_server;
 mod network;
 mod panel;
 mod python;

@@ -80,12 +80,28 @@ impl Client {
         content_type: &str,
         body: RequestBody,
     ) -> Result<Response<Incoming>, Failure> {
+        let headers: &[_] = match content_type {
+            "" => &[],
+            content_type => &[(CONTENT_TYPE.as_str(), content_type.to_owned())],
+        };
+        let response = self.send_with(method, path, headers, body).await?;
+        if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
+    }
+
+    /// Sends a request with these headers and returns its answer, whatever its status.
+    pub(super) async fn send_with(
+        &mut self,
+        method: Method,
+        path: &str,
+        headers: &[(&'static str, String)],
+        body: RequestBody,
+    ) -> Result<Response<Incoming>, Failure> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.endpoint.base_path))
             .header(HOST, &self.endpoint.authority);
-        if !content_type.is_empty() {
-            request = request.header(CONTENT_TYPE, content_type);
+        for (name, value) in headers {
+            request = request.header(*name, value);
         }
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
@@ -101,14 +117,13 @@ impl Client {
             Some(_) | None => self.connect().await?,
         };
         let sender = self.sender.insert(sender);
-        let response = sender.send_request(request).await.map_err(|error| {
+        sender.send_request(request).await.map_err(|error| {
             if error.is_parse() || error.is_incomplete_message() {
                 self.endpoint.no_http(&cause(&error))
             } else {
                 self.endpoint.unreachable(&cause(&error))
             }
-        })?;
-        if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
+        })
     }
 
     async fn small(&mut self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
@@ -219,7 +234,8 @@ async fn refusal(response: Response<Incoming>) -> Failure {
     }
 }
 
-async fn read_small(response: Response<Incoming>) -> Result<Vec<u8>, Failure> {
+/// All of an answer that is small enough.
+pub(super) async fn read_small(response: Response<Incoming>) -> Result<Vec<u8>, Failure> {
     let mut body = response.into_body();
     let mut bytes = Vec::new();
     while let Some(chunk) = next_chunk(&mut body).await {

@@ -56,6 +56,11 @@ pub(super) const HANG_UP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pieces of output that may wait to be written.
 pub(super) const OUTPUT_QUEUE: usize = 16;
 
+/// The longest message of an MCP client, in bytes: more than the server takes, so that it is the server who says so.
+pub(super) const MCP_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// How long answers to an MCP client may take that has closed its end.
+pub(super) const MCP_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Messages of a chat that are read at once after the client was too slow for its events.
 pub(super) const CATCH_UP_MESSAGES: u32 = 100;
 

@@ -41,6 +41,11 @@ pub(super) async fn log_in(globals: &Globals, options: LoginOptions) -> Result<E
 
 pub(super) async fn log_out(globals: &Globals) -> Result<ExitCode, Failure> {
     let mut session = globals.session()?;
+    if session.has_api_key() {
+        let message = "SANDBRIDGE_API_KEY is set, and a key has no login to end; unset it, or remove the key with \
+                       `sandbridge key remove`";
+        return Err(Failure::usage(message));
+    }
     if session.login().is_some() {
         let answer = Client::new(&session)?.post("/api/v1/logout", &json!({})).await;
         session.forget()?;

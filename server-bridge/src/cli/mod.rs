@@ -6,7 +6,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `exec/`, `shell/`, `cp/`, `chat/` | the streaming commands |
-//! | `runner`, `container`, `model`, `use_place`, `login`, `doctor`, `completions` | one command each |
+//! | `mcp/` | the server's MCP endpoint over standard streams |
+//! | `runner`, `key`, `container`, `model`, `use_place`, `login`, `doctor`, `completions` | one command each |
 //! | `session` | which server, and who one is there: `client.json` |
 //! | `endpoint`, `client`, `body`, `socket` | connections: TCP or TLS, HTTP, WebSocket |
 //! | `failure` | what went wrong, as people, programs and shells are told |
@@ -27,8 +28,10 @@ mod endpoint;
 mod exec;
 mod failure;
 mod interrupts;
+mod key;
 mod limits;
 mod login;
+mod mcp;
 mod model;
 mod output;
 mod run_as;
@@ -92,6 +95,9 @@ enum Command {
     /// Manage the machines that run your commands
     #[command(subcommand)]
     Runner(runner::RunnerCommand),
+    /// Manage the keys of your programs
+    #[command(subcommand)]
+    Key(key::KeyCommand),
     /// Look at, stop, keep, move or replace your container as a whole
     #[command(subcommand)]
     Container(container::ContainerCommand),
@@ -116,6 +122,8 @@ enum Command {
     Cp(cp::CpOptions),
     /// Chat; "!command" runs a shell command
     Chat(chat::ChatOptions),
+    /// Serve your runners to an MCP client over standard input and output
+    Mcp,
     /// Print a completion script for a shell
     Completions(completions::CompletionsOptions),
     /// Say what works here, what does not, and the fix
@@ -157,6 +165,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Login(options) => block_on(login::log_in(globals, options)),
         Command::Logout => block_on(login::log_out(globals)),
         Command::Runner(command) => block_on(runner::run(globals, command)),
+        Command::Key(command) => block_on(key::run(globals, command)),
         Command::Container(command) => block_on(container::run(globals, command)),
         Command::Model(command) => block_on(model::run(globals, command)),
         Command::Use(options) => block_on(use_place::run(globals, options)),
@@ -169,6 +178,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Shell(options) => block_on(shell::run(globals, options)).map_err(Failure::into_not_run),
         Command::Cp(options) => block_on(cp::run(globals, options)),
         Command::Chat(options) => block_on(chat::run(globals, options)),
+        Command::Mcp => block_on(mcp::run(globals)),
         Command::Completions(options) => completions::run(options),
         Command::Doctor => block_on(doctor::run(globals)),
     }
@@ -204,7 +214,8 @@ impl Globals {
         let settings = self.settings(&home)?;
         let server = self.server.clone().or_else(|| settings.value("server"));
         let ca_cert = self.ca_cert.clone().or_else(|| settings.value("ca_cert").map(PathBuf::from));
-        Session::load(&home, server.as_deref(), ca_cert)
+        let api_key = settings.value("api_key");
+        Ok(Session::load(&home, server.as_deref(), ca_cert)?.with_api_key(api_key))
     }
 
     /// Where settings and sessions are kept.

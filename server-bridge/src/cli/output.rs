@@ -47,6 +47,18 @@ pub(super) fn ago(at_ms: i64) -> String {
     }
 }
 
+/// A point in time to come, in Unix milliseconds, as "in 3 min".
+pub(super) fn until(at_ms: i64) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    match at_ms.saturating_sub(now_ms) / 1000 {
+        seconds if seconds < 120 => format!("in {} s", seconds.max(0)),
+        seconds if seconds < 7200 => format!("in {} min", seconds / 60),
+        seconds if seconds < 48 * 3600 => format!("in {} h", seconds / 3600),
+        seconds => format!("in {} days", seconds / 86_400),
+    }
+}
+
 /// Rows with their columns aligned.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -82,7 +82,7 @@ pub(super) async fn run(globals: &Globals, command: RunnerCommand) -> Result<Exi
 }
 
 /// Seconds, from a number with a unit.
-fn ttl_seconds(text: &str) -> Result<u32, String> {
+pub(super) fn ttl_seconds(text: &str) -> Result<u32, String> {
     let wrong = || format!("{text:?} is no time: write a number and s, m, h or d, such as 30m");
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {

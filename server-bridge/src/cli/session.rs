@@ -45,6 +45,8 @@ pub(super) struct Session {
     pub(super) server: String,
     /// Certificates to trust besides this machine's own, a PEM file.
     ca_cert: Option<PathBuf>,
+    /// A program's key, in the place of a login.
+    api_key: Option<String>,
 }
 
 impl Session {
@@ -67,7 +69,17 @@ impl Session {
         };
         let server = configured.or(remembered.server.as_deref()).unwrap_or(DEFAULT_SERVER);
         let server = server.trim_end_matches('/').to_owned();
-        Ok(Self { path, remembered, server, ca_cert })
+        Ok(Self { path, remembered, server, ca_cert, api_key: None })
+    }
+
+    /// The same with a program's key, if there is one: it comes before the login.
+    pub(super) fn with_api_key(self, api_key: Option<String>) -> Self {
+        Self { api_key, ..self }
+    }
+
+    /// Whether a program's key stands in the place of a login.
+    pub(super) fn has_api_key(&self) -> bool {
+        self.api_key.is_some()
     }
 
     /// Where the server is.
@@ -86,7 +98,8 @@ impl Session {
             let hint = format!("run `sandbridge login --server {} --user NAME`", self.server);
             Failure::other("unauthorized", format!("not logged in to {}; {hint}", self.server))
         };
-        self.login().map(|login| login.token.as_str()).ok_or_else(not_logged_in)
+        let of_login = || self.login().map(|login| login.token.as_str());
+        self.api_key.as_deref().or_else(of_login).ok_or_else(not_logged_in)
     }
 
     /// Remembers a login; the server becomes the one talked to by default.
@@ -168,6 +181,17 @@ mod tests {
         session.forget().unwrap();
         assert!(Session::load(&home, None, None).unwrap().token().is_err());
         assert_eq!(std::fs::read_dir(&home).unwrap().count(), 1, "nothing is left beside it");
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn a_key_stands_in_the_place_of_a_login_and_is_not_written_down() {
+        let home = home();
+        let mut session = Session::load(&home, None, None).unwrap().with_api_key(Some("sbk_x".to_owned()));
+        assert_eq!(session.token().unwrap(), "sbk_x");
+        session.remember(Login { token: "t".to_owned(), user: "ada".to_owned(), chat: None }).unwrap();
+        assert_eq!(session.token().unwrap(), "sbk_x");
+        assert!(!std::fs::read_to_string(home.join(FILE_NAME)).unwrap().contains("sbk_x"));
         std::fs::remove_dir_all(&home).unwrap();
     }
 

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::{ConfigError, ServeArgs};
 
 /// Keys of `config.json` that are no flags of `serve`: those of the client commands, and secrets.
-const OTHER_KEYS: [&str; 5] = ["server", "ca_cert", "llm_api_key", "encryption_key", "search_api_key"];
+const OTHER_KEYS: [&str; 6] =
+    ["server", "ca_cert", "api_key", "llm_api_key", "encryption_key", "search_api_key"];
 
 /// What the files and the environment say, flags aside.
 #[derive(Debug, Default)]

@@ -1,25 +1,33 @@
-//! Who is asking: a session's token from the Authorization header or the cookie.
+//! Who is asking: a session's token from the Authorization header or the cookie, or a program's key from the header.
 
-use axum::extract::FromRequestParts;
+use std::time::Instant as Moment;
+
+use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
-use store::User;
+use store::{API_KEY_PREFIX, ApiKey, KeyScope, User};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::limits::SESSION_CHECK_INTERVAL;
 use crate::state::AppState;
+use crate::web::accept::Connection;
 use crate::web::error::ApiError;
 use crate::web::guard::changes_state;
+use crate::web::rate::address_key;
+use crate::web::scope;
 
 /// The cookie that holds the session's token.
 pub const SESSION_COOKIE: &str = "sandbridge_session";
 
 /// An authenticated request.
+#[derive(Clone)]
 pub struct Caller {
     /// Whose it is.
     pub user: User,
-    /// The session's token, to end it or to check it again.
+    /// The session's token, or the key, to end it or to check it again.
     pub token: String,
+    /// The program's key, where it was no session.
+    pub key: Option<ApiKey>,
 }
 
 impl FromRequestParts<AppState> for Caller {
@@ -40,20 +48,65 @@ impl FromRequestParts<AppState> for Caller {
                 "a request with the session cookie needs an Origin header; programs use an Authorization header instead",
             ));
         }
-        let user = state.store.session_user(token).await?.ok_or_else(ApiError::unauthorized)?;
-        Ok(Self { user, token: token.to_owned() })
+        match Self::of_token(state, token).await? {
+            Some(caller) => caller.within_scope(parts, state).await,
+            None if token.starts_with(API_KEY_PREFIX) => Err(refused_key(parts, state)),
+            None => Err(ApiError::unauthorized()),
+        }
     }
 }
 
 impl Caller {
-    /// Returns once the session is over, soon after: logged out, expired, its password changed or its user removed,
-    /// maybe by another process. That the store does not answer is no end.
+    /// Whose token or key this is; `None` if it is unknown or has ended.
+    async fn of_token(state: &AppState, token: &str) -> store::Result<Option<Self>> {
+        let found = if token.starts_with(API_KEY_PREFIX) {
+            state.store.key_user(token).await?.map(|(user, key)| (user, Some(key)))
+        } else {
+            state.store.session_user(token).await?.map(|user| (user, None))
+        };
+        Ok(found.map(|(user, key)| Self { user, token: token.to_owned(), key }))
+    }
+
+    /// What the caller may do: all of it, unless it is a program with a key for less.
+    pub fn scope(&self) -> KeyScope {
+        self.key.as_ref().map_or(KeyScope::Full, |key| key.scope)
+    }
+
+    /// Who approves what this request does: its user, unless a program with a key for less says that they did.
+    pub fn may_approve(&self) -> Option<&str> {
+        (self.scope() == KeyScope::Full).then_some(self.user.name.as_str())
+    }
+
+    /// The same caller, if their key is for such requests.
+    async fn within_scope(self, parts: &Parts, state: &AppState) -> Result<Self, ApiError> {
+        let Some(key) = &self.key else { return Ok(self) };
+        let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+        let is_upgrade = parts.headers.contains_key(header::UPGRADE);
+        if scope::allows(key.scope, &parts.method, route, is_upgrade) {
+            return Ok(self);
+        }
+        let asked = format!("{}: {} {route}", key.name, parts.method);
+        state.audit(Some(&self.user.name), "key.use", None, &asked, "forbidden").await;
+        let (name, scope) = (&key.name, key.scope.as_str());
+        let message = match key.scope {
+            KeyScope::Full => format!("no key may do this, and {name:?} is one; log in and do it yourself"),
+            KeyScope::Exec | KeyScope::Read => {
+                format!(
+                    "the key {name:?} is for {scope} only; make one with another scope (`sandbridge key add`)"
+                )
+            }
+        };
+        Err(ApiError::new("forbidden", message))
+    }
+
+    /// Returns once the session, or the key, is over, soon after: logged out, expired, removed, its password changed or its
+    /// user removed, maybe by another process. That the store does not answer is no end.
     pub async fn session_ended(&self, state: &AppState) {
         let mut check = interval_at(Instant::now() + SESSION_CHECK_INTERVAL, SESSION_CHECK_INTERVAL);
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             check.tick().await;
-            match state.store.session_user(&self.token).await {
+            match Self::of_token(state, &self.token).await {
                 Ok(Some(_)) => {}
                 Ok(None) => return,
                 Err(error) => tracing::error!(%error, "cannot check a session"),
@@ -71,7 +124,20 @@ pub fn session_cookie(token: Option<&str>, max_age_s: i64, secure: bool) -> Head
     HeaderValue::try_from(cookie).expect("a token is base64 and the rest is ASCII")
 }
 
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+/// A key that opens nothing. Nobody guesses 256 bits, but somebody may try for ever.
+fn refused_key(parts: &Parts, state: &AppState) -> ApiError {
+    let address = parts.extensions.get::<Connection>().map(|connection| address_key(connection.peer.ip()));
+    match address.map(|address| state.refused_keys.take(&address, Moment::now())) {
+        Some(Err(seconds)) => ApiError::rate_limited("refused keys", seconds),
+        Some(Ok(())) | None => ApiError::new(
+            "unauthorized",
+            "this key is unknown, was removed or has expired; make another one with `sandbridge key add`",
+        ),
+    }
+}
+
+/// The token of an Authorization header, if there is one.
+pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())

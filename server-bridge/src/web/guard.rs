@@ -118,7 +118,8 @@ pub fn changes_state(method: &Method, headers: &HeaderMap) -> bool {
     !method.is_safe() || headers.contains_key(header::UPGRADE)
 }
 
-fn same_origin(state: &AppState, origin: &HeaderValue, host: &str) -> bool {
+/// Whether an Origin header names this server.
+pub fn same_origin(state: &AppState, origin: &HeaderValue, host: &str) -> bool {
     let Ok(origin) = origin.to_str() else { return false };
     let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
     authority.eq_ignore_ascii_case(host)

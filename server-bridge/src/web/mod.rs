@@ -2,12 +2,13 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`session`], [`runners`], [`settings`], [`chats`], [`agents`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`answers`] | answers to what a model asks |
 //! | [`chat_turns`], [`chat_copies`] | what of a chat is taken back; a chat forked and exported |
 //! | [`exec`], [`events`] | the WebSockets of clients |
+//! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
-//! | [`guard`], [`auth`], [`rate`], [`pending`] | Host and Origin, sessions, limits on attempts |
+//! | [`guard`], [`auth`], [`scope`], [`rate`], [`pending`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`] | the listening socket: connections, TLS, buffers |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
@@ -29,6 +30,8 @@ pub mod extract;
 pub mod files;
 pub mod guard;
 pub mod hub;
+pub mod keys;
+pub mod mcp;
 pub mod metrics;
 pub mod models;
 pub mod openapi;
@@ -38,6 +41,7 @@ pub mod rate;
 pub mod runner_admission;
 pub mod runner_socket;
 pub mod runners;
+pub mod scope;
 pub mod session;
 pub mod settings;
 pub mod usage;
@@ -58,6 +62,8 @@ pub fn router(state: AppState) -> Router {
         .route("/login", post(session::login))
         .route("/logout", post(session::logout))
         .route("/me", get(session::me))
+        .route("/keys", get(keys::list).post(keys::add))
+        .route("/keys/{name}", delete(keys::remove))
         .route("/runners", get(runners::list).post(runners::add))
         .route("/runners/{name}", delete(runners::revoke))
         .route("/runners/{name}/rotate", post(runners::rotate))
@@ -105,6 +111,7 @@ pub fn router(state: AppState) -> Router {
         .route("/openapi.json", get(openapi::serve));
     Router::new()
         .nest("/api/v1", api)
+        .route(scope::MCP_PATH, get(mcp::serve).post(mcp::serve).delete(mcp::serve))
         .route("/runner", get(runner_socket::connect))
         .route("/ws/{user}", get(runner_socket::connect))
         .route("/healthz", get(async || "ok"))

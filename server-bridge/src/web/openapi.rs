@@ -4,11 +4,12 @@ use std::sync::OnceLock;
 
 use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
-use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 
 use crate::web::{
-    agents, answers, chat_copies, chat_turns, chats, container, events, exec, files, models, runners,
-    session, settings, usage,
+    agents, answers, chat_copies, chat_turns, chats, container, events, exec, files, keys, mcp, models,
+    runners, session, settings, usage,
 };
 
 #[derive(OpenApi)]
@@ -23,6 +24,9 @@ use crate::web::{
         session::login,
         session::logout,
         session::me,
+        keys::list,
+        keys::add,
+        keys::remove,
         runners::list,
         runners::add,
         runners::rotate,
@@ -79,10 +83,28 @@ use crate::web::{
         exec::attach::cancel,
         exec::attach::report,
         events::connect,
+        mcp::serve,
     ),
-    components(schemas(exec::ExecRequestView, exec::attach::ExecView))
+    components(schemas(exec::ExecRequestView, exec::attach::ExecView)),
+    modifiers(&Bearer)
 )]
 struct Description;
+
+/// How a program says who it is: with a session's token, or a key of its own.
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
+        let scheme = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("sbk_… or sbs_…")
+            .description(Some("A key made by `sandbridge key add`, or the token that a login answered with."))
+            .build();
+        let components = description.components.get_or_insert_default();
+        components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
+        description.security = Some(vec![SecurityRequirement::new("bearer", [] as [&str; 0])]);
+    }
+}
 
 /// The description as JSON.
 pub async fn serve() -> impl IntoResponse {
@@ -104,6 +126,8 @@ mod tests {
             ("/api/v1/login", 1),
             ("/api/v1/logout", 1),
             ("/api/v1/me", 1),
+            ("/api/v1/keys", 2),
+            ("/api/v1/keys/{name}", 1),
             ("/api/v1/runners", 2),
             ("/api/v1/runners/{name}", 1),
             ("/api/v1/runners/{name}/rotate", 1),
@@ -146,11 +170,12 @@ mod tests {
             ("/api/v1/execs/{id}/cancel", 1),
             ("/api/v1/execs/{id}/report", 1),
             ("/api/v1/events", 1),
+            ("/mcp", 1),
         ] {
             let item = &description.paths.paths[path];
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 47);
+        assert_eq!(description.paths.paths.len(), 50);
     }
 }

@@ -53,7 +53,7 @@ pub struct Me {
 }
 
 /// Log in. Sets the session cookie, and answers with the same token for programs.
-#[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = Login,
+#[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = Login, security(()),
     responses((status = 200, body = LoggedIn), (status = 401), (status = 429)))]
 pub async fn login(
     State(state): State<AppState>,

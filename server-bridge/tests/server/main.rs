@@ -7,6 +7,7 @@ mod events;
 mod exec;
 mod files;
 mod isolation;
+mod keys;
 mod metrics;
 mod page;
 mod require;

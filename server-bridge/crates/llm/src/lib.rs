@@ -40,7 +40,7 @@ pub mod price;
 pub mod reply;
 pub mod retry;
 pub mod slots;
-mod sse;
+pub mod sse;
 pub mod transport;
 
 pub use call::{Progress, call};

@@ -5,7 +5,7 @@
 
 /// Puts events together.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub struct Events {
     /// The line that has no end yet, without what was looked at.
     line: Vec<u8>,
     data: String,
@@ -16,7 +16,7 @@ pub(crate) struct Events {
 
 impl Events {
     /// Adds bytes; calls `each` with the data of every event that is whole now, until it says that it wants no more.
-    pub(crate) fn push<E>(
+    pub fn push<E>(
         &mut self,
         mut bytes: &[u8],
         mut each: impl FnMut(&str) -> Result<bool, E>,

@@ -14,6 +14,11 @@ pub struct UserId(pub i64);
 #[sqlx(transparent)]
 pub struct RunnerId(pub i64);
 
+/// A program's key's row. A key removed and made again under the same name is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct KeyId(pub i64);
+
 /// A message's row. Grows with time, so it orders a chat's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
 #[sqlx(transparent)]

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `users`, `passwords` | accounts; argon2id |
 //! | `sessions` | logins |
+//! | `keys` | keys of programs, and what each may do |
 //! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
 //! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
@@ -44,6 +45,7 @@ mod error;
 mod execs;
 mod fork;
 mod ids;
+mod keys;
 pub mod limits;
 mod memories;
 mod messages;
@@ -72,7 +74,8 @@ pub use clock::Clock;
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
-pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, TurnId, UserId};
+pub use ids::{AuditId, ChatId, ExecId, KeyId, MessageId, RunnerId, TurnId, UserId};
+pub use keys::{ApiKey, KeyScope};
 pub use memories::Memory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
@@ -84,7 +87,7 @@ pub use settings::{ACTIVE_RUNNER, LANGUAGE};
 pub use sub_agents::{NewSubAgent, SubAgent};
 pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
 pub use todos::{Todo, TodoStatus};
-pub use tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
+pub use tokens::{API_KEY_PREFIX, ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
 pub use undo::PastTurn;
 pub use usage::{Spent, UsageRow};

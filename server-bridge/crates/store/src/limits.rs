@@ -34,6 +34,15 @@ pub const ENROLMENT_TTL_MAX_MS: i64 = 7 * DAY_MS;
 /// How long expired tokens and revoked runners are remembered, so that their owner is told which it was: 90 days.
 pub const DEAD_TOKEN_RETENTION_MS: i64 = 90 * DAY_MS;
 
+/// Keys that one user's programs may have.
+pub const API_KEYS_PER_USER: i64 = 100;
+/// The shortest time a key may work: 1 minute.
+pub const API_KEY_TTL_MIN_MS: i64 = MINUTE_MS;
+/// The longest time a key that ends may work: 10 years.
+pub const API_KEY_TTL_MAX_MS: i64 = 3650 * DAY_MS;
+/// How exactly the last use of a key is remembered: 1 minute, so that not every request writes.
+pub const API_KEY_USE_STEP_MS: i64 = MINUTE_MS;
+
 /// The largest facts document a runner may register, in bytes.
 pub const FACTS_MAX_BYTES: usize = 64 * 1024;
 /// The longest key of a setting, in bytes.

@@ -82,8 +82,9 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes ended sessions at once, and expired runner tokens and revoked runners after 90 days, until when their
-    /// owners are told what happened to them; and what files were 30 days ago. Returns the number of rows deleted. Call it at start and now and then.
+    /// Deletes ended sessions at once, and expired runner tokens and keys and revoked runners after 90 days, until when their
+    /// owners are told what happened to them; and what files were 30 days ago. Returns the number of rows deleted. Call it at
+    /// start and now and then.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -105,6 +106,7 @@ impl Store {
             .await?;
         drop_before(&mut transaction, now_ms - CHECKPOINT_LIFETIME_MS).await?;
         transaction.commit().await?;
-        Ok(sessions.rows_affected() + tokens.rows_affected() + runners.rows_affected())
+        let keys = self.purge_keys().await?;
+        Ok(sessions.rows_affected() + tokens.rows_affected() + runners.rows_affected() + keys)
     }
 }

@@ -19,6 +19,8 @@ use crate::limits::TOKEN_BYTES;
 pub const RUNNER_TOKEN_PREFIX: &str = "sbr_";
 /// The beginning of a token that a new runner shows once.
 pub const ENROLMENT_TOKEN_PREFIX: &str = "sbe_";
+/// The beginning of a program's key.
+pub const API_KEY_PREFIX: &str = "sbk_";
 /// The beginning of a session's token.
 pub const SESSION_TOKEN_PREFIX: &str = "sbs_";
 

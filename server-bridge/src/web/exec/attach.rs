@@ -182,14 +182,18 @@ pub async fn report(
     })))
 }
 
-async fn find(state: &AppState, user: &User, id: &str) -> Result<store::Exec, ApiError> {
+pub(in crate::web) async fn find(state: &AppState, user: &User, id: &str) -> Result<store::Exec, ApiError> {
     let id =
         store::ExecId::parse(id).map_err(|_| ApiError::new("not_found", format!("no exec is named {id}")))?;
     Ok(state.store.exec(user.id, &id).await?)
 }
 
 /// The sandbox an exec was sent to.
-async fn place_of(state: &AppState, user: &User, record: &store::Exec) -> Result<Sandbox, ApiError> {
+pub(super) async fn place_of(
+    state: &AppState,
+    user: &User,
+    record: &store::Exec,
+) -> Result<Sandbox, ApiError> {
     let wish = wish_for(&state.store, user.id, record.runner.as_deref()).await?;
     Ok(state.router.for_user(&sandbox_user(user), &wish).await?)
 }

@@ -16,6 +16,7 @@
 pub mod attach;
 pub mod attendance;
 mod commands;
+pub mod program;
 mod pump;
 pub mod recover;
 mod request;
@@ -84,7 +85,7 @@ async fn converse(
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
     let asked = tokio::select! {
-        asked = first_frame(receiver, &caller.user.name) => asked?,
+        asked = first_frame(receiver, caller) => asked?,
         // Without a word: what was asked for may run already, and is asked for again.
         () = state.shutdown.cancelled() => return Ok(()),
     };
@@ -114,10 +115,10 @@ async fn converse(
     }
 }
 
-async fn first_frame(receiver: &mut Receiver, person: &str) -> Result<Asked, ApiError> {
+async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, ApiError> {
     let frame = timeout(EXEC_REQUEST_TIMEOUT, receiver.next()).await;
     match frame {
-        Ok(Some(Ok(Message::Text(text)))) => ExecAsk::parse(&text)?.check(person),
+        Ok(Some(Ok(Message::Text(text)))) => ExecAsk::parse(&text)?.check(caller.may_approve()),
         Ok(_) => Err(ApiError::invalid("the first frame must be text: the command to run, as JSON")),
         Err(_) => Err(ApiError::invalid("no command came; send it as the first frame")),
     }

@@ -103,8 +103,8 @@ impl ExecAsk {
             .map_err(|error| ApiError::invalid(format!("the command to run is not understood: {error}")))
     }
 
-    /// `person` is who asks: an approval is theirs.
-    pub(super) fn check(self, person: &str) -> Result<Asked, ApiError> {
+    /// `person` is who asks, if their approval counts.
+    pub(super) fn check(self, person: Option<&str>) -> Result<Asked, ApiError> {
         let exec_id = match self.exec_id.as_deref() {
             Some(text) => {
                 text.parse().map_err(|_| ApiError::invalid("exec_id must be 32 hexadecimal digits"))?
@@ -142,7 +142,7 @@ impl ExecAsk {
             if user.is_empty() || user.len() > RUN_AS_MAX_BYTES || user.contains(char::is_control) {
                 return Err(ApiError::invalid("run_as is no user's name"));
             }
-            let approval = self.approved.then(|| Approval::given_by(person));
+            let approval = person.filter(|_| self.approved).map(Approval::given_by);
             request = request.run_as(user, approval);
         }
         let Self { on, detach, offset, acks, .. } = self;
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str) -> Result<Asked, ApiError> {
-        ExecAsk::parse(text)?.check("alice")
+        ExecAsk::parse(text)?.check(Some("alice"))
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn entry_json(entry: DirEntry) -> String {
     serde_json::to_string(&view).expect("a struct of texts and numbers is always valid JSON")
 }
 
-pub(super) fn kind_name(kind: FileKind) -> &'static str {
+pub(in crate::web) fn kind_name(kind: FileKind) -> &'static str {
     match kind {
         FileKind::File => "file",
         FileKind::Directory => "directory",

@@ -7,20 +7,20 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 
 /// Something that changes files, and leaves a trace of itself.
-pub(super) struct Change<'a> {
-    pub(super) state: &'a AppState,
-    pub(super) caller: &'a Caller,
+pub(in crate::web) struct Change<'a> {
+    pub(in crate::web) state: &'a AppState,
+    pub(in crate::web) caller: &'a Caller,
     /// The place that was asked for instead of the active one.
-    pub(super) on: Option<&'a str>,
+    pub(in crate::web) on: Option<&'a str>,
     /// The audit trail's word for it.
-    pub(super) action: &'static str,
-    pub(super) path: &'a [u8],
+    pub(in crate::web) action: &'static str,
+    pub(in crate::web) path: &'a [u8],
 }
 
 impl Change<'_> {
     /// Makes it in the caller's sandbox. The audit trail learns what came of it, and of a wish for a sandbox that there
     /// is none for.
-    pub(super) async fn make<T>(
+    pub(in crate::web) async fn make<T>(
         &self,
         work: impl AsyncFnOnce(Sandbox) -> Result<T, ApiError>,
     ) -> Result<T, ApiError> {

@@ -20,12 +20,14 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::files::body::{attachment, content, file_name, kind_name, listing};
-use crate::web::files::change::Change;
+use crate::web::files::body::{attachment, content, file_name, listing};
 use crate::web::files::query::{PathQuery, PlaceQuery, RemoveQuery, WriteQuery};
 use crate::web::files::range::{Wanted, content_range};
 
+pub(in crate::web) use body::kind_name;
 pub use body::{EntryView, Listing};
+pub(in crate::web) use change::Change;
+pub(in crate::web) use query::sha256;
 
 /// Permission bits of a directory made here.
 const DIRECTORY_MODE: u32 = 0o755;

@@ -96,7 +96,7 @@ pub(super) fn octal_mode(text: &str) -> Result<u32, ApiError> {
 }
 
 /// A SHA-256 from its hexadecimal digits.
-pub(super) fn sha256(text: &str) -> Option<[u8; 32]> {
+pub(in crate::web) fn sha256(text: &str) -> Option<[u8; 32]> {
     if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }

@@ -50,7 +50,7 @@ pub enum AgentDocument {
         data: Option<ToolData>,
         /// The sub-agent that it called.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        sub_agent: Option<SubAgentDocument>,
+        sub_agent: Option<Box<SubAgentDocument>>,
         /// The sub-agent that asks, where it is not the chat's own agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<String>,

@@ -6,6 +6,7 @@ mod chats;
 mod database;
 mod enrolment;
 mod execs;
+mod keys;
 mod runners;
 mod search;
 mod sub_agents;

@@ -110,7 +110,7 @@ impl Errand {
             place: Some(place.clone()),
             detail: String::new(),
             data: None,
-            sub_agent: Some(agent),
+            sub_agent: Some(Box::new(agent)),
             asked_by: None,
         };
         Screen { service, user, chat, turn: *turn }.change(*message, "", &document).await

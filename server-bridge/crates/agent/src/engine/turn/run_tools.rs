@@ -51,7 +51,7 @@ impl Card {
                 _ => String::new(),
             },
             data: (is_asking && !self.access.may_be_remembered()).then_some(ToolData::Once),
-            sub_agent: self.sub_agent.clone(),
+            sub_agent: self.sub_agent.clone().map(Box::new),
             asked_by: None,
         }
     }

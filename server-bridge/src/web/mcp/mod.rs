@@ -1,0 +1,149 @@
+//! The endpoint of the Model Context Protocol: any MCP client works on the user's runners.
+//!
+//! ```text
+//!   POST, GET, DELETE /mcp ─► Origin, key or session, scope ─► whose session ─► rmcp ─► a tool ─► the router, as the HTTP API
+//! ```
+//! The protocol itself (versions, sessions, streams, cancellation) is crate `rmcp`'s. It knows neither users nor limits: each
+//! request is authenticated here, brings its caller along, and finds no session but its own.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `sessions` | whose session is whose; how many there are, and how many calls are under way |
+//! | `server` | what a client is told and may call |
+//! | `tools/` | one file per family of tools; their table |
+//! | `output` | the beginning and the end of a long output |
+//!
+//! A new tool: its arguments (their doc comments are what models read) as a `Tool` in `tools/`, and a row of the table there.
+
+mod output;
+mod server;
+mod sessions;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{JSON_BODY_BYTES, JSON_BODY_TIMEOUT};
+use crate::state::AppState;
+use crate::web::auth::{Caller, bearer_token};
+use crate::web::error::ApiError;
+use crate::web::guard::{host, same_origin};
+use server::Tools;
+use sessions::{Manager, Sessions};
+
+/// Names a session, from its answer to `initialize` on.
+const SESSION_HEADER: &str = "mcp-session-id";
+
+/// The endpoint's own state.
+pub struct Mcp {
+    service: StreamableHttpService<Tools, Manager>,
+    sessions: Sessions,
+}
+
+impl Mcp {
+    /// An endpoint that ends its sessions when the server stops.
+    pub fn new(shutdown: &CancellationToken) -> Self {
+        let manager = sessions::manager();
+        let config = StreamableHttpServerConfig::default()
+            // Host and Origin are checked for every route of the server.
+            .disable_allowed_hosts()
+            .with_max_request_body_bytes(JSON_BODY_BYTES)
+            .with_cancellation_token(shutdown.child_token());
+        let service = StreamableHttpService::new(|| Ok(Tools), Arc::clone(&manager), config);
+        Self { service, sessions: Sessions::new(manager) }
+    }
+}
+
+/// The Model Context Protocol over streamable HTTP: `list_runners`, `exec`, `read_file`, `write_file`, `list_directory`, `glob`,
+/// `grep` and background tasks on the caller's runners. Needs an Authorization header; a cookie is not enough.
+#[utoipa::path(post, path = "/mcp", tag = "mcp", request_body(content_type = "application/json"),
+    responses((status = 200, content_type = "text/event-stream"), (status = 202), (status = 401), (status = 403),
+        (status = 404), (status = 413)))]
+pub async fn serve(State(state): State<AppState>, request: Request) -> Response {
+    match answer(state, request).await {
+        Ok(response) => response,
+        Err(error) => {
+            let is_unauthorized = error.kind == "unauthorized";
+            let mut response = error.into_response();
+            if is_unauthorized {
+                let challenge = HeaderValue::from_static("Bearer realm=\"sandbridge\"");
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            }
+            response
+        }
+    }
+}
+
+async fn answer(state: AppState, request: Request) -> Result<Response, ApiError> {
+    let (mut parts, body) = request.into_parts();
+    check_origin(&state, &parts)?;
+    if bearer_token(&parts.headers).is_none() {
+        return Err(ApiError::new(
+            "unauthorized",
+            "an MCP client needs a key: make one with `sandbridge key add NAME` and send it as `Authorization: Bearer sbk_…`",
+        ));
+    }
+    let caller = Caller::from_request_parts(&mut parts, &state).await?;
+    let named = parts.headers.get(SESSION_HEADER).map(|value| value.to_str().unwrap_or_default().to_owned());
+    if let Some(id) = &named
+        && !state.mcp.sessions.is_own(id, &caller)
+    {
+        return Err(ApiError::new("not_found", "there is no such session; initialize a new one"));
+    }
+    let body = whole(Request::from_parts(parts.clone(), body)).await?;
+    let is_goodbye = parts.method == Method::DELETE;
+    // What rmcp keeps with a session, or shows in a log, holds no secret.
+    parts.headers.remove(header::AUTHORIZATION);
+    parts.headers.remove(header::COOKIE);
+    parts.extensions.insert(caller.clone());
+    parts.extensions.insert(state.clone());
+    let response = state.mcp.service.handle(Request::from_parts(parts, Body::from(body))).await;
+    match (named, response.headers().get(SESSION_HEADER).and_then(|value| value.to_str().ok())) {
+        (Some(id), _) if is_goodbye && response.status().is_success() => state.mcp.sessions.forget(&id),
+        (None, Some(id)) => state.mcp.sessions.opened(id, &caller).await,
+        _ => {}
+    }
+    Ok(response.map(Body::new))
+}
+
+/// A page of another site has no business here, whatever it asks for.
+fn check_origin(state: &AppState, parts: &Parts) -> Result<(), ApiError> {
+    let is_ours = match (parts.headers.get(header::ORIGIN), host(&parts.uri, &parts.headers)) {
+        (None, _) => true,
+        (Some(origin), Some(host)) => same_origin(state, origin, host),
+        (Some(_), None) => false,
+    };
+    if is_ours {
+        Ok(())
+    } else {
+        Err(ApiError::new("forbidden", "the request comes from a page of another site"))
+    }
+}
+
+/// The request's body, which must be no larger than the server's limit and come in time.
+async fn whole(request: Request) -> Result<Bytes, ApiError> {
+    let too_large = || {
+        let limit_mib = JSON_BODY_BYTES / 1024 / 1024;
+        let advice = "write large files in parts with exec";
+        ApiError::new("too_large", format!("a message may be {limit_mib} MiB at most; {advice}"))
+    };
+    let announced =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if announced.is_some_and(|bytes: u64| bytes > JSON_BODY_BYTES as u64) {
+        return Err(too_large());
+    }
+    let body = timeout(JSON_BODY_TIMEOUT, Bytes::from_request(request, &()));
+    let body = body.await.map_err(|_| ApiError::invalid("the request's body did not come in time"))?;
+    body.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+        _ => ApiError::invalid(error.body_text()),
+    })
+}

@@ -1,0 +1,150 @@
+//! Keys of programs: what each scope opens, and that none opens more.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use store::Clock;
+
+use crate::support::{Frame, PATIENCE, Socket, TestClient, TestServer, eventually};
+
+/// The same server for a program with a key of this scope.
+async fn program(person: &TestClient, name: &str, scope: &str) -> TestClient {
+    let (status, made) = person.send(Method::POST, "/keys", json!({"name": name, "scope": scope})).await;
+    assert_eq!(status, 201, "{made}");
+    assert!(made["key"].as_str().unwrap().starts_with("sbk_"), "{made}");
+    let token = made["key"].as_str().unwrap().to_owned();
+    TestClient { http: person.http.clone(), base: person.base.clone(), token }
+}
+
+async fn connects(client: &TestClient, path: &str) -> bool {
+    let url = format!("{}{path}", client.base).replacen("http", "ws", 1);
+    let authorization = format!("Bearer {}", client.token);
+    Socket::connect(&url, &[("authorization", &authorization)]).await.is_ok()
+}
+
+#[tokio::test]
+async fn a_key_works_like_a_session_without_a_page_behind_it_and_is_shown_once() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let program = program(&alice, "ci", "full").await;
+    assert_eq!(program.get("/me").await["name"], "alice");
+    // A program sends no Origin, and has no cookie that a page could use.
+    let (status, _) = program.send(Method::PUT, "/settings", json!({"active_runner": null})).await;
+    assert_eq!(status, 200);
+    assert!(connects(&program, "/events").await && connects(&program, "/exec").await);
+    let listed = alice.get("/keys").await;
+    assert_eq!(
+        (&listed[0]["name"], &listed[0]["scope"], &listed[0]["expired"]),
+        (&json!("ci"), &json!("full"), &json!(false))
+    );
+    assert!(listed[0]["last_used"].is_i64() && listed[0]["expires_at"].is_null(), "{listed}");
+    assert!(!listed.to_string().contains("sbk_"));
+    let trail = format!("{:?}", server.store.audit(100, None).await.unwrap());
+    assert!(trail.contains("key.add") && !trail.contains(&program.token), "{trail}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn no_key_makes_another_one_and_each_scope_keeps_its_place() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let [full, exec, read] = [
+        program(&alice, "f", "full").await,
+        program(&alice, "x", "exec").await,
+        program(&alice, "r", "read").await,
+    ];
+    for program in [&full, &exec, &read] {
+        let (status, refused) =
+            program.send(Method::POST, "/keys", json!({"name": "more", "scope": "full"})).await;
+        assert_eq!((status, &refused["error"]["kind"]), (403, &json!("forbidden")), "{refused}");
+        let (status, _) = program.send(Method::POST, "/logout", json!({})).await;
+        assert_eq!(status, 403);
+        assert_eq!(program.status(Method::GET, "/runners").await, 200);
+    }
+    for (method, path, body) in [
+        (Method::GET, "/settings", Value::Null),
+        (Method::PUT, "/settings", json!({"active_runner": null})),
+        (Method::GET, "/keys", Value::Null),
+        (Method::DELETE, "/keys/f", Value::Null),
+        (Method::POST, "/runners", json!({"name": "laptop"})),
+        (Method::POST, "/chats", json!({})),
+    ] {
+        for program in [&exec, &read] {
+            assert_eq!(program.send(method.clone(), path, body.clone()).await.0, 403, "{method} {path}");
+        }
+    }
+    assert!(connects(&exec, "/exec").await && !connects(&read, "/exec").await);
+    assert!(connects(&read, "/events").await && !connects(&exec, "/events").await);
+    assert_eq!(read.send(Method::PUT, "/files?path=a", json!({})).await.0, 403);
+    assert_eq!(alice.get("/keys").await.as_array().unwrap().len(), 3, "nothing was made or removed");
+    let denied = server.audited("key.use", "forbidden").await;
+    assert_eq!(denied.user.as_deref(), Some("alice"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_that_was_removed_or_has_expired_opens_nothing_and_what_it_opened_is_closed() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let program = program(&alice, "ci", "read").await;
+    let mut events = program.socket("/events").await;
+    assert_eq!(alice.status(Method::DELETE, "/keys/ci").await, 204);
+    assert_eq!(alice.status(Method::DELETE, "/keys/ci").await, 404);
+    assert_eq!(program.status(Method::GET, "/me").await, 401);
+    server.audited("key.remove", "ok").await;
+
+    let earlier_ms = server.store.now_ms() - 120_000;
+    let earlier = server.store.clone().with_clock(Clock::from_fn(move || earlier_ms));
+    let user = earlier.user_by_name("alice").await.unwrap().unwrap();
+    let name = store::Name::parse("old").unwrap();
+    let (_, old) = earlier.add_key(user.id, &name, store::KeyScope::Full, Some(60_000)).await.unwrap();
+    let old = TestClient { token: old.into_exposed(), http: alice.http.clone(), base: alice.base.clone() };
+    let (status, refused) = old.send(Method::GET, "/me", json!({})).await;
+    assert_eq!(status, 401);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("has expired"), "{refused}");
+    assert_eq!(alice.get("/keys").await[0]["expired"], true);
+    tokio::time::timeout(PATIENCE, async { while events.next().await != Frame::Closed {} })
+        .await
+        .expect("it is closed");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn guessing_keys_is_slowed_down_and_harms_nobody_else() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let guess = TestClient {
+        token: format!("sbk_{}", "A".repeat(43)),
+        http: alice.http.clone(),
+        base: alice.base.clone(),
+    };
+    eventually(|| async { (guess.status(Method::GET, "/me").await == 429).then_some(()) }).await;
+    assert_eq!(alice.status(Method::GET, "/me").await, 200);
+    assert_eq!(program(&alice, "ci", "read").await.status(Method::GET, "/me").await, 200);
+    server.log_in("alice").await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_that_makes_no_sense_is_refused() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    for body in [
+        json!({}),
+        json!({"name": ""}),
+        json!({"name": "Ü"}),
+        json!({"name": "a", "scope": "root"}),
+        json!({"name": "a", "ttl_seconds": 0}),
+        json!({"name": "a", "ttl_seconds": 59}),
+        json!({"name": "a", "ttl_seconds": -1}),
+        json!({"name": "a", "ttl_seconds": 4_294_967_295_u32}),
+    ] {
+        assert_eq!(alice.send(Method::POST, "/keys", body.clone()).await.0, 400, "{body}");
+    }
+    program(&alice, "a", "read").await;
+    let (status, taken) = alice.send(Method::POST, "/keys", json!({"name": "a"})).await;
+    assert_eq!((status, &taken["error"]["kind"]), (409, &json!("conflict")));
+    let bob = server.user("bob").await;
+    assert_eq!(bob.get("/keys").await, json!([]));
+    assert_eq!(bob.status(Method::DELETE, "/keys/a").await, 404);
+    server.stop().await;
+}

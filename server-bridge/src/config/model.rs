@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use agent::ModelSetup;
-use agent::limits::REPLY_TOKENS;
+use agent::limits::{REPLY_TOKENS, WINDOW_TOKENS};
 use llm::anthropic::Anthropic;
 use llm::http::{Http, KeyHeader};
 use llm::openai::OpenAi;
@@ -31,6 +31,9 @@ pub struct ModelArgs {
     /// How many tokens the model may answer with at once [default: 16384]
     #[arg(long, value_name = "TOKENS")]
     pub llm_max_tokens: Option<u32>,
+    /// How many tokens the model's window holds, conversation and answer together [default: 200000]
+    #[arg(long, value_name = "TOKENS")]
+    pub llm_window_tokens: Option<u32>,
     /// How much the model shall think before it answers, in tokens [default: as its provider does]
     #[arg(long, value_name = "TOKENS")]
     pub llm_thinking_tokens: Option<u32>,
@@ -43,6 +46,7 @@ pub struct ModelConfig {
     base_url: String,
     key: Option<String>,
     name: String,
+    window_tokens: u32,
     reply_tokens: u32,
     thinking_tokens: Option<u32>,
 }
@@ -112,6 +116,7 @@ impl ModelConfig {
             base_url,
             key,
             name,
+            window_tokens: tokens(options.llm_window_tokens, "llm_window_tokens")?.unwrap_or(WINDOW_TOKENS),
             reply_tokens: tokens(options.llm_max_tokens, "llm_max_tokens")?.unwrap_or(REPLY_TOKENS),
             thinking_tokens: tokens(options.llm_thinking_tokens, "llm_thinking_tokens")?,
         }))
@@ -126,8 +131,8 @@ impl ModelConfig {
             Provider::OpenAi => self.model(OpenAi, KeyHeader::Bearer)?,
             Provider::Anthropic => self.model(Anthropic, KeyHeader::ApiKey)?,
         };
-        let Self { name, reply_tokens, thinking_tokens, .. } = self.clone();
-        Ok(ModelSetup { model, name, reply_tokens, thinking_tokens, price: Price::default() })
+        let Self { name, window_tokens, reply_tokens, thinking_tokens, .. } = self.clone();
+        Ok(ModelSetup { model, name, window_tokens, reply_tokens, thinking_tokens, price: Price::default() })
     }
 
     fn model(&self, dialect: impl Dialect + 'static, header: KeyHeader) -> Result<Model, llm::Error> {

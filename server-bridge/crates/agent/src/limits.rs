@@ -60,6 +60,8 @@ pub const TURNS_QUEUED: usize = 32;
 pub const TOOLS_AT_ONCE: usize = 8;
 /// Tokens that a model may answer with at once, unless its settings say otherwise.
 pub const REPLY_TOKENS: u32 = 16_384;
+/// Tokens that a model's window holds, conversation and answer together, unless its settings say otherwise.
+pub const WINDOW_TOKENS: u32 = 200_000;
 
 /// A tool's result beyond so many tokens is put aside.
 pub const OFFLOAD_TOKENS: usize = 2_000;

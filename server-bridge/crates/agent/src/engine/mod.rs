@@ -46,6 +46,8 @@ pub struct ModelSetup {
     pub model: Model,
     /// Its name, as its provider knows it.
     pub name: String,
+    /// How many tokens its window holds, conversation and answer together.
+    pub window_tokens: u32,
     /// How many tokens it may answer with at once.
     pub reply_tokens: u32,
     /// How much it shall think, in tokens.

@@ -13,7 +13,9 @@
 //! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
 //! | `chats`, `messages` | conversations |
-//! | `turns` | what a model was told and said; long results of its tools |
+//! | `turns` | what a model was told and said |
+//! | `context` | what it is shown in its place: summaries, masks, edits |
+//! | `offloads` | long results of its tools, and the files they are of |
 //! | `approvals` | what a chat's model may do without asking |
 //! | `execs` | commands: started once per id and request, finished once |
 //! | `audit` | who did what, where, and how it ended |
@@ -29,6 +31,7 @@ mod approvals;
 mod audit;
 mod chats;
 mod clock;
+mod context;
 mod database;
 mod enrolment;
 mod error;
@@ -37,6 +40,7 @@ mod ids;
 pub mod limits;
 mod messages;
 mod name;
+mod offloads;
 mod passwords;
 mod runners;
 mod sessions;
@@ -50,12 +54,16 @@ use std::path::Path;
 pub use audit::{AuditEntry, AuditRecord};
 pub use chats::Chat;
 pub use clock::Clock;
+pub use context::{
+    Compaction, ContextEdit, Mask, MaskedItem, NewCompaction, PromptCount, StoredContext, TurnItem,
+};
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
-pub use ids::{AuditId, ChatId, ExecId, MessageId, RunnerId, TurnId, UserId};
+pub use ids::{AuditId, ChatId, ExecId, ItemId, MessageId, RunnerId, TurnId, UserId};
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
+pub use offloads::{Offload, OffloadedRead};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use sessions::NewSession;
 pub use settings::ACTIVE_RUNNER;

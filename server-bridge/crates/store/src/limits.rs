@@ -56,6 +56,12 @@ pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
 pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
 /// The largest result of a tool that is kept, in bytes.
 pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Masked results of one conversation that are given back; of more, the oldest are not.
+pub const MASKS_KEPT: usize = 200;
+/// How long those may be together, in characters.
+pub const MASKS_KEPT_CHARS: i64 = 2_000_000;
+/// Files of one conversation that are looked at again to see whether they changed; the ones that were read last.
+pub const READS_TRACKED: u32 = 32;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The most rows one listing returns, whatever its caller asks for.

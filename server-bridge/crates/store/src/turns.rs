@@ -4,11 +4,19 @@
 //!   queue ─► queued ─begin─► running ─finish─► done | failed | cancelled | interrupted (the server stopped)
 //! ```
 
-use sqlx::FromRow;
+use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result, check_length};
-use crate::limits::{EXEC_ERROR_MAX_BYTES, OFFLOAD_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
-use crate::{ChatId, MessageId, Store, TurnId, UserId};
+use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
+use crate::{ChatId, ItemId, MessageId, Store, TurnId, UserId};
+
+/// Which turns `t` a conversation consists of: those of the chat `$1` up to and with `$2`. Whatever hides turns, hides them here.
+macro_rules! live_turns {
+    () => {
+        "t.chat_id = $1 AND t.id <= $2"
+    };
+}
+pub(crate) use live_turns;
 
 /// How a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -126,32 +134,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
-    pub async fn append_turn_item(&self, turn: TurnId, item_json: &str, usage: TurnUsage) -> Result<()> {
+    pub async fn append_turn_item(&self, turn: TurnId, item_json: &str, usage: TurnUsage) -> Result<ItemId> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
-        let counted = sqlx::query(
-            "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
-                cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
-                cost_micros = cost_micros + $5 WHERE id = $6",
-        )
-        .bind(usage.input_tokens)
-        .bind(usage.cache_read_tokens)
-        .bind(usage.cache_write_tokens)
-        .bind(usage.output_tokens)
-        .bind(usage.cost_micros)
-        .bind(turn)
-        .execute(&mut *transaction)
-        .await?;
-        if counted.rows_affected() == 0 {
-            return Err(Error::not_found("turn", turn));
-        }
-        sqlx::query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
-            .bind(turn)
-            .bind(item_json)
-            .execute(&mut *transaction)
-            .await?;
+        let item = append(turn, item_json, usage, &mut transaction).await?;
         transaction.commit().await?;
-        Ok(())
+        Ok(item)
     }
 
     /// The items of a user's conversation up to and with a turn, in their order.
@@ -160,10 +148,11 @@ impl Store {
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn turn_items(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<Vec<String>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_scalar(
-            "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id
-             WHERE t.chat_id = $1 AND t.id <= $2 ORDER BY t.id, i.id",
-        )
+        Ok(sqlx::query_scalar(concat!(
+            "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE ",
+            live_turns!(),
+            " ORDER BY t.id, i.id"
+        ))
         .bind(chat)
         .bind(up_to)
         .fetch_all(self.database.reader())
@@ -222,35 +211,6 @@ impl Store {
         .await?)
     }
 
-    /// Keeps a long result of a tool for a user's conversation.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] beyond 16 MiB.
-    pub async fn put_offload(&self, user: UserId, chat: &ChatId, id: &str, text: &str) -> Result<()> {
-        self.chat(user, chat).await?;
-        check_length("result", text, OFFLOAD_MAX_BYTES)?;
-        sqlx::query("INSERT INTO offloads (chat_id, id, text) VALUES ($1, $2, $3)")
-            .bind(chat)
-            .bind(id)
-            .bind(text)
-            .execute(self.database.writer())
-            .await?;
-        Ok(())
-    }
-
-    /// A long result of a tool; `None` where there is none of that name.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
-    pub async fn offload(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<String>> {
-        self.chat(user, chat).await?;
-        Ok(sqlx::query_scalar("SELECT text FROM offloads WHERE chat_id = $1 AND id = $2")
-            .bind(chat)
-            .bind(id)
-            .fetch_optional(self.database.reader())
-            .await?)
-    }
-
     /// Where the agent of a user's conversation is; empty for the workspace.
     ///
     /// # Errors
@@ -278,6 +238,43 @@ impl Store {
             .await?;
         if moved.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
+}
+
+/// Adds an item.
+pub(crate) async fn append(
+    turn: TurnId,
+    item_json: &str,
+    usage: TurnUsage,
+    transaction: &mut Transaction<'static, Sqlite>,
+) -> Result<ItemId> {
+    count(turn, usage, transaction).await?;
+    Ok(sqlx::query_scalar("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2) RETURNING id")
+        .bind(turn)
+        .bind(item_json)
+        .fetch_one(&mut **transaction)
+        .await?)
+}
+
+/// Adds to what a turn took.
+pub(crate) async fn count(
+    turn: TurnId,
+    usage: TurnUsage,
+    transaction: &mut Transaction<'static, Sqlite>,
+) -> Result<()> {
+    let counted = sqlx::query(
+        "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
+            cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
+            cost_micros = cost_micros + $5 WHERE id = $6",
+    )
+    .bind(usage.input_tokens)
+    .bind(usage.cache_read_tokens)
+    .bind(usage.cache_write_tokens)
+    .bind(usage.output_tokens)
+    .bind(usage.cost_micros)
+    .bind(turn)
+    .execute(&mut **transaction)
+    .await?;
+    if counted.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("turn", turn)) }
 }
 
 #[cfg(test)]
@@ -321,14 +318,14 @@ mod tests {
     async fn what_belongs_to_another_is_not_there() {
         let (store, user, chat, message) = world().await;
         let turn = store.queue_turn(user, &chat, message, "1").await.unwrap();
-        store.put_offload(user, &chat, "ol_1", "long").await.unwrap();
+        store.put_offload(user, &chat, "ol_1", "long", None).await.unwrap();
         let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
         assert!(matches!(store.queue_turn(eve, &chat, message, "x").await, Err(Error::NotFound { .. })));
         assert!(matches!(store.turn_items(eve, &chat, turn).await, Err(Error::NotFound { .. })));
         assert!(matches!(store.offload(eve, &chat, "ol_1").await, Err(Error::NotFound { .. })));
         assert!(matches!(store.set_chat_cwd(eve, &chat, "x").await, Err(Error::NotFound { .. })));
         assert_eq!(store.usage(eve, Some(&chat), 0).await.unwrap(), TurnUsage::default());
-        assert_eq!(store.offload(user, &chat, "ol_1").await.unwrap().as_deref(), Some("long"));
+        assert_eq!(store.offload(user, &chat, "ol_1").await.unwrap().unwrap().text, "long");
         assert_eq!(store.offload(user, &chat, "ol_2").await.unwrap(), None);
         store.set_chat_cwd(user, &chat, "src").await.unwrap();
         assert_eq!(store.chat_cwd(user, &chat).await.unwrap(), "src");

@@ -32,7 +32,7 @@ pub(super) async fn kept(
         return Ok(outcome.text.clone());
     }
     let id = format!("ol_{:08x}", rand::random::<u32>());
-    match store.put_offload(user, chat, &id, &outcome.text).await {
+    match store.put_offload(user, chat, &id, &outcome.text, None).await {
         Ok(()) => Ok(summary(&id, &outcome.text)),
         // Beyond what is kept: the beginning and the end say so.
         Err(store::Error::Invalid { .. }) => Ok(summary("too long to be kept", &outcome.text)),

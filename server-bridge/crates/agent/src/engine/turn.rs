@@ -218,6 +218,7 @@ fn request(
         tools,
         system,
         messages,
+        reminder: None,
         max_tokens: setup.reply_tokens,
         thinking_tokens: setup.thinking_tokens,
     }

@@ -42,7 +42,7 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
     let Some(text) = workshop.service.store.offload(workshop.user.id, workshop.chat, id).await? else {
         return Err(Failure::Told(format!("nothing is put aside as {id:?}")));
     };
-    Ok(Outcome::part(page(&text, *offset, limit.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS))))
+    Ok(Outcome::part(page(&text.text, *offset, limit.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS))))
 }
 
 fn page(text: &str, offset: usize, limit: usize) -> String {

@@ -19,6 +19,7 @@ fn request() -> Request {
         }],
         system: vec![SystemPart { text: "Be brief.".to_owned(), is_static: true }],
         messages: vec![Message::user("hello")],
+        reminder: None,
         max_tokens: 100,
         thinking_tokens: None,
     }
@@ -160,4 +161,19 @@ fn a_longer_conversation_begins_with_the_same_bytes() {
     let after = OpenAi.write(&request).body;
     let shared = before.iter().zip(&after).take_while(|(left, right)| left == right).count();
     assert!(shared >= before.len() - "]}".len(), "{shared} of {}", before.len());
+}
+
+#[test]
+fn a_reminder_stands_at_the_end_of_what_was_said_last() {
+    let mut request = request();
+    request.reminder = Some("it is late".to_owned());
+    let last = |request: &Request| written(request)["messages"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last(&request), json!({"role": "user", "content": "hello\n\nit is late"}));
+    request
+        .messages
+        .push(Message::Assistant(crate::Assistant { text: "x".to_owned(), ..Default::default() }));
+    assert_eq!(last(&request), json!({"role": "user", "content": "it is late"}));
+    let image = Content::Image { media_type: "image/png".to_owned(), data: vec![0].into() };
+    request.messages.push(Message::User(vec!["see".into(), image]));
+    assert_eq!(last(&request)["content"][2]["text"], "it is late");
 }

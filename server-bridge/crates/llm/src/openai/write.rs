@@ -28,6 +28,9 @@ const EFFORT_TOKENS: (u32, u32) = (4_096, 16_384);
 pub(super) fn body(request: &Request) -> Bytes {
     let system = request.system.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n");
     let system = (!system.is_empty()).then(|| json!({"role": "system", "content": system}));
+    let mut messages: Vec<Value> =
+        system.into_iter().chain(request.messages.iter().flat_map(message)).collect();
+    request.reminder.iter().for_each(|reminder| remind(&mut messages, reminder));
     let body = Body {
         model: &request.model,
         stream: true,
@@ -35,9 +38,19 @@ pub(super) fn body(request: &Request) -> Bytes {
         max_completion_tokens: request.max_tokens,
         reasoning_effort: request.thinking_tokens.map(effort),
         tools: request.tools.iter().map(tool).collect(),
-        messages: system.into_iter().chain(request.messages.iter().flat_map(message)).collect(),
+        messages,
     };
     serde_json::to_vec(&body).expect("strings and numbers are always JSON").into()
+}
+
+/// Adds it to what the user or a tool said last: not every server takes two of the user's in a row, or one behind a tool's.
+fn remind(messages: &mut Vec<Value>, reminder: &str) {
+    let last = messages.last_mut().filter(|last| last["role"] == "user" || last["role"] == "tool");
+    match last.map(|last| &mut last["content"]) {
+        Some(Value::String(text)) => *text = format!("{text}\n\n{reminder}"),
+        Some(Value::Array(parts)) => parts.push(json!({"type": "text", "text": reminder})),
+        _ => messages.push(json!({"role": "user", "content": reminder})),
+    }
 }
 
 fn effort(tokens: u32) -> &'static str {

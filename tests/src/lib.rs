@@ -35,6 +35,6 @@ pub mod wait;
 pub mod xbot;
 
 pub use machine::Machine;
-pub use model::{Asked, Reply, ScriptedModel};
+pub use model::{Asked, Habits, Reply, ScriptedModel};
 pub use server::{Output, Person, Server};
 pub use wait::eventually;

@@ -12,7 +12,8 @@
 //! | `shell/` | a `!command` while it runs: decoding, the live view, head and tail, the file that keeps it whole |
 //! | `recover` | goes on with what an earlier server left running |
 //! | [`approval`] | what a model may do without asking |
-//! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
+//! | `engine/` | turns with a model: the loop, and what people see of it |
+//! | `context/` | what a model is shown of its conversation, and how that stays within its window |
 //! | `tools/` | what a model may do: one file per tool |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
@@ -27,6 +28,7 @@
 
 pub mod approval;
 mod commands;
+mod context;
 mod ending;
 mod engine;
 mod error;

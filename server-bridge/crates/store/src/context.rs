@@ -302,6 +302,11 @@ impl Store {
         .bind(self.now_ms())
         .execute(&mut *transaction)
         .await?;
+        sqlx::query("UPDATE masks SET is_named = FALSE WHERE chat_id = $1 AND item_id <= $2")
+            .bind(chat)
+            .bind(compaction.up_to_item)
+            .execute(&mut *transaction)
+            .await?;
         for id in named_masks {
             sqlx::query("UPDATE masks SET is_named = TRUE WHERE chat_id = $1 AND id = $2")
                 .bind(chat)

@@ -5,6 +5,8 @@
 mod approval;
 mod bang;
 mod cancel;
+mod compress;
+mod context;
 mod help;
 mod new;
 mod plain;
@@ -26,8 +28,15 @@ pub(crate) struct Context<'a> {
 }
 
 /// All slash commands, in the order of `/help`.
-const COMMANDS: &[Command] =
-    &[runner::COMMAND, approval::COMMAND, cancel::COMMAND, new::COMMAND, help::COMMAND];
+const COMMANDS: &[Command] = &[
+    runner::COMMAND,
+    approval::COMMAND,
+    cancel::COMMAND,
+    compress::COMMAND,
+    context::COMMAND,
+    new::COMMAND,
+    help::COMMAND,
+];
 
 /// A slash command: what the server does by itself.
 #[derive(Debug)]

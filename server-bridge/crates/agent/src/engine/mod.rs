@@ -10,14 +10,10 @@
 //! |---|---|
 //! | `turn` | the loop |
 //! | `tools_of_reply` | which calls of one answer run side by side |
-//! | `history` | the conversation as the model sees it, read from and kept in the store |
 //! | `show` | the same as people see it |
 //! | `prompt` | who the model is told to be, and a project's own instructions |
-//! | `offload` | long results, put aside |
 //! | `queue` | which chats have a turn under way, and what waits |
 
-mod history;
-mod offload;
 mod prompt;
 mod queue;
 mod show;
@@ -32,10 +28,11 @@ use store::{MessageRole, TurnStatus, User, UserId};
 
 use crate::approval::Questions;
 use crate::commands::Context;
+use crate::context::history;
 use crate::limits::TURNS_QUEUED;
 use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
-use queue::{Queue, Waiting};
+use queue::{Job, Queue, Waiting};
 pub use show::AgentDocument;
 use turn::Turn;
 
@@ -75,6 +72,11 @@ impl Engine {
         self.model.is_some()
     }
 
+    /// How many tokens the model's window has, where there is a model.
+    pub(crate) fn window_tokens(&self) -> Option<u32> {
+        self.model.as_ref().map(|model| model.window_tokens)
+    }
+
     /// Stops what is under way in a chat and forgets what waits; how much that was.
     pub(crate) fn cancel(&self, user: UserId, chat: &store::ChatId) -> usize {
         self.queue.cancel(user, chat)
@@ -105,19 +107,29 @@ pub(crate) async fn post(context: &Context<'_>, text: &str) -> Result<Posted> {
     Ok(Posted { messages: vec![shown], ..Posted::default() })
 }
 
+/// Lets a chat be compressed before its model is asked again: by the turn under way, or else at once.
+pub(crate) fn compress_soon(context: &Context<'_>) {
+    let (service, user, chat) = (context.service, context.user, &context.chat.id);
+    service.engine.queue.compress(user.id, chat);
+    work(service, user, chat);
+}
+
 /// Lets somebody work on a chat's queue, unless somebody does.
 fn work(service: &Arc<Inner>, user: &User, chat: &store::ChatId) {
     let Some(worker) = service.engine.queue.employ(user.id, chat) else { return };
     let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
     let tasks = service.tasks.clone();
     tasks.spawn(async move {
-        while let Some((waiting, cancelled)) = worker.next() {
+        while let Some((job, cancelled)) = worker.next() {
             if service.is_stopping() {
                 // Queued on record still: the next life of the server begins it.
                 return;
             }
-            let turn = Turn { service: &service, user: &user, chat: &chat, waiting, cancelled: &cancelled };
-            turn.run().await;
+            let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
+            match job {
+                Job::Turn(waiting) => Turn { service, user, chat, waiting, cancelled }.run().await,
+                Job::Compress => turn::compress_now(service, user, chat, cancelled).await,
+            }
         }
     });
 }

@@ -20,8 +20,9 @@ below.
 /// Where a project's instructions stand; each is taken where it is there.
 const INSTRUCTIONS: [&str; 2] = ["AGENTS.md", ".sandbridge/AGENTS.md"];
 
-/// What the model is told before the conversation: what stays the same first.
-pub(super) async fn system(sandbox: &Sandbox, cwd: &str) -> Result<Vec<SystemPart>, SandboxError> {
+/// What the model is told before the conversation: nothing that changes from call to call, since a provider's cache loses
+/// everything behind it then.
+pub(super) async fn system(sandbox: &Sandbox) -> Result<Vec<SystemPart>, SandboxError> {
     let mut parts = vec![SystemPart { text: BASE.to_owned(), is_static: true }];
     for file in INSTRUCTIONS {
         if let Some(text) = instructions(sandbox, file).await? {
@@ -31,11 +32,10 @@ pub(super) async fn system(sandbox: &Sandbox, cwd: &str) -> Result<Vec<SystemPar
     }
     let facts = sandbox.facts();
     let (os, arch, place) = (&facts.os, &facts.arch, sandbox.place());
-    let cwd = if cwd.is_empty() { "." } else { cwd };
     let text = format!(
-        "You work on {place} ({os}, {arch}). The current directory is {cwd}, as seen from the workspace."
+        "You work on {place} ({os}, {arch}). The current directory is the workspace, unless a reminder says otherwise."
     );
-    parts.push(SystemPart { text, is_static: false });
+    parts.push(SystemPart { text, is_static: true });
     Ok(parts)
 }
 

@@ -8,21 +8,24 @@
 
 mod approve;
 mod ask;
+mod room;
 mod run_tools;
 
 use std::sync::Arc;
 
-use llm::{Message, Reply, Request, Stop, SystemPart, Usage};
+use llm::{Reply, Request, Stop, SystemPart, Usage};
 use sandbox::Wish;
-use store::{ChatId, TurnStatus, User};
+use store::{ChatId, TurnStatus, TurnUsage, User};
 use tokio_util::sync::CancellationToken;
 
 use super::show::{Screen, UsageDocument};
-use super::{AgentDocument, ModelSetup, history, prompt};
-use crate::limits::TURN_ITERATIONS;
+use super::{AgentDocument, ModelSetup, prompt};
+use crate::context::Conversation;
+use crate::limits::{REPLY_WINDOW_SHARE, TURN_ITERATIONS};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
 use crate::tools;
+pub(super) use room::compress_now;
 
 use super::queue::Waiting;
 
@@ -41,6 +44,8 @@ enum End {
     Cancelled,
     /// For the user to read.
     Failed(String),
+    /// The provider says that the conversation is too long; in its words.
+    TooLong(String),
     /// The chat is gone, or the store fails.
     Store(store::Error),
 }
@@ -60,6 +65,24 @@ struct Progress {
     has_first: bool,
     usage: Usage,
     cost_micros: u64,
+    /// How often it compressed because the window was full.
+    forced: usize,
+}
+
+impl Progress {
+    /// Adds what a request took; the same for the store.
+    fn took(&mut self, setup: &ModelSetup, usage: Usage) -> TurnUsage {
+        let cost_micros = setup.price.cost_micros(usage);
+        self.usage = self.usage.plus(usage);
+        self.cost_micros += cost_micros;
+        TurnUsage {
+            input_tokens: usage.input_tokens.cast_signed(),
+            cache_read_tokens: usage.cache_read_tokens.cast_signed(),
+            cache_write_tokens: usage.cache_write_tokens.cast_signed(),
+            output_tokens: usage.output_tokens.cast_signed(),
+            cost_micros: cost_micros.cast_signed(),
+        }
+    }
 }
 
 /// What the model is told that wants to change something where nothing is to be changed.
@@ -107,7 +130,7 @@ impl Turn<'_> {
         let (status, error) = match end {
             Ok(()) => (TurnStatus::Done, None),
             Err(End::Cancelled) => (TurnStatus::Cancelled, None),
-            Err(End::Failed(error)) => (TurnStatus::Failed, Some(error)),
+            Err(End::Failed(error) | End::TooLong(error)) => (TurnStatus::Failed, Some(error)),
             Err(End::Store(error)) => {
                 tracing::error!(%error, turn = %self.waiting.turn, "a turn ends: the store fails, or its chat is gone");
                 (
@@ -157,69 +180,71 @@ impl Turn<'_> {
         }
         self.screen().change(self.waiting.message, "", &AgentDocument::reply(TurnStatus::Running)).await?;
         let wish = place::wish(&service.store, self.user.id, Some(self.chat)).await?;
-        let (system, tools) = tokio::select! {
-            found = self.surroundings(&wish) => found?,
+        let conversation = &mut tokio::select! {
+            conversation = self.conversation(setup, &wish) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
-        let items = service.store.turn_items(self.user.id, self.chat, turn).await?;
-        let messages = history::from_items(&items);
-        let request = &mut request(setup, system, tools, messages);
         for _ in 0..TURN_ITERATIONS {
-            let reply = self.ask(setup, request, progress).await?;
-            if self.ends_with(&reply)? {
+            self.make_room(setup, conversation, progress).await?;
+            let reply = self.ask_within(setup, conversation, progress).await?;
+            let is_full = reply.stop == Stop::ContextFull;
+            if !is_full && self.ends_with(&reply)? {
                 return Ok(());
             }
-            let calls = reply.message.tool_calls.clone();
-            request.messages.push(Message::Assistant(reply.message));
-            self.run_tools(&calls, reply.stop == Stop::MaxTokens, &wish, &mut request.messages).await?;
+            let calls = &reply.message.tool_calls;
+            self.run_tools(calls, is_full || reply.stop == Stop::MaxTokens, &wish, conversation).await?;
+            self.look_around(calls, &wish, conversation).await?;
+            if is_full {
+                self.go_on_with_less(&reply, setup, conversation, progress).await?;
+            }
         }
         Err(End::Failed(format!("it stopped after {TURN_ITERATIONS} rounds; say anything to let it go on")))
     }
 
+    /// All that was said, in front of what the model is told of where it works and may do there.
+    async fn conversation(&self, setup: &ModelSetup, wish: &Wish) -> Result<Conversation, End> {
+        let (system, tools) = self.surroundings(wish).await;
+        let stored = self.service.store.stored_context(self.user.id, self.chat, self.waiting.turn).await?;
+        let mut conversation = Conversation::new(request(setup, system, tools), setup.window_tokens, stored);
+        self.look_for_news(wish, &mut conversation).await?;
+        Ok(conversation)
+    }
+
     /// What the model is told of where it works, and what it may do there.
-    async fn surroundings(&self, wish: &Wish) -> Result<(Vec<SystemPart>, Vec<llm::Tool>), End> {
-        let cwd = self.service.store.chat_cwd(self.user.id, self.chat).await?;
+    async fn surroundings(&self, wish: &Wish) -> (Vec<SystemPart>, Vec<llm::Tool>) {
         let found = match self.service.router.for_user(&sandbox_user(self.user), wish).await {
-            Ok(sandbox) => prompt::system(&sandbox, &cwd).await.map_err(|error| error.to_string()),
+            Ok(sandbox) => prompt::system(&sandbox).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
-        Ok(match found {
+        match found {
             Ok(system) => (system, tools::catalogue()),
             Err(why) => (prompt::without_machine(&why), Vec::new()),
-        })
+        }
     }
 
     /// Whether nothing is left to do behind an answer.
     fn ends_with(&self, reply: &Reply) -> Result<bool, End> {
         match &reply.stop {
-            Stop::ContextFull => Err(End::Failed(
-                "the conversation fills the model's window; begin a new one with /new".to_owned(),
-            )),
             Stop::Refused => Err(End::Failed("the model does not want to answer that".to_owned())),
             Stop::MaxTokens if reply.message.tool_calls.is_empty() => {
                 Err(End::Failed("the answer was cut off at its longest; say \"go on\"".to_owned()))
             }
-            Stop::End | Stop::ToolCalls | Stop::MaxTokens | Stop::Other(_) => {
+            Stop::End | Stop::ToolCalls | Stop::MaxTokens | Stop::ContextFull | Stop::Other(_) => {
                 Ok(reply.message.tool_calls.is_empty())
             }
         }
     }
 }
 
-/// What is asked first; later rounds add to its messages alone.
-fn request(
-    setup: &ModelSetup,
-    system: Vec<SystemPart>,
-    tools: Vec<llm::Tool>,
-    messages: Vec<Message>,
-) -> Request {
+/// What is asked, but for the messages.
+fn request(setup: &ModelSetup, system: Vec<SystemPart>, tools: Vec<llm::Tool>) -> Request {
     Request {
         model: setup.name.clone(),
         tools,
         system,
-        messages,
+        messages: Vec::new(),
         reminder: None,
-        max_tokens: setup.reply_tokens,
+        max_tokens: setup.reply_tokens.min(setup.window_tokens / REPLY_WINDOW_SHARE).max(1),
         thinking_tokens: setup.thinking_tokens,
     }
 }

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::{Failure, Outcome, Workshop};
-use super::{cd, file_create, file_replace, glob, grep, read, recall, shell, tasks};
+use super::{
+    cd, context_edit, file_create, file_replace, glob, grep, read, recall, recall_masked, shell, tasks,
+};
 use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
 
@@ -64,6 +66,8 @@ const TOOLS: &[Entry] = &[
     Entry::of::<tasks::Read>(),
     Entry::of::<tasks::Kill>(),
     Entry::of::<recall::Arguments>(),
+    Entry::of::<recall_masked::Arguments>(),
+    Entry::of::<context_edit::Arguments>(),
 ];
 
 /// A row of the table.

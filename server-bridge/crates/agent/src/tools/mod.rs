@@ -5,6 +5,7 @@
 
 mod call;
 mod cd;
+mod context_edit;
 mod file_create;
 mod file_replace;
 mod glob;
@@ -12,24 +13,29 @@ mod grep;
 mod path;
 mod read;
 mod recall;
+mod recall_masked;
 mod shell;
 mod tasks;
 
 use std::sync::Arc;
 
 use sandbox::{RouteError, Sandbox, SandboxError, Wish};
-use store::ChatId;
+use store::{ChatId, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use crate::place::sandbox_user;
 use crate::service::Inner;
 pub(crate) use call::{Call, Live, catalogue};
+pub(crate) use context_edit::NAME as EDITS_CONTEXT;
+pub(crate) use read::{hash, whole};
 
 /// Where a tool works, and for whom.
 pub(crate) struct Workshop<'a> {
     pub(crate) service: &'a Arc<Inner>,
     pub(crate) user: &'a store::User,
     pub(crate) chat: &'a ChatId,
+    /// The turn that uses it.
+    pub(crate) turn: TurnId,
     /// Where the turn works; fixed at its beginning.
     pub(crate) wish: &'a Wish,
     /// Its user wants it to stop.
@@ -47,6 +53,21 @@ pub(crate) struct Outcome {
     pub(crate) is_denied: bool,
     /// Whether the text may be put aside when it is long: not what was asked for in parts.
     pub(crate) may_be_offloaded: bool,
+    /// The file that it is the content of.
+    pub(crate) file: Option<FileSeen>,
+}
+
+/// A file as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileSeen {
+    /// Where it is, from the workspace.
+    pub(crate) path: String,
+    /// Of its content: SHA-256, in hex.
+    pub(crate) hash: String,
+    /// Its size in bytes.
+    pub(crate) size_bytes: u64,
+    /// When it was changed last, in Unix milliseconds by its machine's clock.
+    pub(crate) modified_ms: i64,
 }
 
 /// Why a tool did not do what it was asked for.
@@ -92,7 +113,7 @@ impl Workshop<'_> {
 
 impl Outcome {
     fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: false, is_denied: false, may_be_offloaded: true }
+        Self { text: text.into(), is_error: false, is_denied: false, may_be_offloaded: true, file: None }
     }
 
     /// One that is a part of something longer already.

@@ -3,9 +3,10 @@
 use sandbox::{FileReader, Range, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop};
+use super::{Failure, FileSeen, Outcome, Workshop};
 use crate::approval::Access;
 use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
 
@@ -40,15 +41,17 @@ Read a long file in parts, with offset and max_lines.";
 
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(&arguments.path).await?;
-    let content = whole(&workshop.sandbox().await?, &path).await?;
+    let (content, modified_ms) = whole_since(&workshop.sandbox().await?, &path).await?;
     if content.is_empty() {
         return Ok(Outcome::done("(the file is empty)"));
     }
+    let (hash, size_bytes) = (hash(&content), content.len() as u64);
     let text = text(&path, content)?;
     let (first, count) = (arguments.offset.unwrap_or(1).max(1), arguments.max_lines.unwrap_or(READ_LINES));
     let is_part = arguments.offset.is_some() || arguments.max_lines.is_some();
     let shown = numbered(&text, first, count.clamp(1, READ_LINES), is_part);
-    Ok(if is_part { Outcome::part(shown) } else { Outcome::done(shown) })
+    let outcome = if is_part { Outcome::part(shown) } else { Outcome::done(shown) };
+    Ok(Outcome { file: Some(FileSeen { path, hash, size_bytes, modified_ms }), ..outcome })
 }
 
 /// Lines in the form `NUMBER<tab>TEXT`, and what was left out.
@@ -76,10 +79,20 @@ fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
     shown
 }
 
+/// SHA-256, in hex.
+pub(crate) fn hash(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// All of a file that is not too large to be read at once.
-pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Failure> {
+    Ok(whole_since(sandbox, path).await?.0)
+}
+
+/// The same, and when it was changed last, in Unix milliseconds by its machine's clock.
+async fn whole_since(sandbox: &Sandbox, path: &str) -> Result<(Vec<u8>, i64), Failure> {
     let mut reader: FileReader = sandbox.read_file(path.as_bytes(), Range::default()).await?;
-    let size_bytes = reader.size_bytes();
+    let (size_bytes, modified_ms) = (reader.size_bytes(), reader.modified_ms());
     if size_bytes > READ_FILE_BYTES {
         let limit_mib = READ_FILE_BYTES / 1024 / 1024;
         let text = format!(
@@ -94,7 +107,7 @@ pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Fail
             return Err(Failure::Told(format!("{path} grew while it was read; read it again")));
         }
     }
-    Ok(content)
+    Ok((content, modified_ms))
 }
 
 /// A file's content as text.

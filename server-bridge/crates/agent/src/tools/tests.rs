@@ -17,10 +17,14 @@ fn every_tool_is_described_with_all_its_arguments_and_can_be_called() {
             let is_described = property["description"].as_str().is_some_and(|words| !words.is_empty());
             assert!(is_described, "{} of {}", name, tool.name);
         }
-        // With what is required and nothing else; all of that is text.
+        // With what is required and nothing else; all of that is text, and some of it one of a few words.
         let required = tool.parameters["required"].as_array().cloned().unwrap_or_default();
-        let arguments: serde_json::Map<_, _> =
-            required.iter().map(|name| (name.as_str().unwrap().to_owned(), "x".into())).collect();
+        let word = |name: &str| match &properties[name]["enum"][0] {
+            serde_json::Value::Null => "x".into(),
+            word => word.clone(),
+        };
+        let names = required.iter().map(|name| name.as_str().unwrap());
+        let arguments: serde_json::Map<_, _> = names.map(|name| (name.to_owned(), word(name))).collect();
         call(&tool.name, &serde_json::to_string(&arguments).unwrap()).unwrap();
         assert!(call(&tool.name, r#"{"nonsense":1}"#).is_err(), "{} takes what it does not know", tool.name);
     }

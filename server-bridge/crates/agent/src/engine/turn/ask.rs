@@ -9,8 +9,9 @@ use tokio::sync::mpsc;
 
 use super::{End, Progress, Turn, document};
 use crate::Part;
+use crate::context::{Conversation, history};
+use crate::engine::ModelSetup;
 use crate::engine::show::AgentDocument;
-use crate::engine::{ModelSetup, history};
 use crate::limits::REASONING_SHOWN_BYTES;
 
 /// Something to show of an answer under way.
@@ -34,11 +35,34 @@ impl Turn<'_> {
     pub(super) async fn ask(
         &self,
         setup: &ModelSetup,
-        request: &Request,
+        conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<Reply, End> {
-        let is_first = !std::mem::replace(&mut progress.has_first, true);
+        let is_first = !progress.has_first;
         let mut shown = Shown { message: is_first.then_some(self.waiting.message), ..Shown::default() };
+        let Some(answered) = self.answered_aloud(setup, conversation.request(), &mut shown).await? else {
+            self.keep_half(shown, is_first, progress).await?;
+            return Err(End::Cancelled);
+        };
+        match answered {
+            Ok(reply) => {
+                progress.has_first = true;
+                self.keep(setup, &reply, conversation, progress).await?;
+                self.settle(reply.message.text.clone(), shown, is_first, progress).await?;
+                Ok(reply)
+            }
+            Err(error @ llm::Error::InputTooLong(_)) => Err(End::TooLong(error.to_string())),
+            Err(error) => Err(End::Failed(error.to_string())),
+        }
+    }
+
+    /// Asks until there is an answer, showing it as it comes; `None` where its user stops it.
+    async fn answered_aloud(
+        &self,
+        setup: &ModelSetup,
+        request: &Request,
+        shown: &mut Shown,
+    ) -> Result<Option<Result<Reply, llm::Error>>, End> {
         let seat = self.service.engine.seat(self.user.id);
         // Bounded by what an answer may be.
         let (sender, mut pieces) = mpsc::unbounded_channel();
@@ -55,24 +79,15 @@ impl Turn<'_> {
         let answered = loop {
             tokio::select! {
                 biased;
-                Some(piece) = pieces.recv() => self.show(piece, &mut shown).await?,
+                Some(piece) = pieces.recv() => self.show(piece, shown).await?,
                 answered = &mut asking => break answered,
-                () = self.cancelled.cancelled() => {
-                    self.keep_half(shown, is_first, progress).await?;
-                    return Err(End::Cancelled);
-                }
+                () = self.cancelled.cancelled() => return Ok(None),
             }
         };
         while let Ok(piece) = pieces.try_recv() {
-            self.show(piece, &mut shown).await?;
+            self.show(piece, shown).await?;
         }
-        match answered {
-            Ok(reply) => {
-                self.keep(setup, &reply, shown, is_first, progress).await?;
-                Ok(reply)
-            }
-            Err(error) => Err(End::Failed(error.to_string())),
-        }
+        Ok(Some(answered))
     }
 
     async fn show(&self, piece: Piece, shown: &mut Shown) -> Result<(), End> {
@@ -103,28 +118,21 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Keeps an answer, and shows it as it is kept.
+    /// Keeps an answer, and what its request took.
     async fn keep(
         &self,
         setup: &ModelSetup,
         reply: &Reply,
-        shown: Shown,
-        is_first: bool,
+        conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
-        let cost_micros = setup.price.cost_micros(reply.usage);
-        progress.usage = progress.usage.plus(reply.usage);
-        progress.cost_micros += cost_micros;
-        let usage = TurnUsage {
-            input_tokens: reply.usage.input_tokens.cast_signed(),
-            cache_read_tokens: reply.usage.cache_read_tokens.cast_signed(),
-            cache_write_tokens: reply.usage.cache_write_tokens.cast_signed(),
-            output_tokens: reply.usage.output_tokens.cast_signed(),
-            cost_micros: cost_micros.cast_signed(),
-        };
-        let item = history::to_json(&Message::Assistant(reply.message.clone()));
-        self.service.store.append_turn_item(self.waiting.turn, &item, usage).await?;
-        self.settle(reply.message.text.clone(), shown, is_first, progress).await
+        let usage = progress.took(setup, reply.usage);
+        let count = conversation.count_of(reply.usage.input_tokens);
+        let (turn, message) = (self.waiting.turn, Message::Assistant(reply.message.clone()));
+        let item = self.service.store.append_answer(turn, &history::to_json(&message), usage, count).await?;
+        conversation.counted(count);
+        conversation.push(item, turn, message);
+        Ok(())
     }
 
     /// Keeps what was said of an answer that its user stopped; calls that are not whole are not.

@@ -7,8 +7,9 @@ use store::{MessageId, TurnUsage};
 
 use super::{End, PLAN_MODE, Turn};
 use crate::approval::{Asking, Mode, Verdict, verdict};
+use crate::context::{Conversation, history, offload};
 use crate::engine::show::{Output, shortened};
-use crate::engine::{AgentDocument, history, offload, tools_of_reply};
+use crate::engine::{AgentDocument, tools_of_reply};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS, TOOLS_AT_ONCE};
 use crate::place::sandbox_user;
 use crate::tools::{Call, Failure, Live, Outcome, Workshop};
@@ -49,7 +50,7 @@ impl Turn<'_> {
         calls: &[ToolCall],
         is_cut: bool,
         wish: &Wish,
-        messages: &mut Vec<Message>,
+        conversation: &mut Conversation,
     ) -> Result<(), End> {
         let parsed: Vec<Result<Call, String>> = calls
             .iter()
@@ -78,9 +79,10 @@ impl Turn<'_> {
             let mut failure = None;
             for result in results {
                 let (result, stops) = result?;
-                let item = history::to_json(&Message::Tool(result.clone()));
-                self.service.store.append_turn_item(self.waiting.turn, &item, TurnUsage::default()).await?;
-                messages.push(Message::Tool(result));
+                let (turn, message) = (self.waiting.turn, Message::Tool(result));
+                let item = history::to_json(&message);
+                let item = self.service.store.append_turn_item(turn, &item, TurnUsage::default()).await?;
+                conversation.push(item, turn, message);
                 failure = failure.or(stops);
             }
             if let Some(failure) = failure {
@@ -161,7 +163,8 @@ impl Turn<'_> {
             (_, false) => "done",
         };
         self.screen().change(message, &shortened(&outcome.text), &card.document(status)).await?;
-        let text = offload::kept(&self.service.store, self.user.id, self.chat, &outcome).await?;
+        let whose = (self.user.id, self.chat);
+        let text = offload::kept(&self.service.store, whose, call, &outcome, card.place.as_deref()).await?;
         let content = vec![Content::Text(text)];
         Ok((ToolResult { call_id: call.id.clone(), content, is_error: outcome.is_error }, stops))
     }
@@ -173,13 +176,13 @@ impl Turn<'_> {
         begun: Mode,
         live: Live<'_>,
     ) -> Result<(Outcome, Option<End>), End> {
-        let Self { service, user, chat, cancelled, .. } = *self;
+        let Self { service, user, chat, waiting, cancelled } = *self;
         let now = self.mode().await?;
         if verdict(now, call.access()) == Verdict::Denied {
             return Ok((Outcome::denied(PLAN_MODE), None));
         }
         let is_plan = begun == Mode::Plan || now == Mode::Plan;
-        let workshop = Workshop { service, user, chat, wish, cancelled, is_plan };
+        let workshop = Workshop { service, user, chat, turn: waiting.turn, wish, cancelled, is_plan };
         let done = tokio::select! {
             done = call.run(&workshop, live) => done,
             () = cancelled.cancelled(), if !call.sees_cancel() => {

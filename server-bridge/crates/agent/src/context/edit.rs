@@ -40,7 +40,7 @@ pub(crate) fn edits(
     action: &Action<'_>,
 ) -> Result<Vec<ContextEdit>, String> {
     let items = conversation.items();
-    let at = find(conversation, contains)?;
+    let at = find(conversation, contains, action)?;
     let is_protected = |at: usize| at + EDIT_PROTECTED_MESSAGES >= items.len();
     let touched = match action {
         Action::DeleteTurn => turn_of(items, at),
@@ -65,8 +65,8 @@ pub(crate) fn edits(
     touched.clone().map(changed).collect()
 }
 
-/// The message that contains a text, and no other one does.
-fn find(conversation: &Conversation, contains: &str) -> Result<usize, String> {
+/// The message that contains a text, and no other one does; where a whole turn is meant, none of another turn.
+fn find(conversation: &Conversation, contains: &str, action: &Action<'_>) -> Result<usize, String> {
     if contains.is_empty() {
         return Err("say which message, by a piece of its text".to_owned());
     }
@@ -75,11 +75,13 @@ fn find(conversation: &Conversation, contains: &str) -> Result<usize, String> {
         line || texts(&item.message).any(|text| text.contains(contains))
     };
     let items = conversation.items();
-    let mut found = (0..items.len()).filter(|at| has(&items[*at]));
-    match (found.next(), found.count()) {
-        (Some(at), 0) => Ok(at),
-        (None, _) => Err("no message that can be edited contains that".to_owned()),
-        (Some(_), more) => Err(format!("{} messages contain that; give a longer piece of one", more + 1)),
+    let found: Vec<usize> = (0..items.len()).filter(|at| has(&items[*at])).collect();
+    let is_one_turn = |first: usize| found.iter().all(|at| turn_of(items, first).contains(at));
+    match found.as_slice() {
+        [] => Err("no message contains that".to_owned()),
+        [at] => Ok(*at),
+        [first, ..] if matches!(action, Action::DeleteTurn) && is_one_turn(*first) => Ok(*first),
+        several => Err(format!("{} messages contain that; give a longer piece of one", several.len())),
     }
 }
 
@@ -202,7 +204,8 @@ mod tests {
         assert_eq!(done("one thing", &Action::Delete), Ok(vec![(3, some("(deleted)"))]));
         assert_eq!(done("first", &Action::Delete), Ok(vec![(1, some("(deleted)"))]));
         let turn = vec![(1, some("(deleted)")), (2, None), (3, None), (4, None)];
-        assert_eq!(done("two things", &Action::DeleteTurn), Ok(turn));
+        assert_eq!(done("two things", &Action::DeleteTurn), Ok(turn.clone()));
+        assert_eq!(done("thing", &Action::DeleteTurn), Ok(turn), "both of them are in it");
     }
 
     #[test]

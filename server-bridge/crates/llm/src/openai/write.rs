@@ -1,12 +1,15 @@
 //! A request in the words of chat completions.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::message::{Assistant, Content, Message, Request, Tool, ToolResult};
+use crate::message::{Assistant, Content, Message, Request, Tool, ToolCall, ToolResult};
 
 /// In the order in which it is written: what changes from call to call stands last.
 #[derive(Serialize)]
@@ -19,7 +22,34 @@ struct Body<'a> {
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
-    messages: Vec<Value>,
+    messages: Vec<Line<'a>>,
+}
+
+/// A message. Nothing of it is copied: thousands of them are written for every answer.
+#[derive(Serialize)]
+struct Line<'a> {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    content: Said<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Value>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reasoning_content: String,
+}
+
+/// What it says: text alone is a string, since not every server takes a list.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Said<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Value>),
+}
+
+impl<'a> Line<'a> {
+    fn said(role: &'static str, content: Said<'a>) -> Self {
+        Self { role, tool_call_id: None, content, tool_calls: Vec::new(), reasoning_content: String::new() }
+    }
 }
 
 /// Up to so many thinking tokens are `low`, and up to the second number `medium`.
@@ -27,8 +57,8 @@ const EFFORT_TOKENS: (u32, u32) = (4_096, 16_384);
 
 pub(super) fn body(request: &Request) -> Bytes {
     let system = request.system.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n");
-    let system = (!system.is_empty()).then(|| json!({"role": "system", "content": system}));
-    let mut messages: Vec<Value> =
+    let system = (!system.is_empty()).then(|| Line::said("system", Said::Text(system.as_str().into())));
+    let mut messages: Vec<Line<'_>> =
         system.into_iter().chain(request.messages.iter().flat_map(message)).collect();
     request.reminder.iter().for_each(|reminder| remind(&mut messages, reminder));
     let body = Body {
@@ -44,12 +74,12 @@ pub(super) fn body(request: &Request) -> Bytes {
 }
 
 /// Adds it to what the user or a tool said last: not every server takes two of the user's in a row, or one behind a tool's.
-fn remind(messages: &mut Vec<Value>, reminder: &str) {
-    let last = messages.last_mut().filter(|last| last["role"] == "user" || last["role"] == "tool");
-    match last.map(|last| &mut last["content"]) {
-        Some(Value::String(text)) => *text = format!("{text}\n\n{reminder}"),
-        Some(Value::Array(parts)) => parts.push(json!({"type": "text", "text": reminder})),
-        _ => messages.push(json!({"role": "user", "content": reminder})),
+fn remind<'a>(messages: &mut Vec<Line<'a>>, reminder: &'a str) {
+    let last = messages.last_mut().filter(|last| last.role == "user" || last.role == "tool");
+    match last.map(|last| &mut last.content) {
+        Some(Said::Text(text)) => text.to_mut().extend(["\n\n", reminder]),
+        Some(Said::Parts(parts)) => parts.push(json!({"type": "text", "text": reminder})),
+        None => messages.push(Line::said("user", Said::Text(reminder.into()))),
     }
 }
 
@@ -66,20 +96,19 @@ fn tool(tool: &Tool) -> Value {
     json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
 }
 
-fn message(message: &Message) -> Vec<Value> {
+fn message(message: &Message) -> Vec<Line<'_>> {
     match message {
-        Message::User(content) => vec![json!({"role": "user", "content": parts(content)})],
+        Message::User(content) => vec![Line::said("user", parts(content))],
         Message::Assistant(said) => vec![assistant(said)],
         Message::Tool(result) => tool_result(result),
     }
 }
 
-/// Text alone is a string: not every server takes a list.
-fn parts(content: &[Content]) -> Value {
-    if let [Content::Text(text)] = content {
-        return json!(text);
+fn parts(content: &[Content]) -> Said<'_> {
+    match content {
+        [Content::Text(text)] => Said::Text(text.into()),
+        content => Said::Parts(content.iter().map(part).collect()),
     }
-    content.iter().map(part).collect()
 }
 
 fn part(content: &Content) -> Value {
@@ -92,29 +121,35 @@ fn part(content: &Content) -> Value {
     }
 }
 
-fn assistant(said: &Assistant) -> Value {
-    let mut value = json!({"role": "assistant", "content": said.text});
-    let thought: String = said.reasoning.iter().map(|thought| thought.text.as_str()).collect();
+fn assistant(said: &Assistant) -> Line<'_> {
+    let mut line = Line::said("assistant", Said::Text(said.text.as_str().into()));
     if !said.tool_calls.is_empty() {
-        let calls = said.tool_calls.iter().map(|call| {
-            // Some servers parse them again, and refuse the whole conversation where that fails.
-            let arguments = if call.parse().is_ok() && !call.arguments.trim().is_empty() { &call.arguments } else { "{}" };
-            json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
-        });
-        value["tool_calls"] = calls.collect();
+        line.tool_calls = said.tool_calls.iter().map(call).collect();
         // DeepSeek wants the thinking back that led to a call; others pass over what they do not know.
-        if !thought.is_empty() {
-            value["reasoning_content"] = json!(thought);
-        }
+        line.reasoning_content = said.reasoning.iter().map(|thought| thought.text.as_str()).collect();
     }
-    value
+    line
+}
+
+fn call(call: &ToolCall) -> Value {
+    // Some servers parse them again, and refuse the whole conversation where that fails.
+    let arguments = if is_object(&call.arguments) { call.arguments.as_str() } else { "{}" };
+    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+/// Whether arguments are a JSON object, without making anything of it.
+fn is_object(arguments: &str) -> bool {
+    arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
 }
 
 /// A tool's message holds text; images follow as the user's.
-fn tool_result(result: &ToolResult) -> Vec<Value> {
-    let text = result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
-    let answer = json!({"role": "tool", "tool_call_id": result.call_id, "content": text});
+fn tool_result(result: &ToolResult) -> Vec<Line<'_>> {
+    let text = match result.content.as_slice() {
+        [Content::Text(text)] => text.into(),
+        content => Cow::Owned(content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n")),
+    };
+    let answer = Line { tool_call_id: Some(&result.call_id), ..Line::said("tool", Said::Text(text)) };
     let images: Vec<Value> =
         result.content.iter().filter(|content| content.text().is_none()).map(part).collect();
-    if images.is_empty() { vec![answer] } else { vec![answer, json!({"role": "user", "content": images})] }
+    if images.is_empty() { vec![answer] } else { vec![answer, Line::said("user", Said::Parts(images))] }
 }

@@ -32,7 +32,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let (said, done) = channel();
     let middle: Arc<Mutex<String>> = Arc::default();
     let (its_middle, mut answers) = (middle.clone(), 0);
-    let habits = Habits { remembers: false, counts: false };
+    let habits = Habits { remembers: false, counts: false, pauses: true };
     let model = ScriptedModel::start_with(habits, move |asked| {
         answers += 1;
         if answers == (EARLIER_TURNS + TURNS / 2) * ITERATIONS {
@@ -84,7 +84,7 @@ pub(crate) fn rows() -> Vec<Row> {
 
 /// Sends a request again and again, each as soon as the one before was answered, to a model of its own.
 fn bare_loop(body: &str) -> Samples {
-    let habits = Habits { remembers: false, counts: false };
+    let habits = Habits { remembers: false, counts: false, pauses: true };
     let model = ScriptedModel::start_with(habits, |_| {
         Reply::Call(vec![("offload_recall", json!({"id": "x".repeat(ID_BYTES)}))])
     });

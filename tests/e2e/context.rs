@@ -263,7 +263,7 @@ fn a_long_conversation_stays_within_the_window_and_loses_no_fact() {
     let turns = count("SANDBRIDGE_CONTEXT_TURNS", 90);
     let (seen, (sender, done)) = (Arc::new(Mutex::new(Seen::default())), channel());
     let its_seen = seen.clone();
-    let habits = Habits { remembers: false, counts: true };
+    let habits = Habits { remembers: false, counts: true, pauses: false };
     let model = ScriptedModel::start_with(habits, move |asked| script(asked, &its_seen, &sender));
     let window = WINDOW_TOKENS.to_string();
     let options =

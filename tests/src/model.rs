@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,12 @@ pub struct Habits {
     pub remembers: bool,
     /// It counts what it is asked, four bytes a token; else it says a hundred every time.
     pub counts: bool,
+    /// It pauses before the end of an answer, as one who writes word by word: whoever reads has read what came before.
+    pub pauses: bool,
 }
+
+/// How long.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What came so far.
 #[derive(Default)]
@@ -63,7 +68,7 @@ struct Log {
 impl ScriptedModel {
     /// Answers what is asked, each time as `script` says. Several may ask at once; the script is asked one by one.
     pub fn start(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
-        Self::start_with(Habits { remembers: true, counts: false }, script)
+        Self::start_with(Habits { remembers: true, counts: false, pauses: false }, script)
     }
 
     /// The same with other habits.
@@ -159,7 +164,7 @@ fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &L
         let tokens = if habits.counts { asked.raw.len() as u64 / 4 } else { 100 };
         let reply = (script.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
         // Whoever asked may be gone, and be meant to be.
-        let written = write(&mut writer, &asked, reply, tokens);
+        let written = write(&mut writer, &asked, reply, habits, tokens);
         log.times.lock().unwrap_or_else(PoisonError::into_inner).push((came, Instant::now()));
         if written.is_err() {
             return;
@@ -197,7 +202,13 @@ fn read(reader: &mut impl BufRead) -> Option<Raw> {
     Some(Raw { path, headers: headers_small, body })
 }
 
-fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply, tokens: u64) -> std::io::Result<()> {
+fn write(
+    writer: &mut TcpStream,
+    asked: &Asked,
+    reply: Reply,
+    habits: Habits,
+    tokens: u64,
+) -> std::io::Result<()> {
     if let Reply::Refuse(status, body) = reply {
         let length = body.len();
         return write!(writer, "HTTP/1.1 {status} No\r\ncontent-length: {length}\r\n\r\n{body}");
@@ -215,6 +226,9 @@ fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply, tokens: u64) -> st
         };
         write!(writer, "{:x}\r\n{text}\r\n", text.len())?;
         writer.flush()?;
+    }
+    if habits.pauses {
+        thread::sleep(PAUSE);
     }
     match reply {
         Reply::Hang(_) => {

@@ -8,6 +8,7 @@ mod bulk;
 mod cli;
 mod confinement;
 mod docker;
+mod engine;
 mod files;
 mod handle;
 mod idle;
@@ -46,6 +47,7 @@ const GROUPS: &[Group] = &[
     ("latency", |stage| latency::rows(stage.remote())),
     ("memory", |stage| memory::rows(stage.peers())),
     ("idle", |_| idle::rows()),
+    ("engine", |_| engine::rows()),
 ];
 
 fn main() {

@@ -10,6 +10,7 @@ mod bad_input;
 mod bombs;
 mod chat;
 mod confinement;
+mod context;
 mod developer;
 mod docker;
 mod docker_engine;

@@ -39,7 +39,7 @@ pub mod wait;
 pub mod xbot;
 
 pub use machine::Machine;
-pub use model::{Asked, Reply, ScriptedModel};
+pub use model::{Asked, Habits, Reply, ScriptedModel};
 pub use pages::{Page, Pages};
 pub use server::{Output, Person, Server};
 pub use wait::eventually;

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -40,24 +41,50 @@ type Script = dyn FnMut(&Asked) -> Reply + Send;
 /// The server; it ends with the process.
 pub struct ScriptedModel {
     url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    log: Arc<Log>,
+}
+
+/// What a scripted model does besides.
+#[derive(Clone, Copy, Debug)]
+pub struct Habits {
+    /// It keeps all that it is asked; for long conversations that is too much.
+    pub remembers: bool,
+    /// It counts what it is asked, four bytes a token; else it says a hundred every time.
+    pub counts: bool,
+    /// It pauses before the end of an answer, as one who writes word by word: whoever reads has read what came before.
+    pub pauses: bool,
+}
+
+/// How long.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What came so far.
+#[derive(Default)]
+struct Log {
+    asked: Mutex<Vec<Asked>>,
+    times: Mutex<Vec<(Instant, Instant)>>,
 }
 
 impl ScriptedModel {
     /// Answers what is asked, each time as `script` says. Several may ask at once; the script is asked one by one.
     pub fn start(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
+        Self::start_with(Habits { remembers: true, counts: false, pauses: false }, script)
+    }
+
+    /// The same with other habits.
+    pub fn start_with(habits: Habits, script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-        let (script, log): (Arc<Mutex<Box<Script>>>, _) =
-            (Arc::new(Mutex::new(Box::new(script))), asked.clone());
+        let log: Arc<Log> = Arc::default();
+        let (script, its_log): (Arc<Mutex<Box<Script>>>, _) =
+            (Arc::new(Mutex::new(Box::new(script))), log.clone());
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let (script, log) = (script.clone(), log.clone());
-                thread::spawn(move || serve(stream.unwrap(), &script, &log));
+                let (script, log) = (script.clone(), its_log.clone());
+                thread::spawn(move || serve(stream.unwrap(), habits, &script, &log));
             }
         });
-        Self { url, asked }
+        Self { url, log }
     }
 
     /// Answers with these, one after the other; the last one again and again.
@@ -77,7 +104,12 @@ impl ScriptedModel {
 
     /// All that was asked so far.
     pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.log.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// When each request had come whole, and when its answer had gone.
+    pub fn times(&self) -> Vec<(Instant, Instant)> {
+        self.log.times.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The options of `sandbridge serve` for it.
@@ -92,7 +124,7 @@ impl Asked {
         let messages = self.body["messages"].as_array().unwrap();
         if self.path == "/v1/chat/completions" {
             let results = messages.iter().filter(|message| message["role"] == "tool");
-            return results.map(|message| message["content"].as_str().unwrap().to_owned()).collect();
+            return results.map(|message| unreminded(message["content"].as_str().unwrap())).collect();
         }
         let blocks = messages.iter().flat_map(|message| message["content"].as_array().unwrap());
         let results = blocks.filter(|block| block["type"] == "tool_result");
@@ -120,9 +152,10 @@ impl Asked {
     pub fn last_of_user(&self) -> String {
         let messages = self.body["messages"].as_array().unwrap().iter().rev();
         let text = |message: &Value| match &message["content"] {
-            Value::String(text) => Some(text.clone()),
+            Value::String(text) => Some(unreminded(text)),
             Value::Array(blocks) => {
-                blocks.iter().rev().find_map(|block| block["text"].as_str().map(str::to_owned))
+                let texts = blocks.iter().rev().filter_map(|block| block["text"].as_str());
+                texts.map(unreminded).find(|text| !text.is_empty())
             }
             _ => None,
         };
@@ -131,20 +164,47 @@ impl Asked {
     }
 }
 
-fn serve(stream: TcpStream, script: &Mutex<Box<Script>>, log: &Mutex<Vec<Asked>>) {
+/// What was said, without what was told at its end for that once.
+fn unreminded(text: &str) -> String {
+    text.split("<system-reminder>").next().unwrap_or_default().trim_end_matches('\n').to_owned()
+}
+
+fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &Log) {
+    stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut writer = stream;
-    while let Some(asked) = read(&mut reader) {
-        log.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
+    while let Some(raw) = read(&mut reader) {
+        let came = Instant::now();
+        let asked = raw.parsed();
+        if habits.remembers {
+            log.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
+        }
+        let tokens = if habits.counts { asked.raw.len() as u64 / 4 } else { 100 };
         let reply = (script.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
         // Whoever asked may be gone, and be meant to be.
-        if write(&mut writer, &asked, reply).is_err() {
+        let written = write(&mut writer, &asked, reply, habits, tokens);
+        log.times.lock().unwrap_or_else(PoisonError::into_inner).push((came, Instant::now()));
+        if written.is_err() {
             return;
         }
     }
 }
 
-fn read(reader: &mut impl BufRead) -> Option<Asked> {
+/// A request as it came.
+struct Raw {
+    path: String,
+    headers: String,
+    body: String,
+}
+
+impl Raw {
+    fn parsed(self) -> Asked {
+        let Self { path, headers, body: raw } = self;
+        Asked { path, headers, body: serde_json::from_str(&raw).unwrap(), raw }
+    }
+}
+
+fn read(reader: &mut impl BufRead) -> Option<Raw> {
     let mut headers = String::new();
     while !headers.ends_with("\r\n\r\n") {
         if reader.read_line(&mut headers).ok()? == 0 {
@@ -155,12 +215,18 @@ fn read(reader: &mut impl BufRead) -> Option<Asked> {
     let length = headers_small.lines().find_map(|line| line.strip_prefix("content-length: "))?.trim();
     let mut raw = vec![0; length.parse().unwrap()];
     reader.read_exact(&mut raw).ok()?;
-    let raw = String::from_utf8(raw).unwrap();
+    let body = String::from_utf8(raw).unwrap();
     let path = headers.split(' ').nth(1)?.to_owned();
-    Some(Asked { path, headers: headers_small, body: serde_json::from_str(&raw).unwrap(), raw })
+    Some(Raw { path, headers: headers_small, body })
 }
 
-fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result<()> {
+fn write(
+    writer: &mut TcpStream,
+    asked: &Asked,
+    reply: Reply,
+    habits: Habits,
+    tokens: u64,
+) -> std::io::Result<()> {
     if let Reply::Refuse(status, body) = reply {
         let length = body.len();
         return write!(writer, "HTTP/1.1 {status} No\r\ncontent-length: {length}\r\n\r\n{body}");
@@ -169,7 +235,7 @@ fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
     )?;
     let is_chat = asked.path == "/v1/chat/completions";
-    let events = if is_chat { chat_events(&reply) } else { message_events(&reply) };
+    let events = if is_chat { chat_events(&reply, tokens) } else { message_events(&reply, tokens) };
     for event in events {
         let text = if is_chat {
             format!("data: {event}\n\n")
@@ -178,6 +244,9 @@ fn write(writer: &mut TcpStream, asked: &Asked, reply: Reply) -> std::io::Result
         };
         write!(writer, "{:x}\r\n{text}\r\n", text.len())?;
         writer.flush()?;
+    }
+    if habits.pauses {
+        thread::sleep(PAUSE);
     }
     match reply {
         Reply::Hang(_) => {
@@ -197,7 +266,7 @@ fn pieces(text: &str) -> Vec<String> {
     characters.chunks((characters.len() / 10_000).max(5)).map(|piece| piece.iter().collect()).collect()
 }
 
-fn chat_events(reply: &Reply) -> Vec<Value> {
+fn chat_events(reply: &Reply, tokens: u64) -> Vec<Value> {
     let chunk = |delta: Value, reason: Value| json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
     let end = match reply {
@@ -224,13 +293,13 @@ fn chat_events(reply: &Reply) -> Vec<Value> {
     };
     if !matches!(reply, Reply::Hang(_) | Reply::Break(_)) {
         events.push(chunk(json!({}), json!(end)));
-        events.push(json!({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}}}));
+        events.push(json!({"choices": [], "usage": {"prompt_tokens": tokens, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}}}));
     }
     events
 }
 
-fn message_events(reply: &Reply) -> Vec<Value> {
-    let usage = json!({"input_tokens": 40, "cache_read_input_tokens": 60, "output_tokens": 1});
+fn message_events(reply: &Reply, tokens: u64) -> Vec<Value> {
+    let usage = json!({"input_tokens": tokens - 60, "cache_read_input_tokens": 60, "output_tokens": 1});
     let mut events = vec![
         json!({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": usage}}),
     ];

@@ -14,7 +14,8 @@
 //! | [`approval`] | what a model may do without asking |
 //! | [`models`] | which model a chat asks: the server's own, those that users bring, what stands in for them |
 //! | `questions` | what a model waits for: an approval, an answer |
-//! | `engine/` | turns with a model: the loop, the conversation, what people see of it |
+//! | `engine/` | turns with a model: the loop, and what people see of it |
+//! | `context/` | what a model is shown of its conversation, and how that stays within its window |
 //! | `tools/` | what a model may do: one file per tool |
 //! | [`web`] | reading the internet for a model: fetching a page, searching |
 //! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
@@ -34,6 +35,7 @@
 
 pub mod approval;
 mod commands;
+mod context;
 mod ending;
 mod engine;
 mod error;

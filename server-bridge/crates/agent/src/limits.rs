@@ -250,3 +250,55 @@ pub const MEMORY_PROMPT_BYTES: usize = 16 * 1024;
 pub const OWN_INSTRUCTIONS_BYTES: usize = 32 * 1024;
 /// The longest name of a language, in characters.
 pub const LANGUAGE_CHARS: usize = 64;
+/// Letters of ASCII that are about one token.
+pub const ASCII_PER_TOKEN: usize = 4;
+/// What a message, or a call, takes beside its text, in tokens.
+pub const MESSAGE_TOKENS: usize = 4;
+/// About what an image takes, in tokens.
+pub const IMAGE_TOKENS: usize = 1_600;
+/// Lines of a file, a search or a folder that a summary of a long result lists.
+pub const SUMMARY_ROWS: usize = 40;
+/// Lines that speak of errors which a summary of a command's output shows.
+pub const SUMMARY_ERRORS: usize = 20;
+/// How much of a result's first or last line the line in its place shows, in characters.
+pub const SUMMARY_LINE_CHARS: usize = 120;
+/// From so much of the window on, in percent, lines take the place of old results.
+pub const MASK_AT_PERCENT: usize = 60;
+/// Groups of calls that keep their results: 12 up to 70 % of the window, 8 up to 80 %, 5 up to 90 %, 3 beyond.
+pub const MASKED_GROUPS_KEPT: (usize, [(usize, usize); 3]) = (3, [(70, 12), (80, 8), (90, 5)]);
+/// The files of so many of the last groups are worked on: what is known of them is not masked.
+pub const ACTIVE_GROUPS: usize = 3;
+/// A result shorter than this is not masked, in characters.
+pub const MASK_MIN_CHARS: usize = 300;
+/// How much of a call's arguments the line in its result's place shows, in characters.
+pub const MASK_ARGUMENTS_CHARS: usize = 80;
+/// What saves less than this of the window, in percent, is not masked yet: each time, the provider's cache loses what is behind.
+pub const MASK_SAVES_PERCENT: usize = 10;
+/// From so much of the window on, in percent, a conversation is compressed.
+pub const COMPRESS_AT_PERCENT: usize = 75;
+/// Answers between two compressions.
+pub const COMPRESS_COOL_DOWN_ROUNDS: usize = 5;
+/// A compression that saves less than this, in percent, is not worth it.
+pub const COMPRESS_SAVES_PERCENT: i64 = 5;
+/// How much of a conversation stays as it is when it is compressed, at its end, in percent.
+pub const COMPRESS_TAIL_PERCENT: usize = 20;
+/// How often one turn compresses because the window is full indeed.
+pub const COMPRESS_FORCED_TIMES: usize = 3;
+/// How long a summary may be, in tokens.
+pub const SUMMARY_TOKENS: usize = 8_000;
+/// How much of a user's message stands behind a summary, in characters.
+pub const QUOTED_CHARS: usize = 4_000;
+/// How much of each message is summarised where all of them are too long, in characters.
+pub const SHORTENED_CHARS: usize = 4_000;
+/// The same of each result.
+pub const SHORTENED_RESULT_CHARS: usize = 500;
+/// An answer takes at most one part in so many of the window.
+pub const REPLY_WINDOW_SHARE: u32 = 4;
+/// Messages at the end of a conversation that its model cannot edit.
+pub const EDIT_PROTECTED_MESSAGES: usize = 3;
+/// The longest text that an edit puts in the place of another one, in bytes.
+pub const EDIT_REPLACEMENT_BYTES: usize = 10_240;
+/// How long it is looked whether files changed, in milliseconds.
+pub const STALE_CHECK_TIMEOUT_MS: u64 = 2_000;
+/// How wide the bar of `/context` is, in characters.
+pub const METER_CELLS: usize = 30;

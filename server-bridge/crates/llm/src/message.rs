@@ -16,6 +16,8 @@ pub struct Request {
     pub system: Vec<SystemPart>,
     /// What was said so far; the last one is the user's or a tool's.
     pub messages: Vec<Message>,
+    /// What holds for this call alone, told behind the last message: the next call may not have it, so no cache should.
+    pub reminder: Option<String>,
     /// How many tokens it may answer with.
     pub max_tokens: u32,
     /// How much it shall think before it answers, in tokens; none asks for nothing.

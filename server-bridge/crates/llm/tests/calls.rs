@@ -22,6 +22,7 @@ fn request() -> Request {
         tools: Vec::new(),
         system: Vec::new(),
         messages: vec![Message::user("hello")],
+        reminder: None,
         max_tokens: 100,
         thinking_tokens: None,
     }

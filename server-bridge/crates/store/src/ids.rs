@@ -29,6 +29,11 @@ pub struct MessageId(pub i64);
 #[sqlx(transparent)]
 pub struct TurnId(pub i64);
 
+/// A row of what a model was told or said. Grows with time, so it orders a chat's items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct ItemId(pub i64);
+
 /// An audit entry's row. Grows with time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
 #[sqlx(transparent)]

@@ -14,7 +14,9 @@
 //! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
 //! | `chats`, `messages` | conversations |
-//! | `turns` | what a model was told and said; long results of its tools |
+//! | `turns` | what a model was told and said |
+//! | `context` | what it is shown in its place: summaries, masks, edits |
+//! | `offloads` | long results of its tools, and the files they are of |
 //! | `subscriptions`, `usage` | models that users bring; what models took |
 //! | `seal` | secrets that have to be read again |
 //! | `checkpoints` | files as they were before a turn changed them |
@@ -39,6 +41,7 @@ mod audit;
 mod chats;
 mod checkpoints;
 mod clock;
+mod context;
 mod database;
 mod enrolment;
 mod error;
@@ -50,6 +53,7 @@ pub mod limits;
 mod memories;
 mod messages;
 mod name;
+mod offloads;
 mod passwords;
 mod runners;
 mod seal;
@@ -71,14 +75,18 @@ pub use audit::{AuditEntry, AuditRecord};
 pub use chats::Chat;
 pub use checkpoints::{Before, Checkpoint, Kept, Left};
 pub use clock::Clock;
+pub use context::{
+    Compaction, ContextEdit, Mask, MaskedItem, NewCompaction, PromptCount, StoredContext, TurnItem,
+};
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
-pub use ids::{AuditId, ChatId, ExecId, KeyId, MessageId, RunnerId, TurnId, UserId};
+pub use ids::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, UserId};
 pub use keys::{ApiKey, KeyScope};
 pub use memories::Memory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
+pub use offloads::{Offload, OffloadedRead};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
 pub use search::{FoundMessage, MessageSearch};

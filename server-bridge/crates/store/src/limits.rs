@@ -94,6 +94,12 @@ pub const CHECKPOINTS_MAX_BYTES: i64 = 256 * 1024 * 1024;
 pub const CHECKPOINT_LIFETIME_MS: i64 = 30 * DAY_MS;
 /// The largest file that is kept so, in bytes.
 pub const CHECKPOINT_FILE_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Masked results of one conversation that are given back; of more, the oldest are not.
+pub const MASKS_KEPT: usize = 200;
+/// How long those may be together, in characters.
+pub const MASKS_KEPT_CHARS: i64 = 2_000_000;
+/// Files of one conversation that are looked at again to see whether they changed; the ones that were read last.
+pub const READS_TRACKED: u32 = 32;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The most rows one listing returns, whatever its caller asks for.

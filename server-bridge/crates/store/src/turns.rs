@@ -7,8 +7,16 @@
 use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result, check_length};
-use crate::limits::{EXEC_ERROR_MAX_BYTES, OFFLOAD_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
-use crate::{ChatId, MessageId, Store, TurnId, UserId};
+use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
+use crate::{ChatId, ItemId, MessageId, Store, TurnId, UserId};
+
+/// Which turns `t` a conversation consists of: those of the chat `$1` up to and with `$2`. Whatever hides turns, hides them here.
+macro_rules! live_turns {
+    () => {
+        "t.chat_id = $1 AND t.id <= $2 AND t.undone_at_ms IS NULL"
+    };
+}
+pub(crate) use live_turns;
 
 /// How a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -140,12 +148,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
-    pub async fn append_turn_item(&self, turn: TurnId, item_json: &str, usage: TurnUsage) -> Result<()> {
+    pub async fn append_turn_item(&self, turn: TurnId, item_json: &str, usage: TurnUsage) -> Result<ItemId> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
-        append_item(&mut transaction, turn, item_json, usage).await?;
+        let item = append(turn, item_json, usage, &mut transaction).await?;
         transaction.commit().await?;
-        Ok(())
+        Ok(item)
     }
 
     /// Puts another item in place of a turn's first one.
@@ -171,10 +179,11 @@ impl Store {
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn turn_items(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<Vec<String>> {
         self.chat(user, chat).await?;
-        Ok(sqlx::query_scalar(
-            "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id
-             WHERE t.chat_id = $1 AND t.id <= $2 AND t.undone_at_ms IS NULL ORDER BY t.id, i.id",
-        )
+        Ok(sqlx::query_scalar(concat!(
+            "SELECT i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE ",
+            live_turns!(),
+            " ORDER BY t.id, i.id"
+        ))
         .bind(chat)
         .bind(up_to)
         .fetch_all(self.database.reader())
@@ -212,35 +221,6 @@ impl Store {
         .await?)
     }
 
-    /// Keeps a long result of a tool for a user's conversation.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] beyond 16 MiB.
-    pub async fn put_offload(&self, user: UserId, chat: &ChatId, id: &str, text: &str) -> Result<()> {
-        self.chat(user, chat).await?;
-        check_length("result", text, OFFLOAD_MAX_BYTES)?;
-        sqlx::query("INSERT INTO offloads (chat_id, id, text) VALUES ($1, $2, $3)")
-            .bind(chat)
-            .bind(id)
-            .bind(text)
-            .execute(self.database.writer())
-            .await?;
-        Ok(())
-    }
-
-    /// A long result of a tool; `None` where there is none of that name.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
-    pub async fn offload(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<String>> {
-        self.chat(user, chat).await?;
-        Ok(sqlx::query_scalar("SELECT text FROM offloads WHERE chat_id = $1 AND id = $2")
-            .bind(chat)
-            .bind(id)
-            .fetch_optional(self.database.reader())
-            .await?)
-    }
-
     /// Where the agent of a user's conversation is; empty for the workspace.
     ///
     /// # Errors
@@ -270,12 +250,26 @@ impl Store {
     }
 }
 
-/// Adds an item to a turn, and to what it took, within a change.
-pub(crate) async fn append_item(
-    transaction: &mut Transaction<'_, Sqlite>,
+/// Adds an item.
+pub(crate) async fn append(
     turn: TurnId,
     item_json: &str,
     usage: TurnUsage,
+    transaction: &mut Transaction<'static, Sqlite>,
+) -> Result<ItemId> {
+    count(turn, usage, transaction).await?;
+    Ok(sqlx::query_scalar("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2) RETURNING id")
+        .bind(turn)
+        .bind(item_json)
+        .fetch_one(&mut **transaction)
+        .await?)
+}
+
+/// Adds to what a turn took.
+pub(crate) async fn count(
+    turn: TurnId,
+    usage: TurnUsage,
+    transaction: &mut Transaction<'static, Sqlite>,
 ) -> Result<()> {
     let counted = sqlx::query(
         "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
@@ -290,15 +284,7 @@ pub(crate) async fn append_item(
     .bind(turn)
     .execute(&mut **transaction)
     .await?;
-    if counted.rows_affected() == 0 {
-        return Err(Error::not_found("turn", turn));
-    }
-    sqlx::query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
-        .bind(turn)
-        .bind(item_json)
-        .execute(&mut **transaction)
-        .await?;
-    Ok(())
+    if counted.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("turn", turn)) }
 }
 
 #[cfg(test)]
@@ -337,7 +323,7 @@ mod tests {
     async fn what_belongs_to_another_is_not_there() {
         let (store, user, chat, message) = world().await;
         let turn = store.queue_turn(user, &chat, None, message, "1").await.unwrap();
-        store.put_offload(user, &chat, "ol_1", "long").await.unwrap();
+        store.put_offload(user, &chat, "ol_1", "long", None).await.unwrap();
         let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
         assert!(matches!(
             store.queue_turn(eve, &chat, None, message, "x").await,
@@ -346,7 +332,7 @@ mod tests {
         assert!(matches!(store.turn_items(eve, &chat, turn).await, Err(Error::NotFound { .. })));
         assert!(matches!(store.offload(eve, &chat, "ol_1").await, Err(Error::NotFound { .. })));
         assert!(matches!(store.set_chat_cwd(eve, &chat, "x").await, Err(Error::NotFound { .. })));
-        assert_eq!(store.offload(user, &chat, "ol_1").await.unwrap().as_deref(), Some("long"));
+        assert_eq!(store.offload(user, &chat, "ol_1").await.unwrap().unwrap().text, "long");
         assert_eq!(store.offload(user, &chat, "ol_2").await.unwrap(), None);
         store.set_chat_cwd(user, &chat, "src").await.unwrap();
         assert_eq!(store.chat_cwd(user, &chat).await.unwrap(), "src");

@@ -2,8 +2,8 @@
 
 use sqlx::{FromRow, Sqlite, Transaction};
 
-use crate::error::{Error, Result, check_length};
-use crate::limits::{DAY_MS, TURN_ITEM_MAX_BYTES, USAGE_ROWS};
+use crate::error::{Error, Result};
+use crate::limits::{DAY_MS, USAGE_ROWS};
 use crate::{ChatId, Store, TurnId, TurnUsage, UserId};
 
 /// What one call took, and of whom.
@@ -34,13 +34,13 @@ pub struct UsageRow {
 }
 
 impl Store {
-    /// Adds what a model answered to a turn, and what the answer took to the turn and to its user's usage: all or nothing.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
-    pub async fn append_turn_reply(&self, turn: TurnId, item_json: &str, spent: Spent<'_>) -> Result<()> {
-        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
-        let mut transaction = self.database.write().await?;
+    /// Adds to what a turn took, and to what its user's models did, within a change.
+    pub(crate) async fn count_for_turn(
+        &self,
+        turn: TurnId,
+        spent: Spent<'_>,
+        transaction: &mut Transaction<'static, Sqlite>,
+    ) -> Result<()> {
         let owner: Option<(UserId, ChatId)> = sqlx::query_as(
             // What a sub-agent took is the chat's at the top.
             "WITH RECURSIVE up (id, parent_id) AS (
@@ -50,24 +50,11 @@ impl Store {
              SELECT c.user_id, c.id FROM up JOIN chats c ON c.id = up.id WHERE up.parent_id IS NULL",
         )
         .bind(turn)
-        .fetch_optional(&mut *transaction)
+        .fetch_optional(&mut **transaction)
         .await?;
         let (user, chat) = owner.ok_or_else(|| Error::not_found("turn", turn))?;
-        crate::turns::append_item(&mut transaction, turn, item_json, spent.usage).await?;
-        self.count(&mut transaction, user, &chat, spent).await?;
-        transaction.commit().await?;
-        Ok(())
-    }
-
-    /// Counts what a call took that is no answer of a turn, such as a summary or a sub-agent's.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn count_usage(&self, user: UserId, chat: &ChatId, spent: Spent<'_>) -> Result<()> {
-        let mut transaction = self.database.write().await?;
-        self.count(&mut transaction, user, chat, spent).await?;
-        transaction.commit().await?;
-        Ok(())
+        crate::turns::count(turn, spent.usage, transaction).await?;
+        self.count(transaction, user, &chat, spent).await
     }
 
     /// What a user's models took from that day on, by day and model, the newest day first; in one conversation (a removed
@@ -138,6 +125,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use crate::PromptCount;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -161,11 +149,13 @@ mod tests {
             (store.create_chat(ada).await.unwrap().id, store.create_chat(ada).await.unwrap().id);
         let message = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
         let turn = store.queue_turn(ada, &chat, None, message, "1").await.unwrap();
-        store.append_turn_reply(turn, "2", spent("server", "big", 10)).await.unwrap();
-        store.append_turn_reply(turn, "3", spent("server", "big", 5)).await.unwrap();
-        store.count_usage(ada, &other, spent("mine", "small", 3)).await.unwrap();
+        store.append_answer(turn, "2", spent("server", "big", 10), PromptCount::default()).await.unwrap();
+        store.append_answer(turn, "3", spent("server", "big", 5), PromptCount::default()).await.unwrap();
+        let message = store.append_message(ada, &other, MessageRole::Assistant, "", None).await.unwrap().id;
+        let aside = store.queue_turn(ada, &other, None, message, "1").await.unwrap();
+        store.add_turn_usage(aside, spent("mine", "small", 3)).await.unwrap();
         now.store(4 * DAY_MS, Ordering::Relaxed);
-        store.count_usage(ada, &chat, spent("server", "big", 1)).await.unwrap();
+        store.add_turn_usage(turn, spent("server", "big", 1)).await.unwrap();
         let told = async |chat: Option<&ChatId>, from_day| {
             let rows = store.usage(ada, chat, from_day).await.unwrap();
             rows.into_iter()
@@ -180,7 +170,7 @@ mod tests {
         assert_eq!(store.turn_items(ada, &chat, turn).await.unwrap(), ["1", "2", "3"]);
         store.delete_chat(ada, &chat).await.unwrap();
         assert_eq!(told(None, 0).await, all);
-        let late = store.append_turn_reply(turn, "4", spent("server", "big", 1)).await;
+        let late = store.append_answer(turn, "4", spent("server", "big", 1), PromptCount::default()).await;
         assert!(matches!(late, Err(Error::NotFound { .. })), "{late:?}");
         assert_eq!(told(None, 0).await, all, "nothing is counted of what is not kept");
         assert!(store.usage(eve, None, 0).await.unwrap().is_empty());

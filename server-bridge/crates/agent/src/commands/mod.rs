@@ -5,6 +5,8 @@
 mod approval;
 mod bang;
 mod cancel;
+mod compress;
+mod context;
 mod fork;
 mod help;
 mod memory;
@@ -46,6 +48,8 @@ const COMMANDS: &[Command] = &[
     undo::UNDO,
     undo::REWIND,
     fork::COMMAND,
+    compress::COMMAND,
+    context::COMMAND,
     new::COMMAND,
     help::COMMAND,
 ];

@@ -10,18 +10,14 @@
 //! |---|---|
 //! | `turn` | the loop; which model it asks, and when it may begin |
 //! | `tools_of_reply` | which calls of one answer run side by side |
-//! | `history` | the conversation as the model sees it, read from and kept in the store |
 //! | `show` | the same as people see it |
 //! | `shown_call` | a tool's card while it runs: to ask its user something with |
 //! | `pipeline/` | what the model is told before and beside the conversation |
 //! | `agents/` | sub-agents: turns beneath a turn |
-//! | `offload` | long results, put aside |
 //! | `queue` | which chats have a turn under way, and what waits |
 //! | `rest` | a chat in which nothing goes on, and nothing begins meanwhile |
 
 pub(crate) mod agents;
-mod history;
-mod offload;
 mod pipeline;
 mod queue;
 mod rest;
@@ -36,6 +32,7 @@ use llm::{Content, Message};
 use store::{MessageRole, TurnStatus, User, UserId};
 
 use crate::commands::Context;
+use crate::context::history;
 use crate::limits::TURNS_QUEUED;
 use crate::models::{Models, ModelsConfig, Place};
 use crate::questions::Questions;
@@ -43,7 +40,7 @@ use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
 pub use agents::SubAgentDocument;
 use agents::{AtWork, Lineage};
-use queue::{Queue, Waiting, Worker};
+use queue::{Job, Queue, Waiting, Worker};
 pub(crate) use rest::rest;
 pub use show::{AgentDocument, TodoDocument, ToolData, UsageDocument};
 pub(crate) use shown_call::ShownCall;
@@ -93,6 +90,13 @@ pub(crate) async fn post(context: &Context<'_>, text: &str) -> Result<Posted> {
     Ok(Posted { messages: vec![shown], ..Posted::default() })
 }
 
+/// Lets a chat be compressed before its model is asked again: by the turn under way, or else at once.
+pub(crate) fn compress_soon(context: &Context<'_>) {
+    let (service, user, chat) = (context.service, context.user, &context.chat.id);
+    service.engine.queue.compress(user.id, chat);
+    work(service, user, chat);
+}
+
 /// Lets somebody work on a chat's queue, unless somebody does.
 fn work(service: &Arc<Inner>, user: &User, chat: &store::ChatId) {
     let Some(worker) = service.engine.queue.employ(user.id, chat) else { return };
@@ -104,16 +108,20 @@ fn serve(service: &Arc<Inner>, user: &User, chat: &store::ChatId, worker: Worker
     let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
     let tasks = service.tasks.clone();
     tasks.spawn(async move {
-        while let Some((waiting, cancelled)) = worker.next() {
+        while let Some((job, cancelled)) = worker.next() {
             if service.is_stopping() {
                 // Queued on record still: the next life of the server begins it.
                 return;
             }
-            let (cancelled, lineage, place) =
-                (&cancelled, &Lineage::top(&chat, waiting.turn, &service.web), Place::default());
-            let turn =
-                Turn { service: &service, user: &user, chat: &chat, waiting, cancelled, lineage, place };
-            turn.run().await;
+            let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
+            match job {
+                Job::Turn(waiting) => {
+                    let lineage = &Lineage::top(chat, waiting.turn, &service.web);
+                    let place = Place::default();
+                    Turn { service, user, chat, waiting, cancelled, lineage, place }.run().await;
+                }
+                Job::Compress => turn::compress_now(service, user, chat, cancelled).await,
+            }
         }
     });
 }

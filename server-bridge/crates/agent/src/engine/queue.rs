@@ -16,6 +16,14 @@ pub(super) struct Waiting {
     pub(super) message: MessageId,
 }
 
+/// What a chat's worker does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    Turn(Waiting),
+    /// A summary takes the place of what was said.
+    Compress,
+}
+
 type Key = (UserId, ChatId);
 
 /// The queues of all chats. Cheap to clone; every clone is the same.
@@ -29,6 +37,8 @@ struct Line {
     /// Places that were taken and are not filled yet.
     reserved: usize,
     has_worker: bool,
+    /// Its user wants it compressed.
+    is_to_be_compressed: bool,
     /// Of all that was there when it was cancelled; what comes later has another one.
     cancelled: CancellationToken,
 }
@@ -66,6 +76,21 @@ impl Queue {
         }
         line.reserved += 1;
         Some(Place { queue: self.clone(), key })
+    }
+
+    /// Remembers that a chat is to be compressed.
+    pub(super) fn compress(&self, user: UserId, chat: &ChatId) {
+        let mut lines = self.lock();
+        let line = lines.entry((user, chat.clone())).or_default();
+        line.renew();
+        line.is_to_be_compressed = true;
+    }
+
+    /// Whether a chat is to be compressed; it is not any more then.
+    pub(super) fn take_compression(&self, user: UserId, chat: &ChatId) -> bool {
+        let mut lines = self.lock();
+        let line = lines.get_mut(&(user, chat.clone()));
+        line.is_some_and(|line| std::mem::take(&mut line.is_to_be_compressed))
     }
 
     /// Somebody to work on a chat's queue, unless somebody does.
@@ -109,11 +134,17 @@ impl Place {
     /// Lets a turn wait here.
     pub(super) fn fill(self, waiting: Waiting) {
         if let Some(line) = self.queue.lock().get_mut(&self.key) {
-            // What is said behind a cancel is not cancelled with what was said before.
-            if line.cancelled.is_cancelled() {
-                line.cancelled = CancellationToken::new();
-            }
+            line.renew();
             line.waiting.push_back((waiting, line.cancelled.clone()));
+        }
+    }
+}
+
+impl Line {
+    /// What is said behind a cancel is not cancelled with what was said before.
+    fn renew(&mut self) {
+        if self.cancelled.is_cancelled() {
+            self.cancelled = CancellationToken::new();
         }
     }
 }
@@ -123,7 +154,7 @@ impl Drop for Place {
         let mut lines = self.queue.lock();
         let Some(line) = lines.get_mut(&self.key) else { return };
         line.reserved -= 1;
-        if line.reserved == 0 && line.waiting.is_empty() && !line.has_worker {
+        if line.reserved == 0 && line.waiting.is_empty() && !line.has_worker && !line.is_to_be_compressed {
             lines.remove(&self.key);
         }
     }
@@ -131,11 +162,15 @@ impl Drop for Place {
 
 impl Worker {
     /// What comes next, and what tells that it is to stop; `None` ends the work.
-    pub(super) fn next(&self) -> Option<(Waiting, CancellationToken)> {
+    pub(super) fn next(&self) -> Option<(Job, CancellationToken)> {
         let mut lines = self.queue.lock();
         let line = lines.get_mut(&self.key)?;
-        if let Some(next) = line.waiting.pop_front() {
-            return Some(next);
+        // A turn that waits compresses first.
+        if let Some((waiting, cancelled)) = line.waiting.pop_front() {
+            return Some((Job::Turn(waiting), cancelled));
+        }
+        if std::mem::take(&mut line.is_to_be_compressed) {
+            return Some((Job::Compress, line.cancelled.clone()));
         }
         line.has_worker = false;
         line.cancelled = CancellationToken::new();
@@ -166,7 +201,7 @@ mod tests {
         assert!(matches!(queue.hold(user, &chat), Hold::GoesOn), "one at a time");
         queue.reserve(user, &chat).unwrap().fill(waiting(2));
         assert!(queue.employ(user, &chat).is_none(), "it waits");
-        assert_eq!(held.next().unwrap().0, waiting(2));
+        assert_eq!(held.next().unwrap().0, Job::Turn(waiting(2)));
         assert!(held.next().is_none() && queue.lock().is_empty());
     }
 
@@ -179,10 +214,10 @@ mod tests {
         let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
         queue.reserve(user, &chat).unwrap().fill(waiting(1));
         let worker = queue.employ(user, &chat).unwrap();
-        assert_eq!(worker.next().unwrap().0, waiting(1));
+        assert_eq!(worker.next().unwrap().0, Job::Turn(waiting(1)));
         queue.reserve(user, &chat).unwrap().fill(waiting(2));
         assert!(queue.employ(user, &chat).is_none(), "somebody works on it");
-        assert_eq!(worker.next().unwrap().0, waiting(2));
+        assert_eq!(worker.next().unwrap().0, Job::Turn(waiting(2)));
         assert!(worker.next().is_none());
         assert!(queue.lock().is_empty(), "nothing is left of a chat at rest");
     }
@@ -215,5 +250,21 @@ mod tests {
         queue.reserve(user, &chat).unwrap().fill(waiting(3));
         let worker = queue.employ(user, &chat).unwrap();
         assert!(!worker.next().unwrap().1.is_cancelled());
+    }
+    #[test]
+    fn a_chat_is_compressed_once_by_whoever_comes_first() {
+        let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
+        assert!(!queue.take_compression(user, &chat));
+        queue.compress(user, &chat);
+        queue.compress(user, &chat);
+        let worker = queue.employ(user, &chat).unwrap();
+        assert_eq!(worker.next().unwrap().0, Job::Compress);
+        assert!(worker.next().is_none() && queue.lock().is_empty());
+        queue.reserve(user, &chat).unwrap().fill(waiting(1));
+        queue.compress(user, &chat);
+        let worker = queue.employ(user, &chat).unwrap();
+        assert_eq!(worker.next().unwrap().0, Job::Turn(waiting(1)));
+        assert!(queue.take_compression(user, &chat), "the turn does it");
+        assert!(worker.next().is_none());
     }
 }

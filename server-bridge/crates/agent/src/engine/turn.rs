@@ -9,24 +9,27 @@
 mod approve;
 mod ask;
 mod model;
+mod room;
 mod run_tools;
 
 use std::sync::Arc;
 
-use llm::{Message, Reply, Request, Stop, SystemPart, Usage};
+use llm::{Reply, Request, Stop, SystemPart, Usage};
 use sandbox::{Sandbox, Wish};
-use store::{ChatId, MessageId, TurnStatus, User};
+use store::{ChatId, MessageId, TurnStatus, TurnUsage, User};
 use tokio_util::sync::CancellationToken;
 
+use super::AgentDocument;
 use super::agents::Lineage;
 use super::pipeline::{self, PartError, Prompt, Scene};
 use super::show::{Screen, UsageDocument};
-use super::{AgentDocument, history};
 use crate::approval::Mode;
-use crate::models::{Lineup, ModelSetup, Place, forget_foreign_thoughts};
+use crate::context::{Conversation, history};
+use crate::limits::REPLY_WINDOW_SHARE;
+use crate::models::{Lineup, ModelSetup, Place};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
-use crate::tools;
+pub(super) use room::compress_now;
 
 use super::queue::Waiting;
 
@@ -51,6 +54,8 @@ enum End {
     Failed(String),
     /// The model did not answer; another one may.
     NotAnswered(llm::Error),
+    /// The provider says that the conversation is too long; in its words.
+    TooLong(String),
     /// The chat is gone, or the store fails.
     Store(store::Error),
 }
@@ -72,6 +77,24 @@ struct Progress {
     void: Option<MessageId>,
     usage: Usage,
     cost_micros: u64,
+    /// How often it compressed because the window was full.
+    forced: usize,
+}
+
+impl Progress {
+    /// Adds what a request took; the same for the store.
+    fn took(&mut self, setup: &ModelSetup, usage: Usage) -> TurnUsage {
+        let cost_micros = setup.price.cost_micros(usage);
+        self.usage = self.usage.plus(usage);
+        self.cost_micros += cost_micros;
+        TurnUsage {
+            input_tokens: usage.input_tokens.cast_signed(),
+            cache_read_tokens: usage.cache_read_tokens.cast_signed(),
+            cache_write_tokens: usage.cache_write_tokens.cast_signed(),
+            output_tokens: usage.output_tokens.cast_signed(),
+            cost_micros: cost_micros.cast_signed(),
+        }
+    }
 }
 
 /// What the model is told that wants to change something where nothing is to be changed.
@@ -127,7 +150,7 @@ impl Turn<'_> {
         let (status, error) = match end {
             Ok(()) => (TurnStatus::Done, None),
             Err(End::Cancelled) => (TurnStatus::Cancelled, None),
-            Err(End::Failed(error)) => (TurnStatus::Failed, Some(error)),
+            Err(End::Failed(error) | End::TooLong(error)) => (TurnStatus::Failed, Some(error)),
             Err(End::NotAnswered(error)) => (TurnStatus::Failed, Some(error.to_string())),
             Err(End::Store(error)) => {
                 tracing::error!(%error, turn = %self.waiting.turn, "a turn ends: the store fails, or its chat is gone");
@@ -179,28 +202,41 @@ impl Turn<'_> {
             Some(errand) => errand.wish().clone(),
             None => place::wish(&service.store, self.user.id, Some(self.chat)).await?,
         };
-        let (prompt, tools) = tokio::select! {
-            found = self.surroundings(&wish) => found?,
+        let conversation = &mut tokio::select! {
+            conversation = self.conversation(&lineup.setup, &wish) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
-        let items = service.store.turn_items(self.user.id, self.chat, turn).await?;
-        let mut messages = history::from_items(&items);
-        if let Some(noted) = pipeline::put_note(&mut messages, &prompt.note) {
-            service.store.amend_turn(turn, &history::to_json(noted)).await?;
-        }
-        forget_foreign_thoughts(&mut messages, &lineup.setup.origin());
-        let request = &mut request(&lineup.setup, prompt.system, tools, messages);
         let rounds = self.lineage.iterations();
         for _ in 0..rounds {
-            let reply = self.ask_any(&mut lineup, request, progress).await?;
-            if self.ends_with(&reply)? {
+            self.make_room(&lineup.setup, conversation, progress).await?;
+            let reply = self.ask_within(&mut lineup, conversation, progress).await?;
+            let is_full = reply.stop == Stop::ContextFull;
+            if !is_full && self.ends_with(&reply)? {
                 return Ok(());
             }
-            let calls = reply.message.tool_calls.clone();
-            request.messages.push(Message::Assistant(tools::kept(reply.message)));
-            self.run_tools(&calls, reply.stop == Stop::MaxTokens, &wish, &mut request.messages).await?;
+            let calls = &reply.message.tool_calls;
+            self.run_tools(calls, is_full || reply.stop == Stop::MaxTokens, &wish, conversation).await?;
+            self.look_around(calls, &wish, conversation).await?;
+            if is_full {
+                self.go_on_with_less(&reply, &lineup.setup, conversation, progress).await?;
+            }
         }
         Err(End::Failed(format!("it stopped after {rounds} rounds; say anything to let it go on")))
+    }
+
+    /// All that was said, in front of what the model is told of where it works and may do there.
+    async fn conversation(&self, setup: &ModelSetup, wish: &Wish) -> Result<Conversation, End> {
+        let (prompt, tools) = self.surroundings(wish).await?;
+        let turn = self.waiting.turn;
+        let stored = self.service.store.stored_context(self.user.id, self.chat, turn).await?;
+        let request = request(setup, prompt.system, tools);
+        let mut conversation = Conversation::new(request, &setup.origin(), setup.window_tokens, stored);
+        let note = |messages: &mut [_]| pipeline::put_note(messages, &prompt.note).is_some();
+        if let Some(noted) = conversation.amend_last(turn, note) {
+            self.service.store.amend_turn(turn, &history::to_json(noted)).await?;
+        }
+        self.look_for_news(wish, &mut conversation).await?;
+        Ok(conversation)
     }
 
     /// What the model is told of where it works, and what it may do there.
@@ -230,35 +266,39 @@ impl Turn<'_> {
     /// Whether nothing is left to do behind an answer.
     fn ends_with(&self, reply: &Reply) -> Result<bool, End> {
         match &reply.stop {
-            Stop::ContextFull => Err(End::Failed(
-                "the conversation fills the model's window; begin a new one with /new".to_owned(),
-            )),
             Stop::Refused => Err(End::Failed("the model does not want to answer that".to_owned())),
             Stop::MaxTokens if reply.message.tool_calls.is_empty() => {
                 Err(End::Failed("the answer was cut off at its longest; say \"go on\"".to_owned()))
             }
-            Stop::End | Stop::ToolCalls | Stop::MaxTokens | Stop::Other(_) => {
+            Stop::End | Stop::ToolCalls | Stop::MaxTokens | Stop::ContextFull | Stop::Other(_) => {
                 Ok(reply.message.tool_calls.is_empty())
             }
         }
     }
 }
 
-/// What is asked first; later rounds add to its messages alone.
-fn request(
-    setup: &ModelSetup,
-    system: Vec<SystemPart>,
-    tools: Vec<llm::Tool>,
-    messages: Vec<Message>,
-) -> Request {
+/// What is asked, but for the messages.
+fn request(setup: &ModelSetup, system: Vec<SystemPart>, tools: Vec<llm::Tool>) -> Request {
     Request {
         model: setup.name.clone(),
         tools,
         system,
-        messages,
-        max_tokens: setup.reply_tokens,
+        messages: Vec::new(),
+        reminder: None,
+        max_tokens: reply_tokens(setup),
         thinking_tokens: setup.thinking_tokens,
     }
+}
+
+/// Asks another model the same.
+fn aim(request: &mut Request, setup: &ModelSetup) {
+    request.model.clone_from(&setup.name);
+    request.max_tokens = reply_tokens(setup);
+    request.thinking_tokens = setup.thinking_tokens;
+}
+
+fn reply_tokens(setup: &ModelSetup) -> u32 {
+    setup.reply_tokens.min(setup.window_tokens / REPLY_WINDOW_SHARE).max(1)
 }
 
 fn log(told: store::Result<()>) {

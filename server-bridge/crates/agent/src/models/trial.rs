@@ -38,6 +38,7 @@ impl Models {
             tools: Vec::new(),
             system: Vec::new(),
             messages: vec![Message::user("Answer with the word: ready")],
+            reminder: None,
             max_tokens: MODEL_TRIAL_TOKENS.min(setup.reply_tokens),
             thinking_tokens: None,
         };

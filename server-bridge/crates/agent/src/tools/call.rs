@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 
 use super::{Failure, ForSubAgents, Outcome, Toolbox, Workshop, visible};
 use super::{
-    ask_user, cd, chat_history, config, download_file, fetch, file_create, file_replace, glob, grep, memory,
-    read, recall, shell, skill, sub_agent, tasks, todo, web_search,
+    ask_user, cd, chat_history, config, context_edit, download_file, fetch, file_create, file_replace, glob,
+    grep, memory, read, recall, recall_masked, shell, skill, sub_agent, tasks, todo, web_search,
 };
 use crate::approval::Access;
 use crate::limits::{ARGUMENTS_BYTES, TOOL_HINT_CHARS};
@@ -99,6 +99,8 @@ pub(super) const TOOLS: &[Entry] = &[
     Entry::of::<skill::Arguments>(),
     Entry::of::<memory::Write>(),
     Entry::of::<memory::List>(),
+    Entry::of::<recall_masked::Arguments>(),
+    Entry::of::<context_edit::Arguments>(),
 ];
 
 /// A row of the table.

@@ -12,6 +12,7 @@ mod cd;
 mod change;
 mod chat_history;
 mod config;
+mod context_edit;
 mod download_file;
 mod fetch;
 mod file_create;
@@ -23,6 +24,7 @@ mod memory;
 mod path;
 mod read;
 mod recall;
+mod recall_masked;
 mod shell;
 mod skill;
 mod sub_agent;
@@ -47,6 +49,8 @@ use crate::place::sandbox_user;
 use crate::service::Inner;
 pub(crate) use call::{Call, Live, kept};
 pub(crate) use change::hex;
+pub(crate) use context_edit::NAME as EDITS_CONTEXT;
+pub(crate) use read::{hash, whole};
 pub(crate) use toolbox::{ForSubAgents, Toolbox};
 
 /// Where a tool works, and for whom.
@@ -87,6 +91,21 @@ pub(crate) struct Outcome {
     pub(crate) data: Option<ToolData>,
     /// The sub-agent that was called.
     pub(crate) sub_agent: Option<SubAgentDocument>,
+    /// The file that it is the content of.
+    pub(crate) file: Option<FileSeen>,
+}
+
+/// A file as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileSeen {
+    /// Where it is, from the workspace.
+    pub(crate) path: String,
+    /// Of its content: SHA-256, in hex.
+    pub(crate) hash: String,
+    /// Its size in bytes.
+    pub(crate) size_bytes: u64,
+    /// When it was changed last, in Unix milliseconds by its machine's clock.
+    pub(crate) modified_ms: i64,
 }
 
 /// Why a tool did not do what it was asked for.
@@ -140,6 +159,7 @@ impl Outcome {
             images: Vec::new(),
             data: None,
             sub_agent: None,
+            file: None,
         }
     }
 

@@ -3,9 +3,10 @@
 use sandbox::{FileReader, Range, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop, image, visible};
+use super::{Failure, FileSeen, Outcome, Workshop, change, image, visible};
 use crate::approval::Access;
 use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
 
@@ -40,7 +41,7 @@ Read a long file in parts, with offset and max_lines. A PNG, JPEG, GIF or WebP i
 
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(&arguments.path).await?;
-    let content = whole(&workshop.sandbox().await?, &path).await?;
+    let (content, modified_ms) = whole_since(&workshop.sandbox().await?, &path).await?;
     let shown_path = visible::line(&path);
     if content.is_empty() {
         return Ok(Outcome::done("(the file is empty)"));
@@ -52,11 +53,13 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
         Some(Err(why)) => return Err(Failure::Told(format!("{shown_path}: {why}"))),
         None => {}
     }
+    let (hash, size_bytes) = (hash(&content), content.len() as u64);
     let text = text(&path, content)?;
     let (first, count) = (arguments.offset.unwrap_or(1).max(1), arguments.max_lines.unwrap_or(READ_LINES));
     let is_part = arguments.offset.is_some() || arguments.max_lines.is_some();
     let shown = numbered(&text, first, count.clamp(1, READ_LINES), is_part);
-    Ok(if is_part { Outcome::part(shown) } else { Outcome::done(shown) })
+    let outcome = if is_part { Outcome::part(shown) } else { Outcome::done(shown) };
+    Ok(Outcome { file: Some(FileSeen { path, hash, size_bytes, modified_ms }), ..outcome })
 }
 
 /// Lines in the form `NUMBER<tab>TEXT`, and what was left out.
@@ -84,10 +87,20 @@ fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
     shown
 }
 
+/// SHA-256, in hex.
+pub(crate) fn hash(content: &[u8]) -> String {
+    change::hex(&Sha256::digest(content))
+}
+
 /// All of a file that is not too large to be read at once.
-pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Failure> {
+    Ok(whole_since(sandbox, path).await?.0)
+}
+
+/// The same, and when it was changed last, in Unix milliseconds by its machine's clock.
+async fn whole_since(sandbox: &Sandbox, path: &str) -> Result<(Vec<u8>, i64), Failure> {
     let mut reader: FileReader = sandbox.read_file(path.as_bytes(), Range::default()).await?;
-    let size_bytes = reader.size_bytes();
+    let (size_bytes, modified_ms) = (reader.size_bytes(), reader.modified_ms());
     if size_bytes > READ_FILE_BYTES {
         let limit_mib = READ_FILE_BYTES / 1024 / 1024;
         let path = visible::line(path);
@@ -106,7 +119,7 @@ pub(super) async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Fail
             )));
         }
     }
-    Ok(content)
+    Ok((content, modified_ms))
 }
 
 /// A file's content as text.

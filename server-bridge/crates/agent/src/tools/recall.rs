@@ -2,11 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use store::Offload;
 
 use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
 use crate::limits::RECALL_CHARS;
+
+/// What is said before what is not so any more.
+const STALE: &str = "STALE: the file has changed since; read it again before you rely on this.";
 
 /// What to read.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -39,14 +43,16 @@ impl Tool for Arguments {
 
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let Arguments { id, offset, limit } = arguments;
-    let Some(text) = workshop.service.store.offload(workshop.user.id, workshop.lineage.root(), id).await?
+    let Some(Offload { text, is_stale }) =
+        workshop.service.store.offload(workshop.user.id, workshop.lineage.root(), id).await?
     else {
         return Err(Failure::Told(format!("nothing is put aside as {id:?}")));
     };
-    Ok(Outcome::part(page(&text, *offset, limit.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS))))
+    let page = page(&text, *offset, limit.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS));
+    Ok(Outcome::part(if is_stale { format!("{STALE}\n{page}") } else { page }))
 }
 
-fn page(text: &str, offset: usize, limit: usize) -> String {
+pub(super) fn page(text: &str, offset: usize, limit: usize) -> String {
     let total = text.chars().count();
     let shown: String = text.chars().skip(offset).take(limit).collect();
     let end = offset.saturating_add(limit).min(total);

@@ -21,6 +21,7 @@ fn request() -> Request {
         tools: vec![tool("Read"), tool("Glob")],
         system: vec![part("base", true), part("project", true), part("today", false)],
         messages: vec![Message::user("hello")],
+        reminder: None,
         max_tokens: 100,
         thinking_tokens: None,
     }
@@ -168,4 +169,19 @@ fn results_of_tools_are_the_users_next_turn() {
     assert_eq!((&content[0]["tool_use_id"], &content[0]["is_error"]), (&json!("1"), &Value::Null));
     assert_eq!((&content[1]["is_error"], &content[2]["source"]["data"]), (&json!(true), &json!("AQID")));
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(1100), &json!(1000)));
+}
+
+#[test]
+fn a_reminder_stands_behind_all_that_a_cache_may_hold() {
+    let mut request = request();
+    let plain = written(&request);
+    request.reminder = Some("it is late".to_owned());
+    let mut reminded = written(&request);
+    let content = reminded["messages"][0]["content"].as_array_mut().unwrap();
+    assert_eq!(content.pop().unwrap(), json!({"type": "text", "text": "it is late"}));
+    assert_eq!(reminded, plain, "and the marks are where they were");
+    request
+        .messages
+        .push(Message::Assistant(crate::Assistant { text: "x".to_owned(), ..Default::default() }));
+    assert_eq!(written(&request)["messages"][2]["role"], "user");
 }

@@ -50,7 +50,7 @@ pub(super) fn body(request: &Request) -> Bytes {
         thinking: request.thinking_tokens.map(|tokens| json!({"type": "enabled", "budget_tokens": tokens})),
         tools,
         system,
-        messages: turns(&request.messages),
+        messages: turns(&request.messages, request.reminder.as_deref()),
     };
     serde_json::to_vec(&body).expect("strings and numbers are always JSON").into()
 }
@@ -59,8 +59,8 @@ fn mark(block: &mut Value) {
     block["cache_control"] = json!({"type": "ephemeral"});
 }
 
-/// Messages of one role in a row are one turn, results of tools among the user's.
-fn turns(messages: &[Message]) -> Vec<Turn> {
+/// Messages of one role in a row are one turn, results of tools among the user's. The reminder stands behind the last mark.
+fn turns(messages: &[Message], reminder: Option<&str>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for message in messages {
         let (role, content) = match message {
@@ -77,6 +77,13 @@ fn turns(messages: &[Message]) -> Vec<Turn> {
     turns.retain(|turn| !turn.content.is_empty());
     let users = turns.iter_mut().rev().filter(|turn| turn.role == "user");
     users.take(MOVING_MARKS).filter_map(|turn| turn.content.last_mut()).for_each(mark);
+    if let Some(reminder) = reminder {
+        let block = json!({"type": "text", "text": reminder});
+        match turns.last_mut().filter(|turn| turn.role == "user") {
+            Some(turn) => turn.content.push(block),
+            None => turns.push(Turn { role: "user", content: vec![block] }),
+        }
+    }
     turns
 }
 

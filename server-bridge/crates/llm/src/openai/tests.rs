@@ -19,6 +19,7 @@ fn request() -> Request {
         }],
         system: vec![SystemPart { text: "Be brief.".to_owned(), is_static: true }],
         messages: vec![Message::user("hello")],
+        reminder: None,
         max_tokens: 100,
         thinking_tokens: None,
     }
@@ -184,4 +185,19 @@ fn images_of_results_stand_behind_all_results_of_an_answer() {
         .collect();
     assert_eq!(roles, ["system", "user", "tool", "tool", "user", "user", "tool", "user"]);
     assert_eq!(body["messages"][4]["content"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_reminder_stands_at_the_end_of_what_was_said_last() {
+    let mut request = request();
+    request.reminder = Some("it is late".to_owned());
+    let last = |request: &Request| written(request)["messages"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last(&request), json!({"role": "user", "content": "hello\n\nit is late"}));
+    request
+        .messages
+        .push(Message::Assistant(crate::Assistant { text: "x".to_owned(), ..Default::default() }));
+    assert_eq!(last(&request), json!({"role": "user", "content": "it is late"}));
+    let image = Content::Image { media_type: "image/png".to_owned(), data: vec![0].into() };
+    request.messages.push(Message::User(vec!["see".into(), image]));
+    assert_eq!(last(&request)["content"][2]["text"], "it is late");
 }

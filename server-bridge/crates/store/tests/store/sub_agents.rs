@@ -1,7 +1,10 @@
 //! Conversations of sub-agents, and what is kept of a user.
 
 use store::limits::{MEMORIES_PER_USER, MEMORY_TEXT_MAX_BYTES};
-use store::{ChatId, Error, MessageRole, NewSubAgent, Spent, Store, SubAgent, TurnStatus, TurnUsage, UserId};
+use store::{
+    ChatId, Error, MessageRole, NewSubAgent, PromptCount, Spent, Store, SubAgent, TurnStatus, TurnUsage,
+    UserId,
+};
 
 use crate::support::{add_user, store};
 
@@ -114,7 +117,12 @@ async fn what_a_sub_agent_takes_is_the_users_chats() {
         let turn = store.queue_turn(ann, chat, None, message, "1").await.unwrap();
         let usage = TurnUsage { input_tokens, ..TurnUsage::default() };
         store
-            .append_turn_reply(turn, "2", Spent { subscription: "server", model: "m", usage })
+            .append_answer(
+                turn,
+                "2",
+                Spent { subscription: "server", model: "m", usage },
+                PromptCount::default(),
+            )
             .await
             .unwrap();
     }

@@ -2,8 +2,8 @@
 
 use store::limits::CHECKPOINT_FILE_MAX_BYTES;
 use store::{
-    Before, Chat, ChatId, Error, Kept, Left, MessageId, MessageRole, Spent, Store, TurnId, TurnStatus,
-    TurnUsage, User,
+    Before, Chat, ChatId, Error, Kept, Left, MessageId, MessageRole, PromptCount, Spent, Store, TurnId,
+    TurnStatus, TurnUsage, User,
 };
 
 use crate::support::{DAY_MS, add_user, store};
@@ -17,7 +17,7 @@ async fn turn(store: &Store, user: &User, chat: &ChatId, text: &str) -> (TurnId,
     assert!(store.begin_turn(turn, "m").await.unwrap());
     let usage = TurnUsage { input_tokens: 10, ..TurnUsage::default() };
     let spent = Spent { subscription: "server", model: "model", usage };
-    store.append_turn_reply(turn, &format!("answered {text}"), spent).await.unwrap();
+    store.append_answer(turn, &format!("answered {text}"), spent, PromptCount::default()).await.unwrap();
     store.append_turn_message(user.id, chat, turn, MessageRole::Assistant, "tool", None).await.unwrap();
     store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
     (turn, said)
@@ -170,7 +170,7 @@ async fn a_fork_holds_what_was_said_and_goes_on_by_itself() {
     store.bind_chat_runner(ann.id, &chat.id, Some("laptop")).await.unwrap();
     store.set_approval(ann.id, &chat.id, "auto-edit").await.unwrap();
     store.allow_for_good(ann.id, &chat.id, "Shell", "make").await.unwrap();
-    store.put_offload(ann.id, &chat.id, "ol_1", "long").await.unwrap();
+    store.put_offload(ann.id, &chat.id, "ol_1", "long", None).await.unwrap();
     let (first, _) = turn(&store, &ann, &chat.id, "one").await;
     let (undone, _) = turn(&store, &ann, &chat.id, "undone").await;
     store.take_back(ann.id, &chat.id, &[undone]).await.unwrap();
@@ -188,7 +188,7 @@ async fn a_fork_holds_what_was_said_and_goes_on_by_itself() {
     assert_eq!(items(&store, &ann, &all.id).await, ["said one", "answered one", "said two", "answered two"]);
     assert_eq!(store.approval(ann.id, &all.id).await.unwrap(), "auto-edit");
     assert!(!store.is_allowed(ann.id, &all.id, "Shell", "make").await.unwrap(), "it asks again");
-    assert_eq!(store.offload(ann.id, &all.id, "ol_1").await.unwrap().as_deref(), Some("long"));
+    assert_eq!(store.offload(ann.id, &all.id, "ol_1").await.unwrap().unwrap().text, "long");
     assert_eq!(store.chat_cwd(ann.id, &all.id).await.unwrap(), "src");
     assert_eq!(store.usage(ann.id, Some(&all.id), 0).await.unwrap(), [], "paid for once");
 

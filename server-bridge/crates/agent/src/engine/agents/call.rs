@@ -198,7 +198,8 @@ async fn run(
     let ended = async {
         store.use_sub_agent(user.id, chat, workshop.card).await?;
         let items = store.turn_items(user.id, chat, turn).await?;
-        let words = last_words(&history::from_items(&items)).map(str::to_owned);
+        let said: Vec<_> = items.iter().filter_map(|item| history::from_json(item)).collect();
+        let words = last_words(&said).map(str::to_owned);
         Ok((store.message(user.id, shown.id).await?, words))
     };
     match ended.await {

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::{End, Progress, Turn, document};
 use crate::Part;
-use crate::engine::history;
+use crate::context::{Conversation, history};
 use crate::engine::show::AgentDocument;
 use crate::limits::REASONING_SHOWN_BYTES;
 use crate::models::ModelSetup;
@@ -35,12 +35,45 @@ impl Turn<'_> {
     pub(super) async fn ask(
         &self,
         setup: &ModelSetup,
-        request: &Request,
+        conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<Reply, End> {
-        let is_first = !std::mem::replace(&mut progress.has_first, true);
+        let is_first = !progress.has_first;
         let message = is_first.then_some(self.waiting.message).or(progress.void.take());
         let mut shown = Shown { message, ..Shown::default() };
+        let Some(answered) = self.answered_aloud(setup, conversation.request(), &mut shown).await? else {
+            self.keep_half(shown, is_first, progress).await?;
+            return Err(End::Cancelled);
+        };
+        match answered {
+            Ok(mut reply) => {
+                for thought in &mut reply.message.reasoning {
+                    thought.origin = setup.origin();
+                }
+                progress.has_first = true;
+                self.keep(setup, &reply, conversation, progress).await?;
+                self.settle(reply.message.text.clone(), shown, is_first, progress).await?;
+                Ok(reply)
+            }
+            Err(error @ llm::Error::InputTooLong(_)) => {
+                progress.void = shown.message;
+                Err(End::TooLong(error.to_string()))
+            }
+            Err(error) if error.is_anothers_turn() => {
+                progress.void = shown.message;
+                Err(End::NotAnswered(error))
+            }
+            Err(error) => Err(End::Failed(error.to_string())),
+        }
+    }
+
+    /// Asks until there is an answer, showing it as it comes; `None` where its user stops it.
+    async fn answered_aloud(
+        &self,
+        setup: &ModelSetup,
+        request: &Request,
+        shown: &mut Shown,
+    ) -> Result<Option<Result<Reply, llm::Error>>, End> {
         let models = &self.service.engine.models;
         let seat = models.seat(self.user.id, self.lineage.slots(setup.kind));
         // Bounded by what an answer may be.
@@ -58,32 +91,15 @@ impl Turn<'_> {
         let answered = loop {
             tokio::select! {
                 biased;
-                Some(piece) = pieces.recv() => self.show(piece, &mut shown).await?,
+                Some(piece) = pieces.recv() => self.show(piece, shown).await?,
                 answered = &mut asking => break answered,
-                () = self.cancelled.cancelled() => {
-                    self.keep_half(shown, is_first, progress).await?;
-                    return Err(End::Cancelled);
-                }
+                () = self.cancelled.cancelled() => return Ok(None),
             }
         };
         while let Ok(piece) = pieces.try_recv() {
-            self.show(piece, &mut shown).await?;
+            self.show(piece, shown).await?;
         }
-        match answered {
-            Ok(mut reply) => {
-                for thought in &mut reply.message.reasoning {
-                    thought.origin = setup.origin();
-                }
-                self.keep(setup, &reply, shown, is_first, progress).await?;
-                Ok(reply)
-            }
-            Err(error) if error.is_anothers_turn() => {
-                progress.has_first = !is_first;
-                progress.void = shown.message;
-                Err(End::NotAnswered(error))
-            }
-            Err(error) => Err(End::Failed(error.to_string())),
-        }
+        Ok(Some(answered))
     }
 
     async fn show(&self, piece: Piece, shown: &mut Shown) -> Result<(), End> {
@@ -114,29 +130,22 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Keeps an answer, and shows it as it is kept.
+    /// Keeps an answer, and what its request took.
     async fn keep(
         &self,
         setup: &ModelSetup,
         reply: &Reply,
-        shown: Shown,
-        is_first: bool,
+        conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
-        let cost_micros = setup.price.cost_micros(reply.usage);
-        progress.usage = progress.usage.plus(reply.usage);
-        progress.cost_micros += cost_micros;
-        let usage = TurnUsage {
-            input_tokens: reply.usage.input_tokens.cast_signed(),
-            cache_read_tokens: reply.usage.cache_read_tokens.cast_signed(),
-            cache_write_tokens: reply.usage.cache_write_tokens.cast_signed(),
-            output_tokens: reply.usage.output_tokens.cast_signed(),
-            cost_micros: cost_micros.cast_signed(),
-        };
-        let item = history::to_json(&Message::Assistant(tools::kept(reply.message.clone())));
+        let usage = progress.took(setup, reply.usage);
+        let count = conversation.count_of(reply.usage.input_tokens);
+        let (turn, message) = (self.waiting.turn, Message::Assistant(tools::kept(reply.message.clone())));
         let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
-        self.service.store.append_turn_reply(self.waiting.turn, &item, spent).await?;
-        self.settle(reply.message.text.clone(), shown, is_first, progress).await
+        let item = self.service.store.append_answer(turn, &history::to_json(&message), spent, count).await?;
+        conversation.counted(count);
+        conversation.push(item, turn, message);
+        Ok(())
     }
 
     /// Keeps what was said of an answer that its user stopped; calls that are not whole are not.

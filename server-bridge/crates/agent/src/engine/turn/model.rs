@@ -1,12 +1,13 @@
 //! Which model a turn asks, when it may begin, and what stands in for a model that is not there.
 
-use llm::{Reply, Request};
+use llm::Reply;
 use store::TurnStatus;
 
 use super::{End, Progress, Turn};
+use crate::context::Conversation;
 use crate::engine::agents::Errand;
 use crate::engine::show::AgentDocument;
-use crate::models::{Lineup, forget_foreign_thoughts};
+use crate::models::Lineup;
 
 impl Turn<'_> {
     /// What its chat asks now; a sub-agent what the user's chat does, or the tier it was called with.
@@ -44,11 +45,11 @@ impl Turn<'_> {
     pub(super) async fn ask_any(
         &self,
         lineup: &mut Lineup,
-        request: &mut Request,
+        conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<Reply, End> {
         loop {
-            let error = match self.ask(&lineup.setup, request, progress).await {
+            let error = match self.ask(&lineup.setup, conversation, progress).await {
                 Err(End::NotAnswered(error)) => error,
                 answered => return answered,
             };
@@ -62,10 +63,7 @@ impl Turn<'_> {
                 let nothing = AgentDocument::reply(TurnStatus::Running);
                 self.screen().change(message, "", &nothing).await?;
             }
-            request.model.clone_from(&next.name);
-            request.max_tokens = next.reply_tokens;
-            request.thinking_tokens = next.thinking_tokens;
-            forget_foreign_thoughts(&mut request.messages, &next.origin());
+            conversation.turn_to(&next.origin(), next.window_tokens, |request| super::aim(request, &next));
             lineup.setup = next;
         }
     }

@@ -8,9 +8,10 @@ use store::{MessageId, TurnUsage};
 use super::approve::Question;
 use super::{End, PLAN_MODE, Turn};
 use crate::approval::{Access, Mode, Verdict, verdict};
+use crate::context::{Conversation, history, offload};
 use crate::engine::show::{Output, shortened};
 use crate::engine::tools_of_reply::{Beside, groups};
-use crate::engine::{AgentDocument, ShownCall, SubAgentDocument, ToolData, history, offload};
+use crate::engine::{AgentDocument, ShownCall, SubAgentDocument, ToolData};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
 use crate::place::sandbox_user;
 use crate::tools::{Call, Failure, Live, Outcome, Workshop};
@@ -73,7 +74,7 @@ impl Turn<'_> {
         calls: &[ToolCall],
         is_cut: bool,
         wish: &Wish,
-        messages: &mut Vec<Message>,
+        conversation: &mut Conversation,
     ) -> Result<(), End> {
         let parsed: Vec<Result<Call, String>> = calls
             .iter()
@@ -104,9 +105,10 @@ impl Turn<'_> {
             let mut failure = None;
             for result in results {
                 let (result, stops) = result?;
-                let item = history::to_json(&Message::Tool(result.clone()));
-                self.service.store.append_turn_item(self.waiting.turn, &item, TurnUsage::default()).await?;
-                messages.push(Message::Tool(result));
+                let (turn, message) = (self.waiting.turn, Message::Tool(result));
+                let item = history::to_json(&message);
+                let item = self.service.store.append_turn_item(turn, &item, TurnUsage::default()).await?;
+                conversation.push(item, turn, message);
                 failure = failure.or(stops);
             }
             if let Some(failure) = failure {
@@ -197,7 +199,8 @@ impl Turn<'_> {
         };
         let ended = card.ended(status, outcome.data.clone());
         self.screen().change(message, &shortened(&outcome.text), &ended).await?;
-        let text = offload::kept(&self.service.store, self.user.id, self.lineage.root(), &outcome).await?;
+        let (store, whose) = (&self.service.store, (self.user.id, self.lineage.root()));
+        let text = offload::kept(store, whose, &card.call, &outcome, card.place.as_deref()).await?;
         let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
         Ok((ToolResult { call_id: card.call.id, content, is_error: outcome.is_error }, stops))
     }

@@ -1,0 +1,21 @@
+//! `/compress`: let a summary take the place of what was said.
+
+use super::{Command, Context};
+use crate::{Posted, Result, engine};
+
+pub(super) const COMMAND: Command = Command {
+    word: "compress",
+    usage: &[("/compress", "let a summary take the place of what was said, to make room")],
+    run: |context, _| Box::pin(run(context)),
+};
+
+async fn run(context: &Context<'_>) -> Result<Posted> {
+    if !context.service.engine.models.has_any(context.service, context.user).await? {
+        return context
+            .refusal("invalid", "No model is set up on this server that could write a summary.")
+            .await;
+    }
+    let answer = context.notice("The conversation is compressed before the model is asked again.").await?;
+    engine::compress_soon(context);
+    Ok(answer)
+}

@@ -1,0 +1,400 @@
+//! The request that a turn asks again and again, and how much of the window it takes.
+
+use std::collections::{HashMap, HashSet};
+
+use llm::{Message, Request};
+use store::{Compaction, ContextEdit, ItemId, Mask, PromptCount, StoredContext, TurnId};
+
+use super::{history, tokens};
+use crate::models::forget_foreign_thoughts;
+
+/// One item, as its model is to see it but for masks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) id: ItemId,
+    pub(crate) turn: TurnId,
+    pub(crate) message: Message,
+}
+
+/// A conversation.
+///
+/// Its request's messages are what its items come to with everything that lies over them; they grow with
+/// [`Conversation::push`], and are made anew by [`Conversation::load`].
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    request: Request,
+    window_tokens: usize,
+    items: Vec<Item>,
+    masks: HashMap<ItemId, Mask>,
+    compaction: Option<Compaction>,
+    compaction_tried_at: ItemId,
+    /// About how many tokens the system prompt and the tools are.
+    base: (usize, usize),
+    /// The same of the messages.
+    messages_tokens: usize,
+    /// What the last request took.
+    count: Option<PromptCount>,
+    /// Whose thoughts it holds: those of other models are not shown to this one.
+    origin: String,
+}
+
+impl Conversation {
+    /// A conversation out of what is stored, with a request that has everything but the messages.
+    pub(crate) fn new(request: Request, origin: &str, window_tokens: u32, stored: StoredContext) -> Self {
+        let base = (tokens::of_system(&request.system), tokens::of_tools(&request.tools));
+        let mut conversation = Self {
+            request,
+            window_tokens: usize::try_from(window_tokens).unwrap_or(usize::MAX).max(1),
+            items: Vec::new(),
+            masks: HashMap::new(),
+            compaction: None,
+            compaction_tried_at: ItemId(0),
+            base,
+            messages_tokens: 0,
+            count: None,
+            origin: origin.to_owned(),
+        };
+        conversation.load(stored);
+        conversation
+    }
+
+    /// The same to be looked at, without a request of its own: what the last one took besides is taken from what is stored.
+    pub(crate) fn of_stored(window_tokens: u32, stored: StoredContext) -> Self {
+        let empty = Request {
+            model: String::new(),
+            tools: Vec::new(),
+            system: Vec::new(),
+            messages: Vec::new(),
+            reminder: None,
+            max_tokens: 1,
+            thinking_tokens: None,
+        };
+        let unsigned = |tokens: i64| usize::try_from(tokens).unwrap_or(0);
+        let base =
+            stored.count.map(|count| (unsigned(count.system_estimate), unsigned(count.tools_estimate)));
+        Self { base: base.unwrap_or_default(), ..Self::new(empty, "", window_tokens, stored) }
+    }
+
+    /// Takes everything anew from what is stored.
+    pub(crate) fn load(&mut self, stored: StoredContext) {
+        let StoredContext { compaction, items, compaction_tried_at, masks, edits, count } = stored;
+        let mut edits: HashMap<ItemId, Option<String>> =
+            edits.into_iter().map(|ContextEdit { item, item_json }| (item, item_json)).collect();
+        self.items = items
+            .into_iter()
+            .filter_map(|stored| {
+                let json = match edits.remove(&stored.id) {
+                    None => stored.item_json,
+                    Some(edited) => edited?,
+                };
+                Some(Item { id: stored.id, turn: stored.turn, message: history::from_json(&json)? })
+            })
+            .collect();
+        self.masks = masks.into_iter().map(|mask| (mask.item, mask)).collect();
+        (self.compaction, self.compaction_tried_at, self.count) = (compaction, compaction_tried_at, count);
+        self.show();
+    }
+
+    /// Makes the messages anew out of all that is known.
+    fn show(&mut self) {
+        let summary = self.compaction.iter().map(|compaction| Message::user(&compaction.summary));
+        let mut messages: Vec<Message> = summary.collect();
+        messages.extend(history::shown(&self.items, &self.masks));
+        if !self.origin.is_empty() {
+            forget_foreign_thoughts(&mut messages, &self.origin);
+        }
+        self.messages_tokens = messages.iter().map(tokens::of_message).sum();
+        self.request.messages = messages;
+    }
+
+    /// What is asked next.
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Sets what is told at the end of the next request alone.
+    pub(crate) fn remind(&mut self, reminder: Option<String>) {
+        self.request.reminder = reminder;
+    }
+
+    /// Turns to another model with what was said.
+    pub(crate) fn turn_to(&mut self, origin: &str, window_tokens: u32, aim: impl FnOnce(&mut Request)) {
+        origin.clone_into(&mut self.origin);
+        self.window_tokens = usize::try_from(window_tokens).unwrap_or(usize::MAX).max(1);
+        aim(&mut self.request);
+        self.show();
+    }
+
+    /// Lets the last message be changed, where it is of this turn; what it is now, where it was.
+    pub(crate) fn amend_last(
+        &mut self,
+        turn: TurnId,
+        change: impl FnOnce(&mut [Message]) -> bool,
+    ) -> Option<&Message> {
+        let item = self.items.last_mut().filter(|item| item.turn == turn)?;
+        if !change(&mut self.request.messages) {
+            return None;
+        }
+        let last = self.request.messages.last()?;
+        self.messages_tokens += tokens::of_message(last);
+        self.messages_tokens = self.messages_tokens.saturating_sub(tokens::of_message(&item.message));
+        item.message.clone_from(last);
+        Some(&item.message)
+    }
+
+    /// Adds an item at the end.
+    pub(crate) fn push(&mut self, id: ItemId, turn: TurnId, message: Message) {
+        self.messages_tokens += tokens::of_message(&message);
+        self.request.messages.push(message.clone());
+        self.items.push(Item { id, turn, message });
+    }
+
+    /// What the next request takes, where the provider counts so many tokens; `None` where it does not count.
+    pub(crate) fn count_of(&self, tokens: u64) -> PromptCount {
+        let signed = |tokens: usize| i64::try_from(tokens).unwrap_or(i64::MAX);
+        let estimate = signed(self.estimate());
+        let tokens = if tokens == 0 { signed(self.tokens()) } else { tokens.cast_signed() };
+        PromptCount {
+            tokens,
+            estimate,
+            system_estimate: signed(self.base.0),
+            tools_estimate: signed(self.base.1),
+        }
+    }
+
+    /// Remembers what the last request took.
+    pub(crate) fn counted(&mut self, count: PromptCount) {
+        self.count = Some(count);
+    }
+
+    /// Puts lines in the place of results.
+    pub(crate) fn mask(&mut self, masks: Vec<Mask>) {
+        self.masks.extend(masks.into_iter().map(|mask| (mask.item, mask)));
+        self.show();
+    }
+
+    /// Puts a summary in the place of everything up to and with an item.
+    pub(crate) fn compact(&mut self, compaction: Compaction) {
+        self.items.retain(|item| item.id > compaction.up_to_item);
+        let left: HashSet<ItemId> = self.items.iter().map(|item| item.id).collect();
+        self.masks.retain(|item, _| left.contains(item));
+        self.compaction_tried_at = compaction.last_item;
+        self.compaction = Some(compaction);
+        self.show();
+    }
+
+    /// Remembers that compressing came to nothing.
+    pub(crate) fn compaction_failed(&mut self) {
+        self.compaction_tried_at = self.last_item();
+    }
+
+    /// Our estimate of the request.
+    pub(crate) fn estimate(&self) -> usize {
+        self.base.0 + self.base.1 + self.messages_tokens
+    }
+
+    /// About how many tokens the next request takes: what the provider counted last, and our estimate of what came or went since.
+    pub(crate) fn tokens(&self) -> usize {
+        self.tokens_at(self.estimate())
+    }
+
+    /// The same of a request that we estimate at so many.
+    pub(crate) fn tokens_at(&self, estimate: usize) -> usize {
+        let Some(count) = self.count.filter(|count| count.estimate > 0) else { return estimate };
+        let unsigned = |tokens: i64| usize::try_from(tokens).unwrap_or(0);
+        let (tokens, then) = (unsigned(count.tokens), unsigned(count.estimate));
+        if estimate >= then {
+            tokens.saturating_add(estimate - then)
+        } else {
+            // What went was as much more or less than its estimate as all of it.
+            (tokens as u128 * estimate as u128 / then as u128) as usize
+        }
+    }
+
+    /// How many tokens the model's window has.
+    pub(crate) fn window_tokens(&self) -> usize {
+        self.window_tokens
+    }
+
+    /// How often the model answered since it was compressed, or since that was tried; `None` where it never was.
+    pub(crate) fn rounds_since_compaction(&self) -> Option<usize> {
+        let answers = self
+            .items
+            .iter()
+            .filter(|item| matches!(item.message, Message::Assistant(_)))
+            .map(|item| item.id);
+        let tried = self.compaction_tried_at;
+        (tried > ItemId(0)).then(|| answers.filter(|id| *id > tried).count())
+    }
+
+    /// Our estimate of the request if a summary stood for the first items.
+    pub(crate) fn estimate_behind(&self, cut: usize, summary: &str) -> usize {
+        let left: usize =
+            history::shown(&self.items[cut..], &self.masks).iter().map(tokens::of_message).sum();
+        self.base.0 + self.base.1 + tokens::of_message(&Message::user(summary)) + left
+    }
+
+    /// About how many tokens the system prompt and the tools are.
+    pub(crate) fn base(&self) -> (usize, usize) {
+        self.base
+    }
+
+    /// What it consists of, behind the summary.
+    pub(crate) fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// What takes the place of an item.
+    pub(crate) fn mask_of(&self, item: ItemId) -> Option<&Mask> {
+        self.masks.get(&item)
+    }
+
+    /// The summary of what was before.
+    pub(crate) fn summary(&self) -> Option<&str> {
+        self.compaction.as_ref().map(|compaction| compaction.summary.as_str())
+    }
+
+    /// The last item; nought where there is none.
+    pub(crate) fn last_item(&self) -> ItemId {
+        let last = self.items.last().map(|item| item.id);
+        last.or(self.compaction.as_ref().map(|compaction| compaction.last_item)).unwrap_or(ItemId(0))
+    }
+
+    /// The same request with other messages, for a summary.
+    pub(crate) fn request_of(&self, messages: Vec<Message>) -> Request {
+        let Request { model, tools, system, max_tokens, thinking_tokens, .. } = &self.request;
+        Request {
+            model: model.clone(),
+            tools: tools.clone(),
+            system: system.clone(),
+            messages,
+            reminder: None,
+            max_tokens: *max_tokens,
+            thinking_tokens: *thinking_tokens,
+        }
+    }
+
+    /// What the model is shown of the first items: the beginning of the request's messages, byte for byte.
+    pub(crate) fn shown_before(&self, cut: usize) -> Vec<Message> {
+        let summary = self.compaction.iter().map(|compaction| Message::user(&compaction.summary));
+        summary.chain(history::shown(&self.items[..cut], &self.masks)).collect()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use llm::{Assistant, ToolCall, ToolResult};
+    use store::TurnItem;
+
+    use super::*;
+
+    /// A conversation of these, with ids from 1 on, all of one turn.
+    pub(crate) fn of(window_tokens: u32, messages: &[Message]) -> Conversation {
+        Conversation::new(request(), "", window_tokens, stored(messages))
+    }
+
+    pub(crate) fn stored(messages: &[Message]) -> StoredContext {
+        let items = (1..).zip(messages).map(|(id, message)| TurnItem {
+            id: ItemId(id),
+            turn: TurnId(1),
+            item_json: history::to_json(message),
+        });
+        StoredContext { items: items.collect(), ..StoredContext::default() }
+    }
+
+    pub(crate) fn request() -> Request {
+        Request {
+            model: "m".to_owned(),
+            tools: Vec::new(),
+            system: Vec::new(),
+            messages: Vec::new(),
+            reminder: None,
+            max_tokens: 1,
+            thinking_tokens: None,
+        }
+    }
+
+    /// An answer that calls a tool with these paths, each call named as its path.
+    pub(crate) fn reads(paths: &[&str]) -> Message {
+        let call = |path: &&str| ToolCall {
+            id: (*path).to_owned(),
+            name: "Read".to_owned(),
+            arguments: serde_json::json!({"path": path}).to_string(),
+        };
+        Message::Assistant(Assistant { tool_calls: paths.iter().map(call).collect(), ..Assistant::default() })
+    }
+
+    pub(crate) fn result(path: &str, text: &str) -> Message {
+        Message::Tool(ToolResult { call_id: path.to_owned(), content: vec![text.into()], is_error: false })
+    }
+
+    fn said(text: &str) -> Message {
+        Message::Assistant(Assistant { text: text.to_owned(), ..Assistant::default() })
+    }
+
+    #[test]
+    fn tokens_are_what_was_counted_and_an_estimate_of_what_came_since() {
+        let mut conversation = of(1_000, &[Message::user("x".repeat(400))]);
+        let first = conversation.estimate();
+        assert_eq!(conversation.tokens(), first, "nothing was counted yet");
+        let count = conversation.count_of(300);
+        assert_eq!((count.tokens, count.estimate), (300, first as i64));
+        conversation.counted(count);
+        assert_eq!(conversation.tokens(), 300);
+        conversation.push(ItemId(2), TurnId(1), said(&"y".repeat(40)));
+        let added = conversation.estimate() - first;
+        assert_eq!(conversation.tokens(), 300 + added);
+        // What went was counted in the same measure.
+        assert_eq!(conversation.tokens_at(first / 2), 300 * (first / 2) / first);
+        // A provider that does not count leaves it at that.
+        assert_eq!(conversation.count_of(0).tokens, 300 + added as i64);
+    }
+
+    #[test]
+    fn what_is_pushed_and_what_is_loaded_are_the_same_messages() {
+        let messages =
+            [Message::user("a"), reads(&["1", "2"]), result("1", "x"), result("2", "y"), said("done")];
+        let mut grown = of(1_000, &messages[..1]);
+        for (id, message) in (2..).zip(&messages[1..]) {
+            grown.push(ItemId(id), TurnId(1), message.clone());
+        }
+        let loaded = of(1_000, &messages);
+        assert_eq!(grown.request(), loaded.request());
+        assert_eq!((grown.estimate(), grown.items()), (loaded.estimate(), loaded.items()));
+    }
+
+    #[test]
+    fn a_summary_stands_for_what_was_before_it_and_rounds_count_from_it() {
+        let messages = [Message::user("a"), said("b"), Message::user("c"), said("d")];
+        let mut conversation = of(1_000, &messages);
+        assert_eq!(conversation.rounds_since_compaction(), None);
+        let compaction =
+            Compaction { up_to_item: ItemId(2), last_item: ItemId(3), summary: "short".to_owned() };
+        conversation.compact(compaction.clone());
+        let expected = [Message::user("short"), messages[2].clone(), messages[3].clone()];
+        assert_eq!(conversation.request().messages, expected);
+        assert_eq!(conversation.rounds_since_compaction(), Some(1));
+        let stored = StoredContext {
+            items: stored(&messages).items.split_off(2),
+            compaction_tried_at: compaction.last_item,
+            compaction: Some(compaction),
+            ..StoredContext::default()
+        };
+        let loaded = Conversation::new(request(), "", 1_000, stored);
+        assert_eq!(loaded.request(), conversation.request(), "and are the same bytes after a restart");
+        conversation.compaction_failed();
+        assert_eq!(conversation.rounds_since_compaction(), Some(0));
+    }
+
+    #[test]
+    fn edits_take_the_place_of_items_or_take_them_away() {
+        let mut stored = stored(&[Message::user("a"), Message::user("b"), Message::user("c")]);
+        let edit = |item, json: Option<Message>| ContextEdit {
+            item: ItemId(item),
+            item_json: json.map(|message| history::to_json(&message)),
+        };
+        stored.edits = vec![edit(1, None), edit(3, Some(Message::user("z")))];
+        let conversation = Conversation::new(request(), "", 1_000, stored);
+        assert_eq!(conversation.request().messages, [Message::user("b"), Message::user("z")]);
+    }
+}

@@ -1,0 +1,197 @@
+//! The conversation as the model sees it.
+
+use std::collections::HashMap;
+
+use llm::{Assistant, Content, Message, ToolResult};
+use store::{ItemId, Mask};
+
+use super::conversation::Item;
+
+/// What stands for a result that nobody kept: the server was killed, or the turn ended, amid the call.
+const NO_RESULT: &str =
+    "Error: this was interrupted. Whether it took effect is not known: look before you do it again.";
+
+/// An item as it is kept.
+pub(crate) fn to_json(message: &Message) -> String {
+    serde_json::to_string(message).expect("texts and lists are always JSON")
+}
+
+/// An item that was kept; `None` where it cannot be read.
+pub(crate) fn from_json(json: &str) -> Option<Message> {
+    serde_json::from_str(json)
+        .inspect_err(
+            |error| tracing::error!(%error, "an item of a conversation cannot be read; it is left out"),
+        )
+        .ok()
+}
+
+/// A conversation out of its items, with lines in the place of what is masked. Every call has one result behind its answer, in
+/// the order of the calls: providers refuse anything else.
+pub(super) fn shown(items: &[Item], masks: &HashMap<ItemId, Mask>) -> Vec<Message> {
+    let mut messages = Vec::with_capacity(items.len());
+    let mut open: Option<Open> = None;
+    for item in items {
+        match &item.message {
+            Message::Tool(result) => {
+                // One that belongs to no call is left out.
+                if let Some(open) = &mut open {
+                    open.add(result, masks.get(&item.id));
+                }
+            }
+            Message::Assistant(said) => {
+                close(open.take(), &mut messages);
+                if *said == Assistant::default() {
+                    continue;
+                }
+                open = (!said.tool_calls.is_empty()).then(|| Open::of(said));
+                messages.push(item.message.clone());
+            }
+            Message::User(_) => {
+                close(open.take(), &mut messages);
+                messages.push(item.message.clone());
+            }
+        }
+    }
+    close(open, &mut messages);
+    messages
+}
+
+/// An answer whose results are collected.
+struct Open {
+    calls: Vec<String>,
+    results: HashMap<String, ToolResult>,
+    /// The lines that stand for results.
+    lines: Vec<String>,
+    /// Whether the answer is nothing but calls, so that nothing is lost with all of them but one.
+    is_pure: bool,
+}
+
+impl Open {
+    fn of(said: &Assistant) -> Self {
+        Self {
+            calls: said.tool_calls.iter().map(|call| call.id.clone()).collect(),
+            results: HashMap::new(),
+            lines: Vec::new(),
+            is_pure: said.text.is_empty() && said.reasoning.is_empty(),
+        }
+    }
+
+    fn add(&mut self, result: &ToolResult, mask: Option<&Mask>) {
+        let mut result = result.clone();
+        if let Some(mask) = mask {
+            self.lines.push(mask.placeholder.clone());
+            result.content = vec![Content::Text(mask.placeholder.clone())];
+        }
+        self.results.insert(result.call_id.clone(), result);
+    }
+}
+
+fn close(open: Option<Open>, messages: &mut Vec<Message>) {
+    let Some(Open { calls, mut results, lines, is_pure }) = open else { return };
+    let is_masked = calls.len() > 1 && lines.len() == calls.len() && results.len() == calls.len();
+    if let (true, true, Some(Message::Assistant(said))) = (is_masked, is_pure, messages.last_mut()) {
+        // One pair of messages stands for all of them.
+        said.tool_calls.truncate(1);
+        let (call_id, content) = (calls[0].clone(), vec![Content::Text(lines.join("\n"))]);
+        messages.push(Message::Tool(ToolResult { call_id, content, is_error: false }));
+        return;
+    }
+    for call_id in calls {
+        let result = results.remove(&call_id).unwrap_or_else(|| ToolResult {
+            content: vec![Content::Text(NO_RESULT.to_owned())],
+            call_id,
+            is_error: true,
+        });
+        messages.push(Message::Tool(result));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use llm::{Reasoning, Request};
+    use store::StoredContext;
+
+    use super::*;
+    use crate::context::Conversation;
+    use crate::context::conversation::tests::{of, reads, request, result, stored};
+
+    fn mended(messages: &[Message]) -> Vec<Message> {
+        of(1_000, messages).request().messages.clone()
+    }
+
+    /// With lines in the place of the items of these numbers.
+    fn masked(messages: &[Message], items: &[i64]) -> Vec<Message> {
+        let mask = |item: &i64| Mask {
+            id: format!("mk_{item}"),
+            item: ItemId(*item),
+            placeholder: format!("line {item}"),
+            size_chars: 1,
+        };
+        let stored = StoredContext { masks: items.iter().map(mask).collect(), ..stored(messages) };
+        let Request { messages, .. } = Conversation::new(request(), "", 1_000, stored).request().clone();
+        messages
+    }
+
+    #[test]
+    fn a_whole_conversation_stays_as_it_is() {
+        let whole =
+            [Message::user("a"), reads(&["1", "2"]), result("1", "x"), result("2", "y"), Message::user("b")];
+        assert_eq!(mended(&whole), whole);
+    }
+
+    #[test]
+    fn every_call_gets_one_result_in_the_order_of_the_calls() {
+        let broken = [
+            Message::user("a"),
+            result("stray", "x"),
+            reads(&["1", "2", "3"]),
+            result("3", "x"),
+            result("1", "x"),
+            result("unknown", "x"),
+            Message::user("b"),
+            reads(&["4"]),
+        ];
+        let mended = mended(&broken);
+        let results: Vec<(&str, bool)> = mended
+            .iter()
+            .filter_map(|message| match message {
+                Message::Tool(result) => Some((result.call_id.as_str(), result.is_error)),
+                Message::User(_) | Message::Assistant(_) => None,
+            })
+            .collect();
+        assert_eq!(results, [("1", false), ("2", true), ("3", false), ("4", true)]);
+        assert!(matches!(mended.last(), Some(Message::Tool(_))));
+    }
+
+    #[test]
+    fn what_says_nothing_and_what_cannot_be_read_is_left_out() {
+        let mut stored = stored(&[Message::user("a"), Message::user("b")]);
+        stored.items[1].item_json = "{".to_owned();
+        let conversation = Conversation::new(request(), "", 1_000, stored);
+        assert_eq!(conversation.request().messages, [Message::user("a")]);
+        assert_eq!(
+            mended(&[Message::user("a"), Message::Assistant(Assistant::default())]),
+            [Message::user("a")]
+        );
+    }
+
+    #[test]
+    fn a_group_that_is_masked_whole_is_one_pair_and_else_every_result_keeps_its_call() {
+        let group =
+            [Message::user("a"), reads(&["1", "2"]), result("1", "x"), result("2", "y"), Message::user("b")];
+        let part = masked(&group, &[3]);
+        let expected = [&group[..2], &[result("1", "line 3"), result("2", "y")], &group[4..]].concat();
+        assert_eq!(part, expected);
+        let whole = masked(&group, &[3, 4]);
+        let expected = [group[0].clone(), reads(&["1"]), result("1", "line 3\nline 4"), group[4].clone()];
+        assert_eq!(whole, expected);
+        // What it thought, and said, belongs to all of its calls.
+        let mut thinking = group.clone();
+        if let Message::Assistant(said) = &mut thinking[1] {
+            said.reasoning.push(Reasoning::default());
+        }
+        assert_eq!(masked(&thinking, &[3, 4]).len(), 5);
+        // A result that is missing is told, not lost.
+        assert_eq!(masked(&group[..3], &[3]).len(), 4);
+    }
+}

@@ -1,0 +1,87 @@
+//! What fills the window, for people.
+
+use llm::{Content, Message};
+
+use super::{Conversation, offload, tokens};
+use crate::limits::{COMPRESS_AT_PERCENT, METER_CELLS};
+
+/// A bar, and about how many tokens each kind takes.
+pub(crate) fn text(conversation: &Conversation) -> String {
+    let (used, window) = (conversation.tokens(), conversation.window_tokens());
+    let percent = used * 100 / window;
+    let filled = (used * METER_CELLS / window).min(METER_CELLS);
+    let bar = format!("{}{}", "█".repeat(filled), "░".repeat(METER_CELLS - filled));
+    let mut lines = vec![
+        format!("{bar} {percent} %: about {} of {} tokens", grouped(used), grouped(window)),
+        String::new(),
+    ];
+    let kinds = kinds(conversation);
+    let width = kinds.iter().map(|(_, tokens)| grouped(*tokens).len()).max().unwrap_or(0);
+    lines.extend(kinds.iter().map(|(kind, tokens)| format!("{:>width$}  {kind}", grouped(*tokens))));
+    lines.push(format!("\nAt {COMPRESS_AT_PERCENT} % it is compressed by itself; /compress does it now."));
+    lines.join("\n")
+}
+
+/// What there is, by our estimate.
+fn kinds(conversation: &Conversation) -> [(&'static str, usize); 7] {
+    let (system, tools) = conversation.base();
+    let summary = conversation.summary().map(tokens::of_text).unwrap_or(0);
+    let (mut messages, mut results, mut masked, mut offloaded) = (0, 0, 0, 0);
+    for item in conversation.items() {
+        let whole = tokens::of_message(&item.message);
+        match (&item.message, conversation.mask_of(item.id)) {
+            (_, Some(mask)) => masked += tokens::of_text(&mask.placeholder),
+            (Message::Tool(result), None) => {
+                let text = result.content.first().and_then(Content::text);
+                let is_offloaded = text.is_some_and(|text| offload::id(text).is_some());
+                *(if is_offloaded { &mut offloaded } else { &mut results }) += whole;
+            }
+            (Message::User(_) | Message::Assistant(_), None) => messages += whole,
+        }
+    }
+    [
+        ("the system prompt", system),
+        ("what tools there are", tools),
+        ("a summary of what was before", summary),
+        ("messages and calls", messages),
+        ("results of tools", results),
+        ("lines in the place of old results", masked),
+        ("what stays of results that were put aside", offloaded),
+    ]
+}
+
+/// A number with its digits in threes.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::conversation::tests::{of, reads, result};
+
+    #[test]
+    fn every_kind_is_counted_once_and_the_bar_ends_at_its_end() {
+        let messages = [
+            Message::user("abcd".repeat(10)),
+            reads(&["1", "2"]),
+            result("1", "x"),
+            result("2", "📂 [offload:ol_1] 3 lines"),
+        ];
+        let conversation = of(100, &messages);
+        let sum: usize = kinds(&conversation).iter().map(|(_, tokens)| tokens).sum();
+        assert_eq!(sum, conversation.estimate());
+        let shown = text(&of(50, &messages));
+        assert!(shown.starts_with(&"█".repeat(METER_CELLS)), "{shown}");
+        assert!(text(&of(1_000_000, &messages)).starts_with(&"░".repeat(METER_CELLS)));
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,89 @@
+//! Long results of tools, put aside: the conversation keeps what they say in a few lines, and a name to ask for the rest by.
+
+use llm::ToolCall;
+use store::{ChatId, OffloadedRead, Store, UserId};
+
+use super::{summary, tokens};
+use crate::limits::{OFFLOAD_BYTES, OFFLOAD_TOKENS};
+use crate::tools::Outcome;
+
+/// How what is kept of such a result begins.
+const MARK: &str = "📂 [offload:";
+
+fn is_long(text: &str) -> bool {
+    text.len() > OFFLOAD_BYTES || tokens::of_text(text) > OFFLOAD_TOKENS
+}
+
+/// The id that a result was put aside by, out of what was kept of it.
+pub(crate) fn id(kept: &str) -> Option<&str> {
+    let (id, _) = kept.strip_prefix(MARK)?.split_once(']')?;
+    id.starts_with("ol_").then_some(id)
+}
+
+/// What the conversation keeps of a tool's result; `place` is where it ran.
+///
+/// Fails with the store's errors.
+pub(crate) async fn kept(
+    store: &Store,
+    (user, chat): (UserId, &ChatId),
+    call: &ToolCall,
+    outcome: &Outcome,
+    place: Option<&str>,
+) -> store::Result<String> {
+    if let (Some(file), Some(place)) = (&outcome.file, place) {
+        store.mark_read_again(chat, place, &file.path).await?;
+    }
+    if !outcome.may_be_offloaded || !is_long(&outcome.text) {
+        return Ok(outcome.text.clone());
+    }
+    let id = format!("ol_{:08x}", rand::random::<u32>());
+    let of = outcome.file.as_ref().zip(place).map(|(file, place)| OffloadedRead {
+        offload_id: id.clone(),
+        place: place.to_owned(),
+        path: file.path.clone(),
+        hash: file.hash.clone(),
+        size_bytes: i64::try_from(file.size_bytes).unwrap_or(i64::MAX),
+        modified_ms: file.modified_ms,
+    });
+    match store.put_offload(user, chat, &id, &outcome.text, of.as_ref()).await {
+        Ok(()) => Ok(shown(&id, &call.name, &outcome.text)),
+        // Beyond what is kept: the beginning and the end say so.
+        Err(store::Error::Invalid { .. }) => Ok(shown("too long to be kept", &call.name, &outcome.text)),
+        Err(error) => Err(error),
+    }
+}
+
+fn shown(id: &str, tool: &str, text: &str) -> String {
+    let (count, characters) = (text.lines().count(), text.chars().count());
+    format!(
+        "{MARK}{id}] {count} lines, {characters} characters; read the rest with offload_recall\n{}",
+        summary::lines(tool, text)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_long_beyond_its_bytes_or_its_tokens() {
+        assert!(!is_long(&"abcd".repeat(OFFLOAD_TOKENS)), "2,000 tokens");
+        assert!(is_long(&format!("{}a", "abcd".repeat(OFFLOAD_TOKENS))));
+        assert!(!is_long(&"界".repeat(OFFLOAD_TOKENS)));
+        assert!(is_long(&"界".repeat(OFFLOAD_TOKENS + 1)));
+    }
+
+    #[test]
+    fn what_is_kept_is_short_and_shows_both_ends() {
+        let text: String = (0..10_000).map(|n| format!("{n} {}\n", "x".repeat(1000))).collect();
+        for tool in ["Shell", "Other"] {
+            let kept = shown("ol_1", tool, &text);
+            assert!(kept.len() < OFFLOAD_BYTES, "{}", kept.len());
+            assert!(kept.starts_with("📂 [offload:ol_1] 10000 lines, "));
+            assert!(kept.contains("\n0 x") && kept.contains("\n9999 x") && kept.contains("… 9960 lines …"));
+            assert_eq!(id(&kept), Some("ol_1"));
+        }
+        assert_eq!(id(&shown("too long to be kept", "Shell", &text)), None);
+        assert_eq!((id(""), id("📂 [offload:ol_1"), id("x 📂 [offload:ol_1]")), (None, None, None));
+    }
+}

@@ -1,0 +1,259 @@
+//! Room for the next answer: what `context` says is due, done with the store, the model and the machine.
+
+use std::sync::Arc;
+
+use llm::{Message, Reply, Request, Stop, ToolCall};
+use sandbox::Wish;
+use store::{ChatId, MessageId, Spent, TurnUsage, User};
+use tokio_util::sync::CancellationToken;
+
+use super::{End, Progress, Turn};
+use crate::context::meter::grouped;
+use crate::context::{Conversation, compress, history, mask, reminder, stale};
+use crate::engine::agents::Lineage;
+use crate::engine::queue::Waiting;
+use crate::limits::{COMPRESS_COOL_DOWN_ROUNDS, COMPRESS_FORCED_TIMES, COMPRESS_SAVES_PERCENT};
+use crate::models::{Lineup, ModelSetup, Place};
+use crate::place::{self, sandbox_user};
+use crate::service::Inner;
+use crate::tools::{self, Call};
+
+/// What the model is told whose answer was cut off because the window was full.
+const GO_ON: &str = "(Your answer was cut off because your window was full. What was said before is a summary now. Go on where you stopped.)";
+
+/// Compresses a chat in which nothing is under way.
+pub(in crate::engine) async fn compress_now(
+    service: &Arc<Inner>,
+    user: &User,
+    chat: &ChatId,
+    cancelled: &CancellationToken,
+) {
+    let work = async {
+        let Some(last) = service.store.last_begun_turn(user.id, chat).await? else {
+            return Err(End::Failed("nothing was said yet".to_owned()));
+        };
+        // Nothing is shown of an answer: there is none.
+        let waiting = Waiting { turn: last, message: MessageId(0) };
+        let lineage = &Lineage::top(chat, last, &service.web);
+        let turn = Turn { service, user, chat, waiting, cancelled, lineage, place: Place::default() };
+        let setup = &turn.lineup().await?.setup;
+        let wish = place::wish(&service.store, user.id, Some(chat)).await?;
+        let mut conversation = turn.conversation(setup, &wish).await?;
+        turn.compress(setup, &mut conversation, &mut Progress::default()).await.map(drop)
+    };
+    let done = tokio::select! {
+        done = work => done,
+        () = service.stop.cancelled() => return,
+    };
+    let told = match done {
+        Ok(()) => return,
+        Err(End::Cancelled) => "The conversation was not compressed: it was cancelled.".to_owned(),
+        Err(End::Failed(why) | End::TooLong(why)) => format!("The conversation was not compressed: {why}."),
+        Err(End::NotAnswered(error)) => format!("The conversation was not compressed: {error}."),
+        Err(End::Store(error)) => {
+            tracing::error!(%error, "a conversation is not compressed: the store fails, or the chat is gone");
+            return;
+        }
+    };
+    if let Err(error) = service.say(user.id, chat, store::MessageRole::Notice, &told).await {
+        tracing::error!(%error, "a notice cannot be kept");
+    }
+}
+
+impl Turn<'_> {
+    /// Does what is due before the model is asked.
+    pub(super) async fn make_room(
+        &self,
+        setup: &ModelSetup,
+        conversation: &mut Conversation,
+        progress: &mut Progress,
+    ) -> Result<(), End> {
+        if self.service.engine.queue.take_compression(self.user.id, self.chat) {
+            self.compress(setup, conversation, progress).await?;
+        }
+        let masks = mask::due(conversation);
+        if !masks.is_empty() {
+            self.service.store.add_masks(self.chat, &masks).await?;
+            conversation.mask(masks);
+        }
+        if compress::is_due(conversation) {
+            self.compress(setup, conversation, progress).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks, and where the provider says that it is too long, makes room and asks again.
+    pub(super) async fn ask_within(
+        &self,
+        lineup: &mut Lineup,
+        conversation: &mut Conversation,
+        progress: &mut Progress,
+    ) -> Result<Reply, End> {
+        loop {
+            match self.ask_any(lineup, conversation, progress).await {
+                Err(End::TooLong(why)) => {
+                    self.force_room(&why, &lineup.setup, conversation, progress).await?;
+                }
+                answered => return answered,
+            }
+        }
+    }
+
+    /// Lets the model go on whose window was full amid its answer.
+    pub(super) async fn go_on_with_less(
+        &self,
+        reply: &Reply,
+        setup: &ModelSetup,
+        conversation: &mut Conversation,
+        progress: &mut Progress,
+    ) -> Result<(), End> {
+        if reply.message.tool_calls.is_empty() {
+            let (turn, message) = (self.waiting.turn, Message::user(GO_ON));
+            let item = history::to_json(&message);
+            let item = self.service.store.append_turn_item(turn, &item, TurnUsage::default()).await?;
+            conversation.push(item, turn, message);
+        }
+        self.force_room("the conversation fills the model's window", setup, conversation, progress).await
+    }
+
+    async fn force_room(
+        &self,
+        why: &str,
+        setup: &ModelSetup,
+        conversation: &mut Conversation,
+        progress: &mut Progress,
+    ) -> Result<(), End> {
+        progress.forced += 1;
+        let has_tries = progress.forced <= COMPRESS_FORCED_TIMES;
+        if has_tries && self.compress(setup, conversation, progress).await? {
+            return Ok(());
+        }
+        Err(End::Failed(format!("{why}, and it cannot be compressed any further; begin a new one with /new")))
+    }
+
+    /// Lets a summary take the place of all but the end, and says so; whether it did. Where it did not, all is as it was.
+    async fn compress(
+        &self,
+        setup: &ModelSetup,
+        conversation: &mut Conversation,
+        progress: &mut Progress,
+    ) -> Result<bool, End> {
+        let Some(cut) = compress::cut(conversation) else {
+            return self.leave_as_it_is(conversation, "there is nothing in it to leave out").await;
+        };
+        let said = match self.summary(setup, conversation, cut, progress).await? {
+            Ok(said) => said,
+            Err(why) => return self.leave_as_it_is(conversation, &why).await,
+        };
+        let new = compress::compaction(conversation, cut, &said);
+        if !compress::saves_enough(&new) {
+            let why = format!("that would save less than {COMPRESS_SAVES_PERCENT} %");
+            return self.leave_as_it_is(conversation, &why).await;
+        }
+        self.service.store.add_compaction(self.chat, &new).await?;
+        let shown = |tokens: i64| grouped(usize::try_from(tokens).unwrap_or(0));
+        let (before, after) = (shown(new.tokens_before), shown(new.tokens_after));
+        conversation.compact(new.compaction);
+        let window = grouped(conversation.window_tokens());
+        let text = format!(
+            "🗜️ The conversation was compressed: about {before} → {after} of {window} tokens. You still see all of it; the model \
+             goes on from a summary."
+        );
+        self.screen().notice(&text).await?;
+        Ok(true)
+    }
+
+    async fn leave_as_it_is(&self, conversation: &mut Conversation, why: &str) -> Result<bool, End> {
+        self.service.store.add_void_compaction(self.chat, conversation.last_item()).await?;
+        conversation.compaction_failed();
+        let rounds = COMPRESS_COOL_DOWN_ROUNDS;
+        let text = format!(
+            "⚠️ The conversation was not compressed: {why}. Nothing was changed; it is not tried again by itself for {rounds} answers."
+        );
+        self.screen().notice(&text).await?;
+        Ok(false)
+    }
+
+    /// A summary of all before `cut`, or why there is none.
+    async fn summary(
+        &self,
+        setup: &ModelSetup,
+        conversation: &Conversation,
+        cut: usize,
+        progress: &mut Progress,
+    ) -> Result<Result<String, String>, End> {
+        let mut why = String::new();
+        for extent in compress::extents(conversation, cut) {
+            let request = compress::request(conversation, cut, *extent);
+            let reply = match self.ask_silently(setup, &request).await? {
+                Ok(reply) => reply,
+                Err(error) => {
+                    why = error.to_string();
+                    match error {
+                        llm::Error::InputTooLong(_) => continue,
+                        _ => break,
+                    }
+                }
+            };
+            let usage = progress.took(setup, reply.usage);
+            let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
+            self.service.store.add_turn_usage(self.waiting.turn, spent).await?;
+            return Ok(match reply.message.text.trim() {
+                _ if reply.stop == Stop::Refused => Err("the model does not want to".to_owned()),
+                "" => Err("the model wrote no summary".to_owned()),
+                said => Ok(said.to_owned()),
+            });
+        }
+        Ok(Err(why))
+    }
+
+    /// Asks for what nobody is shown.
+    async fn ask_silently(
+        &self,
+        setup: &ModelSetup,
+        request: &Request,
+    ) -> Result<Result<Reply, llm::Error>, End> {
+        let models = &self.service.engine.models;
+        let seat = models.seat(self.user.id, self.lineage.slots(setup.kind));
+        tokio::select! {
+            answered = llm::call(&setup.model, request, models.patience(), &seat, |_| {}) => Ok(answered),
+            () = self.cancelled.cancelled() => Err(End::Cancelled),
+        }
+    }
+
+    /// Takes in what the calls of an answer may have changed beside the conversation's end.
+    pub(super) async fn look_around(
+        &self,
+        calls: &[ToolCall],
+        wish: &Wish,
+        conversation: &mut Conversation,
+    ) -> Result<(), End> {
+        if calls.iter().any(|call| call.name == tools::EDITS_CONTEXT) {
+            let stored =
+                self.service.store.stored_context(self.user.id, self.chat, self.waiting.turn).await?;
+            conversation.load(stored);
+        }
+        let reads_alone = calls
+            .iter()
+            .all(|call| Call::parse(call, self.lineage.tools()).is_ok_and(|call| call.is_read_only()));
+        if reads_alone && conversation.request().reminder.is_none() {
+            return Ok(());
+        }
+        self.look_for_news(wish, conversation).await
+    }
+
+    /// Sets what the model is reminded of: which files changed since it saw them.
+    pub(super) async fn look_for_news(
+        &self,
+        wish: &Wish,
+        conversation: &mut Conversation,
+    ) -> Result<(), End> {
+        let store = &self.service.store;
+        // Where there is no machine, nothing can be looked at, and the turn tells so by itself.
+        if let Ok(sandbox) = self.service.router.for_user(&sandbox_user(self.user), wish).await {
+            stale::look(store, &sandbox, self.lineage.root()).await?;
+        }
+        conversation.remind(reminder::text(&store.stale_reads(self.lineage.root()).await?));
+        Ok(())
+    }
+}

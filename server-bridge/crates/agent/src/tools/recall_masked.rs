@@ -1,0 +1,44 @@
+//! `recall_masked`: an old result that gave way to a line.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::call::{Live, Tool};
+use super::{Failure, Outcome, Workshop, recall};
+use crate::approval::Access;
+use crate::context::{history, mask};
+
+/// What to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The id, like mk_1a2b3c4d.
+    id: String,
+}
+
+impl Tool for Arguments {
+    const NAME: &'static str = "recall_masked";
+    const DESCRIPTION: &'static str =
+        "Reads an old result that was masked to save room in the conversation, by the id in its place.";
+    const ACCESS: Access = Access::Read;
+
+    fn hint(&self) -> &str {
+        &self.id
+    }
+
+    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let Self { id } = self;
+        let Some(masked) = workshop.service.store.masked_item(workshop.user.id, workshop.chat, id).await?
+        else {
+            return Err(Failure::Told(format!("nothing is masked as {id:?}")));
+        };
+        if masked.is_forgotten {
+            return Err(Failure::Told(format!(
+                "{id} is too old: it is not kept any more; do again what it came from"
+            )));
+        }
+        let text = history::from_json(&masked.item_json).as_ref().and_then(mask::recalled);
+        let text = text.ok_or_else(|| Failure::Told(format!("{id} was deleted")))?;
+        Ok(Outcome::part(recall::page(&text, 0, crate::limits::RECALL_CHARS)))
+    }
+}

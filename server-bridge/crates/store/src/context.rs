@@ -1,0 +1,427 @@
+//! What a model is shown of its conversation: summaries, masks, edits, counts.
+//!
+//! The items of a conversation never change; what is shown in their place lies over them. So whatever hides turns (an undo, a
+//! rewind) needs to do nothing here: it deletes them, or leaves them out in `live_turns!`, and
+//!
+//! | what | counts only while |
+//! |---|---|
+//! | a compaction | the last item it tells of is there; else the newest one before it whose item is, or none |
+//! | a mask | its item is there |
+//! | an edit | its item is there, and the turn that made it |
+//! | a count of tokens | the answer it was counted for is there |
+//!
+//! The one loss: what [`Store::add_compaction`] forgets (results that were put aside, and that its summary does not name) stays
+//! forgotten.
+
+use sqlx::{FromRow, Sqlite, Transaction};
+
+use crate::error::{Result, check_length};
+use crate::limits::{MASKS_KEPT, MASKS_KEPT_CHARS, TURN_ITEM_MAX_BYTES};
+use crate::turns::live_turns;
+use crate::{ChatId, ItemId, Spent, Store, TurnId, TurnUsage, UserId};
+
+/// One item of a conversation, as it was said.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct TurnItem {
+    /// The item.
+    pub id: ItemId,
+    /// Its turn.
+    #[sqlx(rename = "turn_id")]
+    pub turn: TurnId,
+    /// What was said.
+    pub item_json: String,
+}
+
+/// A summary that stands for the beginning of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Compaction {
+    /// It tells of everything up to and with this item.
+    pub up_to_item: ItemId,
+    /// The last item that there was when it was made.
+    pub last_item: ItemId,
+    /// What it says.
+    pub summary: String,
+}
+
+/// A compaction that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewCompaction {
+    /// The summary and what it is of.
+    pub compaction: Compaction,
+    /// About how many tokens the conversation took before.
+    pub tokens_before: i64,
+    /// And takes now.
+    pub tokens_after: i64,
+    /// Masks that the summary names: they can be asked for still.
+    pub named_masks: Vec<String>,
+    /// Long results that nothing names any more.
+    pub forgotten_offloads: Vec<String>,
+}
+
+/// A line in the place of a tool's result.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Mask {
+    /// What it is asked for by.
+    pub id: String,
+    /// The result.
+    #[sqlx(rename = "item_id")]
+    pub item: ItemId,
+    /// The line.
+    pub placeholder: String,
+    /// How long the result is, in characters.
+    pub size_chars: i64,
+}
+
+/// An item as its model wants to see it.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct ContextEdit {
+    /// The item.
+    #[sqlx(rename = "item_id")]
+    pub item: ItemId,
+    /// What is said instead; `None`: nothing.
+    pub item_json: Option<String>,
+}
+
+/// A result behind a mask.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct MaskedItem {
+    /// The result, as its model last wanted to see it.
+    pub item_json: String,
+    /// Whether it is not given back any more.
+    pub is_forgotten: bool,
+}
+
+/// What a request took, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
+pub struct PromptCount {
+    /// By its provider's count.
+    pub tokens: i64,
+    /// By our estimate of the same request.
+    pub estimate: i64,
+    /// So much of that is the system prompt.
+    pub system_estimate: i64,
+    /// So much of that is what tools there are.
+    pub tools_estimate: i64,
+}
+
+/// A conversation, and what lies over it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredContext {
+    /// The summary of its beginning.
+    pub compaction: Option<Compaction>,
+    /// What was said behind that, in order.
+    pub items: Vec<TurnItem>,
+    /// The last item that there was when it was last compressed, or when that was tried; nought where it never was.
+    pub compaction_tried_at: ItemId,
+    /// In the order they were made.
+    pub masks: Vec<Mask>,
+    /// The latest of each item.
+    pub edits: Vec<ContextEdit>,
+    /// What the last request took.
+    pub count: Option<PromptCount>,
+}
+
+impl Store {
+    /// A user's conversation up to and with a turn, as its model is to see it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
+    pub async fn stored_context(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<StoredContext> {
+        self.chat(user, chat).await?;
+        let compaction: Option<Compaction> = sqlx::query_as(concat!(
+            "SELECT c.up_to_item, c.last_item, c.summary FROM compactions c
+             JOIN turn_items i ON i.id = c.up_to_item JOIN turns t ON t.id = i.turn_id
+             WHERE c.chat_id = $1 AND ",
+            live_turns!(),
+            " ORDER BY c.id DESC LIMIT 1"
+        ))
+        .bind(chat)
+        .bind(up_to)
+        .fetch_optional(self.database.reader())
+        .await?;
+        let cut = compaction.as_ref().map_or(ItemId(0), |compaction| compaction.up_to_item);
+        let items = sqlx::query_as(concat!(
+            "SELECT i.id, i.turn_id, i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE ",
+            live_turns!(),
+            " AND i.id > $3 ORDER BY t.id, i.id"
+        ))
+        .bind(chat)
+        .bind(up_to)
+        .bind(cut)
+        .fetch_all(self.database.reader())
+        .await?;
+        let tried: Option<ItemId> =
+            sqlx::query_scalar("SELECT MAX(last_item) FROM compactions WHERE chat_id = $1")
+                .bind(chat)
+                .fetch_one(self.database.reader())
+                .await?;
+        let (masks, edits) = (self.masks(chat, cut).await?, self.edits(chat, up_to, cut).await?);
+        let (compaction_tried_at, count) =
+            (tried.unwrap_or(ItemId(0)), self.prompt_count(chat, up_to).await?);
+        Ok(StoredContext { compaction, items, compaction_tried_at, masks, edits, count })
+    }
+
+    async fn masks(&self, chat: &ChatId, cut: ItemId) -> Result<Vec<Mask>> {
+        Ok(sqlx::query_as(
+            "SELECT id, item_id, placeholder, size_chars FROM masks
+             WHERE chat_id = $1 AND item_id > $2 ORDER BY number",
+        )
+        .bind(chat)
+        .bind(cut)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    async fn edits(&self, chat: &ChatId, up_to: TurnId, cut: ItemId) -> Result<Vec<ContextEdit>> {
+        let mut edits: Vec<ContextEdit> = sqlx::query_as(concat!(
+            "SELECT e.item_id, e.item_json FROM context_edits e JOIN turns t ON t.id = e.turn_id WHERE ",
+            live_turns!(),
+            " AND e.item_id > $3 ORDER BY e.item_id, e.turn_id DESC"
+        ))
+        .bind(chat)
+        .bind(up_to)
+        .bind(cut)
+        .fetch_all(self.database.reader())
+        .await?;
+        edits.dedup_by_key(|edit| edit.item);
+        Ok(edits)
+    }
+
+    async fn prompt_count(&self, chat: &ChatId, up_to: TurnId) -> Result<Option<PromptCount>> {
+        Ok(sqlx::query_as(concat!(
+            "SELECT p.tokens, p.estimate, p.system_estimate, p.tools_estimate FROM prompt_counts p
+             JOIN turn_items i ON i.id = p.item_id JOIN turns t ON t.id = i.turn_id WHERE p.chat_id = $1 AND ",
+            live_turns!(),
+        ))
+        .bind(chat)
+        .bind(up_to)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// The last turn of a user's conversation that was begun; `None` before there is one.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound) as above.
+    pub async fn last_begun_turn(&self, user: UserId, chat: &ChatId) -> Result<Option<TurnId>> {
+        self.chat(user, chat).await?;
+        Ok(sqlx::query_scalar(concat!(
+            "SELECT MAX(t.id) FROM turns t WHERE ",
+            live_turns!(),
+            " AND t.status <> 'queued'"
+        ))
+        .bind(chat)
+        .bind(TurnId(i64::MAX))
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+
+    /// Puts lines in the place of results, and forgets the oldest ones beyond 200 and beyond two million characters: those
+    /// that no summary names first.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
+    pub async fn add_masks(&self, chat: &ChatId, masks: &[Mask]) -> Result<()> {
+        let mut transaction = self.database.write().await?;
+        for mask in masks {
+            sqlx::query(
+                "INSERT INTO masks (chat_id, item_id, id, placeholder, size_chars) VALUES ($1, $2, $3, $4, $5)
+                 ON CONFLICT (item_id) DO NOTHING",
+            )
+            .bind(chat)
+            .bind(mask.item)
+            .bind(&mask.id)
+            .bind(&mask.placeholder)
+            .bind(mask.size_chars)
+            .execute(&mut *transaction)
+            .await?;
+        }
+        forget_masks(chat, &mut transaction).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// The result behind a mask; `None` where there is none of that name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
+    pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
+        self.chat(user, chat).await?;
+        Ok(sqlx::query_as(
+            "SELECT m.is_forgotten, COALESCE(
+                 (SELECT e.item_json FROM context_edits e WHERE e.item_id = i.id ORDER BY e.turn_id DESC LIMIT 1),
+                 i.item_json) AS item_json
+             FROM masks m JOIN turn_items i ON i.id = m.item_id WHERE m.chat_id = $1 AND m.id = $2",
+        )
+        .bind(chat)
+        .bind(id)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// Says how a turn's model wants to see these items of its conversation from now on.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for an item beyond 32 MiB; [`Error::Database`](crate::Error::Database) for items or a turn that were deleted.
+    pub async fn edit_context(&self, turn: TurnId, edits: &[ContextEdit]) -> Result<()> {
+        let mut transaction = self.database.write().await?;
+        for edit in edits {
+            check_length("item", edit.item_json.as_deref().unwrap_or_default(), TURN_ITEM_MAX_BYTES)?;
+            sqlx::query(
+                "INSERT INTO context_edits (item_id, turn_id, item_json) VALUES ($1, $2, $3)
+                 ON CONFLICT (item_id, turn_id) DO UPDATE SET item_json = excluded.item_json",
+            )
+            .bind(edit.item)
+            .bind(turn)
+            .bind(&edit.item_json)
+            .execute(&mut *transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Keeps a compaction, and forgets what lies before it and is not named by it: all in one step.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a summary beyond 32 MiB; [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
+    pub async fn add_compaction(&self, chat: &ChatId, new: &NewCompaction) -> Result<()> {
+        let NewCompaction { compaction, tokens_before, tokens_after, named_masks, forgotten_offloads } = new;
+        check_length("summary", &compaction.summary, TURN_ITEM_MAX_BYTES)?;
+        let mut transaction = self.database.write().await?;
+        sqlx::query(
+            "INSERT INTO compactions (chat_id, up_to_item, last_item, summary, tokens_before, tokens_after, created_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(chat)
+        .bind(compaction.up_to_item)
+        .bind(compaction.last_item)
+        .bind(&compaction.summary)
+        .bind(tokens_before)
+        .bind(tokens_after)
+        .bind(self.now_ms())
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query("UPDATE masks SET is_named = FALSE WHERE chat_id = $1 AND item_id <= $2")
+            .bind(chat)
+            .bind(compaction.up_to_item)
+            .execute(&mut *transaction)
+            .await?;
+        for id in named_masks {
+            sqlx::query("UPDATE masks SET is_named = TRUE WHERE chat_id = $1 AND id = $2")
+                .bind(chat)
+                .bind(id)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        sqlx::query("DELETE FROM masks WHERE chat_id = $1 AND item_id <= $2 AND NOT is_named")
+            .bind(chat)
+            .bind(compaction.up_to_item)
+            .execute(&mut *transaction)
+            .await?;
+        for id in forgotten_offloads {
+            sqlx::query("DELETE FROM offloads WHERE chat_id = $1 AND id = $2")
+                .bind(chat)
+                .bind(id)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Remembers that compressing a conversation was tried and came to nothing, so that it is not tried again at once.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
+    pub async fn add_void_compaction(&self, chat: &ChatId, last_item: ItemId) -> Result<()> {
+        let mut transaction = self.database.write().await?;
+        sqlx::query("DELETE FROM compactions WHERE chat_id = $1 AND up_to_item IS NULL")
+            .bind(chat)
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query(
+            "INSERT INTO compactions (chat_id, last_item, summary, tokens_before, tokens_after, created_at_ms)
+             VALUES ($1, $2, '', 0, 0, $3)",
+        )
+        .bind(chat)
+        .bind(last_item)
+        .bind(self.now_ms())
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Adds to what a turn and its user's models took what no item of it did: a summary's making.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound) for a turn whose conversation was deleted.
+    pub async fn add_turn_usage(&self, turn: TurnId, spent: Spent<'_>) -> Result<()> {
+        let mut transaction = self.database.write().await?;
+        self.count_for_turn(turn, spent, &mut transaction).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Adds an answer to a turn, to what the turn and its user's models took, and to what is known of its conversation's size: all
+    /// or nothing.
+    ///
+    /// # Errors
+    /// As [`Store::append_turn_item`].
+    pub async fn append_answer(
+        &self,
+        turn: TurnId,
+        item_json: &str,
+        spent: Spent<'_>,
+        prompt: PromptCount,
+    ) -> Result<ItemId> {
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let mut transaction = self.database.write().await?;
+        let item = crate::turns::append(turn, item_json, TurnUsage::default(), &mut transaction).await?;
+        self.count_for_turn(turn, spent, &mut transaction).await?;
+        sqlx::query(
+            "INSERT INTO prompt_counts (chat_id, item_id, tokens, estimate, system_estimate, tools_estimate)
+             SELECT t.chat_id, $1, $2, $3, $4, $5 FROM turns t WHERE t.id = $6
+             ON CONFLICT (chat_id) DO UPDATE SET item_id = excluded.item_id, tokens = excluded.tokens,
+                estimate = excluded.estimate, system_estimate = excluded.system_estimate,
+                tools_estimate = excluded.tools_estimate",
+        )
+        .bind(item)
+        .bind(prompt.tokens)
+        .bind(prompt.estimate)
+        .bind(prompt.system_estimate)
+        .bind(prompt.tools_estimate)
+        .bind(turn)
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(item)
+    }
+}
+
+/// Marks what is beyond the limits: the newest are kept, those that a summary names before all others.
+async fn forget_masks(chat: &ChatId, transaction: &mut Transaction<'static, Sqlite>) -> Result<()> {
+    let kept: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT number, size_chars FROM masks WHERE chat_id = $1 AND NOT is_forgotten
+         ORDER BY is_named DESC, number DESC",
+    )
+    .bind(chat)
+    .fetch_all(&mut **transaction)
+    .await?;
+    let mut chars = 0;
+    for (at, (number, size_chars)) in kept.into_iter().enumerate() {
+        chars += size_chars;
+        if at < MASKS_KEPT && chars <= MASKS_KEPT_CHARS {
+            continue;
+        }
+        sqlx::query("UPDATE masks SET is_forgotten = TRUE WHERE number = $1")
+            .bind(number)
+            .execute(&mut **transaction)
+            .await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Long results of tools, put aside, and whether the files they are of are still the same.
+
+use sqlx::FromRow;
+
+use crate::error::{Result, check_length};
+use crate::limits::{EXEC_ERROR_MAX_BYTES, OFFLOAD_MAX_BYTES, READS_TRACKED};
+use crate::{ChatId, Store, UserId};
+
+/// A long result.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Offload {
+    /// All of it.
+    pub text: String,
+    /// Whether it is of a file that has changed since.
+    pub is_stale: bool,
+}
+
+/// A file whose content was put aside.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct OffloadedRead {
+    /// What was put aside.
+    pub offload_id: String,
+    /// The machine it is on.
+    pub place: String,
+    /// Where it is, from that one's workspace.
+    pub path: String,
+    /// Of its content: SHA-256, in hex.
+    pub hash: String,
+    /// Its size when it was read.
+    pub size_bytes: i64,
+    /// When it had been changed last, in Unix milliseconds by its machine's clock.
+    pub modified_ms: i64,
+}
+
+impl Store {
+    /// Keeps a long result of a tool for a user's conversation, and what file it is of where it is of one. A path beyond 4 KiB
+    /// is not kept in mind.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's;
+    /// [`Error::Invalid`](crate::Error::Invalid) beyond 16 MiB.
+    pub async fn put_offload(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        id: &str,
+        text: &str,
+        of: Option<&OffloadedRead>,
+    ) -> Result<()> {
+        self.chat(user, chat).await?;
+        check_length("result", text, OFFLOAD_MAX_BYTES)?;
+        let mut transaction = self.database.write().await?;
+        sqlx::query("INSERT INTO offloads (chat_id, id, text) VALUES ($1, $2, $3)")
+            .bind(chat)
+            .bind(id)
+            .bind(text)
+            .execute(&mut *transaction)
+            .await?;
+        if let Some(read) = of.filter(|read| read.path.len() <= EXEC_ERROR_MAX_BYTES) {
+            sqlx::query(
+                "INSERT INTO offloaded_reads (chat_id, offload_id, place, path, hash, size_bytes, modified_ms)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            )
+            .bind(chat)
+            .bind(id)
+            .bind(&read.place)
+            .bind(&read.path)
+            .bind(&read.hash)
+            .bind(read.size_bytes)
+            .bind(read.modified_ms)
+            .execute(&mut *transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// A long result of a tool; `None` where there is none of that name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound) as above.
+    pub async fn offload(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<Offload>> {
+        self.chat(user, chat).await?;
+        Ok(sqlx::query_as(
+            "SELECT o.text, COALESCE(r.state <> 'fresh', FALSE) AS is_stale FROM offloads o
+             LEFT JOIN offloaded_reads r ON r.chat_id = o.chat_id AND r.offload_id = o.id
+             WHERE o.chat_id = $1 AND o.id = $2",
+        )
+        .bind(chat)
+        .bind(id)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// The files on one machine whose content was put aside and is, as far as is known, what they still hold: the last 32.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn fresh_reads(&self, chat: &ChatId, place: &str) -> Result<Vec<OffloadedRead>> {
+        self.reads(chat, Some(place), "fresh").await
+    }
+
+    /// The files that have changed since their content was put aside, and were not read again: the last 32.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn stale_reads(&self, chat: &ChatId) -> Result<Vec<OffloadedRead>> {
+        self.reads(chat, None, "stale").await
+    }
+
+    async fn reads(&self, chat: &ChatId, place: Option<&str>, state: &str) -> Result<Vec<OffloadedRead>> {
+        Ok(sqlx::query_as(
+            "SELECT offload_id, place, path, hash, size_bytes, modified_ms FROM offloaded_reads
+             WHERE chat_id = $1 AND place = COALESCE($2, place) AND state = $3 ORDER BY number DESC LIMIT $4",
+        )
+        .bind(chat)
+        .bind(place)
+        .bind(state)
+        .bind(i64::from(READS_TRACKED))
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Says of a file whose content was put aside that it has changed since.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn mark_stale(&self, chat: &ChatId, offload_id: &str) -> Result<()> {
+        sqlx::query("UPDATE offloaded_reads SET state = 'stale' WHERE chat_id = $1 AND offload_id = $2 AND state = 'fresh'")
+            .bind(chat)
+            .bind(offload_id)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// Says of a file whose content was put aside that it was written since, and yet holds the same.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn mark_seen(&self, chat: &ChatId, offload_id: &str, modified_ms: i64) -> Result<()> {
+        sqlx::query("UPDATE offloaded_reads SET modified_ms = $1 WHERE chat_id = $2 AND offload_id = $3")
+            .bind(modified_ms)
+            .bind(chat)
+            .bind(offload_id)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// Says that a file was read again: what changed in it before then is known.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn mark_read_again(&self, chat: &ChatId, place: &str, path: &str) -> Result<()> {
+        sqlx::query(
+            "UPDATE offloaded_reads SET state = 'past'
+             WHERE chat_id = $1 AND place = $2 AND path = $3 AND state = 'stale'",
+        )
+        .bind(chat)
+        .bind(place)
+        .bind(path)
+        .execute(self.database.writer())
+        .await?;
+        Ok(())
+    }
+}

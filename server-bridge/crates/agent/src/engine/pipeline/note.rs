@@ -10,9 +10,12 @@ const END: &str = "\n</context>\n\n";
 /// The last message is the user's: a turn's own.
 pub(in crate::engine) fn put<'a>(messages: &'a mut [Message], note: &str) -> Option<&'a Message> {
     let (last, before) = messages.split_last_mut()?;
-    if before.iter().rev().find_map(of) == Some(note) {
+    // A turn that is begun again has one already.
+    let own = of(last);
+    if own.or_else(|| before.iter().rev().find_map(of)) == Some(note) {
         return None;
     }
+    let own_bytes = own.map_or(0, |own| BEGIN.len() + own.len() + END.len());
     let Message::User(content) = last else { return None };
     let words = match content.first_mut() {
         // One text: not every server takes several.
@@ -23,7 +26,7 @@ pub(in crate::engine) fn put<'a>(messages: &'a mut [Message], note: &str) -> Opt
             words
         }
     };
-    words.insert_str(0, &format!("{BEGIN}{note}{END}"));
+    words.replace_range(..own_bytes, &format!("{BEGIN}{note}{END}"));
     Some(last)
 }
 

@@ -412,7 +412,7 @@ fn a_model_edits_its_conversation_and_is_told_what_changed_since_it_looked() {
     assert!(read.results()[0].starts_with("📂 [offload:ol_") && !read.raw.contains("<system-reminder>"));
     let changed = say("change");
     assert!(changed.raw.contains("STALE: long.txt on laptop has changed"), "{}", changed.raw);
-    assert!(changed.raw.contains("The current directory is src"), "{}", changed.raw);
+    assert!(changed.raw.contains("now in src"), "{}", changed.raw);
     let forgotten = say("forget");
     assert!(forgotten.results()[3].contains("2 messages edited"), "{:?}", forgotten.results());
     assert!(!forgotten.raw.contains("done with a secret word"), "{}", forgotten.raw);

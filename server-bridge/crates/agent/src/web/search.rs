@@ -1,6 +1,6 @@
 //! Searching the internet with a provider of whoever runs the server.
 //!
-//! A new provider: a file beside these with its [`Provider`], and a row of [`Searcher::PROVIDERS`].
+//! A new provider: a file beside these with its `Provider`, and a row of `Searcher::PROVIDERS`.
 
 mod brave;
 mod searxng;

@@ -228,6 +228,18 @@ fn a_runner_that_goes_away_ends_the_turn_and_nothing_runs_elsewhere() {
 }
 
 #[test]
+fn a_model_that_never_ends_is_ended_after_100_rounds_and_may_go_on() {
+    let model = ScriptedModel::start(|_| Reply::Call(vec![("task_status", json!({}))]));
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let output = alice.run(&["chat", "--new", "round and round"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("stopped after 100 rounds; say anything"), "{output:?}");
+    assert_eq!(model.asked().len(), 100);
+}
+
+#[test]
 fn a_killed_server_loses_no_message_and_does_nothing_twice() {
     let mut random = Random::seeded();
     let model = ScriptedModel::start(|asked| {

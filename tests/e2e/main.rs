@@ -29,6 +29,7 @@ mod load;
 mod mcp;
 mod mcp_server;
 mod network;
+mod numbers;
 mod panel;
 mod python;
 mod resume;

@@ -48,8 +48,13 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
     else {
         return Err(Failure::Told(format!("nothing is put aside as {id:?}")));
     };
-    let page = page(&text, *offset, limit.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS));
+    let page = page(&text, *offset, characters(*limit));
     Ok(Outcome::part(if is_stale { format!("{STALE}\n{page}") } else { page }))
+}
+
+/// How many characters one page has.
+fn characters(asked: Option<usize>) -> usize {
+    asked.unwrap_or(RECALL_CHARS).clamp(1, RECALL_CHARS)
 }
 
 pub(super) fn page(text: &str, offset: usize, limit: usize) -> String {
@@ -69,6 +74,12 @@ pub(super) fn page(text: &str, offset: usize, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_has_16_000_characters_at_most() {
+        let asked = [None, Some(0), Some(16_000), Some(16_001)];
+        assert_eq!(asked.map(characters), [16_000, 1, 16_000, 16_000]);
+    }
 
     #[test]
     fn pages_cover_the_text_and_say_where_they_are() {

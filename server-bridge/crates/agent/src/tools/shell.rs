@@ -84,9 +84,16 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>, live: Live<'_>) -> 
             return Err(error.into());
         }
     };
-    let timeout_s = arguments.timeout.unwrap_or(SHELL_TIMEOUT_S).clamp(1, SHELL_TIMEOUT_MAX_S);
-    let patience = if arguments.background { Duration::ZERO } else { Duration::from_secs(timeout_s) };
+    let patience = match arguments.background {
+        true => Duration::ZERO,
+        false => Duration::from_secs(timeout_s(arguments.timeout)),
+    };
     Watch { exec, record, output: Output::default(), place: sandbox }.until(patience, workshop, live).await
+}
+
+/// After how many seconds a command becomes a task.
+fn timeout_s(asked: Option<u64>) -> u64 {
+    asked.unwrap_or(SHELL_TIMEOUT_S).clamp(1, SHELL_TIMEOUT_MAX_S)
 }
 
 async fn request(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<ExecRequest, Failure> {
@@ -302,6 +309,12 @@ mod tests {
         let mut output = Output::default();
         pieces.iter().for_each(|piece| output.push(piece));
         output.text()
+    }
+
+    #[test]
+    fn a_command_has_120_seconds_unless_it_asks_for_others_up_to_600() {
+        let asked = [None, Some(0), Some(1), Some(600), Some(601)];
+        assert_eq!(asked.map(timeout_s), [120, 1, 1, 600, 600]);
     }
 
     #[test]

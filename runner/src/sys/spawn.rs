@@ -111,7 +111,10 @@ fn start_child(
 ) -> io::Result<(libc::pid_t, OwnedFd)> {
     let mut handle: RawFd = -1;
     let (stack, borrowed) = (birth.stack(), birth.loan().borrowed.as_ptr());
-    let wait = if raw::LEAVES_ERRNO { 0 } else { libc::CLONE_VFORK };
+    // Where memory is limited, it may run out just now. The kernel spares a newborn that its parent waits for; any other one
+    // counts as large as the runner, and takes the runner with it.
+    let is_awaited = !raw::LEAVES_ERRNO || group.is_some();
+    let wait = if is_awaited { libc::CLONE_VFORK } else { 0 };
     let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::CLONE_CHILD_CLEARTID | wait;
     let pid = if let Some((group, key)) = group {
         let (argument, handle) = (birth.argument(), &raw mut handle);

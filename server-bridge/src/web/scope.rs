@@ -7,6 +7,10 @@ use store::KeyScope;
 /// Paths that no key opens, whatever its scope: a key that was stolen must neither make another one nor take the account.
 const SESSIONS_ONLY: &[(&Method, &str)] = &[
     (&Method::POST, "/api/v1/keys"),
+    (&Method::DELETE, "/api/v1/keys/{name}"),
+    // A runner's token outlives the key.
+    (&Method::POST, "/api/v1/runners"),
+    (&Method::POST, "/api/v1/runners/{name}/rotate"),
     (&Method::POST, "/api/v1/logout"),
     (&Method::POST, "/api/v1/password"),
     (&Method::PUT, "/api/v1/password"),

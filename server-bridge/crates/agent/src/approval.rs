@@ -69,12 +69,14 @@ pub(crate) enum Access {
     Privileged,
     /// It changes what its user has set.
     Settings,
+    /// It keeps something for all later conversations.
+    Remember,
 }
 
 impl Access {
     /// Whether its user may allow it for good.
     pub(crate) fn may_be_remembered(self) -> bool {
-        !matches!(self, Self::Privileged | Self::Settings)
+        !matches!(self, Self::Privileged | Self::Settings | Self::Remember)
     }
 }
 
@@ -88,18 +90,18 @@ pub(crate) enum Verdict {
 
 /// What a mode says to a tool.
 pub(crate) fn verdict(mode: Mode, access: Access) -> Verdict {
-    use Access::{Download, Edit, End, Privileged, Read, Run, Settings, Web};
+    use Access::{Download, Edit, End, Privileged, Read, Remember, Run, Settings, Web};
     match (mode, access) {
         (_, Read) => Verdict::Allowed,
         // A plan's commands run with a profile that can change nothing.
         (Mode::Plan, Run) => Verdict::Allowed,
-        (Mode::Plan, Edit | End | Download | Settings) => Verdict::Denied,
+        (Mode::Plan, Edit | End | Download | Settings | Remember) => Verdict::Denied,
         // Whatever the mode.
         (_, Privileged | Settings) => Verdict::Asks,
         (Mode::Full, _) | (Mode::AutoEdit, Edit) => Verdict::Allowed,
         (Mode::Plan, Web) => Verdict::Asks,
-        (Mode::Ask, Edit | Run | End | Web | Download) => Verdict::Asks,
-        (Mode::AutoEdit, Run | End | Web | Download) => Verdict::Asks,
+        (Mode::Ask, Edit | Run | End | Web | Download | Remember) => Verdict::Asks,
+        (Mode::AutoEdit, Run | End | Web | Download | Remember) => Verdict::Asks,
     }
 }
 
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn each_mode_allows_more_than_the_one_before() {
-        use Access::{Download, Edit, End, Privileged, Read, Run, Settings, Web};
+        use Access::{Download, Edit, End, Privileged, Read, Remember, Run, Settings, Web};
         use Verdict::{Allowed, Asks, Denied};
         let said = |mode| [Read, Edit, Run, End, Web, Download].map(|access| verdict(mode, access));
         assert_eq!(said(Mode::Plan), [Allowed, Denied, Allowed, Denied, Asks, Denied]);
@@ -130,6 +132,8 @@ mod tests {
         let always = |access| Mode::ALL.map(|mode| verdict(mode, access));
         assert_eq!(always(Privileged), [Asks; 4], "whatever the mode");
         assert_eq!(always(Settings), [Denied, Asks, Asks, Asks]);
+        assert_eq!(always(Remember), [Denied, Asks, Asks, Allowed]);
+        assert!(!Remember.may_be_remembered() && Web.may_be_remembered());
         for mode in Mode::ALL {
             assert_eq!(mode.as_str().parse(), Ok(mode));
         }

@@ -248,8 +248,10 @@ impl Store {
     pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
         self.chat(user, chat).await?;
         Ok(sqlx::query_as(
+            // One that was deleted is nothing; of edits the latest counts whose turn was not taken back.
             "SELECT m.is_forgotten, COALESCE(
-                 (SELECT e.item_json FROM context_edits e WHERE e.item_id = i.id ORDER BY e.turn_id DESC LIMIT 1),
+                 (SELECT COALESCE(e.item_json, '') FROM context_edits e JOIN turns t ON t.id = e.turn_id
+                  WHERE e.item_id = i.id AND t.undone_at_ms IS NULL ORDER BY e.turn_id DESC LIMIT 1),
                  i.item_json) AS item_json
              FROM masks m JOIN turn_items i ON i.id = m.item_id WHERE m.chat_id = $1 AND m.id = $2",
         )

@@ -132,6 +132,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn begin_turn(&self, turn: TurnId, model: &str) -> Result<bool> {
+        let mut transaction = self.database.write().await?;
         let begun = sqlx::query(
             "UPDATE turns SET status = 'running', model = $1,
                 cwd = (SELECT c.cwd FROM chats c WHERE c.id = turns.chat_id)
@@ -139,9 +140,30 @@ impl Store {
         )
         .bind(model)
         .bind(turn)
-        .execute(self.database.writer())
+        .execute(&mut *transaction)
         .await?;
-        Ok(begun.rows_affected() == 1)
+        if begun.rows_affected() == 0 {
+            return Ok(false);
+        }
+        // Those of the turn before came behind what was queued meanwhile: a conversation is in the order of its items' ids.
+        let last: Option<ItemId> = sqlx::query_scalar("SELECT MAX(id) FROM turn_items WHERE turn_id = $1")
+            .bind(turn)
+            .fetch_one(&mut *transaction)
+            .await?;
+        sqlx::query(
+            "INSERT INTO turn_items (turn_id, item_json)
+             SELECT turn_id, item_json FROM turn_items WHERE turn_id = $1 ORDER BY id",
+        )
+        .bind(turn)
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query("DELETE FROM turn_items WHERE turn_id = $1 AND id <= $2")
+            .bind(turn)
+            .bind(last)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(true)
     }
 
     /// Adds an item to a turn, and to what it took.
@@ -156,21 +178,18 @@ impl Store {
         Ok(item)
     }
 
-    /// Puts another item in place of a turn's first one.
+    /// Puts another item in an item's place.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
-    pub async fn amend_turn(&self, turn: TurnId, item_json: &str) -> Result<()> {
+    /// [`Error::Invalid`] for one beyond 32 MiB; [`Error::NotFound`] for an item whose conversation was deleted.
+    pub async fn amend_item(&self, item: ItemId, item_json: &str) -> Result<()> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
-        let amended = sqlx::query(
-            "UPDATE turn_items SET item_json = $1
-             WHERE id = (SELECT MIN(i.id) FROM turn_items i WHERE i.turn_id = $2)",
-        )
-        .bind(item_json)
-        .bind(turn)
-        .execute(self.database.writer())
-        .await?;
-        if amended.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("turn", turn)) }
+        let amended = sqlx::query("UPDATE turn_items SET item_json = $1 WHERE id = $2")
+            .bind(item_json)
+            .bind(item)
+            .execute(self.database.writer())
+            .await?;
+        if amended.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("item", item.0)) }
     }
 
     /// The items of a user's conversation up to and with a turn, in their order; those of undone turns are left out.
@@ -317,6 +336,28 @@ mod tests {
         assert_eq!(open, [(first, TurnStatus::Running), (second, TurnStatus::Queued)]);
         assert!(store.finish_turn(first, TurnStatus::Done, None).await.unwrap());
         assert!(!store.finish_turn(first, TurnStatus::Failed, Some("late")).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn what_was_queued_meanwhile_stands_behind_all_of_the_turn_before() {
+        let (store, user, chat, message) = world().await;
+        let first = store.queue_turn(user, &chat, None, message, "1").await.unwrap();
+        store.begin_turn(first, "m").await.unwrap();
+        let second = store.queue_turn(user, &chat, None, message, "4").await.unwrap();
+        for item in ["2", "3"] {
+            store.append_turn_item(first, item, TurnUsage::default()).await.unwrap();
+        }
+        assert!(store.begin_turn(second, "m").await.unwrap());
+        assert!(!store.begin_turn(second, "m").await.unwrap(), "it has begun");
+        let items = store.stored_context(user, &chat, second).await.unwrap().items;
+        assert_eq!(
+            items.iter().map(|item| item.item_json.as_str()).collect::<Vec<_>>(),
+            ["1", "2", "3", "4"]
+        );
+        assert!(
+            items.is_sorted_by_key(|item| item.id),
+            "a summary of the first turn leaves the second one's message"
+        );
     }
 
     #[tokio::test]

@@ -221,7 +221,8 @@ pub(super) async fn go_on(
     let subject = Subject {
         id: record.exec_id.clone(),
         shown: record.command.clone(),
-        stdin: true,
+        // Its user may have approved more for it than a program with a key for less may ask for.
+        stdin: caller.may_approve().is_some(),
         detached: record.detached,
         // One that is attached to its client alone is followed by the socket that serves it.
         followed: record.detached,

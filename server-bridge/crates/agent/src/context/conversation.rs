@@ -97,14 +97,19 @@ impl Conversation {
 
     /// Makes the messages anew out of all that is known.
     fn show(&mut self) {
+        let messages = self.shown(&self.items);
+        self.messages_tokens = messages.iter().map(tokens::of_message).sum();
+        self.request.messages = messages;
+    }
+
+    /// What the model is shown of the first items, or all.
+    fn shown(&self, items: &[Item]) -> Vec<Message> {
         let summary = self.compaction.iter().map(|compaction| Message::user(&compaction.summary));
-        let mut messages: Vec<Message> = summary.collect();
-        messages.extend(history::shown(&self.items, &self.masks));
+        let mut messages: Vec<Message> = summary.chain(history::shown(items, &self.masks)).collect();
         if !self.origin.is_empty() {
             forget_foreign_thoughts(&mut messages, &self.origin);
         }
-        self.messages_tokens = messages.iter().map(tokens::of_message).sum();
-        self.request.messages = messages;
+        messages
     }
 
     /// What is asked next.
@@ -123,6 +128,10 @@ impl Conversation {
         self.window_tokens = usize::try_from(window_tokens).unwrap_or(usize::MAX).max(1);
         aim(&mut self.request);
         self.show();
+        // Amid a turn: some providers refuse to go on thinking behind a call that no thought of theirs led to.
+        if matches!(self.request.messages.last(), Some(Message::Tool(_))) {
+            self.request.thinking_tokens = None;
+        }
     }
 
     /// Lets the last message be changed, where it is of this turn; what it is now, where it was.
@@ -130,7 +139,7 @@ impl Conversation {
         &mut self,
         turn: TurnId,
         change: impl FnOnce(&mut [Message]) -> bool,
-    ) -> Option<&Message> {
+    ) -> Option<&Item> {
         let item = self.items.last_mut().filter(|item| item.turn == turn)?;
         if !change(&mut self.request.messages) {
             return None;
@@ -139,7 +148,7 @@ impl Conversation {
         self.messages_tokens += tokens::of_message(last);
         self.messages_tokens = self.messages_tokens.saturating_sub(tokens::of_message(&item.message));
         item.message.clone_from(last);
-        Some(&item.message)
+        Some(item)
     }
 
     /// Adds an item at the end.
@@ -276,8 +285,7 @@ impl Conversation {
 
     /// What the model is shown of the first items: the beginning of the request's messages, byte for byte.
     pub(crate) fn shown_before(&self, cut: usize) -> Vec<Message> {
-        let summary = self.compaction.iter().map(|compaction| Message::user(&compaction.summary));
-        summary.chain(history::shown(&self.items[..cut], &self.masks)).collect()
+        self.shown(&self.items[..cut])
     }
 }
 

@@ -124,7 +124,7 @@ fn changed(message: &Message, with: impl Fn(&str) -> Result<String, String>) -> 
     let content = |content: &mut Vec<Content>| -> Result<(), String> {
         for content in content {
             if let Content::Text(text) = content {
-                *text = with(text)?;
+                *text = kept(with(text)?);
             }
         }
         Ok(())
@@ -132,12 +132,17 @@ fn changed(message: &Message, with: impl Fn(&str) -> Result<String, String>) -> 
     match &mut changed {
         Message::User(texts) => content(texts)?,
         Message::Tool(result) => content(&mut result.content)?,
-        Message::Assistant(said) => said.text = with(&said.text)?,
+        Message::Assistant(said) => said.text = kept(with(&said.text)?),
     }
     if changed == *message {
         return Err("nothing in that message would change".to_owned());
     }
     Ok(changed)
+}
+
+/// A text that is left: providers refuse an empty one.
+fn kept(text: String) -> String {
+    if text.trim().is_empty() { DELETED.to_owned() } else { text }
 }
 
 fn truncated(text: &str, chars: usize) -> String {
@@ -154,14 +159,34 @@ fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, 
     if new.len() > EDIT_REPLACEMENT_BYTES {
         return Err(format!("the new text is longer than {EDIT_REPLACEMENT_BYTES} bytes"));
     }
+    // An edit is to save room.
+    let most = text.len() + EDIT_REPLACEMENT_BYTES;
+    let too_long = || "the message would become longer than it is; an edit is to save room".to_owned();
     if !is_regex {
-        return Ok(text.replace(old, new));
+        let count = text.matches(old).count();
+        let after = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
+        return if after > most { Err(too_long()) } else { Ok(text.replace(old, new)) };
     }
     let regex = RegexBuilder::new(old)
         .size_limit(REGEX_BYTES)
         .build()
         .map_err(|error| format!("that is no regular expression: {error}"))?;
-    Ok(regex.replace_all(text, new).into_owned())
+    let references = new.matches('$').count();
+    let (mut replaced, mut from) = (String::new(), 0);
+    for captures in regex.captures_iter(text) {
+        let range = captures.get_match().range();
+        if references.saturating_mul(range.len()) > most {
+            return Err(too_long());
+        }
+        replaced.push_str(&text[from..range.start]);
+        captures.expand(new, &mut replaced);
+        from = range.end;
+        if replaced.len() > most {
+            return Err(too_long());
+        }
+    }
+    replaced.push_str(&text[from..]);
+    Ok(replaced)
 }
 
 #[cfg(test)]
@@ -218,6 +243,23 @@ mod tests {
         assert!(replace("(", "x", false).unwrap_err().contains("nothing"));
         assert!(replace("", "x", false).is_err() && replace("t", &"x".repeat(10_241), false).is_err());
         assert!(done("one thing", &Action::Truncate(9)).unwrap_err().contains("nothing"));
+    }
+
+    #[test]
+    fn an_edit_makes_no_message_much_longer_and_none_empty() {
+        let long = "a".repeat(1_000_000);
+        let new = "b".repeat(EDIT_REPLACEMENT_BYTES);
+        for (old, new, is_regex) in
+            [("a", new.as_str(), false), ("a", new.as_str(), true), (".*", "$0$0$0", true)]
+        {
+            assert!(
+                replaced(&long, old, new, is_regex).unwrap_err().contains("to save room"),
+                "{old} {is_regex}"
+            );
+        }
+        assert_eq!(replaced("aXbX", "X", "", false).unwrap(), "ab");
+        assert_eq!(replaced("a1b22", "[0-9]+", "<$0>", true).unwrap(), "a<1>b<22>");
+        assert_eq!(kept(" ".to_owned()), DELETED);
     }
 
     #[test]

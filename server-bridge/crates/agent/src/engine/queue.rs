@@ -135,7 +135,10 @@ impl Place {
     pub(super) fn fill(self, waiting: Waiting) {
         if let Some(line) = self.queue.lock().get_mut(&self.key) {
             line.renew();
-            line.waiting.push_back((waiting, line.cancelled.clone()));
+            // In the order that they are on record in, whoever of two comes here first.
+            let later = |(other, _): &(Waiting, _)| other.turn > waiting.turn;
+            let at = line.waiting.iter().position(later).unwrap_or(line.waiting.len());
+            line.waiting.insert(at, (waiting, line.cancelled.clone()));
         }
     }
 }
@@ -178,6 +181,17 @@ impl Worker {
             lines.remove(&self.key);
         }
         None
+    }
+}
+
+impl Drop for Worker {
+    /// One that ended amid its work, by a panic, leaves the rest to the next one.
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Some(line) = self.queue.lock().get_mut(&self.key)
+        {
+            line.has_worker = false;
+        }
     }
 }
 

@@ -202,10 +202,14 @@ impl Turn<'_> {
             Some(errand) => errand.wish().clone(),
             None => place::wish(&service.store, self.user.id, Some(self.chat)).await?,
         };
-        let conversation = &mut tokio::select! {
+        let (conversation, note) = &mut tokio::select! {
             conversation = self.conversation(&lineup.setup, &wish) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
+        let note = |messages: &mut [_]| pipeline::put_note(messages, note).is_some();
+        if let Some(noted) = conversation.amend_last(turn, note) {
+            service.store.amend_item(noted.id, &history::to_json(&noted.message)).await?;
+        }
         let rounds = self.lineage.iterations();
         for _ in 0..rounds {
             self.make_room(&lineup.setup, conversation, progress).await?;
@@ -224,19 +228,15 @@ impl Turn<'_> {
         Err(End::Failed(format!("it stopped after {rounds} rounds; say anything to let it go on")))
     }
 
-    /// All that was said, in front of what the model is told of where it works and may do there.
-    async fn conversation(&self, setup: &ModelSetup, wish: &Wish) -> Result<Conversation, End> {
+    /// All that was said, behind what the model is told of where it works and may do there; and what it is to be told of that
+    /// with the next message.
+    async fn conversation(&self, setup: &ModelSetup, wish: &Wish) -> Result<(Conversation, String), End> {
         let (prompt, tools) = self.surroundings(wish).await?;
-        let turn = self.waiting.turn;
-        let stored = self.service.store.stored_context(self.user.id, self.chat, turn).await?;
+        let stored = self.service.store.stored_context(self.user.id, self.chat, self.waiting.turn).await?;
         let request = request(setup, prompt.system, tools);
         let mut conversation = Conversation::new(request, &setup.origin(), setup.window_tokens, stored);
-        let note = |messages: &mut [_]| pipeline::put_note(messages, &prompt.note).is_some();
-        if let Some(noted) = conversation.amend_last(turn, note) {
-            self.service.store.amend_turn(turn, &history::to_json(noted)).await?;
-        }
         self.look_for_news(wish, &mut conversation).await?;
-        Ok(conversation)
+        Ok((conversation, prompt.note))
     }
 
     /// What the model is told of where it works, and what it may do there.

@@ -55,6 +55,10 @@ impl Known {
             None => self.iter().next().ok_or(Error::NoModel)?,
         };
         let model = match choice.and_then(|choice| choice.which.as_ref()) {
+            // The server's key is its operator's: what they did not list is not asked for.
+            Some(Which::Named(model)) if name == SERVER && !subscription.lists(model) => {
+                return Err(Error::UnknownModel { name: model.chars().take(64).collect() });
+            }
             Some(Which::Named(model)) => Some(subscription.named(model)),
             Some(Which::Tier(tier)) => subscription.of_tier(*tier).map(|(_, model)| model.clone()),
             None => subscription.of_tier(subscription.tier()).map(|(_, model)| model.clone()),

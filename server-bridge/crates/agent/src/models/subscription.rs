@@ -213,6 +213,11 @@ impl Subscription {
         tier.nearest().into_iter().find_map(|tier| Some((tier, self.models.get(&tier)?)))
     }
 
+    /// Whether a model of this name is one of its own.
+    pub fn lists(&self, name: &str) -> bool {
+        self.models.values().any(|model| model.name == name)
+    }
+
     /// A model by its name, with what is known of it; another one's limits stand for those of one that is not listed.
     pub fn named(&self, name: &str) -> TierModel {
         let listed = self.models.values().find(|model| model.name == name);

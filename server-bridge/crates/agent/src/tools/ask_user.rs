@@ -28,6 +28,7 @@ yourself and what makes a difference: a choice that is theirs, a secret place, a
     // A question at a time.
     const RUNS_BESIDE_OTHERS: bool = false;
     const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Never;
+    const WAITS_FOR_ITS_USER: bool = true;
 
     fn hint(&self) -> &str {
         &self.question

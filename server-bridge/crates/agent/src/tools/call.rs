@@ -51,6 +51,9 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'st
         None
     }
 
+    /// Whether it waits for its user, so that other answers may go on meanwhile.
+    const WAITS_FOR_ITS_USER: bool = false;
+
     /// What it is about, for people.
     fn hint(&self) -> &str;
 
@@ -194,6 +197,11 @@ impl Call {
         self.0.is_sub_agent()
     }
 
+    /// Whether it waits for its user.
+    pub(crate) fn waits_for_its_user(&self) -> bool {
+        self.0.waits_for_its_user()
+    }
+
     /// Whether it sees a cancel by itself.
     pub(crate) fn sees_cancel(&self) -> bool {
         self.0.sees_cancel()
@@ -247,6 +255,7 @@ trait Known: Debug + Send + Sync {
     fn runs_beside_others(&self) -> bool;
     fn is_sub_agent(&self) -> bool;
     fn sees_cancel(&self) -> bool;
+    fn waits_for_its_user(&self) -> bool;
     fn hint(&self) -> &str;
     fn detail(&self) -> String;
     fn subject(&self) -> &str;
@@ -276,6 +285,10 @@ impl<T: Tool> Known for T {
 
     fn sees_cancel(&self) -> bool {
         T::SEES_CANCEL
+    }
+
+    fn waits_for_its_user(&self) -> bool {
+        T::WAITS_FOR_ITS_USER
     }
 
     fn hint(&self) -> &str {

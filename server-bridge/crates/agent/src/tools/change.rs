@@ -61,7 +61,7 @@ pub(super) async fn change<T>(
 }
 
 async fn keep(workshop: &Workshop<'_>, sandbox: &Sandbox, path: &str) -> Result<(), Failure> {
-    let Workshop { service, user, chat, turn, .. } = workshop;
+    let Workshop { service, user, lineage, turn, .. } = workshop;
     let found = present(sandbox, path).await?;
     let before = match &found {
         Present::Absent => Before::Absent,
@@ -69,7 +69,7 @@ async fn keep(workshop: &Workshop<'_>, sandbox: &Sandbox, path: &str) -> Result<
         Present::TooLarge => Before::TooLarge,
         Present::Unreadable => Before::Unreadable,
     };
-    service.store.keep_checkpoint(user.id, chat, *turn, sandbox.place(), path, before).await?;
+    service.store.keep_checkpoint(user.id, lineage.root(), *turn, sandbox.place(), path, before).await?;
     Ok(())
 }
 

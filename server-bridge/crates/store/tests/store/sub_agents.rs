@@ -34,7 +34,8 @@ async fn a_sub_agent_works_where_its_parent_does_and_is_in_no_list_of_conversati
 
     let said = store.append_message(ann, &child.chat, MessageRole::User, "look around", None).await.unwrap();
     let turn = store.queue_turn(ann, &child.chat, None, said.id, "1").await.unwrap();
-    store.amend_turn(turn, "2").await.unwrap();
+    let item = store.stored_context(ann, &child.chat, turn).await.unwrap().items[0].id;
+    store.amend_item(item, "2").await.unwrap();
     assert_eq!(store.turn_items(ann, &child.chat, turn).await.unwrap(), ["2"]);
     let open = store.open_turns().await.unwrap();
     assert!(open.len() == 1 && open[0].is_sub_agents);
@@ -44,7 +45,7 @@ async fn a_sub_agent_works_where_its_parent_does_and_is_in_no_list_of_conversati
     assert_eq!(found[0].status, Some(TurnStatus::Queued));
     store.delete_chat(ann, &parent).await.unwrap();
     assert!(store.chat(ann, &child.chat).await.is_err() && store.chat(ann, &second.chat).await.is_err());
-    assert!(matches!(store.amend_turn(turn, "3").await, Err(Error::NotFound { .. })));
+    assert!(matches!(store.amend_item(item, "3").await, Err(Error::NotFound { .. })));
 }
 
 #[tokio::test]

@@ -47,7 +47,11 @@ impl Turn<'_> {
         }
         let cwd = self.service.store.chat_cwd(self.user.id, self.chat).await?;
         let named = parsed.run_as().map(|user| format!("\0{user}")).unwrap_or_default();
-        Ok(format!("{}\0{cwd}\0{}{named}", place.unwrap_or_default(), parsed.subject()))
+        Ok(format!(
+            "{}\0{cwd}\0{}{named}",
+            place.unwrap_or_default(),
+            parsed.subject().replace('\0', "\u{fffd}")
+        ))
     }
 
     /// What is said to a call that is about to begin.

@@ -38,7 +38,7 @@ pub(in crate::engine) async fn compress_now(
         let turn = Turn { service, user, chat, waiting, cancelled, lineage, place: Place::default() };
         let setup = &turn.lineup().await?.setup;
         let wish = place::wish(&service.store, user.id, Some(chat)).await?;
-        let mut conversation = turn.conversation(setup, &wish).await?;
+        let (mut conversation, _) = turn.conversation(setup, &wish).await?;
         turn.compress(setup, &mut conversation, &mut Progress::default()).await.map(drop)
     };
     let done = tokio::select! {

@@ -231,8 +231,17 @@ impl Turn<'_> {
         let card = card.message;
         let workshop =
             Workshop { service, user, chat, lineage, card, turn, wish, cancelled, is_plan, approval, shown };
+        let work = async {
+            if !call.waits_for_its_user() {
+                return call.run(&workshop, live).await;
+            }
+            self.place.leave();
+            let done = call.run(&workshop, live).await;
+            self.place.come_back().await;
+            done
+        };
         let done = tokio::select! {
-            done = call.run(&workshop, live) => done,
+            done = work => done,
             () = cancelled.cancelled(), if !call.sees_cancel() => {
                 return Ok((Outcome::failed("cancelled by the user"), Some(End::Cancelled)));
             }

@@ -49,16 +49,22 @@ impl Known {
     /// # Errors
     /// [`Error::UnknownModel`], [`Error::NoModel`].
     pub(crate) fn pick(&self, choice: Option<&Choice>, current: Option<&str>) -> Result<Picked> {
+        let picked = self.pick_any(choice, current)?;
+        // The server's key is its operator's: what they did not list is not asked for.
+        if picked.subscription == SERVER && !self.subscription(SERVER)?.lists(&picked.model.name) {
+            return Err(Error::UnknownModel { name: picked.model.name.chars().take(64).collect() });
+        }
+        Ok(picked)
+    }
+
+    /// The same for whoever the subscription is of, who may name any model of its provider.
+    fn pick_any(&self, choice: Option<&Choice>, current: Option<&str>) -> Result<Picked> {
         let named = choice.and_then(|choice| choice.subscription.as_deref()).or(current);
         let (name, subscription) = match named {
             Some(name) => (name, self.subscription(name)?),
             None => self.iter().next().ok_or(Error::NoModel)?,
         };
         let model = match choice.and_then(|choice| choice.which.as_ref()) {
-            // The server's key is its operator's: what they did not list is not asked for.
-            Some(Which::Named(model)) if name == SERVER && !subscription.lists(model) => {
-                return Err(Error::UnknownModel { name: model.chars().take(64).collect() });
-            }
             Some(Which::Named(model)) => Some(subscription.named(model)),
             Some(Which::Tier(tier)) => subscription.of_tier(*tier).map(|(_, model)| model.clone()),
             None => subscription.of_tier(subscription.tier()).map(|(_, model)| model.clone()),
@@ -69,7 +75,11 @@ impl Known {
     /// What stands in for a model, where anything does.
     pub(super) fn fallback(&self, of: &Picked) -> Option<Picked> {
         let fallback = self.subscription(&of.subscription).ok()?.fallback.as_ref()?;
-        let picked = self.pick(Some(&Choice::parse(fallback).ok()?), Some(&of.subscription));
+        let choice = Choice::parse(fallback).ok()?;
+        let picked = match of.subscription == SERVER {
+            true => self.pick_any(Some(&choice), Some(&of.subscription)),
+            false => self.pick(Some(&choice), Some(&of.subscription)),
+        };
         picked.inspect_err(|error| tracing::warn!(%error, "nothing stands in for a model")).ok()
     }
 
@@ -97,8 +107,11 @@ mod tests {
             r#"{"provider":"openai","models":{"vanguard":{"name":"big"},"swift":{"name":"small"}},"default_tier":"vanguard","fallback":"swift"}"#,
         );
         let mine =
-            of(r#"{"provider":"anthropic","models":{"balance":{"name":"m"}},"fallback":"server/other"}"#);
-        Known::new(Some(server), vec![("mine".to_owned(), mine)])
+            of(r#"{"provider":"anthropic","models":{"balance":{"name":"m"}},"fallback":"server/small"}"#);
+        let greedy =
+            of(r#"{"provider":"anthropic","models":{"balance":{"name":"m"}},"fallback":"server/dear"}"#);
+        let own = [("mine", mine), ("greedy", greedy)].map(|(name, own)| (name.to_owned(), own));
+        Known::new(Some(server), own.into())
     }
 
     fn pick(text: &str, current: Option<&str>) -> String {
@@ -145,6 +158,8 @@ mod tests {
             known.fallback(&picked).map(|picked| format!("{}/{}", picked.subscription, picked.model.name))
         };
         assert_eq!(of("server").as_deref(), Some("server/small"));
-        assert_eq!(of("mine").as_deref(), Some("server/other"));
+        assert_eq!(of("mine").as_deref(), Some("server/small"));
+        assert_eq!(of("greedy"), None, "the operator's key is for what the operator listed");
+        assert!(known.pick(Some(&Choice::parse("server/dear").unwrap()), None).is_err());
     }
 }

@@ -34,6 +34,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
     (LLM, "SUB_AGENT_CALLS: usize = 3;", "a_tenant_waits_for_its_own_calls_and_for_nobody_elses"),
     // Turns. The specification lets 3 go on at once, for one person.
     (AGENT, "TURNS_AT_ONCE: usize = 16;", "so_many_answers_are_under_way_in_all_and_the_next_one_waits"),
+    (AGENT, "SHARED_TURNS: usize = 4;", "one_user_leaves_room_on_the_servers_model_for_the_others"),
     (
         AGENT,
         "PERSONAL_TURNS: usize = 1;",

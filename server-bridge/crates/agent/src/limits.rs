@@ -66,6 +66,8 @@ pub const WINDOW_TOKENS: u32 = 200_000;
 /// Answers that may be under way in the whole server, unless it is told otherwise; each waits for nobody but its model and its
 /// tools. The reference lets 3 of them go on, for one person; a server has many.
 pub const TURNS_AT_ONCE: usize = 16;
+/// Answers that one user may have under way on the server's own model; more of theirs wait, and keep nobody else waiting.
+pub const SHARED_TURNS: usize = 4;
 /// Answers that a user with a model of their own may have under way.
 pub const PERSONAL_TURNS: usize = 1;
 /// Models that stand in for one another, at most, before a turn gives up.

@@ -1,4 +1,4 @@
-//! How many answers may be under way: in the whole server, and of one user with a model of their own.
+//! How many answers may be under way: in the whole server, and of one user on the server's model or on their own.
 //!
 //! Whoever waits for a person holds nothing meanwhile.
 
@@ -9,13 +9,14 @@ use llm::slots::Kind;
 use store::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::limits::PERSONAL_TURNS;
+use crate::limits::{PERSONAL_TURNS, SHARED_TURNS};
 
 /// Who may begin.
 #[derive(Debug)]
 pub(crate) struct Admission {
     all: Arc<Semaphore>,
-    personal: Mutex<HashMap<UserId, Weak<Semaphore>>>,
+    /// Of each user, and whether on a model of their own.
+    users: Mutex<HashMap<(UserId, bool), Weak<Semaphore>>>,
 }
 
 /// A place among the answers under way; free again when this is dropped. By default none that anybody waits for.
@@ -37,27 +38,24 @@ impl Admission {
     /// Lets so many begin in all.
     pub(crate) fn new(turns_at_once: usize) -> Self {
         let all = Arc::new(Semaphore::new(turns_at_once.clamp(1, Semaphore::MAX_PERMITS)));
-        Self { all, personal: Mutex::default() }
+        Self { all, users: Mutex::default() }
     }
 
     /// A place that is not taken yet.
     pub(crate) fn place(&self, user: UserId, kind: Kind) -> Place {
-        let personal = (kind == Kind::Personal).then(|| self.of(user));
-        Place {
-            wanted: personal.into_iter().chain([Arc::clone(&self.all)]).collect(),
-            held: Mutex::default(),
-        }
+        Place { wanted: vec![self.of(user, kind), Arc::clone(&self.all)], held: Mutex::default() }
     }
 
-    fn of(&self, user: UserId) -> Arc<Semaphore> {
+    fn of(&self, user: UserId, kind: Kind) -> Arc<Semaphore> {
+        let is_personal = kind == Kind::Personal;
         // Every change is one step, so a panic elsewhere leaves the map whole.
-        let mut personal = self.personal.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = personal.get(&user).and_then(Weak::upgrade) {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = users.get(&(user, is_personal)).and_then(Weak::upgrade) {
             return known;
         }
-        personal.retain(|_, semaphore| semaphore.strong_count() > 0);
-        let semaphore = Arc::new(Semaphore::new(PERSONAL_TURNS));
-        personal.insert(user, Arc::downgrade(&semaphore));
+        users.retain(|_, semaphore| semaphore.strong_count() > 0);
+        let semaphore = Arc::new(Semaphore::new(if is_personal { PERSONAL_TURNS } else { SHARED_TURNS }));
+        users.insert((user, is_personal), Arc::downgrade(&semaphore));
         semaphore
     }
 }
@@ -135,6 +133,16 @@ mod tests {
         held[0].come_back().await;
         assert!(!of(102).try_take());
         assert!(!Admission::new(0).all.is_closed() && Admission::new(0).all.available_permits() == 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_user_leaves_room_on_the_servers_model_for_the_others() {
+        let admission = Admission::new(TURNS_AT_ONCE);
+        let of = |user| admission.place(UserId(user), Kind::Shared);
+        let held: Vec<_> = (0..=SHARED_TURNS).map(|_| of(1)).collect();
+        let taken: Vec<bool> = held.iter().map(Place::try_take).collect();
+        assert!(taken[..SHARED_TURNS].iter().all(|taken| *taken) && !taken[SHARED_TURNS]);
+        assert!(of(2).try_take());
     }
 
     #[tokio::test(start_paused = true)]

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use tests::http::Client;
 use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, process};
 
+use crate::agent::{messages, new_chat, say};
+
 /// How long anything here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -53,22 +55,6 @@ impl World {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
-}
-
-fn new_chat(client: &Client, mode: &str) -> String {
-    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
-    let body = json!({"mode": mode}).to_string();
-    assert_eq!(client.send("PUT", &format!("/chats/{chat}/approval"), body.as_bytes()).status, 200);
-    chat
-}
-
-fn say(client: &Client, chat: &str, text: &str) {
-    let body = json!({"text": text}).to_string();
-    assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes()).status, 202);
-}
-
-fn messages(client: &Client, chat: &str) -> Vec<Value> {
-    client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
 }
 
 /// The message that stands for the answer to the chat's last message, once that is over.

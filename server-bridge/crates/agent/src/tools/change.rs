@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use sandbox::{ErrorKind, Range, Sandbox, SandboxError, WriteOptions};
-use sha2::{Digest, Sha256};
 use store::limits::{CHECKPOINT_FILE_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
 use store::{Before, Left};
 
+use super::read::hash;
 use super::{Failure, Workshop};
 
 /// Writes a file, whole; how many bytes it has then.
@@ -19,7 +19,7 @@ pub(super) async fn write(
     content: &[u8],
     options: WriteOptions,
 ) -> Result<u64, Failure> {
-    let left = Left::Content(hex(&Sha256::digest(content)));
+    let left = Left::Content(hash(content));
     let write = async {
         let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
         writer.write(content).await?;

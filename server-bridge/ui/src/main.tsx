@@ -1,15 +1,24 @@
-/** Starts the Sandbridge web app: `state/` knows, `components/` show, `api` and `events` talk to the server. */
+/**
+ * Starts the Sandbridge web app. Rooms: `frame` (the page around everything, login), `chats` (the list), `chat` (the open
+ * one), `where` (the active runner), `panels` (terminal, files, tasks), `settings`, `setup` (the first run); beneath them
+ * `kit` (plain components), `state` (what the page knows, pure), `i18n` (words) and `api`, `events` (the server).
+ */
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { App } from "./App";
+import { App } from "./frame/App";
+import { startLanguage } from "./i18n";
+import { keptTheme, showTheme } from "./lib/appearance";
 import { SessionProvider } from "./state/context";
-import "./styles/base.css";
-import "./styles/layout.css";
-import "./styles/chat.css";
-import "./styles/settings.css";
+import "./kit/base.css";
+import "./kit/kit.css";
+import "./frame/frame.css";
+import "./chat/chat.css";
+import "./settings/settings.css";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");
+showTheme(keptTheme());
+await startLanguage();
 createRoot(root).render(
   <StrictMode>
     <SessionProvider>

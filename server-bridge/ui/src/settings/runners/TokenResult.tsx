@@ -1,8 +1,8 @@
 import { useRef } from "react";
-import { absoluteTime } from "../lib/format";
-import { useAppState } from "../state/context";
-import type { RunnerToken } from "../types";
-import { CopyButton } from "./CopyButton";
+import { absoluteTime } from "../../lib/format";
+import { useAppState } from "../../state/context";
+import type { RunnerToken } from "../../types";
+import { CopyButton } from "../../kit/CopyButton";
 
 interface Props {
   result: RunnerToken;

@@ -1,7 +1,7 @@
-import { LoginForm } from "./components/LoginForm";
-import { Splash } from "./components/Splash";
-import { Workbench } from "./components/Workbench";
-import { useAppState } from "./state/context";
+import { LoginForm } from "./LoginForm";
+import { Splash } from "./Splash";
+import { Workbench } from "./Workbench";
+import { useAppState } from "../state/context";
 
 export function App() {
   const { session } = useAppState();

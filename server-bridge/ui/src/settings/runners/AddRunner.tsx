@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from "react";
-import { NAME_RULE, nameProblem } from "../lib/names";
-import { useAction } from "../lib/useAction";
-import { useActions } from "../state/context";
-import type { RunnerToken } from "../types";
+import { NAME_RULE, nameProblem } from "../../lib/names";
+import { useAction } from "../../lib/useAction";
+import { useActions } from "../../state/context";
+import type { RunnerToken } from "../../types";
 import { TokenResult } from "./TokenResult";
 
 export function AddRunner() {

@@ -1,16 +1,18 @@
+import { useTranslation } from "react-i18next";
 import { useAppState, useSession } from "../state/context";
 
 /** What the user should know at once: a lost connection, and notices of the server. */
 export function Banners() {
+  const { t } = useTranslation("frame");
   const { connection, banners } = useAppState();
   const { actions, retry } = useSession();
   return (
     <div className="banners" role="status" aria-live="polite">
       {connection === "offline" && (
         <div className="banner warning" data-testid="offline-banner">
-          <span>No connection to the server. Reconnecting… Running commands go on.</span>
+          <span>{t("offline")}</span>
           <button type="button" className="quiet" onClick={retry}>
-            Try now
+            {t("tryNow")}
           </button>
         </div>
       )}
@@ -18,7 +20,7 @@ export function Banners() {
         <div key={banner.id} className={`banner ${banner.level}`} data-testid="banner">
           <span>{banner.text}</span>
           <button type="button" className="quiet" onClick={() => actions.dismissBanner(banner.id)}>
-            Dismiss
+            {t("dismiss")}
           </button>
         </div>
       ))}

@@ -1,6 +1,6 @@
 import { useAction } from "../lib/useAction";
 import { useActions, useAppState } from "../state/context";
-import { ConfirmButton } from "./ConfirmButton";
+import { ConfirmButton } from "../kit/ConfirmButton";
 
 interface Props {
   /** On a narrow page the list is a drawer. */

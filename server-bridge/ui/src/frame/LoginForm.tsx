@@ -1,10 +1,13 @@
+import type { TFunction } from "i18next";
 import { type FormEvent, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
 import { ApiError } from "../api";
 import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
 import { Logo } from "./Logo";
 
 export function LoginForm() {
+  const { t } = useTranslation("frame");
   const actions = useActions();
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
@@ -13,7 +16,7 @@ export function LoginForm() {
     try {
       await actions.login(name.trim(), password);
     } catch (error) {
-      throw new Error(loginProblem(error));
+      throw new Error(loginProblem(error, t));
     }
   });
 
@@ -29,7 +32,7 @@ export function LoginForm() {
         <h1>
           <Logo /> Sandbridge
         </h1>
-        <label htmlFor="login-name">Name</label>
+        <label htmlFor="login-name">{t("name")}</label>
         <input
           id="login-name"
           autoComplete="username"
@@ -40,7 +43,7 @@ export function LoginForm() {
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-        <label htmlFor="login-password">Password</label>
+        <label htmlFor="login-password">{t("password")}</label>
         <input
           id="login-password"
           ref={passwordInput}
@@ -54,17 +57,17 @@ export function LoginForm() {
           {login.error}
         </p>
         <button type="submit" className="primary" disabled={login.busy}>
-          {login.busy ? "Signing in…" : "Sign in"}
+          {login.busy ? t("signingIn") : t("signIn")}
         </button>
       </form>
     </main>
   );
 }
 
-function loginProblem(error: unknown): string {
+function loginProblem(error: unknown, t: TFunction<"frame">): string {
   if (!(error instanceof ApiError)) return String(error);
-  if (error.status === 401) return "Name or password is wrong.";
+  if (error.status === 401) return t("wrongLogin");
   if (error.status !== 429) return error.message;
-  const wait = error.retryAfterS === null ? "a while" : `${error.retryAfterS} s`;
-  return `Too many attempts. Wait ${wait}, then try again.`;
+  const wait = error.retryAfterS === null ? t("aWhile") : t("seconds", { count: error.retryAfterS });
+  return t("tooManyAttempts", { wait });
 }

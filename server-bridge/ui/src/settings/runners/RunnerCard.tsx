@@ -1,12 +1,12 @@
 import { useState } from "react";
-import { absoluteTime, relativeTime } from "../lib/format";
-import { useAction } from "../lib/useAction";
-import { useNow } from "../lib/useNow";
-import { useActions } from "../state/context";
-import type { Runner, RunnerToken } from "../types";
-import { ConfirmButton } from "./ConfirmButton";
+import { absoluteTime, relativeTime } from "../../lib/format";
+import { useAction } from "../../lib/useAction";
+import { useNow } from "../../lib/useNow";
+import { useActions } from "../../state/context";
+import type { Runner, RunnerToken } from "../../types";
+import { ConfirmButton } from "../../kit/ConfirmButton";
 import { MachineFacts } from "./MachineFacts";
-import { StateDot } from "./StateDot";
+import { StateDot } from "../../where/StateDot";
 import { TokenResult } from "./TokenResult";
 
 export function RunnerCard({ runner }: { runner: Runner }) {

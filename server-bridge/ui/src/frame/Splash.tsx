@@ -1,9 +1,11 @@
 import { useEffect } from "react";
+import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
 
 /** Shown until the server has said who is signed in. */
 export function Splash() {
+  const { t } = useTranslation("frame");
   const actions = useActions();
   const resume = useAction(actions.resume);
   useEffect(() => {
@@ -12,10 +14,10 @@ export function Splash() {
   }, []);
   return (
     <main className="centered" aria-busy={resume.busy}>
-      <p role="status">{resume.error ?? "Connecting…"}</p>
+      <p role="status">{resume.error ?? t("connecting")}</p>
       {resume.error !== null && (
         <button type="button" className="primary" onClick={() => void resume.run()}>
-          Try again
+          {t("tryAgain")}
         </button>
       )}
     </main>

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "react";
 import { useActions, useAppState } from "../state/context";
-import { ActiveRunner } from "./ActiveRunner";
-import { AddRunner } from "./AddRunner";
-import { RunnerCard } from "./RunnerCard";
+import { ActiveRunner } from "../where/ActiveRunner";
+import { AddRunner } from "./runners/AddRunner";
+import { RunnerCard } from "./runners/RunnerCard";
 
 /** A drawer over the page; the browser keeps the focus inside, and Escape closes it. */
 export function SettingsPanel({ onClose }: { onClose: () => void }) {

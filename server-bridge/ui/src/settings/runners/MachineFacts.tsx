@@ -1,5 +1,5 @@
-import { absoluteTime } from "../lib/format";
-import type { Layer, Runner } from "../types";
+import { absoluteTime } from "../../lib/format";
+import type { Layer, Runner } from "../../types";
 
 /** What a machine said of itself when it last registered, and which layers of confinement hold there. */
 export function MachineFacts({ runner }: { runner: Runner }) {

@@ -1,0 +1,3 @@
+export const chat = {
+  you: "You",
+} as const;

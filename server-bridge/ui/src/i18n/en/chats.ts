@@ -1,0 +1,3 @@
+export const chats = {
+  newChat: "New chat",
+} as const;

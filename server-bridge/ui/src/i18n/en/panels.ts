@@ -1,0 +1,5 @@
+export const panels = {
+  terminal: "Terminal",
+  files: "Files",
+  tasks: "Background tasks",
+} as const;

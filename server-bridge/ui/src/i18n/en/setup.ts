@@ -1,0 +1,3 @@
+export const setup = {
+  welcome: "Welcome",
+} as const;

@@ -1,0 +1,3 @@
+export const where = {
+  activeRunner: "Active runner",
+} as const;

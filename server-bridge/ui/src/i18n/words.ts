@@ -1,0 +1,9 @@
+/** What a translation must have: every entry of the English words, as text. */
+import type * as en from "./en";
+
+type Texts<T> = { [Key in keyof T]: T[Key] extends string ? string : Texts<T[Key]> };
+
+export type Words = Texts<typeof en>;
+
+/** The words of one room in another language. */
+export type Room<Name extends keyof Words> = Words[Name];

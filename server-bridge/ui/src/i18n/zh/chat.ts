@@ -1,0 +1,5 @@
+import type { Room } from "../words";
+
+export const chat: Room<"chat"> = {
+  you: "你",
+};

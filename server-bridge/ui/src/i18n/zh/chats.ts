@@ -1,0 +1,5 @@
+import type { Room } from "../words";
+
+export const chats: Room<"chats"> = {
+  newChat: "新建会话",
+};

@@ -1,0 +1,8 @@
+/** Every room's words; a new room is added here and in each other language. */
+export { chat } from "./chat";
+export { chats } from "./chats";
+export { frame } from "./frame";
+export { panels } from "./panels";
+export { settings } from "./settings";
+export { setup } from "./setup";
+export { where } from "./where";

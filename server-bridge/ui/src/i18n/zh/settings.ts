@@ -1,0 +1,5 @@
+import type { Room } from "../words";
+
+export const settings: Room<"settings"> = {
+  title: "设置",
+};

@@ -1,0 +1,5 @@
+import type { Room } from "../words";
+
+export const where: Room<"where"> = {
+  activeRunner: "当前运行器",
+};

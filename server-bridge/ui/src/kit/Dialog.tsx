@@ -1,0 +1,35 @@
+import { Dialog as Radix } from "radix-ui";
+import { X } from "lucide-react";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+
+interface Props {
+  title: string;
+  /** `drawer` comes from the right and is as high as the page. */
+  shape?: "window" | "drawer" | "page";
+  /** Whether the title is only for screen readers. */
+  titleUnseen?: boolean;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** A modal dialog, open as long as it is there: the focus stays inside, Escape and a click beside it close it. */
+export function Dialog({ title, shape = "window", titleUnseen = false, onClose, children }: Props) {
+  const { t } = useTranslation("frame");
+  return (
+    <Radix.Root open onOpenChange={(open) => !open && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="dialog-shade" />
+        <Radix.Content className={`dialog ${shape}`} aria-describedby={undefined}>
+          <header className={titleUnseen ? "unseen" : undefined}>
+            <Radix.Title>{title}</Radix.Title>
+            <Radix.Close className="quiet icon" aria-label={t("close")}>
+              <X aria-hidden="true" />
+            </Radix.Close>
+          </header>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,32 @@
+import { DropdownMenu } from "radix-ui";
+import type { ReactNode } from "react";
+
+export interface MenuItem {
+  label: string;
+  onSelect: () => void;
+  danger?: boolean;
+}
+
+interface Props {
+  /** The button that opens the menu. */
+  trigger: ReactNode;
+  items: MenuItem[];
+}
+
+/** A menu of actions behind a button; arrow keys, typing ahead and Escape work as in any menu. */
+export function Menu({ trigger, items }: Props) {
+  return (
+    <DropdownMenu.Root>
+      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content className="menu" align="end" sideOffset={4}>
+          {items.map((item) => (
+            <DropdownMenu.Item key={item.label} className={item.danger ? "menu-item danger" : "menu-item"} onSelect={item.onSelect}>
+              {item.label}
+            </DropdownMenu.Item>
+          ))}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}

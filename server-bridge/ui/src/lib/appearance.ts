@@ -1,0 +1,22 @@
+/** Light, dark, or as the system has it: kept in the browser, since each screen has its own light. */
+export const THEMES = ["system", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
+
+const KEY = "sandbridge.theme";
+
+/** The kept choice; anything else that is found there counts as "system". */
+export function keptTheme(): Theme {
+  const kept = window.localStorage.getItem(KEY);
+  return THEMES.find((theme) => theme === kept) ?? "system";
+}
+
+/** Shows a theme, which `base.css` does by `data-theme`, and keeps it. */
+export function chooseTheme(theme: Theme): void {
+  window.localStorage.setItem(KEY, theme);
+  showTheme(theme);
+}
+
+export function showTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}

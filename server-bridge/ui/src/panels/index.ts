@@ -1,0 +1,16 @@
+/**
+ * The panels beside the chat. Each is a chunk of its own, loaded when it is first opened, so that none of them costs the
+ * first view anything.
+ */
+import type { LucideIcon } from "lucide-react";
+import type { ComponentType, LazyExoticComponent } from "react";
+
+export interface Panel {
+  /** Also its entry in the words of the room `panels`. */
+  id: "terminal" | "files" | "tasks";
+  icon: LucideIcon;
+  View: LazyExoticComponent<ComponentType>;
+}
+
+/** In the order of their buttons. */
+export const PANELS: Panel[] = [];

@@ -365,6 +365,36 @@ fn a_sub_agent_with_a_name_remembers_and_keeps_its_role_and_its_directory() {
 }
 
 #[test]
+fn a_sub_agent_knows_in_a_fork_what_it_knew_and_forgets_what_is_taken_back() {
+    let model = ScriptedModel::start(|asked| {
+        if is_child(asked) {
+            return Reply::Say(format!("knows: {}", asked.raw.contains("the number is 7")));
+        }
+        let call = |task: &str| Reply::Call(vec![("SubAgent", json!({"task": task, "instance": "x"}))]);
+        match (asked.last_of_user().as_str(), asked.results().len()) {
+            ("first", 0) => call("the number is 7"),
+            ("second", 1) | ("third", 0) => call("which number?"),
+            _ => Reply::Say(asked.results().pop().unwrap_or_default()),
+        }
+    });
+    let world = World::new(&model, "full");
+    let said = |chat: &str| ended(&world.client, chat)["agent"]["status"] == "done";
+    let last = || model.asked().pop().unwrap().results().pop().unwrap();
+    world.say("first");
+    assert!(said(&world.chat));
+    let fork = world.client.send("POST", &format!("/chats/{}/fork", world.chat), b"{}").json();
+    let fork = fork["id"].as_str().unwrap().to_owned();
+    let undone = world.client.send("POST", &format!("/chats/{}/undo", world.chat), b"{}");
+    assert_eq!(undone.json()["text"], "first", "{undone:?}");
+    say(&world.client, &fork, "second");
+    assert!(said(&fork));
+    assert!(last().contains("knows: true"), "{}", last());
+    world.say("third");
+    assert!(said(&world.chat));
+    assert!(last().contains("knows: false"), "{}", last());
+}
+
+#[test]
 fn a_killed_server_tells_of_sub_agents_too() {
     let model = ScriptedModel::start(|asked| match (is_child(asked), asked.last_of_user().as_str()) {
         (false, "begin") => Reply::Call(vec![("SubAgent", json!({"task": "work", "instance": "x"}))]),

@@ -103,6 +103,32 @@ async fn keep_todos(transaction: &mut Transaction<'static, Sqlite>, chat: &ChatI
     Ok(())
 }
 
+/// Puts back what was to be done before a turn; that is as it is where nothing changed it since.
+pub(crate) async fn restore_todos(
+    transaction: &mut Transaction<'static, Sqlite>,
+    chat: &ChatId,
+    first: TurnId,
+) -> Result<()> {
+    let changed: Option<TurnId> = sqlx::query_scalar(
+        "SELECT MIN(id) FROM turns WHERE chat_id = $1 AND id >= $2 AND has_todos AND undone_at_ms IS NULL",
+    )
+    .bind(chat)
+    .bind(first)
+    .fetch_one(&mut **transaction)
+    .await?;
+    let Some(changed) = changed else { return Ok(()) };
+    sqlx::query("DELETE FROM chat_todos WHERE chat_id = $1").bind(chat).execute(&mut **transaction).await?;
+    sqlx::query(
+        "INSERT INTO chat_todos (chat_id, position, content, status)
+         SELECT $1, position, content, status FROM turn_todos WHERE turn_id = $2",
+    )
+    .bind(chat)
+    .bind(changed)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
+}
+
 fn check(todos: &[Todo]) -> Result<()> {
     let invalid = |what, rule| Err(Error::Invalid { what, rule });
     if todos.len() > TODOS_PER_CHAT {

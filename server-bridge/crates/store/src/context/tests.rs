@@ -87,6 +87,19 @@ async fn a_compaction_counts_while_its_last_item_is_there_and_else_the_one_befor
 }
 
 #[tokio::test]
+async fn a_try_that_was_taken_back_is_none() {
+    let world = World::new().await;
+    let (_, items) = world.turn(&["a", "b"]).await;
+    world.compact(items[0], "one", &[], &[]).await;
+    let (second, later) = world.turn(&["c", "d"]).await;
+    let tried = async || world.context(second).await.compaction_tried_at;
+    world.store.add_void_compaction(&world.chat, later[1]).await.unwrap();
+    assert_eq!(tried().await, later[1]);
+    world.store.take_back(world.user, &world.chat, &[second]).await.unwrap();
+    assert_eq!(tried().await, items[0]);
+}
+
+#[tokio::test]
 async fn masks_are_forgotten_beyond_200() {
     let world = World::new().await;
     let (_, items) = world.turn(&["x"; 202]).await;

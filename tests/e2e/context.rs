@@ -356,6 +356,41 @@ fn a_user_compresses_and_sees_what_fills_the_window_and_a_failing_provider_chang
 }
 
 #[test]
+fn a_model_that_stands_in_writes_the_summary_too() {
+    let model = ScriptedModel::start(|asked| match asked.last_of_user() {
+        last if last.starts_with(SUMMARY) && asked.body["model"] == "scripted" => {
+            Reply::Refuse(402, "{}".to_owned())
+        }
+        last if last.starts_with(SUMMARY) => Reply::Say("they greeted each other".to_owned()),
+        last => Reply::Say(format!("{last} {}", "to you too ".repeat(100))),
+    });
+    let standing_in = ["--docker", "off", "--llm-model-swift", "small", "--llm-fallback", "swift"];
+    let server = Server::start_with(&[&standing_in, &model.options("openai")[..]].concat());
+    let _alice = server.person("alice");
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client);
+    for number in 0..10 {
+        say(&client, &chat, &format!("hello {number}"));
+    }
+    let asked = |last: &str| {
+        eventually(last, PATIENCE, || {
+            model.asked().into_iter().find(|asked| asked.last_of_user().contains(last))
+        })
+    };
+    asked("hello 9");
+    say(&client, &chat, "/compress");
+    notice(&client, &chat, "small answers instead");
+    notice(&client, &chat, "was compressed: about");
+    say(&client, &chat, "and now");
+    let after = asked("and now");
+    assert!(
+        after.raw.contains("they greeted each other") && after.body["model"] == "scripted",
+        "{}",
+        after.raw
+    );
+}
+
+#[test]
 fn a_provider_that_says_it_is_too_long_is_asked_again_with_less() {
     let is_full = |asked: &Asked| {
         let summaries = asked.raw.contains("a summary of it all");

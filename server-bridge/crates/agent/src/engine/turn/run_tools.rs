@@ -68,12 +68,12 @@ impl Card {
 }
 
 impl Turn<'_> {
-    /// Runs the calls of one answer, and adds what they came to.
+    /// Runs the calls of one answer, and adds what they came to; none where no machine could be reached when the turn began.
     pub(super) async fn run_tools(
         &self,
         calls: &[ToolCall],
         is_cut: bool,
-        wish: &Wish,
+        (wish, away): (&Wish, Option<&str>),
         conversation: &mut Conversation,
     ) -> Result<(), End> {
         let parsed: Vec<Result<Call, String>> = calls
@@ -81,6 +81,11 @@ impl Turn<'_> {
             .enumerate()
             // The last one was being written when the tokens ran out.
             .map(|(at, call)| {
+                if let Some(why) = away {
+                    return Err(format!(
+                        "no machine can be reached ({why}), so no tool runs; answer without"
+                    ));
+                }
                 match (is_cut && at + 1 == calls.len(), Call::parse(call, self.lineage.tools())) {
                     (true, Err(_)) => {
                         Err("the answer was cut off within this call; write less at once".to_owned())

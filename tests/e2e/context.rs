@@ -458,3 +458,44 @@ fn a_model_edits_its_conversation_and_is_told_what_changed_since_it_looked() {
     assert!(!again.raw.contains("STALE: long.txt on laptop"), "it was read again");
     assert!(again.raw.contains("The current directory is src"));
 }
+
+#[test]
+fn a_file_is_stale_until_the_model_that_read_it_looks_again_whatever_became_of_it() {
+    let at = Arc::new(Mutex::new(String::new()));
+    let model_at = Arc::clone(&at);
+    let reads = |paths: [String; 3]| paths.map(|path| ("Read", json!({"path": path}))).to_vec();
+    let names = ["a", "b", "c"].map(str::to_owned);
+    let model = ScriptedModel::start(move |asked| {
+        let (said, results) = (asked.last_of_user(), asked.results().len());
+        let workspace = model_at.lock().unwrap().clone();
+        match (said.as_str(), results) {
+            ("read", 0) => Reply::Call(reads(names.clone())),
+            ("change", 3) => Reply::Call(vec![("Shell", json!({"command": "echo more >> a; rm b; : > c"}))]),
+            ("send", 4) => Reply::Call(vec![("SubAgent", json!({"task": "look at a"}))]),
+            ("look at a", 0) => Reply::Call(vec![("Read", json!({"path": "a"}))]),
+            ("again", 5) => Reply::Call(reads(names.clone().map(|name| format!("{workspace}/{name}")))),
+            _ => Reply::Say("done".to_owned()),
+        }
+    });
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let workspace = fs::canonicalize(machine.workspace()).unwrap();
+    workspace.to_str().unwrap().clone_into(&mut at.lock().unwrap());
+    for name in ["a", "b", "c"] {
+        let content: String = (0..2_000).map(|number| format!("line {number}\n")).collect();
+        fs::write(workspace.join(name), content).unwrap();
+    }
+    let stale = |text: &str| {
+        let output = alice.run(&["chat", "--approval", "full", text]);
+        assert_eq!(output.code, 0, "{output:?}");
+        let last = model.asked().pop().unwrap().raw;
+        ["a", "b", "c"].map(|name| last.contains(&format!("STALE: {name} on laptop")))
+    };
+    assert_eq!(stale("read"), [false; 3]);
+    assert_eq!(stale("change"), [true; 3]);
+    assert_eq!(stale("send"), [true; 3], "what a sub-agent read its parent does not know");
+    let of_agent = model.asked().into_iter().rfind(|asked| asked.last_of_user() == "look at a").unwrap();
+    assert!(!of_agent.raw.contains("STALE"), "it had read nothing before");
+    assert_eq!(stale("again"), [false; 3]);
+}

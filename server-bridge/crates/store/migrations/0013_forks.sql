@@ -22,3 +22,6 @@ CREATE TABLE turn_todos (
     status   TEXT   NOT NULL,
     PRIMARY KEY (turn_id, position)
 );
+
+-- Whose model read it: a sub-agent's own conversation, where it is not the one that keeps it.
+ALTER TABLE offloaded_reads ADD COLUMN reader_id TEXT;

@@ -180,6 +180,12 @@ impl Store {
                 .execute(&mut *transaction)
                 .await?;
             }
+            sqlx::query("UPDATE offloaded_reads SET reader_id = $1 WHERE chat_id = $2 AND reader_id = $3")
+                .bind(chat)
+                .bind(&copies.fork)
+                .bind(&plan.chat)
+                .execute(&mut *transaction)
+                .await?;
             sqlx::query("UPDATE chats SET is_copying = FALSE WHERE id = $1")
                 .bind(chat)
                 .execute(&mut *transaction)

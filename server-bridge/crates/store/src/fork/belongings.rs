@@ -171,6 +171,8 @@ const OFFLOADED_READS: Fate = Fate::Copied {
         ("size_bytes", "s.size_bytes"),
         ("modified_ms", "s.modified_ms"),
         ("state", "s.state"),
+        // A named sub-agent becomes its copy when that is there.
+        ("reader_id", "CASE WHEN COALESCE(s.reader_id, s.chat_id) = s.chat_id THEN $2 ELSE s.reader_id END"),
     ],
     anew: &["number"],
     rows: "JOIN offloads o ON o.chat_id = $2 AND o.id = s.offload_id WHERE s.chat_id = $3 ORDER BY s.number",

@@ -125,6 +125,7 @@ async fn a_fork_shows_its_model_what_the_original_does() {
     store.put_offload(user, &chat, "ol_1", "long", None).await.unwrap();
     let read = OffloadedRead {
         offload_id: "ol_2".to_owned(),
+        reader: chat.clone(),
         place: "laptop".to_owned(),
         path: "a.rs".to_owned(),
         hash: "00".to_owned(),
@@ -153,7 +154,10 @@ async fn a_fork_shows_its_model_what_the_original_does() {
     let shown = context(&store, user, &chat).await;
     assert!(shown.contains("a summary") && shown.contains("a line") && shown.contains("edited"), "{shown}");
     assert_eq!(context(&store, user, &fork).await, shown);
-    assert_eq!(store.stale_reads(&fork).await.unwrap(), [read]);
+    assert_eq!(
+        store.stale_reads(&fork, &fork).await.unwrap(),
+        [OffloadedRead { reader: fork.clone(), ..read }]
+    );
     assert_eq!(store.masked_item(user, &fork, "mask_1").await.unwrap().unwrap().item_json, "result");
     assert_eq!(store.todos(user, &fork).await.unwrap(), to_do("look"));
     assert_eq!(store.chat_model(user, &fork).await.unwrap().as_deref(), Some("mine/swift"));
@@ -189,6 +193,16 @@ async fn a_forks_named_sub_agents_know_what_they_knew() {
     for agent in [&child, &below, &once] {
         end(&store, begin(&store, user, agent, Some(first), "task").await).await;
     }
+    let read = OffloadedRead {
+        offload_id: "ol_1".to_owned(),
+        reader: child.clone(),
+        place: "laptop".to_owned(),
+        path: "a.rs".to_owned(),
+        hash: "00".to_owned(),
+        size_bytes: 4,
+        modified_ms: 5,
+    };
+    store.put_offload(user, &chat, "ol_1", "long", Some(&read)).await.unwrap();
     end(&store, first).await;
     let second = begin(&store, user, &chat, None, "two").await;
     end(&store, begin(&store, user, &child, Some(second), "again").await).await;
@@ -207,6 +221,11 @@ async fn a_forks_named_sub_agents_know_what_they_knew() {
     assert!(
         card.chat == fork && card.exec_json.unwrap().contains(copy.chat.as_str()),
         "its card leads to it"
+    );
+    assert_eq!(
+        store.fresh_reads(&fork, &copy.chat, "laptop").await.unwrap().len(),
+        1,
+        "it is told what changed"
     );
     let deep = known(&copy.chat, "y").await.unwrap();
     assert_eq!(context(&store, user, &deep.chat).await, context(&store, user, &below).await);

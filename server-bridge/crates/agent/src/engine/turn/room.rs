@@ -259,9 +259,9 @@ impl Turn<'_> {
         let store = &self.service.store;
         // Where there is no machine, nothing can be looked at, and the turn tells so by itself.
         if let Ok(sandbox) = self.service.router.for_user(&sandbox_user(self.user), wish).await {
-            stale::look(store, &sandbox, self.lineage.root()).await?;
+            stale::look(store, &sandbox, self.lineage.root(), self.chat).await?;
         }
-        conversation.remind(reminder::text(&store.stale_reads(self.lineage.root()).await?));
+        conversation.remind(reminder::text(&store.stale_reads(self.lineage.root(), self.chat).await?));
         Ok(())
     }
 }

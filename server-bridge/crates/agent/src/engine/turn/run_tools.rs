@@ -204,7 +204,7 @@ impl Turn<'_> {
         };
         let ended = card.ended(status, outcome.data.clone());
         self.screen().change(message, &shortened(&outcome.text), &ended).await?;
-        let (store, whose) = (&self.service.store, (self.user.id, self.lineage.root()));
+        let (store, whose) = (&self.service.store, (self.user.id, self.lineage.root(), self.chat));
         let text = offload::kept(store, whose, &card.call, &outcome, card.place.as_deref()).await?;
         let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
         Ok((ToolResult { call_id: card.call.id, content, is_error: outcome.is_error }, stops))

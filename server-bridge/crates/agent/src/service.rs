@@ -64,6 +64,7 @@ impl ChatService {
     /// # Errors
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
+        self.0.store.remove_unfinished_forks().await?;
         Ok(recover::recover(&self.0).await? + engine::recover(&self.0).await?)
     }
 

@@ -1,11 +1,14 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { xtermWithoutInlineStyles } from "./xterm.plugin";
 
 /** Where `npm run dev` finds a running server. */
 const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), xtermWithoutInlineStyles()],
+  // Else the development server bundles it beforehand, past the plugin.
+  optimizeDeps: { exclude: ["@xterm/xterm"] },
   build: {
     outDir: "dist",
     // No data: URLs: every asset is a file with a hashed name, which the server caches for ever.

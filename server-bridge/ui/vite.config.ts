@@ -7,6 +7,8 @@ const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";
 
 export default defineConfig({
   plugins: [react(), xtermWithoutInlineStyles()],
+  // Without style elements, which the content security policy refuses.
+  resolve: { alias: { "react-style-singleton": "/src/kit/styleSingleton.ts" } },
   // Else the development server bundles it beforehand, past the plugin.
   optimizeDeps: { exclude: ["@xterm/xterm"] },
   build: {

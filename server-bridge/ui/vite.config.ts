@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { xtermWithoutInlineStyles } from "./xterm.plugin";
 
 /** Where `npm run dev` finds a running server. */
 const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";
@@ -22,7 +23,11 @@ function compressed(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [react(), compressed()],
+  plugins: [react(), xtermWithoutInlineStyles(), compressed()],
+  // Without style elements, which the content security policy refuses.
+  resolve: { alias: { "react-style-singleton": "/src/kit/styleSingleton.ts" } },
+  // Else the development server bundles it beforehand, past the plugin.
+  optimizeDeps: { exclude: ["@xterm/xterm"] },
   build: {
     outDir: "dist",
     // No data: URLs: every asset is a file with a hashed name, which the server caches for ever.

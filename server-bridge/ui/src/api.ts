@@ -2,7 +2,7 @@
 import { MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS } from "./limits";
 import type { Chat, Me, MessagePage, Runner, RunnerToken, SendResult, Settings, SettingsChange } from "./types";
 
-const ROOT = "/api/v1";
+export const ROOT = "/api/v1";
 
 /** A request that failed; `message` can be shown as it is. */
 export class ApiError extends Error {
@@ -36,7 +36,8 @@ export function eventsUrl(page: { protocol: string; host: string }): string {
   return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}${ROOT}/events`;
 }
 
-async function failure(response: Response): Promise<ApiError> {
+/** What a refused request says. */
+export async function failure(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => null);
   const error = (body as { error?: { kind?: string; message?: string } } | null)?.error;
   const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);

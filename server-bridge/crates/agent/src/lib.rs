@@ -61,6 +61,7 @@ pub mod web;
 #[cfg(test)]
 mod tests;
 
+pub use commands::command_usages;
 pub use ending::Ending;
 pub use engine::{AgentDocument, SubAgentDocument, TodoDocument, ToolData, UsageDocument};
 pub use error::{Error, Result};

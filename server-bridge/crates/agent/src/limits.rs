@@ -38,6 +38,8 @@ pub const OUTPUT_FILE_MODE: u32 = 0o600;
 /// How much of a command its message's document repeats, in bytes; the user's own message has it whole.
 pub const DOCUMENT_COMMAND_MAX_BYTES: usize = 4_096;
 
+/// How much is kept of what was told live of one message under way, in bytes, for clients that come later.
+pub const TOLD_KEPT_BYTES: usize = 256 * 1024;
 /// How long live output is gathered before it is told, in milliseconds: about 20 events a second.
 pub const LIVE_WINDOW_MS: u64 = 50;
 /// How much live output is gathered at most before it is told, in bytes.
@@ -126,6 +128,10 @@ pub const READ_FILE_BYTES: u64 = 8 * 1024 * 1024;
 pub const FILE_AFTER_BYTES: usize = 16 * 1024 * 1024;
 /// The most text that a search by content collects, in bytes.
 pub const GREP_BYTES: usize = 4 * 1024 * 1024;
+/// How much of each side of a file's change a card holds, in bytes.
+pub const EDIT_SHOWN_BYTES: usize = 16 * 1024;
+/// How many lines around a change it holds.
+pub const EDIT_CONTEXT_LINES: usize = 3;
 /// The most that a user is shown of what they are to allow, in bytes; more is not asked for.
 pub const APPROVAL_DETAIL_BYTES: usize = 32 * 1024;
 /// How much of what a model thinks is shown, in bytes.

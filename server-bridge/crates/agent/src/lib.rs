@@ -23,10 +23,10 @@
 //! | `library/` | skills and roles, as a workspace offers them |
 //! | `preferences` | what a user wants of every agent |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
+//! | `so_far` | what models and tools have said in messages that are not stored whole yet |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
 //! | `place` | who a user is to the sandbox, and where their work should go |
-//! | `told` | what was told live of messages under way, for clients that come later |
 //! | `event`, `error` | what is told, and what can go wrong |
 //! | [`limits`] | every limit and timeout |
 //!
@@ -54,8 +54,8 @@ mod recover;
 mod running;
 mod service;
 mod shell;
+mod so_far;
 mod tasks;
-mod told;
 mod tools;
 mod undo;
 pub mod web;
@@ -72,5 +72,4 @@ pub use models::{ModelSetup, ModelsConfig};
 pub use place::{sandbox_user, wish, wish_for};
 pub use preferences::Preferences;
 pub use service::{ChatService, EventSink};
-pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

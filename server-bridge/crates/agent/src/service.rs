@@ -15,7 +15,7 @@ use crate::models::ModelsConfig;
 use crate::questions::Said;
 use crate::running::Running;
 use crate::shell::LeftOut;
-use crate::told::{Board, Told};
+use crate::so_far::SoFar;
 use crate::web::Web;
 use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
 
@@ -35,8 +35,8 @@ pub(crate) struct Inner {
     pub(crate) web: Web,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
+    pub(crate) so_far: SoFar,
     sink: EventSink,
-    told: Board,
     instructions_file: OnceLock<PathBuf>,
 }
 
@@ -46,8 +46,7 @@ impl ChatService {
     pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig, web: Web) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, engine) = (Running::default(), Engine::new(models));
-        let instructions_file = OnceLock::new();
-        let told = Board::default();
+        let (so_far, instructions_file) = (SoFar::default(), OnceLock::new());
         Self(Arc::new(Inner {
             store,
             router,
@@ -56,8 +55,8 @@ impl ChatService {
             web,
             tasks,
             stop,
+            so_far,
             sink,
-            told,
             instructions_file,
         }))
     }
@@ -140,12 +139,7 @@ impl ChatService {
                 message.text = transcript.render(&LeftOut::SoFar);
             }
         }
-    }
-
-    /// What was told live of a message under way, the newest 256 KiB of it; the message's own text does not hold it yet.
-    /// What is told later begins where this ends.
-    pub fn told(&self, message: MessageId) -> Vec<Told> {
-        self.0.told.of(message)
+        messages.iter_mut().for_each(|message| self.0.so_far.fill(message));
     }
 
     /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`]; cancels and records
@@ -171,18 +165,9 @@ impl Inner {
         self.instructions_file.get().map(PathBuf::as_path)
     }
 
-    pub(crate) fn tell(&self, user: UserId, mut event: ChatEvent) {
-        // Held until it is told, so that no two are told in another order than they are counted in.
-        let mut board = self.told.write();
-        match &mut event {
-            ChatEvent::Output { message, channel, text, at, .. } => {
-                *at = board.add(*message, channel.as_str(), text);
-            }
-            ChatEvent::Said { message, part, text, at, .. } => {
-                *at = board.add(*message, part.as_str(), text);
-            }
-            ChatEvent::Message(message) => board.changed(message),
-            ChatEvent::Chat(_) | ChatEvent::ActiveRunner(_) => {}
+    pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {
+        if let ChatEvent::Message(message) = &event {
+            self.so_far.forget(message.id);
         }
         (self.sink)(user, event);
     }

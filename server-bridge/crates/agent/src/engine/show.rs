@@ -54,6 +54,9 @@ pub enum AgentDocument {
         /// The sub-agent that asks, where it is not the chat's own agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<String>,
+        /// How long it took, once it has ended, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
     },
 }
 
@@ -72,6 +75,18 @@ pub enum ToolData {
     Todos {
         /// In its order.
         items: Vec<TodoDocument>,
+    },
+    /// A file that it changes.
+    Edit {
+        /// What was there; none of a new file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        old: Option<String>,
+        /// What is there in its place.
+        new: String,
+        /// The line of the file that both begin with; the first one is 1.
+        first_line: usize,
+        /// Whether there is more of it.
+        is_cut: bool,
     },
 }
 
@@ -299,6 +314,7 @@ mod tests {
             data: None,
             sub_agent: None,
             asked_by: None,
+            duration_ms: None,
         };
         let question = ToolData::Question { options: vec!["yes".to_owned()] };
         let asking = tool.clone().asking("Shall I?".to_owned(), question);

@@ -14,6 +14,7 @@ mod chat_history;
 mod config;
 mod context_edit;
 mod download_file;
+mod edit;
 mod fetch;
 mod file_create;
 mod file_replace;

@@ -151,8 +151,6 @@ export interface Message {
   agent?: Agent | null;
   /** Taken back: shown, and no part of the conversation any more. */
   undone?: boolean;
-  /** Only where messages are asked for: what was told of it while it is under way. */
-  live?: Piece[];
 }
 
 export interface MessagePage {
@@ -168,10 +166,10 @@ export interface SendResult {
   input?: string | null;
 }
 
-/** Something that was told of a message under way; `at` is how many characters were told of it before. */
+/** Something that was told of a message under way. Of `text` and `reasoning`, `offset` says where it stands in its channel. */
 export interface Piece {
   channel: Channel;
-  at: number;
+  offset?: number;
   text: string;
 }
 

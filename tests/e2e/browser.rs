@@ -49,4 +49,7 @@ macro_rules! specs {
 
 specs! {
     conversation,
+    agent_work,
+    resilience,
+    volume,
 }

@@ -2,7 +2,7 @@
 import { COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS, UPLOAD_TIMEOUT_MS } from "./limits";
 import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
-const ROOT = "/api/v1";
+export const ROOT = "/api/v1";
 
 /** A request that failed; `message` can be shown as it is. */
 export class ApiError extends Error {
@@ -41,7 +41,8 @@ export function exportUrl(chatId: string, format: "markdown" | "json"): string {
   return `${ROOT}/chats/${encodeURIComponent(chatId)}/export?format=${format}`;
 }
 
-async function failure(response: Response): Promise<ApiError> {
+/** What a refused request says. */
+export async function failure(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => null);
   const error = (body as { error?: { kind?: string; message?: string } } | null)?.error;
   const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);

@@ -1,7 +1,8 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { ChatView } from "../chat/ChatView";
 import { ChatList } from "../chats/ChatList";
 import type { Panel } from "../panels";
+import { onPanelWanted } from "../panels/open";
 import { SettingsPanel } from "../settings/SettingsPanel";
 import { Banners } from "./Banners";
 import { Dock } from "./Dock";
@@ -12,6 +13,7 @@ export function Workbench() {
   const [settingsOpen, setSettingsOpen] = useState(false);
   const [chatsOpen, setChatsOpen] = useState(false);
   const [panel, setPanel] = useState<Panel["id"] | null>(null);
+  useEffect(() => onPanelWanted(setPanel), []);
   return (
     <div className="workbench">
       <TopBar

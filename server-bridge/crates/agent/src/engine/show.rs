@@ -113,7 +113,7 @@ pub struct UsageDocument {
 }
 
 impl AgentDocument {
-    pub(crate) fn reply(status: TurnStatus) -> Self {
+    pub(super) fn reply(status: TurnStatus) -> Self {
         let status = status.as_str().to_owned();
         Self::Reply { status, reasoning: String::new(), error: None, usage: None }
     }
@@ -219,14 +219,11 @@ impl Screen<'_> {
 
     /// Shows more of an answer at the end of its message, until that is changed.
     pub(super) fn said(&self, message: MessageId, part: Part, text: String) {
-        let offset = self.service.so_far.said(message, part, &text);
-        let chat = self.chat.clone();
-        self.service.tell(self.user.id, ChatEvent::Said { chat, message, part, offset, text });
+        self.service.tell(self.user.id, ChatEvent::Said { chat: self.chat.clone(), message, part, text });
     }
 
     fn output(&self, message: MessageId, outputs: Vec<(Channel, String)>) {
         for (channel, text) in outputs {
-            self.service.so_far.wrote(message, &text);
             self.service
                 .tell(self.user.id, ChatEvent::Output { chat: self.chat.clone(), message, channel, text });
         }

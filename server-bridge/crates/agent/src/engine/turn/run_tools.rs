@@ -77,12 +77,12 @@ impl Card {
 }
 
 impl Turn<'_> {
-    /// Runs the calls of one answer, and adds what they came to.
+    /// Runs the calls of one answer, and adds what they came to; none where no machine could be reached when the turn began.
     pub(super) async fn run_tools(
         &self,
         calls: &[ToolCall],
         is_cut: bool,
-        wish: &Wish,
+        (wish, away): (&Wish, Option<&str>),
         conversation: &mut Conversation,
     ) -> Result<(), End> {
         let parsed: Vec<Result<Call, String>> = calls
@@ -90,6 +90,11 @@ impl Turn<'_> {
             .enumerate()
             // The last one was being written when the tokens ran out.
             .map(|(at, call)| {
+                if let Some(why) = away {
+                    return Err(format!(
+                        "no machine can be reached ({why}), so no tool runs; answer without"
+                    ));
+                }
                 match (is_cut && at + 1 == calls.len(), Call::parse(call, self.lineage.tools())) {
                     (true, Err(_)) => {
                         Err("the answer was cut off within this call; write less at once".to_owned())
@@ -209,7 +214,7 @@ impl Turn<'_> {
         };
         let ended = card.ended(status, outcome.data.clone());
         self.screen().change(message, &shortened(&outcome.text), &ended).await?;
-        let (store, whose) = (&self.service.store, (self.user.id, self.lineage.root()));
+        let (store, whose) = (&self.service.store, (self.user.id, self.lineage.root(), self.chat));
         let text = offload::kept(store, whose, &card.call, &outcome, card.place.as_deref()).await?;
         let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
         Ok((ToolResult { call_id: card.call.id, content, is_error: outcome.is_error }, stops))

@@ -107,9 +107,6 @@ export const UPLOAD_FILES_COUNT = 2_000;
 /** Newest characters of a message under way that are kept as they came, to be put behind a page that was read meanwhile. */
 export const LIVE_TAIL_CHARS = 64_000;
 
-/** So much of a read output's end is looked for in what was told meanwhile. */
-export const OVERLAP_CHARS = 400;
-
 /** A message that could not be sent is tried again after this long, where the connection itself stands. */
 export const SEND_AGAIN_MS = 5_000;
 

@@ -151,6 +151,8 @@ export interface Message {
   agent?: Agent | null;
   /** Taken back: shown, and no part of the conversation any more. */
   undone?: boolean;
+  /** Only where messages are asked for: what was told of it while it is under way. */
+  live?: Piece[];
 }
 
 export interface MessagePage {
@@ -166,10 +168,10 @@ export interface SendResult {
   input?: string | null;
 }
 
-/** Something that was told of a message under way. Of `text` and `reasoning`, `offset` says where it stands in its channel. */
+/** Something that was told of a message under way; `at` is how many characters were told of it before. */
 export interface Piece {
   channel: Channel;
-  offset?: number;
+  at: number;
   text: string;
 }
 

@@ -17,9 +17,8 @@ interface Props {
 /** Something the model says; the first message of an answer tells how all of it ended. */
 export function Reply({ message, reply, live }: Props) {
   const { t } = useTranslation("chat");
-  const isLive = isOpen(message) && live !== undefined;
-  const text = isLive ? saidOn(live, "text") : message.text;
-  const reasoning = isLive ? saidOn(live, "reasoning") : (reply.reasoning ?? "");
+  const text = isOpen(message) && live !== undefined ? saidOn(live, "text") : message.text;
+  const reasoning = reply.reasoning ?? saidOn(live, "reasoning");
   const { status } = reply;
   return (
     <div className="reply">

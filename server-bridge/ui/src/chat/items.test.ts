@@ -10,7 +10,7 @@ const tool = (status: "asking" | "running" | "done"): Agent => ({ kind: "tool", 
 test("an answer that says nothing yet is not shown, until it does", () => {
   const silent = by(2, { kind: "reply", status: "running" });
   expect(itemsOf([message(1), silent], {}, []).map((item) => item.key)).toEqual(["1"]);
-  const live = { 2: addPiece(emptyOutput("a"), { channel: "text", offset: 0, text: "so" }) };
+  const live = { 2: addPiece(emptyOutput("a"), { channel: "text", at: 0, text: "so" }) };
   expect(itemsOf([message(1), silent], live, []).map((item) => item.key)).toEqual(["1", "2"]);
   expect(itemsOf([by(2, { kind: "reply", status: "failed", error: "no" })], {}, [])).toHaveLength(1);
 });

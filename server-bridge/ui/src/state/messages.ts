@@ -1,7 +1,7 @@
 /** The ordered list of one chat's messages, and the live output that belongs to them. Pure. */
 import { LIVE_COMMANDS_COUNT } from "../limits";
 import type { Message, MessagePage, Piece } from "../types";
-import { addPiece, emptyOutput, fromLoaded, fromMessage, type LiveOutput, markStale, saysAllOf } from "./output";
+import { addPiece, appendOutput, emptyOutput, type LiveOutput, loadPieces, markStale, restart, saysAllOf } from "./output";
 
 /** Live output by message id; it may come before its message is known. */
 export type LiveOutputs = Record<number, LiveOutput>;
@@ -77,22 +77,34 @@ export function addOutput(live: LiveOutputs, messages: Message[], output: Piece 
  */
 export function settleOutput(live: LiveOutputs, message: Message): LiveOutputs {
   const buffer = live[message.id];
-  const isReply = message.agent?.kind === "reply";
+  const { chat_id, text } = message;
   if (!isOpen(message)) {
-    const stays = buffer === undefined || (!isReply && saysAllOf(buffer, message.text));
+    const stays = buffer === undefined || (message.agent?.kind !== "reply" && saysAllOf(buffer, text));
     return stays ? live : without(live, (id) => id === message.id);
   }
   // What an answer says of itself is all there is: an attempt that failed is void.
-  const knowsMore = message.text.length <= (buffer?.received_chars ?? 0);
-  if (isReply ? buffer === undefined && message.text === "" : knowsMore) return live;
-  return evictOldest({ ...live, [message.id]: fromMessage(message) });
+  const isVoid = message.agent?.kind === "reply" && (buffer !== undefined || text !== "");
+  if (!isVoid && text.length <= (buffer?.received_chars ?? 0)) return live;
+  const channel = message.agent?.kind === "reply" ? "text" : "stdout";
+  return evictOldest({ ...live, [message.id]: restart(buffer, chat_id, channel, text) });
 }
 
-/** The same for messages of a page, which hold what was told of them so far. */
+/** The same for messages of a page, which bring what was told of them so far. */
 export function loadOutputs(live: LiveOutputs, messages: Message[]): LiveOutputs {
   return messages.reduce((outputs, message) => {
-    if (!isOpen(message)) return outputs[message.id] === undefined ? outputs : settleOutput(outputs, message);
-    return evictOldest({ ...outputs, [message.id]: fromLoaded(outputs[message.id], message) });
+    const buffer = outputs[message.id];
+    if (!isOpen(message)) return buffer === undefined ? outputs : settleOutput(outputs, message);
+    const { chat_id, text, live: pieces = [], agent } = message;
+    if (agent?.kind === "reply" && text !== "") {
+      // Its words stand in the message; what was told behind them goes on there.
+      const base = { ...appendOutput(emptyOutput(chat_id), "text", text), first: buffer?.end ?? 0, end: buffer?.end ?? 0 };
+      return { ...outputs, [message.id]: loadPieces(base, chat_id, pieces) ?? base };
+    }
+    const loaded = loadPieces(buffer, chat_id, pieces);
+    if (loaded !== undefined && pieces.length > 0) return evictOldest({ ...outputs, [message.id]: loaded });
+    const knowsMore = buffer !== undefined && !buffer.stale && text.length <= buffer.received_chars;
+    if (knowsMore || text === "") return outputs;
+    return evictOldest({ ...outputs, [message.id]: restart(buffer, chat_id, "stdout", text) });
   }, live);
 }
 

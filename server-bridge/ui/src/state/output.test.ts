@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { LIVE_OUTPUT_CHARS, LIVE_SEGMENTS_COUNT } from "../limits";
-import type { Message } from "../types";
-import { execMessage, message } from "./fixtures";
-import { addPiece, appendOutput, emptyOutput, fromLoaded, type LiveOutput, markGap, markStale, saysAllOf } from "./output";
+import { addPiece, appendOutput, emptyOutput, type LiveOutput, loadPieces, markGap, markStale, restart, saysAllOf } from "./output";
 
 const shown = (output: LiveOutput) => output.segments.map((segment) => segment.text).join("");
 
@@ -65,39 +63,35 @@ test("a gap is marked once, and not before any output", () => {
   expect(output.segments.map((segment) => segment.channel)).toEqual(["stdout", "gap"]);
 });
 
-const word = (offset: number, text: string) => ({ channel: "text" as const, offset, text });
-const told = (...pieces: [number, string][]) => pieces.reduce((output, [at, text]) => addPiece(output, word(at, text)), emptyOutput("a"));
-const reply = (text: string): Message => ({ ...message(1, text), role: "assistant", agent: { kind: "reply", status: "running" } });
+const piece = (at: number, text: string) => ({ channel: "stdout" as const, at, text });
+const told = (...pieces: [number, string][]) => pieces.reduce((output, [at, text]) => addPiece(output, piece(at, text)), emptyOutput("a"));
 
-test("words that come twice, whole or in part, are shown once", () => {
+test("a piece that comes twice, whole or in part, is shown once", () => {
   expect(shown(told([0, "one "], [0, "one "], [2, "e two"], [7, " three"]))).toBe("one two three");
 });
 
-test("words that are missing are marked", () => {
-  expect(told([0, "a"], [5, "f"]).segments.map((segment) => segment.channel)).toEqual(["text", "gap", "text"]);
+test("a piece that is missing is marked", () => {
+  expect(told([0, "a"], [5, "f"]).segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
 });
 
-test("an answer that was read amid its words joins on to them, wherever it was read", () => {
+test("a page that was read amid pieces joins on to them, wherever it was read", () => {
   const all = "abcdefghij";
   for (let read = 4; read <= all.length; read += 1) {
     // Listening began behind the fourth character.
     const heard = told([4, "ef"], [6, "gh"], [8, "ij"]);
-    expect(shown(fromLoaded(heard, reply(all.slice(0, read))))).toBe(all);
+    expect(shown(loadPieces(heard, "a", [piece(0, all.slice(0, read))]) ?? emptyOutput("a"))).toBe(all);
   }
 });
 
-test("an output that was read amid what was told joins on where they overlap", () => {
-  const lines = Array.from({ length: 40 }, (_, at) => `line ${at}\n`);
-  const heard = lines.slice(10).reduce((output, text) => addPiece(output, { channel: "stdout", text }), emptyOutput("a"));
-  for (let read = 36; read <= 40; read += 1) {
-    const loaded = fromLoaded({ ...heard, received_chars: 0 }, execMessage(1, lines.slice(0, read).join("")));
-    expect(shown(loaded)).toBe(lines.join(""));
-  }
+test("what was loaded before the events were interrupted gives way to what is loaded after", () => {
+  const stale = addPiece(markStale(told([0, "old half"])), piece(3, "new"));
+  const loaded = loadPieces(stale, "a", [piece(0, "the"), piece(3, "n")]);
+  expect(shown(loaded ?? emptyOutput("a"))).toBe("thenew");
 });
 
-test("what was told before the events were interrupted gives way to what is read after", () => {
-  const stale = addPiece(markStale(told([0, "old half"])), word(3, "new"));
-  expect(shown(fromLoaded(stale, reply("then")))).toBe("thenew");
+test("an answer that starts over counts on", () => {
+  const output = addPiece(restart(told([0, "void"]), "a", "text", ""), piece(4, "whole"));
+  expect(shown(output)).toBe("whole");
 });
 
 test("a long run goes on in a new element, from the beginning of a line", () => {

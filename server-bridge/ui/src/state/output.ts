@@ -2,13 +2,12 @@
  * The bounded buffer of what is told of a message under way: a command's output, a model's words. Pure: every change makes
  * a new value.
  *
- * A model's words say where they stand, so that those that come twice are shown once, and a message that was read while
- * they came joins on to them exactly. Output does not: it is joined where the texts overlap, and the end of its command
- * brings all of it.
+ * Each piece says how much was told before it (`at`), so that one that comes twice is shown once, a missing one is noticed,
+ * and a page of messages that was read while pieces came joins on to them exactly.
  */
 import { collapseReturns, plainText, stripEscapes } from "../lib/terminal";
-import { LIVE_OUTPUT_CHARS, LIVE_SEGMENT_CHARS, LIVE_SEGMENTS_COUNT, LIVE_TAIL_CHARS, OVERLAP_CHARS } from "../limits";
-import type { Channel, Message, Piece } from "../types";
+import { LIVE_OUTPUT_CHARS, LIVE_SEGMENT_CHARS, LIVE_SEGMENTS_COUNT, LIVE_TAIL_CHARS } from "../limits";
+import type { Channel, Piece } from "../types";
 
 /** A run of output of one channel; `gap` marks where output may be missing. */
 export interface Segment {
@@ -25,8 +24,9 @@ export interface LiveOutput {
   kept_chars: number;
   /** Characters received in all, escapes included: tells which of two views of one output knows more. */
   received_chars: number;
-  /** Characters of a model's words that were received, escapes included. */
-  said_chars: Record<"text" | "reasoning", number>;
+  /** Where, in all that was told, the buffer begins and ends. */
+  first: number;
+  end: number;
   /** The newest pieces as they came. */
   tail: Piece[];
   /** Whether the events were interrupted: what is loaded next knows better. */
@@ -44,7 +44,8 @@ export function emptyOutput(chatId: string): LiveOutput {
     next_id: 0,
     kept_chars: 0,
     received_chars: 0,
-    said_chars: { text: 0, reasoning: 0 },
+    first: 0,
+    end: 0,
     tail: [],
     stale: false,
     dropped: false,
@@ -52,52 +53,30 @@ export function emptyOutput(chatId: string): LiveOutput {
   };
 }
 
-/** Adds a piece where it belongs: words that are known already are passed over. */
+/** Adds a piece where it belongs: what is known of it already is passed over. */
 export function addPiece(output: LiveOutput, piece: Piece): LiveOutput {
-  const added = { ...output, tail: newest([...output.tail, piece]) };
-  const { channel, offset, text } = piece;
-  if (offset === undefined || channel === "stdout" || channel === "stderr") return appendOutput(added, channel, text);
-  const have = output.said_chars[channel];
-  if (offset + text.length <= have) return added;
-  const base = offset > have ? markGap(added) : added;
-  const next = appendOutput(base, channel, text.slice(Math.max(0, have - offset)));
-  return { ...next, said_chars: { ...next.said_chars, [channel]: offset + text.length } };
+  const end = piece.at + piece.text.length;
+  if (end <= output.end && output.end > 0) return output;
+  const isFirst = output.segments.length === 0 && output.end === 0;
+  const base = !isFirst && piece.at > output.end ? markGap(output) : output;
+  const next = appendOutput(base, piece.channel, isFirst ? piece.text : piece.text.slice(Math.max(0, output.end - piece.at)));
+  return { ...next, first: isFirst ? piece.at : next.first, end, tail: newest([...output.tail, piece]) };
 }
 
-/** A message's own words, from which what is told goes on. */
-export function fromMessage(message: Message): LiveOutput {
-  const { chat_id, text, agent } = message;
-  const empty = emptyOutput(chat_id);
-  if (agent?.kind !== "reply") return text === "" ? empty : appendOutput(empty, "stdout", text);
-  const reasoning = agent.reasoning ?? "";
-  const thought = reasoning === "" ? empty : appendOutput(empty, "reasoning", reasoning);
-  const said = text === "" ? thought : appendOutput(thought, "text", text);
-  return { ...said, said_chars: { text: text.length, reasoning: reasoning.length } };
+/** Takes what the server has of a message under way; pieces that came by events meanwhile go behind it. */
+export function loadPieces(output: LiveOutput | undefined, chatId: string, pieces: Piece[]): LiveOutput | undefined {
+  const first = pieces[0];
+  if (first === undefined) return output;
+  const isBehind = output !== undefined && !output.stale && output.first <= first.at;
+  const base = isBehind ? output : emptyOutput(chatId);
+  const added = isBehind || output === undefined ? pieces : [...pieces, ...output.tail];
+  return added.reduce(addPiece, base);
 }
 
-/** Takes a message under way as it was read; what events told meanwhile goes behind it. */
-export function fromLoaded(output: LiveOutput | undefined, message: Message): LiveOutput {
-  const loaded = fromMessage(message);
-  if (output === undefined) return loaded;
-  if (message.agent?.kind === "reply") return output.tail.reduce(addPiece, loaded);
-  if (!output.stale && message.text.length <= output.received_chars) return output;
-  let known = overlap(message.text, output.tail.map((piece) => piece.text).join(""));
-  return output.tail.reduce((next, piece) => {
-    const rest = piece.text.slice(known);
-    known = Math.max(0, known - piece.text.length);
-    return rest === "" ? next : addPiece(next, { ...piece, text: rest });
-  }, loaded);
-}
-
-/** How much of `told` a text that ends amid it says already. */
-function overlap(text: string, told: string): number {
-  const end = text.slice(-OVERLAP_CHARS);
-  const found = end === "" ? -1 : told.lastIndexOf(end);
-  if (found !== -1) return found + end.length;
-  for (let length = Math.min(told.length, end.length); length > 0; length -= 1) {
-    if (end.endsWith(told.slice(0, length))) return length;
-  }
-  return 0;
+/** Starts over with a text; what is told counts on from where it stood. */
+export function restart(output: LiveOutput | undefined, chatId: string, channel: Channel, text: string): LiveOutput {
+  const end = output?.end ?? 0;
+  return { ...appendOutput(emptyOutput(chatId), channel, text), first: end, end, tail: [] };
 }
 
 export function appendOutput(output: LiveOutput, channel: Channel, text: string): LiveOutput {
@@ -121,9 +100,9 @@ export function markGap(output: LiveOutput): LiveOutput {
   return { ...output, segments: [...output.segments, gap], next_id: output.next_id + 1 };
 }
 
-/** The events were interrupted: what was told meanwhile is not here. */
+/** The events were interrupted: their numbers may begin anew, and what was told meanwhile is not here. */
 export function markStale(output: LiveOutput): LiveOutput {
-  return { ...output, stale: true, tail: [] };
+  return { ...output, stale: true, tail: [], first: 0, end: 0 };
 }
 
 /** Whether the buffer says all of `text`, the final output, and tells its channels apart besides. */

@@ -10,11 +10,11 @@ function apply(state: State, ...events: EventBody[]): State {
   return reduce(state, { type: "events", events: events.map((event) => ({ ...event, seq: 1 }) as ServerEvent) });
 }
 
-const output = (id: number, text: string, chatId = "a"): EventBody => {
-  return { type: "output", chat_id: chatId, message_id: id, channel: "stdout", text };
+const output = (id: number, text: string, at = 0, chatId = "a"): EventBody => {
+  return { type: "output", chat_id: chatId, message_id: id, channel: "stdout", at, text };
 };
-const word = (id: number, offset: number, text: string): EventBody => {
-  return { type: "output", chat_id: "a", message_id: id, channel: "text", offset, text };
+const withLive = (value: Message, text: string, channel: "stdout" | "text" = "stdout"): Message => {
+  return { ...value, live: [{ channel, at: 0, text }] };
 };
 const reply = (id: number, text: string, status: TurnStatus): Message => {
   return { ...message(id, text), role: "assistant", agent: { kind: "reply", status } };
@@ -56,14 +56,14 @@ describe("messages", () => {
 
 describe("live output", () => {
   test("may come before its message", () => {
-    const state = apply(openState(), output(7, "early "), said(execMessage(7, "")), output(7, "late"));
+    const state = apply(openState(), output(7, "early "), said(execMessage(7, "")), output(7, "late", 6));
     expect(shown(state, 7)).toBe("early late");
   });
 
   test("goes on from the text a running command was loaded with", () => {
-    const page = { messages: [execMessage(7, "so far\n")], more: false };
+    const page = { messages: [withLive(execMessage(7, "so far\n"), "so far\n")], more: false };
     const loaded = reduce(openState(), { type: "newest_loaded", chat_id: "a", page });
-    expect(shown(apply(loaded, output(7, "and on\n")), 7)).toBe("so far\nand on\n");
+    expect(shown(apply(loaded, output(7, "and on\n", 7)), 7)).toBe("so far\nand on\n");
   });
 
   test("that knows more than a loaded text stays", () => {
@@ -86,38 +86,34 @@ describe("live output", () => {
 
   test("is what the server has after the connection was lost, with what came meanwhile behind it", () => {
     const live = apply(openState(), said(execMessage(7, "")), output(7, "a\n"));
-    const state = apply(reduce(live, { type: "connection_restored" }), output(7, "z\n"));
-    const page = { messages: [execMessage(7, "a\nb\n")], more: false };
+    const state = apply(reduce(live, { type: "connection_restored" }), output(7, "z\n", 4));
+    expect(state.live[7]?.segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
+    const page = { messages: [withLive(execMessage(7, ""), "a\nb\n")], more: false };
     expect(shown(reduce(state, { type: "newest_loaded", chat_id: "a", page }), 7)).toBe("a\nb\nz\n");
   });
 
   test("of an answer under way is there after a reload, and goes on", () => {
-    const page = { messages: [reply(7, "half an ", "running")], more: false };
+    const page = { messages: [withLive(reply(7, "", "running"), "half an ", "text")], more: false };
     const loaded = reduce(openState(), { type: "newest_loaded", chat_id: "a", page });
-    const state = apply(loaded, word(7, 5, "an answer"));
+    const state = apply(loaded, { ...output(7, "answer", 8), channel: "text" } as EventBody);
     expect(shown(state, 7)).toBe("half an answer");
     expect(apply(state, said(reply(7, "half an answer", "done"))).live).toEqual({});
   });
 
-  test("of an answer that starts over starts over", () => {
-    const first = apply(openState(), said(reply(7, "", "running")), word(7, 0, "half"));
-    expect(shown(apply(first, said(reply(7, "", "running")), word(7, 0, "whole")), 7)).toBe("whole");
-  });
-
   test("of one chatty command is one change for a whole batch", () => {
-    const lines = Array.from({ length: 100 }, () => output(7, "x"));
-    expect(apply(openState(), ...lines).live[7]?.tail).toMatchObject([{ text: "x".repeat(100) }]);
+    const lines = Array.from({ length: 100 }, (_, at) => output(7, "x", at));
+    expect(apply(openState(), ...lines).live[7]?.tail).toEqual([{ ...lines[0], text: "x".repeat(100), seq: 1 }]);
   });
 
   test("of a command in another chat is there when that chat is opened", () => {
-    const away = apply(openState(), output(9, "b's\n", "b"), said(execMessage(9, "", {}, "b")));
+    const away = apply(openState(), output(9, "b's\n", 0, "b"), said(execMessage(9, "", {}, "b")));
     const opened = reduce(away, { type: "chat_opened", id: "b" });
     const page = { messages: [execMessage(9, "", {}, "b")], more: false };
     expect(shown(reduce(opened, { type: "newest_loaded", chat_id: "b", page }), 9)).toBe("b's\n");
   });
 
   test("of a command that ended in another chat is let go", () => {
-    const away = apply(openState(), output(9, "x", "b"), said(execMessage(9, "x", { status: "exited" }, "b")));
+    const away = apply(openState(), output(9, "x", 0, "b"), said(execMessage(9, "x", { status: "exited" }, "b")));
     expect(away.live).toEqual({});
   });
 });

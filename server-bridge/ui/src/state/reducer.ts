@@ -75,7 +75,7 @@ function joinOutputs(events: ServerEvent[]): ServerEvent[] {
       last?.type === "output" &&
       last.message_id === event.message_id &&
       last.channel === event.channel &&
-      (last.offset === undefined || last.offset + last.text.length === event.offset);
+      last.at + last.text.length === event.at;
     if (follows) joined[joined.length - 1] = { ...last, seq: event.seq, text: last.text + event.text };
     else joined.push(event);
   }
@@ -117,12 +117,9 @@ function applyMessage(state: State, message: Message): State {
   return { ...state, live: without(state.live, (id) => id === message.id) };
 }
 
-// Of a message that ended since, the page says what is no longer so.
+// Of a message that an event has told since, the page still knows what was told of it before.
 function loadLive(state: State, loaded: Message[]): State {
-  const valid = loaded.map((message) => {
-    const known = findMessage(state.messages, message.id) ?? message;
-    return isOpen(known) ? message : known;
-  });
+  const valid = loaded.map((message) => ({ ...(findMessage(state.messages, message.id) ?? message), live: message.live ?? [] }));
   return { ...state, live: loadOutputs(state.live, valid) };
 }
 

@@ -49,6 +49,9 @@ macro_rules! specs {
 
 specs! {
     conversation,
+    agent_work,
+    resilience,
+    volume,
 }
 
 /// What the first view loads before anybody opens a panel or the settings: the page and what its head names.

@@ -1,6 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
-import { xtermWithoutInlineStyles } from "./xterm.plugin";
+import { xtermWithoutInlineStyles } from "./xterm.plugin.ts";
 
 /** Where `npm run dev` finds a running server. */
 const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";

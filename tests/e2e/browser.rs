@@ -49,4 +49,7 @@ macro_rules! specs {
 
 specs! {
     conversation,
+    panel_files,
+    panel_tasks,
+    panel_terminal,
 }

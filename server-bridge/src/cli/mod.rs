@@ -140,7 +140,7 @@ enum Command {
     /// Print a completion script for a shell
     Completions(completions::CompletionsOptions),
     /// Say what works here, what does not, and the fix
-    Doctor,
+    Doctor(doctor::DoctorOptions),
 }
 
 /// The whole of the `sandbridge` program: reads the command line, does what it asks for, says how it ended.
@@ -194,7 +194,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Chat(options) => block_on(chat::run(globals, options)),
         Command::Mcp => block_on(mcp::run(globals)),
         Command::Completions(options) => completions::run(options),
-        Command::Doctor => block_on(doctor::run(globals)),
+        Command::Doctor(options) => block_on(doctor::run(globals, options)),
     }
 }
 

@@ -296,6 +296,7 @@ fn nothing_that_was_written_is_lost_with_the_server() {
         "{}",
         person.sees()
     );
+    assert!(person.sees().contains("○ laptop (not known)"), "{}", person.sees());
     person.types(" more").key(KeyCode::Enter);
     let wanted = vec![post("first"), Effect::Reconnect];
     assert_eq!((person.wanted(), person.state.input.text().as_str()), (wanted, "first more"));

@@ -162,7 +162,8 @@ async fn choose(client: &mut Client, model: &str) -> Result<(Value, String), Fai
     Ok((answer, words))
 }
 
-async fn test(client: &mut Client, model: Option<String>) -> Result<(Value, String), Failure> {
+/// Asks a model for a word: NAME, NAME/TIER or NAME/MODEL; without one, what answers now.
+pub(super) async fn test(client: &mut Client, model: Option<String>) -> Result<(Value, String), Failure> {
     let model = match model {
         Some(model) => model,
         None => {

@@ -103,3 +103,37 @@ export const DRAFTS_CHARS = 4_000_000;
 /** Uploads under way at the same time, and the files of one drop. */
 export const UPLOADS_PARALLEL_COUNT = 2;
 export const UPLOAD_FILES_COUNT = 2_000;
+
+/** Newest characters of a message under way that are kept as they came, to be put behind a page that was read meanwhile. */
+export const LIVE_TAIL_CHARS = 64_000;
+
+/** A message that could not be sent is tried again after this long, where the connection itself stands. */
+export const SEND_AGAIN_MS = 5_000;
+
+/** Files in one message, and the size of one: the server's own bounds. */
+export const ATTACHMENTS_COUNT = 16;
+export const ATTACHMENT_BYTES = 32 * 1024 * 1024;
+
+/** An upload without an answer for this long has failed. */
+export const UPLOAD_TIMEOUT_MS = 10 * 60_000;
+
+/** How long typing rests before paths are looked up. */
+export const COMPLETION_WAIT_MS = 120;
+
+/** Completions asked for and shown at a time. */
+export const COMPLETIONS_COUNT = 20;
+
+/** How often the elapsed time of an answer is shown anew. */
+export const ELAPSED_TICK_MS = 1_000;
+
+/** Output of a finished tool folds behind its head; beyond so many lines a compact one shows only its first ones. */
+export const COMPACT_LINES_COUNT = 12;
+
+/** Pixels above and below the visible messages that are kept drawn. */
+export const DRAWN_BEYOND_PX = 900;
+
+/** As many characters as an answer to a question may have; the server counts bytes. */
+export const ANSWER_CHARS = 16_000;
+
+/** Characters of an answer that a screen reader is told when it has come. */
+export const ANNOUNCED_CHARS = 200;

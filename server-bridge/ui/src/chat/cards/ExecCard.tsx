@@ -1,9 +1,10 @@
-import { fileUrl } from "../api";
-import { execSummary } from "../lib/format";
-import { useAction } from "../lib/useAction";
-import { useActions } from "../state/context";
-import type { LiveOutput } from "../state/output";
-import type { Exec, Message } from "../types";
+import { useTranslation } from "react-i18next";
+import { fileUrl } from "../../api";
+import { useAction } from "../../lib/useAction";
+import { useActions } from "../../state/context";
+import type { LiveOutput } from "../../state/output";
+import type { Exec, Message } from "../../types";
+import { execSummary } from "./execSummary";
 import { OutputView } from "./OutputView";
 
 interface Props {
@@ -14,9 +15,10 @@ interface Props {
 
 /** One command: what was run, its output, and how and where it ended. */
 export function ExecCard({ message, exec, live }: Props) {
+  const { t } = useTranslation("chat");
   const actions = useActions();
   const cancel = useAction(actions.cancel);
-  const { text, tone } = execSummary(exec);
+  const { text, tone } = execSummary(exec, t);
   return (
     <div className={`exec-card ${tone}`}>
       <pre className="command">
@@ -33,12 +35,12 @@ export function ExecCard({ message, exec, live }: Props) {
         </span>
         {exec.output_path !== null && (
           <a href={fileUrl(exec.output_path, exec.runner)} download>
-            whole output
+            {t("wholeOutput")}
           </a>
         )}
         {exec.status === "running" && (
           <button type="button" disabled={cancel.busy} onClick={() => void cancel.run(message.chat_id)}>
-            {cancel.busy ? "Cancelling…" : "Cancel"}
+            {cancel.busy ? t("turn.cancelling") : t("turn.cancel")}
           </button>
         )}
         {cancel.error !== null && (

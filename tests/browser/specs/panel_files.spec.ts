@@ -118,6 +118,7 @@ test("files go up with their progress, down as they are, and away only when that
   await page.getByRole("tree").focus();
   await page.keyboard.press("Delete");
   await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect(item(page, "moved")).toHaveCount(0);
   expect(existsSync(join(laptop.workspace, "moved"))).toBe(false);
 });

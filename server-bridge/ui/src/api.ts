@@ -1,5 +1,5 @@
 /** The typed client of `/api/v1`. It signs in with the session cookie, so no token is ever held by the page. */
-import { MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS } from "./limits";
+import { CHAT_PAGE_COUNT, MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS } from "./limits";
 import type { Chat, Me, MessagePage, Runner, RunnerToken, SendResult, Settings, SettingsChange } from "./types";
 
 const ROOT = "/api/v1";
@@ -31,6 +31,11 @@ export function fileUrl(path: string, runner: string | null): string {
   return `${ROOT}/files?${query}`;
 }
 
+/** Where a chat is downloaded, whole. */
+export function exportUrl(chatId: string, format: "markdown" | "json"): string {
+  return `${ROOT}/chats/${encodeURIComponent(chatId)}/export?format=${format}`;
+}
+
 /** The events WebSocket beside this page. */
 export function eventsUrl(page: { protocol: string; host: string }): string {
   return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}${ROOT}/events`;
@@ -49,6 +54,8 @@ async function failure(response: Response): Promise<ApiError> {
 }
 
 export interface Api {
+  /** A request of a room's own, beneath `/api/v1`: a Blob is sent as it is, anything else as JSON. */
+  request<T>(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<T>;
   login(user: string, password: string): Promise<void>;
   logout(): Promise<void>;
   me(): Promise<Me>;
@@ -60,6 +67,14 @@ export interface Api {
   settings(): Promise<Settings>;
   setActiveRunner(name: string | null): Promise<SettingsChange>;
   chats(): Promise<Chat[]>;
+  /** Those after a chat of the list, the next page of it. */
+  moreChats(before: string): Promise<Chat[]>;
+  /** By title and by text. */
+  findChats(query: string): Promise<Chat[]>;
+  /** One that the list may not have: an old one, or a sub-agent's. */
+  chat(id: string): Promise<Chat>;
+  renameChat(id: string, title: string): Promise<Chat>;
+  forkChat(id: string): Promise<Chat>;
   newChat(): Promise<Chat>;
   deleteChat(id: string): Promise<void>;
   messages(chatId: string, before?: number): Promise<MessagePage>;
@@ -71,9 +86,10 @@ export interface Api {
 
 /** Makes the client; `onUnauthorized` is told of every 401 except that of a login. */
 export function createApi(onUnauthorized: () => void): Api {
-  async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const init: RequestInit = { method, credentials: "same-origin", signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) };
-    if (body !== undefined) {
+  async function request<T>(method: string, path: string, body?: unknown, timeoutMs = REQUEST_TIMEOUT_MS): Promise<T> {
+    const init: RequestInit = { method, credentials: "same-origin", signal: AbortSignal.timeout(timeoutMs) };
+    if (body instanceof Blob) init.body = body;
+    else if (body !== undefined) {
       init.body = JSON.stringify(body);
       init.headers = { "content-type": "application/json" };
     }
@@ -92,6 +108,7 @@ export function createApi(onUnauthorized: () => void): Api {
 
   const id = encodeURIComponent;
   return {
+    request,
     login: (user, password) => request("POST", "/login", { user, password }),
     logout: () => request("POST", "/logout"),
     me: () => request("GET", "/me"),
@@ -101,7 +118,12 @@ export function createApi(onUnauthorized: () => void): Api {
     revokeRunner: (name) => request("DELETE", `/runners/${id(name)}`),
     settings: () => request("GET", "/settings"),
     setActiveRunner: (name) => request("PUT", "/settings", { active_runner: name }),
-    chats: () => request("GET", "/chats"),
+    chats: () => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}`),
+    moreChats: (before) => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}&before=${id(before)}`),
+    findChats: (query) => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}&query=${id(query)}`),
+    chat: (chatId) => request("GET", `/chats/${id(chatId)}`),
+    renameChat: (chatId, title) => request("PUT", `/chats/${id(chatId)}`, { title }),
+    forkChat: (chatId) => request("POST", `/chats/${id(chatId)}/fork`, {}),
     newChat: () => request("POST", "/chats", {}),
     deleteChat: (chatId) => request("DELETE", `/chats/${id(chatId)}`),
     messages: (chatId, before) => {

@@ -4,8 +4,11 @@ import { type Api, ApiError, createApi, errorText } from "../api";
 import { chatIdInAddress, showChatId } from "../lib/location";
 import type { Chat, RunnerToken } from "../types";
 import type { Action, State } from "./state";
+import { AUTOMATIC } from "./where";
 
 export interface Actions {
+  /** A request of a room's own; see `Api`. */
+  request: Api["request"];
   /** Finds out whether the cookie still holds. */
   resume(): Promise<void>;
   login(user: string, password: string): Promise<void>;
@@ -17,6 +20,14 @@ export interface Actions {
   followAddress(): void;
   newChat(): Promise<void>;
   deleteChat(id: string): Promise<void>;
+  renameChat(id: string, title: string): Promise<void>;
+  /** Goes on in a copy of a chat, and opens it. */
+  forkChat(id: string): Promise<void>;
+  /** By title and by what was said. */
+  findChats(query: string): Promise<Chat[]>;
+  loadMoreChats(): Promise<void>;
+  /** Sends a chat's commands to one place, whatever runner is active; null takes that back. */
+  bindChat(id: string, place: string | null): Promise<void>;
   loadOlder(): Promise<void>;
   send(text: string): Promise<void>;
   cancel(chatId: string): Promise<void>;
@@ -44,6 +55,7 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
     if (known !== 401 && known !== 0) warn(errorText(error));
   };
   return {
+    request: api.request,
     ...sessionActions(api, dispatch),
     ...chatActions(api, dispatch, state, report),
     ...runnerActions(api, dispatch, report),
@@ -98,7 +110,9 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
         const chats = await loadOverview(api, dispatch);
         // Who moved on meanwhile, perhaps to a chat newer than this list, is not called back.
         if (chatIdInAddress() !== wanted) return;
-        const id = chats.some((chat) => chat.id === wanted) ? wanted : newestId(chats);
+        const listed = wanted === null || chats.some((chat) => chat.id === wanted);
+        const id = wanted !== null && (listed || (await exists(api, wanted))) ? wanted : newestId(chats);
+        if (chatIdInAddress() !== wanted) return;
         if (id !== wanted) showChatId(id, true);
         dispatch({ type: "chat_opened", id });
         if (id !== null) await loadNewest(id);
@@ -110,6 +124,23 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       await api.deleteChat(id);
       dispatch({ type: "chat_deleted", id });
       if (chatIdInAddress() === id) showChatId(null, true);
+    },
+    renameChat: async (id: string, title: string) => {
+      dispatch({ type: "chat_received", chat: await api.renameChat(id, title) });
+    },
+    forkChat: async (id: string) => {
+      const chat = await api.forkChat(id);
+      dispatch({ type: "chat_received", chat });
+      openChat(chat.id);
+    },
+    findChats: (query: string) => api.findChats(query),
+    loadMoreChats: async () => {
+      const last = state().chats.at(-1);
+      if (last !== undefined) dispatch({ type: "more_chats_loaded", chats: await api.moreChats(last.id) });
+    },
+    bindChat: async (id: string, place: string | null) => {
+      const result = await api.send(id, `/runner ${place ?? AUTOMATIC}`);
+      dispatch({ type: "messages_received", messages: result.messages });
     },
     loadOlder: async () => {
       const { open_chat_id: id, messages } = state();
@@ -150,6 +181,14 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
     rotateRunner: (name: string) => thenReload(api.rotateRunner(name)),
     revokeRunner: (name: string) => thenReload(api.revokeRunner(name)),
   };
+}
+
+/** Whether there is such a chat of one's own, which the list may not have. */
+async function exists(api: Api, id: string): Promise<boolean> {
+  return api.chat(id).then(
+    () => true,
+    () => false,
+  );
 }
 
 function newestId(chats: Chat[]): string | null {

@@ -1,6 +1,7 @@
 /** Everything the page knows, and every action that changes it. */
 import type { ConnectionState } from "../events";
 import type { Chat, Me, Message, MessagePage, Runner, ServerEvent, Settings } from "../types";
+import type { Activities } from "./activity";
 import type { LiveOutputs } from "./messages";
 
 export interface Banner {
@@ -28,6 +29,12 @@ export interface State {
   live: LiveOutputs;
   banners: Banner[];
   next_banner_id: number;
+  /** What goes on in which chat, as far as events told of it. */
+  activity: Activities;
+  /** Whether the server has chats after the last. */
+  more_chats: boolean;
+  /** When the next attempt to connect is made, as Unix milliseconds. */
+  retry_at: number | null;
 }
 
 export type Action =
@@ -45,7 +52,9 @@ export type Action =
   | { type: "active_runner_set"; name: string | null }
   | { type: "events"; events: ServerEvent[] }
   | { type: "banner"; level: Banner["level"]; text: string }
-  | { type: "banner_dismissed"; id: number };
+  | { type: "banner_dismissed"; id: number }
+  | { type: "more_chats_loaded"; chats: Chat[] }
+  | { type: "retry_at"; at: number };
 
 export const INITIAL_STATE: State = {
   session: "unknown",
@@ -61,4 +70,7 @@ export const INITIAL_STATE: State = {
   live: {},
   banners: [],
   next_banner_id: 1,
+  activity: {},
+  more_chats: false,
+  retry_at: null,
 };

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 interface Props {
   title: string;
   /** `drawer` comes from the right and is as high as the page. */
-  shape?: "window" | "drawer" | "page";
+  shape?: "window" | "drawer" | "page" | "palette";
   /** Whether the title is only for screen readers. */
   titleUnseen?: boolean;
   onClose: () => void;

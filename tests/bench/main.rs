@@ -15,6 +15,7 @@ mod idle;
 mod latency;
 mod many;
 mod memory;
+mod page;
 mod peers;
 mod raw;
 mod remote;
@@ -48,6 +49,7 @@ const GROUPS: &[Group] = &[
     ("memory", |stage| memory::rows(stage.peers())),
     ("idle", |_| idle::rows()),
     ("engine", |_| engine::rows()),
+    ("page", |_| page::rows()),
 ];
 
 fn main() {

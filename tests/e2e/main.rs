@@ -8,6 +8,7 @@ mod agent_tools;
 mod attacks;
 mod bad_input;
 mod bombs;
+mod browser;
 mod chat;
 mod confinement;
 mod context;
@@ -30,6 +31,7 @@ mod mcp;
 mod mcp_server;
 mod network;
 mod numbers;
+
 mod panel;
 mod python;
 mod resume;

@@ -15,6 +15,7 @@ use crate::models::ModelsConfig;
 use crate::questions::Said;
 use crate::running::Running;
 use crate::shell::LeftOut;
+use crate::so_far::SoFar;
 use crate::web::Web;
 use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
 
@@ -34,6 +35,7 @@ pub(crate) struct Inner {
     pub(crate) web: Web,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
+    pub(crate) so_far: SoFar,
     sink: EventSink,
     instructions_file: OnceLock<PathBuf>,
 }
@@ -44,8 +46,19 @@ impl ChatService {
     pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig, web: Web) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, engine) = (Running::default(), Engine::new(models));
-        let instructions_file = OnceLock::new();
-        Self(Arc::new(Inner { store, router, running, engine, web, tasks, stop, sink, instructions_file }))
+        let (so_far, instructions_file) = (SoFar::default(), OnceLock::new());
+        Self(Arc::new(Inner {
+            store,
+            router,
+            running,
+            engine,
+            web,
+            tasks,
+            stop,
+            so_far,
+            sink,
+            instructions_file,
+        }))
     }
 
     /// Tells every agent of every user what stands in this file, where there is one; it is read anew at each turn, its first
@@ -126,6 +139,7 @@ impl ChatService {
                 message.text = transcript.render(&LeftOut::SoFar);
             }
         }
+        messages.iter_mut().for_each(|message| self.0.so_far.fill(message));
     }
 
     /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`]; cancels and records
@@ -152,6 +166,9 @@ impl Inner {
     }
 
     pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {
+        if let ChatEvent::Message(message) = &event {
+            self.so_far.forget(message.id);
+        }
         (self.sink)(user, event);
     }
 

@@ -98,7 +98,7 @@ pub struct UsageDocument {
 }
 
 impl AgentDocument {
-    pub(super) fn reply(status: TurnStatus) -> Self {
+    pub(crate) fn reply(status: TurnStatus) -> Self {
         let status = status.as_str().to_owned();
         Self::Reply { status, reasoning: String::new(), error: None, usage: None }
     }
@@ -204,11 +204,14 @@ impl Screen<'_> {
 
     /// Shows more of an answer at the end of its message, until that is changed.
     pub(super) fn said(&self, message: MessageId, part: Part, text: String) {
-        self.service.tell(self.user.id, ChatEvent::Said { chat: self.chat.clone(), message, part, text });
+        let offset = self.service.so_far.said(message, part, &text);
+        let chat = self.chat.clone();
+        self.service.tell(self.user.id, ChatEvent::Said { chat, message, part, offset, text });
     }
 
     fn output(&self, message: MessageId, outputs: Vec<(Channel, String)>) {
         for (channel, text) in outputs {
+            self.service.so_far.wrote(message, &text);
             self.service
                 .tell(self.user.id, ChatEvent::Output { chat: self.chat.clone(), message, channel, text });
         }

@@ -1,0 +1,66 @@
+//! The web page in a real Chromium, measured by `tests/browser/bench`; what it allows itself is what a person notices.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::memory;
+use crate::samples::{Row, Samples};
+
+/// From the model's word to the frame that shows it.
+const WORD: Duration = Duration::from_millis(50);
+/// From an empty cache to a chat that can be written in.
+const VIEW: Duration = Duration::from_secs(1);
+/// From a key to the frame that shows it, while 50,000 lines arrive.
+const KEY: Duration = Duration::from_millis(100);
+
+pub(crate) fn rows() -> Vec<Row> {
+    let browser = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("samples.json");
+    let status = Command::new("node")
+        .args(["node_modules/@playwright/test/cli.js", "test", "--config", "bench.config.ts"])
+        .current_dir(browser)
+        .env("BINARIES", tests::binaries::directory())
+        .env("SAMPLES", &file)
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success(), "the page could not be measured");
+    let milliseconds: BTreeMap<String, Vec<f64>> =
+        serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let samples = |name: &str| {
+        let values = milliseconds[name].iter();
+        Samples::new(values.map(|value| Duration::from_secs_f64(value / 1e3)).collect())
+    };
+    let beside = |what: &str, limit: Duration, name: &str, floor: &str, floor_name: &str| {
+        let mut row = samples(name).row_within(what, limit);
+        let floor = samples(floor).p50().as_secs_f64() * 1e3;
+        row.against = format!("{}; {floor_name}: {floor:.0} ms", row.against);
+        row
+    };
+    let heap = |name: &str| (milliseconds[name][0] * 1e6 / 1024.0) as u64;
+    vec![
+        beside(
+            "page, a model's word on the screen",
+            WORD,
+            "word_screen",
+            "word_socket",
+            "a bare socket hears it",
+        ),
+        beside(
+            "page, an empty cache to a chat one can write in",
+            VIEW,
+            "view_ready",
+            "view_bare",
+            "a bare page",
+        ),
+        beside("page, a key during 50,000 lines", KEY, "key_busy", "key_idle", "idle"),
+        memory::row(
+            "page, heap behind 50,000 lines",
+            heap("heap_after"),
+            &format!("{:.1} MiB before", heap("heap_before") as f64 / 1024.0),
+        ),
+    ]
+}

@@ -1,0 +1,129 @@
+/** A model by script: a real HTTP server that speaks streaming chat completions, and answers as it is told to. */
+import { createServer, type ServerResponse, type Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What is asked of the model, as it came. */
+export interface Asked {
+  model: string;
+  messages: { role: string; content: unknown; tool_calls?: unknown[] }[];
+  tools?: { function: { name: string } }[];
+}
+
+/** What it answers: words at once, calls of tools, words as they are given, or a refusal. */
+export type Reply =
+  | { say: string; reasoning?: string }
+  | { call: [tool: string, input: object][]; say?: string }
+  | { stream: AsyncIterable<string> }
+  | { refuse: number; body?: string };
+
+
+/** What the user said last, without what the server puts around it. */
+export function lastOfUser(asked: Asked): string {
+  const last = asked.messages.findLast((message) => message.role === "user")?.content;
+  const text = typeof last === "string" ? last : (last as { text?: string }[]).map((part) => part.text ?? "").join("\n");
+  const said = text.split("<system-reminder>")[0] ?? "";
+  return (said.split("</context>\n\n").at(-1) ?? said).trim();
+}
+
+/** Whether the last thing the model was told is what a tool came to. */
+export function isAfterTool(asked: Asked): boolean {
+  return asked.messages.at(-1)?.role === "tool";
+}
+
+/** Words that a test gives one by one, while the model "speaks". */
+export class Speech implements AsyncIterable<string> {
+  private readonly words: string[] = [];
+  private ended = false;
+  private wake = () => {};
+
+  say(word: string): void {
+    this.words.push(word);
+    this.wake();
+  }
+
+  end(): void {
+    this.ended = true;
+    this.wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<string> {
+    for (;;) {
+      const word = this.words.shift();
+      if (word !== undefined) yield word;
+      else if (this.ended) return;
+      else await new Promise<void>((done) => (this.wake = done));
+    }
+  }
+}
+
+export class ScriptedModel {
+  readonly asked: Asked[] = [];
+  private script: (asked: Asked) => Reply = () => ({ say: "Nothing was scripted." });
+  private readonly http: HttpServer;
+  private calls = 0;
+
+  private constructor() {
+    this.http = createServer((request, response) => {
+      let body = "";
+      request.on("data", (bytes) => (body += bytes));
+      request.on("end", () => void this.answer(JSON.parse(body) as Asked, response));
+    });
+  }
+
+  static async start(): Promise<ScriptedModel> {
+    const model = new ScriptedModel();
+    await new Promise<void>((done) => model.http.listen(0, "127.0.0.1", done));
+    return model;
+  }
+
+  /** Says how every further request is answered; `turn` counts them from 0. */
+  answers(script: (asked: Asked, turn: number) => Reply): void {
+    let turn = 0;
+    this.script = (asked) => script(asked, turn++);
+  }
+
+  /** Answers with these, one after the other, the last one again and again. */
+  answersWith(...replies: Reply[]): void {
+    this.answers((_, turn) => replies[Math.min(turn, replies.length - 1)] ?? { say: "" });
+  }
+
+  /** The options of `sandbridge serve` for it. */
+  options(): string[] {
+    const { port } = this.http.address() as AddressInfo;
+    return ["--llm-provider", "openai", "--llm-base-url", `http://127.0.0.1:${port}`, "--llm-model", "scripted"];
+  }
+
+  async close(): Promise<void> {
+    this.http.closeAllConnections();
+    await new Promise((done) => this.http.close(done));
+  }
+
+  private async answer(asked: Asked, response: ServerResponse): Promise<void> {
+    this.asked.push(asked);
+    const reply = this.script(asked);
+    if ("refuse" in reply) {
+      response.writeHead(reply.refuse).end(reply.body ?? "");
+      return;
+    }
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const event = (value: object) => response.write(`data: ${JSON.stringify(value)}\n\n`);
+    const chunk = (delta: object, finish_reason: string | null = null) =>
+      event({ id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] });
+    chunk({ role: "assistant", content: "" });
+    if ("reasoning" in reply && reply.reasoning !== undefined) chunk({ reasoning_content: reply.reasoning });
+    if ("stream" in reply) {
+      for await (const word of reply.stream) chunk({ content: word });
+    } else if (reply.say !== undefined) {
+      for (const [piece] of reply.say.matchAll(/.{1,24}/gsu)) chunk({ content: piece });
+    }
+    const calls = "call" in reply ? reply.call : [];
+    calls.forEach(([name, input], index) => {
+      this.calls += 1;
+      const named = { name, arguments: JSON.stringify(input) };
+      chunk({ tool_calls: [{ index, id: `call_${this.calls}`, type: "function", function: named }] });
+    });
+    chunk({}, calls.length > 0 ? "tool_calls" : "stop");
+    event({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 60 } } });
+    response.end("data: [DONE]\n\n");
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * The tests' own `test`: each gets a server, a model by script, alice with a machine, and her page, all real and all its own.
+ *
+ *   import { expect, test } from "../house/test";
+ *   test("…", async ({ page, model, laptop }) => { … });
+ *
+ * `errors` of a page are what the browser itself complained of; a test that leaves one fails.
+ */
+import { test as base, expect, type Browser, type Page } from "@playwright/test";
+import axe from "axe-core";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { ScriptedModel } from "./model";
+import { type Machine, PASSWORD, type Person, Server } from "./server";
+
+export { expect } from "@playwright/test";
+export { isAfterTool, lastOfUser, Speech } from "./model";
+export { PASSWORD } from "./server";
+
+interface House {
+  /** More options of `sandbridge serve`; set with `test.use`. */
+  serverOptions: string[];
+  model: ScriptedModel;
+  server: Server;
+  alice: Person;
+  laptop: Machine;
+  /** Alice's page, signed in, with her laptop online. */
+  page: Page;
+}
+
+export const test = base.extend<House>({
+  serverOptions: [[], { option: true }],
+  model: async ({}, use) => {
+    const model = await ScriptedModel.start();
+    await use(model);
+    await model.close();
+  },
+  server: async ({ model, serverOptions }, use) => {
+    const server = new Server([...model.options(), ...serverOptions]);
+    await server.start();
+    await use(server);
+    await server.close();
+  },
+  alice: async ({ server }, use) => {
+    const alice = await server.person("alice");
+    await use(alice);
+    await alice.close();
+  },
+  laptop: async ({ alice }, use) => {
+    await use(await alice.machine("laptop"));
+  },
+  page: async ({ browser, alice, laptop }, use) => {
+    void laptop;
+    const { page, errors } = await signedIn(browser, alice);
+    await use(page);
+    await page.context().close();
+    expect(errors).toEqual([]);
+  },
+});
+
+/** A browser of somebody's own with their page open. */
+export async function signedIn(browser: Browser, person: Person, path = "/"): Promise<{ page: Page; errors: string[] }> {
+  const context = await browser.newContext({ baseURL: person.server.url, locale: "en-GB", reducedMotion: "reduce" });
+  const answer = await context.request.post("/api/v1/login", {
+    data: { user: person.name, password: PASSWORD },
+    headers: { origin: person.server.url },
+  });
+  expect(answer.ok(), await answer.text()).toBe(true);
+  const page = await context.newPage();
+  const errors = complaints(page);
+  await page.goto(path);
+  await composer(page).waitFor();
+  return { page, errors };
+}
+
+/** Collects uncaught errors, and what the page's own rules about content forbade it. */
+export function complaints(page: Page): string[] {
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error" && /Content Security Policy|Encountered two children|not wrapped in act/.test(message.text())) errors.push(message.text());
+  });
+  return errors;
+}
+
+/** Where a message is written. */
+export function composer(page: Page) {
+  return page.getByLabel("Message", { exact: true });
+}
+
+/** Sends a text in the open chat. */
+export async function say(page: Page, text: string): Promise<void> {
+  await composer(page).fill(text);
+  await page.getByRole("button", { name: "Send" }).click();
+}
+
+/** Messages of one kind, in the order of the chat. */
+export function messages(page: Page, role: "user" | "exec" | "assistant" | "notice") {
+  return page.locator(`[data-testid=message][data-role=${role}]`);
+}
+
+/** Sends a command and gives the text of the message that answers it, once the command has ended. */
+export async function run(page: Page, command: string): Promise<string> {
+  const answer = messages(page, "exec").nth(await messages(page, "exec").count());
+  await say(page, command);
+  await expect(answer).not.toHaveAttribute("data-status", "running");
+  return answer.innerText();
+}
+
+/** What axe finds to be serious or worse in what is on the screen. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() =>
+    (window as unknown as { axe: typeof axe }).axe.run({ resultTypes: ["violations"] }),
+  );
+  const grave = violations.filter((found) => found.impact === "serious" || found.impact === "critical");
+  expect(grave.map(({ id, help, nodes }) => ({ id, help, at: nodes.map((node) => node.html) }))).toEqual([]);
+}
+
+/** Keeps a picture of the page, in both themes and both widths, where `SCREENSHOTS` names a directory. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env.SCREENSHOTS;
+  if (!directory) return;
+  mkdirSync(directory, { recursive: true });
+  const before = page.viewportSize();
+  for (const [width, height, size] of [[1280, 800, "desktop"], [390, 844, "phone"]] as const) {
+    await page.setViewportSize({ width, height });
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(directory, `${name}-${size}-${colorScheme}.png`) });
+    }
+  }
+  await page.emulateMedia({ colorScheme: null });
+  if (before !== null) await page.setViewportSize(before);
+}

@@ -1,0 +1,25 @@
+import { defineConfig } from "@playwright/test";
+
+/** A browser on a busy machine: what takes longer than this does not come. */
+const EXPECT_MS = 15_000;
+const TEST_MS = 90_000;
+
+export default defineConfig({
+  testDir: "specs",
+  fullyParallel: true,
+  // Tried once more by the runner of all tests (`.config/nextest.toml`), which names it.
+  retries: 0,
+  workers: process.env.WORKERS ? Number(process.env.WORKERS) : 2,
+  timeout: TEST_MS,
+  expect: { timeout: EXPECT_MS },
+  reporter: "line",
+  outputDir: process.env.BROWSER_RESULTS ?? "../../target/browser",
+  use: {
+    actionTimeout: EXPECT_MS,
+    trace: "off",
+    launchOptions: {
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    },
+  },
+});

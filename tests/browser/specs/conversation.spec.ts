@@ -1,0 +1,33 @@
+import { expect, isAfterTool, messages, Speech, run, say, test } from "../house/test";
+
+test("a command runs on the active machine, and the page says where and how it ended", async ({ page, laptop }) => {
+  const said = await run(page, "!pwd; exit 3");
+  expect(said).toContain(laptop.workspace);
+  expect(said).toContain("laptop");
+  expect(said).toContain("exit 3");
+});
+
+test("an answer is shown while the model speaks, and is whole after a reload in its middle", async ({ page, model }) => {
+  const speech = new Speech();
+  model.answersWith({ stream: speech });
+  await say(page, "Tell me a story");
+  speech.say("Once upon ");
+  await expect(messages(page, "assistant").last()).toContainText("Once upon");
+  await page.reload();
+  await expect(messages(page, "assistant").last()).toContainText("Once upon");
+  speech.say("a time.");
+  speech.end();
+  await expect(messages(page, "assistant").last()).toContainText("Once upon a time.");
+  await expect(page.locator("[data-testid=message][data-status=running]")).toHaveCount(0);
+});
+
+test("a tool waits for its approval, and runs when it is given", async ({ page, model, laptop }) => {
+  model.answers((asked) =>
+    isAfterTool(asked) ? { say: "It is there." } : { call: [["Shell", { command: "touch made-by-model; pwd" }]] },
+  );
+  await say(page, "Make the file");
+  await page.getByRole("group", { name: /Allow Shell/ }).getByRole("button", { name: "Allow", exact: true }).click();
+  await expect(messages(page, "assistant").last()).toContainText("It is there.");
+  expect(await run(page, "!ls")).toContain("made-by-model");
+  expect(laptop.workspace).not.toBe("");
+});

@@ -1,0 +1,52 @@
+//! The web page in a real Chromium: one test for each of Playwright's files in `tests/browser/specs`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("browser")
+}
+
+/// Runs the tests of one file; they start what they need themselves.
+fn run(spec: &str) {
+    let output = Command::new("node")
+        .arg("node_modules/@playwright/test/cli.js")
+        .args(["test", "--workers", "1", &format!("specs/{spec}.spec.ts")])
+        .current_dir(home())
+        .env("BINARIES", tests::binaries::directory())
+        .env("BROWSER_RESULTS", tests::binaries::directory().join(format!("../browser/{spec}")))
+        .env("SCREENSHOTS", std::env::var("SANDBRIDGE_SCREENSHOTS").unwrap_or_default())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+macro_rules! specs {
+    ($($name:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $name() {
+                run(stringify!($name));
+            }
+        )*
+
+        #[test]
+        fn every_file_of_browser_tests_is_run() {
+            let named: BTreeSet<String> = [$(stringify!($name)),*].map(|name| format!("{name}.spec.ts")).into();
+            let files = std::fs::read_dir(home().join("specs")).unwrap();
+            let found: BTreeSet<String> =
+                files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+            assert_eq!(found, named);
+        }
+    };
+}
+
+specs! {
+    conversation,
+}

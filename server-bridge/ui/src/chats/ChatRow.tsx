@@ -27,7 +27,7 @@ export function ChatRow({ chat, heading, current, reachable, activity, renaming,
   const { t } = useTranslation("chats");
   const actions = useActions();
   const placeName = usePlaceName();
-  const title = chat.title || t("newChat");
+  const title = chat.title || t("untitled");
   return (
     <>
       {heading !== null && <h2 className="day">{heading}</h2>}

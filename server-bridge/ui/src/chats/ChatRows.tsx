@@ -104,7 +104,7 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
       />
       {deleting !== null && (
         <ConfirmDialog
-          question={t("deleteQuestion", { title: deleting.title || t("newChat") })}
+          question={t("deleteQuestion", { title: deleting.title || t("untitled") })}
           note={t("deleteNote")}
           confirmLabel={t("delete")}
           onConfirm={() => void remove(deleting)}

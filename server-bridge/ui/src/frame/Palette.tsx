@@ -35,7 +35,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
                   keywords={[chat.title, chat.found ? query : ""]}
                   onSelect={done(() => actions.openChat(chat.id))}
                 >
-                  <span className="palette-name">{chat.title || t("newChat")}</span>
+                  <span className="palette-name">{chat.title || t("untitled")}</span>
                   {chat.found && <span className="palette-note">{chat.found.excerpt}</span>}
                 </Command.Item>
               ))}

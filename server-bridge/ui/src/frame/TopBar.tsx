@@ -37,9 +37,9 @@ export function TopBar({ chatsOpen, listShown, onToggleChats }: Props) {
       </span>
       <WhereMenu />
       <span className="spacer only-wide" />
-      <button type="button" className="palette-button only-wide" aria-label={t("palette")} onClick={() => showOverlay("palette")}>
+      <button type="button" className="palette-button only-wide" onClick={() => showOverlay("palette")}>
         <Search aria-hidden="true" />
-        <span aria-hidden="true">{t("search")}</span>
+        {t("palette")}
         <kbd aria-hidden="true">{palette}</kbd>
       </button>
       <button type="button" className="quiet icon only-narrow" aria-label={t("palette")} onClick={() => showOverlay("palette")}>

@@ -15,7 +15,7 @@ export function ConfirmDialog({ question, note, confirmLabel, onConfirm, onClose
   return (
     <AlertDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
-        <AlertDialog.Overlay className="dialog-shade" />
+        <div className="dialog-shade" aria-hidden="true" />
         <AlertDialog.Content className="dialog window question">
           <AlertDialog.Title>{question}</AlertDialog.Title>
           <AlertDialog.Description className="hint">{note}</AlertDialog.Description>

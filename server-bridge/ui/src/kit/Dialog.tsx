@@ -19,7 +19,8 @@ export function Dialog({ title, shape = "window", titleUnseen = false, onClose, 
   return (
     <Radix.Root open onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
-        <Radix.Overlay className="dialog-shade" />
+        {/* Radix's own overlay adds a style element, which the page's content security policy forbids. */}
+        <div className="dialog-shade" aria-hidden="true" />
         <Radix.Content className={`dialog ${shape}`} aria-describedby={undefined}>
           <header className={titleUnseen ? "unseen" : undefined}>
             <Radix.Title>{title}</Radix.Title>

@@ -40,7 +40,9 @@ test("a chat that is bound goes where it says, whatever the active runner is", (
 });
 
 test("this server is offered only if the server offers it", () => {
-  expect(options(settings(null, laptop, docker), [], null).map((option) => option.kind)).toEqual(["automatic", "runner", "docker"]);
+  const none: Choice = { name: "none", kind: "none", online: false, available: false, note: "not allowed" };
+  expect(options(settings(null, laptop, docker, none), [], null).map((option) => option.kind)).toEqual(["automatic", "runner", "docker"]);
+  expect(options(settings(null, laptop, none), [], "none").at(-1)).toMatchObject({ kind: "server", state: "offline", note: "not allowed" });
 });
 
 test("an active runner that was revoked is still shown", () => {

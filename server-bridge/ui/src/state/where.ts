@@ -41,7 +41,9 @@ export interface Option {
 /** What can be chosen, "automatic" first; a choice that is stored but gone is shown as such. */
 export function options(settings: Settings, runners: Runner[], chosen: string | null): Option[] {
   const automatic: Option = { value: AUTOMATIC, kind: "automatic", state: "online", note: null, runner: null };
-  const listed = settings.choices.filter((choice) => choice.name !== AUTOMATIC).map((choice) => optionOf(choice, runners));
+  // What this server does not offer is no choice, unless it was chosen before.
+  const offered = settings.choices.filter((choice) => choice.kind === "runner" || choice.available || choice.name === chosen);
+  const listed = offered.map((choice) => optionOf(choice, runners));
   const gone = chosen !== null && chosen !== AUTOMATIC && !listed.some((option) => option.value === chosen);
   if (gone) listed.push({ value: chosen, kind: "gone", state: "offline", note: null, runner: null });
   return [automatic, ...listed];

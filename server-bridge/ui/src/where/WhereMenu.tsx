@@ -34,7 +34,7 @@ export function WhereMenu() {
   };
   return (
     <div className="where" data-testid="where" data-state={now.state}>
-      <DropdownMenu.Root>
+      <DropdownMenu.Root modal={false}>
         <DropdownMenu.Trigger asChild>
           <WhereButton now={now} />
         </DropdownMenu.Trigger>
@@ -89,13 +89,14 @@ function WhereButton({ now, ...trigger }: { now: Where } & ComponentProps<"butto
       type="button"
       {...trigger}
       className="where-button"
-      aria-label={t("button", { place, state: t(now.state) })}
       title={now.by === "chat" ? t("bound") : t("activeRunner")}
     >
+      <span className="unseen">{t("activeRunner")}:</span>
       <span className={`dot ${now.state}`} aria-hidden="true" />
       {now.by === "chat" && <Pin aria-hidden="true" />}
       <span className="where-name">{place}</span>
       {profile && <span className="where-profile">{profile}</span>}
+      {now.place !== null && <span className="unseen">{t(now.state)}</span>}
       <ChevronDown aria-hidden="true" />
     </button>
   );

@@ -1,6 +1,7 @@
 export const chats = {
   title: "Chats",
   newChat: "New chat",
+  untitled: "Untitled",
   search: "Search chats",
   clearSearch: "Clear the search",
   searching: "Searching what was said…",

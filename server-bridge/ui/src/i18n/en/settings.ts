@@ -184,7 +184,7 @@ export const settings = {
   approvals: {
     newChats: "New chats begin with",
     thisChat: "In “{{title}}”",
-    untitled: "New chat",
+    untitled: "Untitled",
     rules: "What you allowed “always” holds in its chat alone, and ends with it.",
     modes: { plan: "Plan", ask: "Ask", "auto-edit": "Auto-edit", full: "Full" },
     hints: {

@@ -1,6 +1,5 @@
 export const where = {
   activeRunner: "Active runner",
-  button: "Active runner: {{place}}, {{state}}",
   bound: "This chat is bound to it, whatever runner is active",
   docker: "Docker container",
   server: "this server",

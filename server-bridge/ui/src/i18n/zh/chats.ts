@@ -3,6 +3,7 @@ import type { Room } from "../words";
 export const chats: Room<"chats"> = {
   title: "会话",
   newChat: "新建会话",
+  untitled: "未命名",
   search: "搜索会话",
   clearSearch: "清除搜索",
   searching: "正在搜索会话内容…",

@@ -186,7 +186,7 @@ export const settings: Room<"settings"> = {
   approvals: {
     newChats: "新会话的初始模式",
     thisChat: "在“{{title}}”中",
-    untitled: "新建会话",
+    untitled: "未命名",
     rules: "你选择“始终允许”的内容只在该会话内有效，随会话结束而失效。",
     modes: { plan: "计划", ask: "询问", "auto-edit": "自动编辑", full: "完全" },
     hints: {

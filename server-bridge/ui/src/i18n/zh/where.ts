@@ -2,7 +2,6 @@ import type { Room } from "../words";
 
 export const where: Room<"where"> = {
   activeRunner: "当前运行器",
-  button: "当前运行器：{{place}}，{{state}}",
   bound: "此会话固定使用它，与当前运行器无关",
   docker: "Docker 容器",
   server: "本服务器",

@@ -21,7 +21,15 @@ export function Dialog({ title, shape = "window", titleUnseen = false, onClose, 
       <Radix.Portal>
         {/* Radix's own overlay adds a style element, which the page's content security policy forbids. */}
         <div className="dialog-shade" aria-hidden="true" />
-        <Radix.Content className={`dialog ${shape}`} aria-describedby={undefined}>
+        <Radix.Content
+          className={`dialog ${shape}`}
+          aria-describedby={undefined}
+          onOpenAutoFocus={(event) => {
+            // The dialog itself: its first button is the one that closes it.
+            event.preventDefault();
+            if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus();
+          }}
+        >
           <header className={titleUnseen ? "unseen" : undefined}>
             <Radix.Title>{title}</Radix.Title>
             <Radix.Close className="quiet icon" aria-label={t("close")}>

@@ -20,8 +20,7 @@ export function chatIdInAddress(): string | null {
 
 /** Writes the address; `replace` where the change was not the user's own step. */
 export function showChatId(id: string | null, replace: boolean): void {
-  const covered = isSettings(window.location.hash) || window.location.hash === SETUP;
-  if (replace && covered) window.history.replaceState({ chat: id }, "", window.location.hash);
+  if (replace && isCovered(window.location.hash)) window.history.replaceState({ chat: id }, "", window.location.hash);
   else write(chatAddress(id), replace);
 }
 
@@ -53,6 +52,11 @@ export function showSetup(): void {
 /** The secret that `sandbridge serve` printed as a part of the address to open. */
 export function setupSecret(hash: string): string {
   return hash.startsWith(SECRET) ? decodeURIComponent(hash.slice(SECRET.length)) : "";
+}
+
+/** Whether something covers the chat, which stays open behind it. */
+export function isCovered(hash: string): boolean {
+  return isSettings(hash) || isSetup(hash);
 }
 
 /** Calls back whenever the address changed; returns how to stop that. */

@@ -1,7 +1,7 @@
 /** What a user can do: each asks the server, then tells the reducer. Errors are thrown for the caller to show. */
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
-import { chatIdInAddress, showChatId } from "../lib/location";
+import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
 import type { Chat, RunnerToken } from "../types";
 import type { Action, State } from "./state";
 import { AUTOMATIC } from "./where";
@@ -100,7 +100,9 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
   };
   return {
     openChat,
-    followAddress: () => show(chatIdInAddress()),
+    followAddress: () => {
+      if (!isCovered(window.location.hash)) show(chatIdInAddress());
+    },
     newChat: async () => {
       await newChat();
     },

@@ -10,13 +10,13 @@ export default function Runners() {
   const docker = settings?.choices.find((choice) => choice.kind === "docker");
   return (
     <>
+      <AddRunner />
       {runners.length === 0 && <p className="nothing">{t("runners.none")}</p>}
       <ul className="cards">
         {runners.map((runner) => (
           <RunnerCard key={runner.name} runner={runner} />
         ))}
       </ul>
-      <AddRunner />
       {docker?.available && <ContainerCard place={docker.name} />}
     </>
   );

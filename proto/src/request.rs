@@ -433,7 +433,8 @@ pub struct WriteTree {
 /// Fetches a URL into a file, which takes its name when it is whole.
 ///
 /// The runner itself connects, from wherever it is and to whatever address that leads: private addresses are not
-/// refused. At most 10 redirects are followed, never from `https` to `http`. It goes on if the link is lost.
+/// refused. At most 10 redirects are followed, within the URL's host and never from `https` to `http`; one to another host fails
+/// with its address. It goes on if the link is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Download {
     /// Names this change for ever; sent again it is not made again.

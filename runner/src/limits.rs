@@ -217,7 +217,7 @@ pub const DOWNLOAD_BYTES: u64 = 64 * 1024 * 1024 * 1024;
 /// The longest URL that is downloaded from, in bytes.
 pub const DOWNLOAD_URL_BYTES: usize = 8 * 1024;
 
-/// How many redirects a download follows.
+/// How many redirects a download follows, within its host.
 pub const DOWNLOAD_REDIRECTS: usize = 10;
 
 /// How long a download waits for more, in milliseconds.

@@ -271,14 +271,12 @@ fn chat_sink(hub: Arc<Hub>) -> EventSink {
                 chat_id: chat.to_string(),
                 message_id: message.0,
                 channel: channel.as_str(),
-                offset: None,
                 text,
             },
-            ChatEvent::Said { chat, message, part, offset, text } => Event::Output {
+            ChatEvent::Said { chat, message, part, text } => Event::Output {
                 chat_id: chat.to_string(),
                 message_id: message.0,
                 channel: part.as_str(),
-                offset: Some(offset),
                 text,
             },
             ChatEvent::Chat(chat) => Event::Chat { chat: chat.into() },

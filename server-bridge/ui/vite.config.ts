@@ -1,11 +1,33 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { xtermWithoutInlineStyles } from "./xterm.plugin";
 
 /** Where `npm run dev` finds a running server. */
 const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";
 
+/** Puts a compressed copy beside each text, which the server sends to who takes it: the work is done once, here. */
+function compressed(): Plugin {
+  return {
+    name: "compressed",
+    writeBundle({ dir = "" }, bundle) {
+      for (const [name, file] of Object.entries(bundle)) {
+        if (!/\.(js|css|html|svg)$/.test(name)) continue;
+        writeFileSync(join(dir, `${name}.gz`), gzipSync(file.type === "chunk" ? file.code : file.source, { level: 9 }));
+      }
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), xtermWithoutInlineStyles(), compressed()],
+  // Without style elements, which the content security policy refuses.
+  resolve: { alias: { "react-style-singleton": "/src/kit/styleSingleton.ts" } },
+  // Else the development server bundles it beforehand, past the plugin.
+  optimizeDeps: { exclude: ["@xterm/xterm"] },
   build: {
     outDir: "dist",
     // No data: URLs: every asset is a file with a hashed name, which the server caches for ever.

@@ -365,6 +365,66 @@ fn a_sub_agent_with_a_name_remembers_and_keeps_its_role_and_its_directory() {
 }
 
 #[test]
+fn a_sub_agent_knows_in_a_fork_what_it_knew_and_forgets_what_is_taken_back() {
+    let model = ScriptedModel::start(|asked| {
+        if is_child(asked) {
+            return Reply::Say(format!("knows: {}", asked.raw.contains("the number is 7")));
+        }
+        let call = |task: &str| Reply::Call(vec![("SubAgent", json!({"task": task, "instance": "x"}))]);
+        match (asked.last_of_user().as_str(), asked.results().len()) {
+            ("first", 0) => call("the number is 7"),
+            ("second", 1) | ("third", 0) => call("which number?"),
+            _ => Reply::Say(asked.results().pop().unwrap_or_default()),
+        }
+    });
+    let world = World::new(&model, "full");
+    let said = |chat: &str| ended(&world.client, chat)["agent"]["status"] == "done";
+    let last = || model.asked().pop().unwrap().results().pop().unwrap();
+    world.say("first");
+    assert!(said(&world.chat));
+    let fork = world.client.send("POST", &format!("/chats/{}/fork", world.chat), b"{}").json();
+    let fork = fork["id"].as_str().unwrap().to_owned();
+    let undone = world.client.send("POST", &format!("/chats/{}/undo", world.chat), b"{}");
+    assert_eq!(undone.json()["text"], "first", "{undone:?}");
+    say(&world.client, &fork, "second");
+    assert!(said(&fork));
+    assert!(last().contains("knows: true"), "{}", last());
+    world.say("third");
+    assert!(said(&world.chat));
+    assert!(last().contains("knows: false"), "{}", last());
+}
+
+#[test]
+fn without_a_machine_the_tools_are_told_still_and_none_runs() {
+    for provider in ["openai", "anthropic"] {
+        let model =
+            ScriptedModel::start(|asked| match (asked.last_of_user().as_str(), asked.results().len()) {
+                ("look", 0) => Reply::Call(vec![("todo_list", json!({}))]),
+                ("again", 1) => Reply::Call(vec![("Shell", json!({"command": "touch never"}))]),
+                _ => Reply::Say("done".to_owned()),
+            });
+        let server = Server::start_with(&[&["--docker", "off"], &model.options(provider)[..]].concat());
+        let alice = server.person("alice");
+        let machine = Machine::start(&server, &alice, "laptop");
+        let client = Client::login(&server, "alice");
+        let chat = new_chat(&client, "ask");
+        say(&client, &chat, "look");
+        assert_eq!(ended(&client, &chat)["agent"]["status"], "done");
+        let tools = model.asked()[0].tools();
+        drop(machine);
+        eventually("it is offline", PATIENCE, || (!alice.is_online("laptop")).then_some(()));
+        let before = model.asked().len();
+        say(&client, &chat, "again");
+        assert_eq!(ended(&client, &chat)["agent"]["status"], "done", "nobody was asked for anything");
+        for asked in &model.asked()[before..] {
+            assert_eq!(asked.tools(), tools, "{provider} refuses calls of tools that it is not told of");
+        }
+        let results = model.asked().pop().unwrap().results();
+        assert!(results[1].contains("no machine can be reached"), "{results:?}");
+    }
+}
+
+#[test]
 fn a_killed_server_tells_of_sub_agents_too() {
     let model = ScriptedModel::start(|asked| match (is_child(asked), asked.last_of_user().as_str()) {
         (false, "begin") => Reply::Call(vec![("SubAgent", json!({"task": "work", "instance": "x"}))]),

@@ -50,3 +50,25 @@ macro_rules! specs {
 specs! {
     conversation,
 }
+
+/// What the first view loads before anybody opens a panel or the settings: the page and what its head names.
+#[test]
+fn the_first_view_is_small() {
+    const MOST_BYTES: usize = 450 * 1024;
+    let server = tests::Server::start();
+    let page = ureq::get(server.url()).call().unwrap().body_mut().read_to_string().unwrap();
+    let names = page.split('"').filter(|text| text.starts_with("/assets/"));
+    let bytes = |name: &str| {
+        let request = ureq::get(format!("{}{name}", server.url())).header("accept-encoding", "gzip");
+        let answer = request.call().unwrap();
+        assert!(
+            name.ends_with(".svg") || answer.headers()["content-encoding"] == "gzip",
+            "{name} is not packed"
+        );
+        answer.headers()["content-length"].to_str().unwrap().parse::<usize>().unwrap()
+    };
+    let sizes: Vec<(&str, usize)> = names.map(|name| (name, bytes(name))).collect();
+    assert!(sizes.len() >= 3, "{sizes:?}");
+    let all: usize = sizes.iter().map(|(_, bytes)| bytes).sum();
+    assert!(all <= MOST_BYTES, "{all} bytes: {sizes:?}");
+}

@@ -356,6 +356,41 @@ fn a_user_compresses_and_sees_what_fills_the_window_and_a_failing_provider_chang
 }
 
 #[test]
+fn a_model_that_stands_in_writes_the_summary_too() {
+    let model = ScriptedModel::start(|asked| match asked.last_of_user() {
+        last if last.starts_with(SUMMARY) && asked.body["model"] == "scripted" => {
+            Reply::Refuse(402, "{}".to_owned())
+        }
+        last if last.starts_with(SUMMARY) => Reply::Say("they greeted each other".to_owned()),
+        last => Reply::Say(format!("{last} {}", "to you too ".repeat(100))),
+    });
+    let standing_in = ["--docker", "off", "--llm-model-swift", "small", "--llm-fallback", "swift"];
+    let server = Server::start_with(&[&standing_in, &model.options("openai")[..]].concat());
+    let _alice = server.person("alice");
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client);
+    for number in 0..10 {
+        say(&client, &chat, &format!("hello {number}"));
+    }
+    let asked = |last: &str| {
+        eventually(last, PATIENCE, || {
+            model.asked().into_iter().find(|asked| asked.last_of_user().contains(last))
+        })
+    };
+    asked("hello 9");
+    say(&client, &chat, "/compress");
+    notice(&client, &chat, "small answers instead");
+    notice(&client, &chat, "was compressed: about");
+    say(&client, &chat, "and now");
+    let after = asked("and now");
+    assert!(
+        after.raw.contains("they greeted each other") && after.body["model"] == "scripted",
+        "{}",
+        after.raw
+    );
+}
+
+#[test]
 fn a_provider_that_says_it_is_too_long_is_asked_again_with_less() {
     let is_full = |asked: &Asked| {
         let summaries = asked.raw.contains("a summary of it all");
@@ -422,4 +457,45 @@ fn a_model_edits_its_conversation_and_is_told_what_changed_since_it_looked() {
     assert!(!again.raw.contains("done with a secret word"), "{}", again.raw);
     assert!(!again.raw.contains("STALE: long.txt on laptop"), "it was read again");
     assert!(again.raw.contains("The current directory is src"));
+}
+
+#[test]
+fn a_file_is_stale_until_the_model_that_read_it_looks_again_whatever_became_of_it() {
+    let at = Arc::new(Mutex::new(String::new()));
+    let model_at = Arc::clone(&at);
+    let reads = |paths: [String; 3]| paths.map(|path| ("Read", json!({"path": path}))).to_vec();
+    let names = ["a", "b", "c"].map(str::to_owned);
+    let model = ScriptedModel::start(move |asked| {
+        let (said, results) = (asked.last_of_user(), asked.results().len());
+        let workspace = model_at.lock().unwrap().clone();
+        match (said.as_str(), results) {
+            ("read", 0) => Reply::Call(reads(names.clone())),
+            ("change", 3) => Reply::Call(vec![("Shell", json!({"command": "echo more >> a; rm b; : > c"}))]),
+            ("send", 4) => Reply::Call(vec![("SubAgent", json!({"task": "look at a"}))]),
+            ("look at a", 0) => Reply::Call(vec![("Read", json!({"path": "a"}))]),
+            ("again", 5) => Reply::Call(reads(names.clone().map(|name| format!("{workspace}/{name}")))),
+            _ => Reply::Say("done".to_owned()),
+        }
+    });
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let workspace = fs::canonicalize(machine.workspace()).unwrap();
+    workspace.to_str().unwrap().clone_into(&mut at.lock().unwrap());
+    for name in ["a", "b", "c"] {
+        let content: String = (0..2_000).map(|number| format!("line {number}\n")).collect();
+        fs::write(workspace.join(name), content).unwrap();
+    }
+    let stale = |text: &str| {
+        let output = alice.run(&["chat", "--approval", "full", text]);
+        assert_eq!(output.code, 0, "{output:?}");
+        let last = model.asked().pop().unwrap().raw;
+        ["a", "b", "c"].map(|name| last.contains(&format!("STALE: {name} on laptop")))
+    };
+    assert_eq!(stale("read"), [false; 3]);
+    assert_eq!(stale("change"), [true; 3]);
+    assert_eq!(stale("send"), [true; 3], "what a sub-agent read its parent does not know");
+    let of_agent = model.asked().into_iter().rfind(|asked| asked.last_of_user() == "look at a").unwrap();
+    assert!(!of_agent.raw.contains("STALE"), "it had read nothing before");
+    assert_eq!(stale("again"), [false; 3]);
 }

@@ -38,7 +38,7 @@ pub(crate) fn answer(path: &str, address: SocketAddr) -> Vec<u8> {
     let redirect =
         |to: &str| format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n").into_bytes();
     match path {
-        "/file?x=1" | "/dir/file" => ok(7, "content"),
+        "/file?x=1" | "/dir/file" | "/dir/file?signed=1" => ok(7, "content"),
         "/large" => ok(3 << 20, &"x".repeat(3 << 20)),
         "/chunked" => {
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".to_vec()
@@ -48,6 +48,7 @@ pub(crate) fn answer(path: &str, address: SocketAddr) -> Vec<u8> {
         "/hang" => ok(100, "a part"),
         "/redirect" => redirect(&format!("http://{address}/dir/next")),
         "/dir/next" => redirect("file"),
+        "/elsewhere" => redirect(&format!("http://localhost:{}/dir/file?signed=1", address.port())),
         "/loop" => redirect("/loop"),
         "/local" => redirect("file:///etc/passwd"),
         "/nonsense" => b"this is no HTTP\r\n\r\n".to_vec(),
@@ -137,6 +138,19 @@ fn a_download_that_fails_leaves_the_old_file_and_nothing_else() {
         assert_eq!(std::fs::read_to_string(world.path("f")).unwrap(), "old");
         let workspace = world.workspace.clone();
         eventually("only the old file is left", || std::fs::read_dir(&workspace).unwrap().count() == 1).await;
+    });
+}
+
+#[test]
+fn a_redirect_to_another_host_is_told_and_not_followed() {
+    World::run(async |world| {
+        let address = serve(answer);
+        let error = download(&mut world.peer, download_of(address, "/elsewhere")).await.unwrap_err();
+        let next = format!("http://localhost:{}/dir/file?signed=1", address.port());
+        assert!(error.kind == ErrorKind::Io && error.description.ends_with(&next), "{error}");
+        assert!(!world.path("f").exists());
+        let again = Download { url: next, ..download_of(address, "") };
+        assert_eq!(download(&mut world.peer, again).await, Ok(7), "it may be asked for");
     });
 }
 

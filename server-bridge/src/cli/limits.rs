@@ -69,3 +69,49 @@ pub(super) const CHAT_ID_MIN_CHARS: usize = 4;
 
 /// How much of what a tool is about is shown, in characters.
 pub(super) const HINT_CHARS: usize = 100;
+
+/// Messages that the full-screen chat reads of a chat at first, and again after it missed some.
+pub(super) const SHOWN_MESSAGES: u32 = 100;
+/// Messages that it reads at once while one scrolls back.
+pub(super) const OLDER_MESSAGES: u32 = 100;
+/// Messages that it keeps in memory; the oldest give way.
+pub(super) const TRANSCRIPT_MESSAGES: usize = 2000;
+/// What it keeps of the output of one command while that runs, in bytes: the end.
+pub(super) const LIVE_OUTPUT_BYTES: usize = 200_000;
+/// What it keeps of an answer while that is written, in bytes; whole, it is as the server keeps it.
+pub(super) const SAID_MAX_BYTES: usize = 1024 * 1024;
+/// Lines of output that a card shows unfolded; the whole is in the file that it names.
+pub(super) const UNFOLDED_LINES: usize = 1000;
+/// The longest text that one can write at once, in bytes; the server takes no longer one.
+pub(super) const INPUT_MAX_BYTES: usize = 256 * 1024;
+/// Sent texts that come back with the Up key.
+pub(super) const HISTORY_ENTRIES: usize = 500;
+/// How long an approval must have been on the screen before a key answers it, in milliseconds: whoever was typing did not
+/// mean it.
+pub(super) const APPROVAL_GUARD_MS: u64 = 500;
+/// How long after a key an approval leaves the keys to what is being written, in milliseconds.
+pub(super) const TYPING_MS: u64 = 1500;
+/// How long a note stays on the screen, in milliseconds.
+pub(super) const NOTE_MS: u64 = 8_000;
+/// Notes that are shown at once.
+pub(super) const NOTES: usize = 3;
+/// The shortest time between two pictures: more than one in it is never seen.
+pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(16);
+/// How often the screen is drawn while something runs.
+pub(super) const TICK_INTERVAL: Duration = Duration::from_millis(250);
+/// How often what was missed of a running message is read again, in milliseconds.
+pub(super) const REFRESH_MS: u64 = 1_000;
+/// Events that may wait to be shown.
+pub(super) const SCREEN_QUEUE: usize = 1024;
+/// Requests of the full-screen chat that may be under way at once.
+pub(super) const REQUESTS: usize = 8;
+/// The first pause before a lost server is tried again; it doubles.
+pub(super) const LISTEN_PAUSE: Duration = Duration::from_millis(250);
+/// The longest such pause.
+pub(super) const LISTEN_PAUSE_LIMIT: Duration = Duration::from_secs(10);
+/// How often the screen is drawn while nothing happens.
+pub(super) const IDLE_INTERVAL: Duration = Duration::from_secs(60);
+/// How much of a picture is gathered before it is written, in bytes.
+pub(super) const DRAW_BUFFER_BYTES: usize = 64 * 1024;
+/// Lines that a turn of the mouse's wheel scrolls.
+pub(super) const WHEEL_LINES: i32 = 3;

@@ -6,10 +6,11 @@
 //! | module | holds |
 //! |---|---|
 //! | `exec/`, `shell/`, `cp/`, `chat/` | the streaming commands |
+//! | `tui/` | the chat on the full screen |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
 //! | `runner`, `key`, `container`, `model`, `use_place`, `login`, `doctor`, `completions` | one command each |
 //! | `session` | which server, and who one is there: `client.json` |
-//! | `endpoint`, `client`, `body`, `socket` | connections: TCP or TLS, HTTP, WebSocket |
+//! | `endpoint`, `client`, `body`, `socket`, `events` | connections: TCP or TLS, HTTP, WebSocket, what a server tells |
 //! | `failure` | what went wrong, as people, programs and shells are told |
 //! | `interrupts` | Ctrl-C and SIGTERM |
 //! | `output` | `--json` or words |
@@ -25,6 +26,7 @@ mod container;
 mod cp;
 mod doctor;
 mod endpoint;
+mod events;
 mod exec;
 mod failure;
 mod interrupts;
@@ -39,6 +41,7 @@ mod runner;
 mod session;
 mod shell;
 mod socket;
+mod tui;
 mod use_place;
 
 use std::ffi::{OsStr, OsString};
@@ -79,6 +82,16 @@ struct Globals {
     /// Print JSON for programs
     #[arg(long, global = true)]
     json: bool,
+    /// When to use colours; NO_COLOR, CLICOLOR and CLICOLOR_FORCE are obeyed too
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
+    color: output::Colour,
 }
 
 #[derive(Subcommand)]
@@ -133,6 +146,7 @@ enum Command {
 /// The whole of the `sandbridge` program: reads the command line, does what it asks for, says how it ended.
 pub fn main() -> ExitCode {
     let Cli { globals, command } = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    output::set_colour(globals.color);
     match dispatch(&globals, command) {
         Ok(code) => code,
         Err(failure) => failure.report(globals.json),

@@ -1,8 +1,46 @@
 //! Results on standard output, everything else on standard error.
 
 use std::io::Write;
+use std::sync::OnceLock;
 
 use serde_json::Value;
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Colour {
+    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb say otherwise; elsewhere if CLICOLOR_FORCE says so
+    #[default]
+    Auto,
+    /// Also where there is no terminal
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// What was asked for with `--color`.
+static COLOUR: OnceLock<Colour> = OnceLock::new();
+
+/// Says when colours are used; the first word counts.
+pub(super) fn set_colour(colour: Colour) {
+    let _ = COLOUR.set(colour);
+}
+
+/// Whether colours are used where it is a terminal, or is none.
+pub(super) fn has_colour(is_terminal: bool) -> bool {
+    let wanted = COLOUR.get().copied().unwrap_or_default();
+    decide(wanted, is_terminal, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
+fn decide(wanted: Colour, is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
+    let says = |name: &str, word: &str| variable(name).is_some_and(|value| value == word);
+    match wanted {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto if variable("NO_COLOR").is_some() => false,
+        Colour::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        Colour::Auto => is_terminal && !says("CLICOLOR", "0") && !says("TERM", "dumb"),
+    }
+}
 
 /// Prints one JSON value on a line of its own.
 pub(super) fn json_line(value: &Value) {
@@ -59,6 +97,15 @@ pub(super) fn until(at_ms: i64) -> String {
     }
 }
 
+/// How long something took: `340 ms`, `1.2 s`, `1 min 1 s`.
+pub(super) fn duration(duration_ms: u64) -> String {
+    match duration_ms {
+        0..1000 => format!("{duration_ms} ms"),
+        1000..60_000 => format!("{}.{} s", duration_ms / 1000, duration_ms % 1000 / 100),
+        _ => format!("{} min {} s", duration_ms / 60_000, duration_ms % 60_000 / 1000),
+    }
+}
+
 /// Rows with their columns aligned.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -80,6 +127,24 @@ mod tests {
     #[test]
     fn no_control_character_reaches_the_terminal() {
         assert_eq!(printable("a\u{1b}]0;x\u{7}\r\u{9b}b\nä"), "a\\u{1b}]0;x\\u{7}\\r\\u{9b}b\nä");
+    }
+
+    #[test]
+    fn colours_are_where_they_are_wanted() {
+        let decided = |wanted, is_terminal, set: &[(&str, &str)]| {
+            decide(wanted, is_terminal, |name| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(decided(Colour::Auto, true, &[]) && !decided(Colour::Auto, false, &[]));
+        for off in [("NO_COLOR", "1"), ("CLICOLOR", "0"), ("TERM", "dumb")] {
+            assert!(!decided(Colour::Auto, true, &[off]), "{off:?}");
+            assert!(decided(Colour::Always, true, &[off]), "{off:?}");
+        }
+        assert!(decided(Colour::Auto, false, &[("CLICOLOR_FORCE", "1")]));
+        assert!(!decided(Colour::Auto, false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+        assert!(!decided(Colour::Auto, false, &[("CLICOLOR_FORCE", "0")]));
+        assert!(!decided(Colour::Never, true, &[("CLICOLOR_FORCE", "1")]));
     }
 
     #[test]

@@ -16,7 +16,7 @@ const FILE_NAME: &str = "client.json";
 const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
 
 /// What is remembered from one call to the next.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Remembered {
     /// Where one logged in last.
     server: Option<String>,
@@ -38,6 +38,7 @@ pub(super) struct Login {
 }
 
 /// A server, and who one is there.
+#[derive(Clone)]
 pub(super) struct Session {
     path: PathBuf,
     remembered: Remembered,

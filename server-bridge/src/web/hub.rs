@@ -28,10 +28,6 @@ pub enum Event {
         message_id: i64,
         /// `stdout` or `stderr`, `text` or `reasoning`.
         channel: &'static str,
-        /// Of `text` and `reasoning`: where it stands in what the message says so far, in UTF-16 code units; what is known
-        /// already is said again, and what is missing was missed.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        offset: Option<u64>,
         /// What it wrote.
         text: String,
     },

@@ -1,8 +1,8 @@
 /** The typed client of `/api/v1`. It signs in with the session cookie, so no token is ever held by the page. */
-import { CHAT_PAGE_COUNT, MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS } from "./limits";
-import type { Chat, Me, MessagePage, Runner, RunnerToken, SendResult, Settings, SettingsChange } from "./types";
+import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS, UPLOAD_TIMEOUT_MS } from "./limits";
+import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
-const ROOT = "/api/v1";
+export const ROOT = "/api/v1";
 
 /** A request that failed; `message` can be shown as it is. */
 export class ApiError extends Error {
@@ -31,17 +31,18 @@ export function fileUrl(path: string, runner: string | null): string {
   return `${ROOT}/files?${query}`;
 }
 
-/** Where a chat is downloaded, whole. */
-export function exportUrl(chatId: string, format: "markdown" | "json"): string {
-  return `${ROOT}/chats/${encodeURIComponent(chatId)}/export?format=${format}`;
-}
-
 /** The events WebSocket beside this page. */
 export function eventsUrl(page: { protocol: string; host: string }): string {
   return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}${ROOT}/events`;
 }
 
-async function failure(response: Response): Promise<ApiError> {
+/** Where a whole chat is downloaded. */
+export function exportUrl(chatId: string, format: "markdown" | "json"): string {
+  return `${ROOT}/chats/${encodeURIComponent(chatId)}/export?format=${format}`;
+}
+
+/** What a refused request says. */
+export async function failure(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => null);
   const error = (body as { error?: { kind?: string; message?: string } } | null)?.error;
   const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
@@ -71,25 +72,41 @@ export interface Api {
   moreChats(before: string): Promise<Chat[]>;
   /** By title and by text. */
   findChats(query: string): Promise<Chat[]>;
-  /** One that the list may not have: an old one, or a sub-agent's. */
-  chat(id: string): Promise<Chat>;
   renameChat(id: string, title: string): Promise<Chat>;
   forkChat(id: string): Promise<Chat>;
   newChat(): Promise<Chat>;
   deleteChat(id: string): Promise<void>;
   messages(chatId: string, before?: number): Promise<MessagePage>;
-  send(chatId: string, text: string): Promise<SendResult>;
+  /** The same `sendId` again does nothing twice, and is answered as before. */
+  send(chatId: string, text: string, sendId: string, attachments: string[]): Promise<SendResult>;
   cancel(chatId: string): Promise<{ cancelled: number }>;
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
   answer(chatId: string, messageId: number, text: string | null): Promise<void>;
+  chatDetails(chatId: string): Promise<ChatDetails>;
+  agents(chatId: string): Promise<AgentOfChat[]>;
+  setApproval(chatId: string, mode: ApprovalMode): Promise<void>;
+  models(chatId: string | null): Promise<ModelList>;
+  /** `NAME/TIER`; null takes the chat's own choice back. */
+  setModel(chatId: string, model: string | null): Promise<void>;
+  /** Takes the chat's last message back, with the files that it changed. */
+  undo(chatId: string, force: boolean): Promise<{ text: string }>;
+  /** Takes a message back, and all behind it. */
+  rewind(chatId: string, messageId: number, how: TakeBack): Promise<{ text: string }>;
+  fork(chatId: string, messageId: number): Promise<Chat>;
+  attach(chatId: string, file: File): Promise<Attachment>;
+  commands(): Promise<CommandLine[]>;
+  completePath(prefix: string, runner: string | null): Promise<PathEntry[]>;
 }
 
 /** Makes the client; `onUnauthorized` is told of every 401 except that of a login. */
 export function createApi(onUnauthorized: () => void): Api {
-  async function request<T>(method: string, path: string, body?: unknown, timeoutMs = REQUEST_TIMEOUT_MS): Promise<T> {
-    const init: RequestInit = { method, credentials: "same-origin", signal: AbortSignal.timeout(timeoutMs) };
-    if (body instanceof Blob) init.body = body;
-    else if (body !== undefined) {
+  async function request<T>(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<T> {
+    const waitMs = timeoutMs ?? (body instanceof Blob ? UPLOAD_TIMEOUT_MS : REQUEST_TIMEOUT_MS);
+    const init: RequestInit = { method, credentials: "same-origin", signal: AbortSignal.timeout(waitMs) };
+    if (body instanceof Blob) {
+      init.body = body;
+      init.headers = { "content-type": "application/octet-stream" };
+    } else if (body !== undefined) {
       init.body = JSON.stringify(body);
       init.headers = { "content-type": "application/json" };
     }
@@ -121,7 +138,6 @@ export function createApi(onUnauthorized: () => void): Api {
     chats: () => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}`),
     moreChats: (before) => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}&before=${id(before)}`),
     findChats: (query) => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}&query=${id(query)}`),
-    chat: (chatId) => request("GET", `/chats/${id(chatId)}`),
     renameChat: (chatId, title) => request("PUT", `/chats/${id(chatId)}`, { title }),
     forkChat: (chatId) => request("POST", `/chats/${id(chatId)}/fork`, {}),
     newChat: () => request("POST", "/chats", {}),
@@ -130,11 +146,27 @@ export function createApi(onUnauthorized: () => void): Api {
       const older = before === undefined ? "" : `&before=${before}`;
       return request("GET", `/chats/${id(chatId)}/messages?limit=${MESSAGE_PAGE_COUNT}${older}`);
     },
-    send: (chatId, text) => request("POST", `/chats/${id(chatId)}/messages`, { text }),
+    send: (chatId, text, sendId, attachments) =>
+      request("POST", `/chats/${id(chatId)}/messages`, { text, send_id: sendId, attachments }),
     cancel: (chatId) => request("POST", `/chats/${id(chatId)}/cancel`),
     approve: (chatId, messageId, allow, always) =>
       request("POST", `/chats/${id(chatId)}/approvals`, { message_id: messageId, allow, always }),
     answer: (chatId, messageId, text) =>
       request("POST", `/chats/${id(chatId)}/answers`, { message_id: messageId, text }),
+    chatDetails: (chatId) => request("GET", `/chats/${id(chatId)}`),
+    agents: (chatId) => request("GET", `/chats/${id(chatId)}/agents`),
+    setApproval: (chatId, mode) => request("PUT", `/chats/${id(chatId)}/approval`, { mode }),
+    models: (chatId) => request("GET", chatId === null ? "/models" : `/models?chat=${id(chatId)}`),
+    setModel: (chatId, model) => request("PUT", `/chats/${id(chatId)}/model`, { model }),
+    undo: (chatId, force) => request("POST", `/chats/${id(chatId)}/undo`, { force }),
+    rewind: (chatId, messageId, how) => request("POST", `/chats/${id(chatId)}/rewind`, { message_id: messageId, ...how }),
+    fork: (chatId, messageId) => request("POST", `/chats/${id(chatId)}/fork`, { message_id: messageId }),
+    attach: (chatId, file) => request("POST", `/chats/${id(chatId)}/attachments?name=${id(file.name)}`, file),
+    commands: () => request("GET", "/commands"),
+    completePath: async (prefix, runner) => {
+      const query = new URLSearchParams({ prefix, limit: String(COMPLETIONS_COUNT) });
+      if (runner !== null) query.set("on", runner);
+      return (await request<{ entries: PathEntry[] }>("GET", `/files/complete?${query}`)).entries;
+    },
   };
 }

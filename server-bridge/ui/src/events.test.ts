@@ -8,7 +8,7 @@ class FakeSocket {
   onclose: (() => void) | null = null;
   closed = false;
 
-  constructor() {
+  constructor(readonly url: string) {
     FakeSocket.opened.push(this);
   }
 
@@ -91,4 +91,35 @@ test("after stop nothing comes any more", () => {
   vi.advanceTimersByTime(RECONNECT_CAP_MS);
   expect(socket(0).closed).toBe(true);
   expect(log).toEqual(["connecting"]);
+});
+
+test("a new connection asks for what comes behind the last event, and nothing is handed on twice", () => {
+  const events = client();
+  events.connect();
+  expect(socket(0).url).toBe("ws://host/events");
+  socket(0).say({ type: "hello", seq: 7, user: "ada", epoch: "e1", resumed: false });
+  socket(0).say({ type: "settings", seq: 8, active_runner: null });
+  socket(0).onclose?.();
+  vi.advanceTimersByTime(RECONNECT_CAP_MS);
+  expect(socket(1).url).toBe("ws://host/events?after=8&epoch=e1");
+  log.length = 0;
+  socket(1).say({ type: "hello", seq: 8, user: "ada", epoch: "e1", resumed: true });
+  socket(1).say({ type: "settings", seq: 8, active_runner: null });
+  socket(1).say({ type: "notice", seq: 9, level: "info", text: "n" });
+  expect(log).toEqual(["online", "hello", "notice"]);
+});
+
+test("after a reset the numbers are those of the server", () => {
+  const events = client();
+  events.connect();
+  socket(0).say({ type: "hello", seq: 100, user: "ada", epoch: "e1", resumed: false });
+  socket(0).onclose?.();
+  vi.advanceTimersByTime(RECONNECT_CAP_MS);
+  socket(1).say({ type: "hello", seq: 3, user: "ada", epoch: "e2", resumed: false });
+  socket(1).say({ type: "reset", seq: 3 });
+  log.length = 0;
+  socket(1).say({ type: "notice", seq: 4, level: "info", text: "n" });
+  socket(1).say({ type: "lagged", seq: 9 });
+  socket(1).say({ type: "notice", seq: 9, level: "info", text: "n" });
+  expect(log).toEqual(["notice", "lagged"]);
 });

@@ -3,7 +3,8 @@
  *
  *   connecting ──hello──► online ──close──► offline ──back-off, hello──► online
  *
- * It keeps nothing of what it delivers; whoever listens loads anew after each `hello`.
+ * Every event has a number. A new connection asks for what comes behind the last one that was handed on: where the server
+ * still has it, its `hello` says `resumed`, and nothing is lost or comes twice; else whoever listens loads everything anew.
  */
 import { RECONNECT_BASE_MS, RECONNECT_CAP_MS } from "./limits";
 import type { ServerEvent } from "./types";
@@ -29,6 +30,10 @@ export class EventsClient {
   private socket: WebSocket | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private attempt = 0;
+  /** The numbering that `seq` belongs to; null before the first `hello`. */
+  private epoch: string | null = null;
+  /** Number of the last event that was handed on. */
+  private seq = 0;
 
   constructor(private readonly options: EventsOptions) {}
 
@@ -37,7 +42,7 @@ export class EventsClient {
     this.stop();
     // Later attempts stay "offline" until one succeeds, so that the banner does not flicker.
     if (this.attempt === 0) this.options.onState("connecting");
-    const socket = new WebSocket(this.options.url);
+    const socket = new WebSocket(this.address());
     let greeted = false;
     socket.onmessage = (frame) => {
       if (typeof frame.data !== "string") return;
@@ -45,9 +50,10 @@ export class EventsClient {
       if (event.type === "hello") {
         greeted = true;
         this.attempt = 0;
+        this.epoch = event.epoch ?? null;
         this.options.onState("online");
       }
-      this.options.onEvent(event);
+      if (this.isNews(event)) this.options.onEvent(event);
     };
     socket.onclose = () => {
       this.socket = null;
@@ -72,6 +78,19 @@ export class EventsClient {
     this.socket.onmessage = null;
     this.socket.close();
     this.socket = null;
+  }
+
+  private address(): string {
+    if (this.epoch === null) return this.options.url;
+    return `${this.options.url}?${new URLSearchParams({ after: String(this.seq), epoch: this.epoch })}`;
+  }
+
+  /** Whether an event was not handed on before. Those that say where the numbers stand are always news. */
+  private isNews(event: ServerEvent): boolean {
+    const stands = event.type === "hello" || event.type === "reset" || event.type === "lagged";
+    if (!stands && event.seq <= this.seq) return false;
+    this.seq = event.seq;
+    return true;
   }
 
   private schedule(): void {

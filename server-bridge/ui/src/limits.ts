@@ -43,6 +43,101 @@ export const COPIED_NOTE_MS = 2_000;
 /** A view scrolled no further than this from its end follows new content. */
 export const STICK_TO_END_PX = 48;
 
+/** Lines kept above the visible part of a terminal. */
+export const TERMINAL_SCROLLBACK_LINES = 5_000;
+
+/** Terminals open on one page. */
+export const TERMINALS_COUNT = 12;
+
+export const TERMINAL_FONT_MIN_PX = 9;
+export const TERMINAL_FONT_MAX_PX = 28;
+export const TERMINAL_FONT_DEFAULT_PX = 14;
+
+/** A terminal's title, which the program in it chooses, is cut behind this. */
+export const TERMINAL_TITLE_CHARS = 60;
+
+/** What a program in a terminal may ask to have copied, and what may be pasted at once. */
+export const TERMINAL_COPY_CHARS = 100_000;
+export const TERMINAL_PASTE_BYTES = 8 * 1024 * 1024;
+
+/** Input is sent in pieces of this size, and no further than the window ahead of what was taken. */
+export const TERMINAL_INPUT_PIECE_BYTES = 32 * 1024;
+export const TERMINAL_INPUT_WINDOW_BYTES = 512 * 1024;
+
+/** Output shown is acknowledged after so much of it, or after so long. */
+export const TERMINAL_ACK_BYTES = 32 * 1024;
+export const TERMINAL_ACK_MS = 50;
+
+/** How much of its earlier output a terminal shows again, and how far the first clean place in it is looked for. */
+export const TERMINAL_REPLAY_BYTES = 256 * 1024;
+export const TERMINAL_REPLAY_SEARCH_BYTES = 16 * 1024;
+
+/** A terminal being dragged to another size tells the program so no more often. */
+export const TERMINAL_RESIZE_MS = 80;
+
+/** News of the terminals reach the page no more often. */
+export const TERMINAL_NEWS_MS = 30;
+
+/** How often the list of what runs is asked for while it is on screen, and how many ended ones are asked for. */
+export const TASKS_REFRESH_MS = 3_000;
+export const TASKS_ROWS_COUNT = 100;
+
+/** Beginning and end of a task's output on screen. */
+export const TASK_HEAD_BYTES = 8 * 1024;
+export const TASK_TAIL_BYTES = 32 * 1024;
+
+/** Entries of one directory shown before "show more". */
+export const DIRECTORY_ROWS_COUNT = 1_000;
+
+/** A file's text on screen, in pieces of this size; up to the second it is coloured, up to the third edited. */
+export const FILE_PIECE_BYTES = 512 * 1024;
+export const FILE_HIGHLIGHT_CHARS = 200_000;
+export const FILE_EDIT_BYTES = 2 * 1024 * 1024;
+
+/** A picture larger than this is not shown. */
+export const FILE_IMAGE_BYTES = 16 * 1024 * 1024;
+
+/** Unsaved text kept over a reload. */
+export const DRAFTS_CHARS = 4_000_000;
+
+/** Uploads under way at the same time, and the files of one drop. */
+export const UPLOADS_PARALLEL_COUNT = 2;
+export const UPLOAD_FILES_COUNT = 2_000;
+
+/** Newest characters of a message under way that are kept as they came, to be put behind a page that was read meanwhile. */
+export const LIVE_TAIL_CHARS = 64_000;
+
+/** A message that could not be sent is tried again after this long, where the connection itself stands. */
+export const SEND_AGAIN_MS = 5_000;
+
+/** Files in one message, and the size of one: the server's own bounds. */
+export const ATTACHMENTS_COUNT = 16;
+export const ATTACHMENT_BYTES = 32 * 1024 * 1024;
+
+/** An upload without an answer for this long has failed. */
+export const UPLOAD_TIMEOUT_MS = 10 * 60_000;
+
+/** How long typing rests before paths are looked up. */
+export const COMPLETION_WAIT_MS = 120;
+
+/** Completions asked for and shown at a time. */
+export const COMPLETIONS_COUNT = 20;
+
+/** How often the elapsed time of an answer is shown anew. */
+export const ELAPSED_TICK_MS = 1_000;
+
+/** Output of a finished tool folds behind its head; beyond so many lines a compact one shows only its first ones. */
+export const COMPACT_LINES_COUNT = 12;
+
+/** Pixels above and below the visible messages that are kept drawn. */
+export const DRAWN_BEYOND_PX = 900;
+
+/** As many characters as an answer to a question may have; the server counts bytes. */
+export const ANSWER_CHARS = 16_000;
+
+/** Characters of an answer that a screen reader is told when it has come. */
+export const ANNOUNCED_CHARS = 200;
+
 /** Chats asked for at a time. */
 export const CHAT_PAGE_COUNT = 200;
 

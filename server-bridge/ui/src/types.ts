@@ -98,13 +98,25 @@ export interface Exec {
 /** What a model did about a message: an answer (the first one stands for all of it), or a tool that it called. */
 export type Agent =
   | { kind: "reply"; status: TurnStatus; reasoning?: string; error?: string; usage?: Usage }
-  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null; detail?: string; data?: ToolData; sub_agent?: SubAgent; asked_by?: string };
+  | { kind: "tool"; tool: string; hint: string; status: ToolStatus; place: string | null; detail?: string; data?: ToolData; sub_agent?: SubAgent; asked_by?: string; duration_ms?: number };
 
-/** What a tool's card asks or shows beside words: an approval that holds once only, a question, a list. */
+/** What a tool's card asks or shows beside words: an approval that holds once only, a question, a list, a change. */
 export type ToolData =
   | { kind: "once" }
   | { kind: "question"; options: string[] }
-  | { kind: "todos"; items: Todo[] };
+  | { kind: "todos"; items: Todo[] }
+  | Edit;
+
+/** A change of a file: what was there (none of a new file), and what is there in its place. */
+export interface Edit {
+  kind: "edit";
+  old?: string;
+  new: string;
+  /** The line of the file that both begin with, from 1. */
+  first_line: number;
+  /** Whether there is more of it. */
+  is_cut: boolean;
+}
 
 export interface Todo {
   content: string;
@@ -143,6 +155,8 @@ export interface Message {
   agent?: Agent | null;
   /** Taken back: shown, and no part of the conversation any more. */
   undone?: boolean;
+  /** Only where messages are asked for: what was told of it while it is under way. */
+  live?: Piece[];
 }
 
 export interface MessagePage {
@@ -154,15 +168,25 @@ export interface MessagePage {
 export interface SendResult {
   messages: Message[];
   chat?: Chat | null;
+  /** What may be put back into the composer. */
+  input?: string | null;
+}
+
+/** Something that was told of a message under way; `at` is how many characters were told of it before. */
+export interface Piece {
+  channel: Channel;
+  at: number;
+  text: string;
 }
 
 /** Where a command wrote to, or what a model does. */
 export type Channel = "stdout" | "stderr" | "text" | "reasoning";
 
 export type ServerEvent =
-  | { type: "hello"; seq: number; user: string }
+  | { type: "hello"; seq: number; user: string; epoch?: string; resumed?: boolean }
+  | { type: "reset"; seq: number }
   | { type: "message"; seq: number; message: Message }
-  | { type: "output"; seq: number; chat_id: string; message_id: number; channel: Channel; text: string }
+  | ({ type: "output"; seq: number; chat_id: string; message_id: number } & Piece)
   | { type: "chat"; seq: number; chat: Chat }
   | { type: "chat_removed"; seq: number; id: string }
   | { type: "runner"; seq: number; runner: Runner }
@@ -170,3 +194,66 @@ export type ServerEvent =
   | { type: "settings"; seq: number; active_runner: string | null }
   | { type: "notice"; seq: number; level: "info" | "warning"; text: string }
   | { type: "lagged"; seq: number };
+
+export const APPROVAL_MODES = ["plan", "ask", "auto-edit", "full"] as const;
+export type ApprovalMode = (typeof APPROVAL_MODES)[number];
+
+/** A chat with how its agent stands. */
+export interface ChatDetails extends Chat {
+  approval: ApprovalMode;
+  /** `NAME/TIER`, as it was chosen for this chat or by default. */
+  model: string | null;
+  cwd: string;
+  busy: boolean;
+  context: { used_tokens: number; window_tokens: number; model: string } | null;
+  usage: Usage & { calls: number; cache_write_tokens: number };
+  /** Whose sub-agent this chat is. */
+  parent_id: string | null;
+}
+
+/** A sub-agent that a chat's agent called. */
+export interface AgentOfChat {
+  chat_id: string;
+  message_id: number | null;
+  role: string | null;
+  instance: string | null;
+  title: string;
+  status: TurnStatus | null;
+  created_at: number;
+  used_at: number;
+}
+
+/** What a chat's model can be chosen from: names of subscriptions, and the models of each by tier. */
+export interface ModelList {
+  chosen: string | null;
+  models: { name: string; shared: boolean; models: Record<string, { name: string }>; default_tier: string }[];
+}
+
+/** A line of `/help`. */
+export interface CommandLine {
+  word: string;
+  usage: string;
+  about: string;
+}
+
+export interface PathEntry {
+  path: string;
+  kind: "file" | "directory";
+}
+
+/** A file that was put into a chat's sandbox to be sent with a message. */
+export interface Attachment {
+  path: string;
+  name: string;
+  place: string;
+  size_bytes: number;
+  is_image: boolean;
+}
+
+/** How a message and all behind it is taken back. */
+export interface TakeBack {
+  /** Whether the files it changed are restored. */
+  files: boolean;
+  /** Whether those are restored, too, that somebody else has changed since. */
+  force: boolean;
+}

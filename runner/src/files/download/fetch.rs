@@ -1,4 +1,5 @@
-//! One GET over HTTP/1.1, redirects followed.
+//! One GET over HTTP/1.1; redirects are followed within its host. Whoever allowed a host allowed no other: where it leads elsewhere is
+//! told, to be asked for again.
 //!
 //! Addresses are not restricted beyond what commands may reach: a development server on this machine or its network is a
 //! usual source. What commands may not reach is not fetched for them either: a URL can carry data out.
@@ -46,7 +47,7 @@ pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
 }
 
 impl Answer {
-    /// Asks, and follows redirects; succeeds with an answer that is a success.
+    /// Asks, and follows redirects within the host; succeeds with an answer that is a success.
     pub(super) async fn to(mut uri: Uri, network: &Network) -> Result<Self, WireError> {
         for _ in 0..=DOWNLOAD_REDIRECTS {
             allowed(&uri, network)?;
@@ -62,6 +63,12 @@ impl Answer {
             let next = parse(&resolve(&uri, location))?;
             if uri.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
                 return Err(failed(&uri, &"it redirects to where nothing is encrypted"));
+            }
+            if !is_same_host(&uri, &next) {
+                return Err(failed(
+                    &uri,
+                    &format!("it redirects to another host; ask for this if it is what you want: {next}"),
+                ));
             }
             uri = next;
         }
@@ -109,6 +116,10 @@ impl Answer {
     }
 }
 
+fn is_same_host(one: &Uri, other: &Uri) -> bool {
+    matches!((one.host(), other.host()), (Some(one), Some(other)) if one.eq_ignore_ascii_case(other))
+}
+
 /// Refuses what commands may not reach.
 fn allowed(uri: &Uri, network: &Network) -> Result<(), WireError> {
     let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
@@ -150,7 +161,7 @@ fn resolve(uri: &Uri, location: &str) -> String {
 /// Names the server only: the rest of a URL may be a secret.
 fn failed(uri: &Uri, reason: &dyn std::fmt::Display) -> WireError {
     let host = uri.authority().map_or("", |authority| authority.as_str());
-    WireError::new(ErrorKind::Io, format!("the download from {host} failed: {reason}; nothing was written"))
+    WireError::new(ErrorKind::Io, format!("nothing was written, the download from {host} failed: {reason}"))
 }
 
 #[cfg(test)]
@@ -176,6 +187,38 @@ mod tests {
         ] {
             assert_eq!(parse(url).unwrap_err().kind, ErrorKind::InvalidBody, "{url}");
         }
+    }
+
+    #[test]
+    fn a_host_is_the_same_on_each_port_and_however_it_is_written() {
+        let uri = |text: &str| text.parse::<Uri>().unwrap();
+        let one = uri("http://a.example/x");
+        for same in ["http://A.Example/y", "https://a.example/", "http://a.example:8080/"] {
+            assert!(is_same_host(&one, &uri(same)), "{same}");
+        }
+        for other in ["http://b.example/x", "http://a.example.b/", "http://x.a.example/", "http://127.0.0.1/"]
+        {
+            assert!(!is_same_host(&one, &uri(other)), "{other}");
+        }
+    }
+
+    #[tokio::test]
+    async fn each_step_is_held_to_what_commands_may_reach() {
+        use std::io::{Read, Write};
+        crate::blocking::start().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let answering = std::thread::spawn(move || {
+            let moved = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
+            let mut socket = listener.accept().unwrap().0;
+            assert!(socket.read(&mut [0; 4096]).unwrap() > 0);
+            socket.write_all(moved.as_bytes()).unwrap();
+        });
+        let network = Network { ports: vec![port], ..Network::default() };
+        let url = parse(&format!("http://127.0.0.1:{port}/")).unwrap();
+        let refused = Answer::to(url, &network).await.map(drop).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::SandboxDenied, "{refused}");
+        answering.join().unwrap();
     }
 
     #[test]

@@ -64,8 +64,6 @@ pub enum ChatEvent {
         message: MessageId,
         /// Whether it speaks or thinks.
         part: Part,
-        /// Where the words stand in what it has said so far, in UTF-16 code units.
-        offset: u64,
         /// The next words.
         text: String,
     },

@@ -7,9 +7,10 @@ use crate::undo::Turns;
 use crate::{ChatEvent, ChatService, Error, Result};
 
 impl ChatService {
-    /// Copies a user's chat, with all that is over of it or only up to and with what came of the message `up_to`. The copy has
-    /// the chat's place, directory and approval mode; what was allowed for good it asks for again, and it takes back no
-    /// files, as it changed none.
+    /// Copies a user's chat, with all that is over of it or only up to and with what came of the message `up_to`. The copy goes
+    /// on as the chat would: it has its place, directory, model and approval mode, its summaries, its list of what is to be done
+    /// and its named sub-agents. What was allowed for good it asks for again, and it takes back no files, as it changed none.
+    /// It is there once it is whole.
     ///
     /// # Errors
     /// [`Error::Refused`] with `not_found` for a message of which nothing came there; [`Error::Store`] for a chat that is gone
@@ -29,7 +30,10 @@ pub(crate) async fn fork(service: &Inner, user: &User, chat: &ChatId, up_to: Opt
         None => None,
         Some(up_to) => Some(last_turn(service, user, chat, up_to).await?),
     };
-    let copy = service.store.fork_chat(user.id, chat, last).await?;
+    let (store, user_id, chat) = (service.store.clone(), user.id, chat.clone());
+    // To its end, whether its caller waits or not: half a copy helps nobody.
+    let copying = service.tasks.spawn(async move { store.fork_chat(user_id, &chat, last).await });
+    let copy = copying.await.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))?;
     service.tell(user.id, ChatEvent::Chat(copy.clone()));
     Ok(copy)
 }

@@ -23,7 +23,6 @@
 //! | `library/` | skills and roles, as a workspace offers them |
 //! | `preferences` | what a user wants of every agent |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
-//! | `so_far` | what models and tools have said in messages that are not stored whole yet |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
 //! | `place` | who a user is to the sandbox, and where their work should go |
@@ -54,7 +53,6 @@ mod recover;
 mod running;
 mod service;
 mod shell;
-mod so_far;
 mod tasks;
 mod tools;
 mod undo;
@@ -63,6 +61,7 @@ pub mod web;
 #[cfg(test)]
 mod tests;
 
+pub use commands::command_usages;
 pub use ending::Ending;
 pub use engine::{AgentDocument, SubAgentDocument, TodoDocument, ToolData, UsageDocument};
 pub use error::{Error, Result};

@@ -126,6 +126,10 @@ pub const READ_FILE_BYTES: u64 = 8 * 1024 * 1024;
 pub const FILE_AFTER_BYTES: usize = 16 * 1024 * 1024;
 /// The most text that a search by content collects, in bytes.
 pub const GREP_BYTES: usize = 4 * 1024 * 1024;
+/// How much of each side of a file's change a card holds, in bytes.
+pub const EDIT_SHOWN_BYTES: usize = 16 * 1024;
+/// How many lines around a change it holds.
+pub const EDIT_CONTEXT_LINES: usize = 3;
 /// The most that a user is shown of what they are to allow, in bytes; more is not asked for.
 pub const APPROVAL_DETAIL_BYTES: usize = 32 * 1024;
 /// How much of what a model thinks is shown, in bytes.

@@ -15,7 +15,6 @@ use crate::models::ModelsConfig;
 use crate::questions::Said;
 use crate::running::Running;
 use crate::shell::LeftOut;
-use crate::so_far::SoFar;
 use crate::web::Web;
 use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
 
@@ -35,7 +34,6 @@ pub(crate) struct Inner {
     pub(crate) web: Web,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
-    pub(crate) so_far: SoFar,
     sink: EventSink,
     instructions_file: OnceLock<PathBuf>,
 }
@@ -46,19 +44,8 @@ impl ChatService {
     pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig, web: Web) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, engine) = (Running::default(), Engine::new(models));
-        let (so_far, instructions_file) = (SoFar::default(), OnceLock::new());
-        Self(Arc::new(Inner {
-            store,
-            router,
-            running,
-            engine,
-            web,
-            tasks,
-            stop,
-            so_far,
-            sink,
-            instructions_file,
-        }))
+        let instructions_file = OnceLock::new();
+        Self(Arc::new(Inner { store, router, running, engine, web, tasks, stop, sink, instructions_file }))
     }
 
     /// Tells every agent of every user what stands in this file, where there is one; it is read anew at each turn, its first
@@ -77,6 +64,7 @@ impl ChatService {
     /// # Errors
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
+        self.0.store.remove_unfinished_forks().await?;
         Ok(recover::recover(&self.0).await? + engine::recover(&self.0).await?)
     }
 
@@ -139,7 +127,6 @@ impl ChatService {
                 message.text = transcript.render(&LeftOut::SoFar);
             }
         }
-        messages.iter_mut().for_each(|message| self.0.so_far.fill(message));
     }
 
     /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`]; cancels and records
@@ -166,9 +153,6 @@ impl Inner {
     }
 
     pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {
-        if let ChatEvent::Message(message) = &event {
-            self.so_far.forget(message.id);
-        }
         (self.sink)(user, event);
     }
 

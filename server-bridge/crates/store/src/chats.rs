@@ -49,7 +49,7 @@ impl Store {
     pub async fn chats(&self, user: UserId, limit: u32) -> Result<Vec<Chat>> {
         Ok(sqlx::query_as(
             "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats
-             WHERE user_id = $1 AND parent_id IS NULL ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $2",
+             WHERE user_id = $1 AND parent_id IS NULL AND NOT is_copying ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $2",
         )
         .bind(user)
         .bind(rows(limit))
@@ -60,11 +60,11 @@ impl Store {
     /// A user's conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's.
+    /// [`Error::NotFound`], also for another user's, and for a fork that is not whole yet.
     pub async fn chat(&self, user: UserId, id: &ChatId) -> Result<Chat> {
         sqlx::query_as(
             "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats
-             WHERE id = $1 AND user_id = $2",
+             WHERE id = $1 AND user_id = $2 AND NOT is_copying",
         )
         .bind(id)
         .bind(user)

@@ -8,6 +8,7 @@
 //! | a compaction | the last item it tells of is there; else the newest one before it whose item is, or none |
 //! | a mask | its item is there |
 //! | an edit | its item is there, and the turn that made it |
+//! | that compressing was tried | the last item that there was then is there |
 //! | a count of tokens | the answer it was counted for is there |
 //!
 //! The one loss: what [`Store::add_compaction`] forgets (results that were put aside, and that its summary does not name) stays
@@ -150,11 +151,15 @@ impl Store {
         .bind(cut)
         .fetch_all(self.database.reader())
         .await?;
-        let tried: Option<ItemId> =
-            sqlx::query_scalar("SELECT MAX(last_item) FROM compactions WHERE chat_id = $1")
-                .bind(chat)
-                .fetch_one(self.database.reader())
-                .await?;
+        let tried: Option<ItemId> = sqlx::query_scalar(concat!(
+            "SELECT MAX(c.last_item) FROM compactions c JOIN turn_items i ON i.id = c.last_item
+             JOIN turns t ON t.id = i.turn_id WHERE c.chat_id = $1 AND ",
+            live_turns!(),
+        ))
+        .bind(chat)
+        .bind(up_to)
+        .fetch_one(self.database.reader())
+        .await?;
         let (masks, edits) = (self.masks(chat, cut).await?, self.edits(chat, up_to, cut).await?);
         let (compaction_tried_at, count) =
             (tried.unwrap_or(ItemId(0)), self.prompt_count(chat, up_to).await?);

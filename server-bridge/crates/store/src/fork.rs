@@ -1,190 +1,239 @@
 //! A conversation that goes on as two.
+//!
+//! ```text
+//! plan (one look at all of it) ─▶ hidden copy ─▶ turns, items, messages, offloads: batch by batch ─▶ the rest, and shown
+//!                                      └── a failure at any point: the copy is removed; a server's end: at its next start
+//! ```
+//! What is copied is settled at the beginning; what is said meanwhile is no part of it. `belongings` says table by table what a
+//! copy holds.
+
+mod belongings;
+mod plan;
 
 use std::collections::HashMap;
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::{Sqlite, Transaction};
 
+use self::belongings::{AT_THE_END, EARLIER_TODOS, copying};
+use self::plan::{Plan, Row, batches};
 use crate::error::{Error, Result};
 use crate::limits::TITLE_MAX_CHARS;
-use crate::{Chat, ChatId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, UserId};
+use crate::{Chat, ChatId, Store, TurnId, UserId};
 
 /// What a copy's title ends with.
 const MARK: &str = " (fork)";
 
-/// A turn to be copied; what it took was paid for once.
-#[derive(FromRow)]
-struct Turn {
-    id: TurnId,
-    #[sqlx(rename = "message_id")]
-    message: Option<MessageId>,
-    #[sqlx(rename = "said_id")]
-    said: Option<MessageId>,
-    status: TurnStatus,
-    model: String,
-    cwd: Option<String>,
-    error: Option<String>,
-    created_at_ms: i64,
-    finished_at_ms: Option<i64>,
-}
-
-#[derive(FromRow)]
-struct Copied {
-    #[sqlx(flatten)]
-    message: Message,
-    #[sqlx(rename = "turn_id")]
-    turn: Option<TurnId>,
+/// What is there of a copy so far.
+struct Copies {
+    /// The conversation that its user will see.
+    fork: ChatId,
+    /// Each plan's conversation.
+    chats: Vec<ChatId>,
+    turns: HashMap<i64, i64>,
 }
 
 impl Store {
-    /// Copies a user's conversation: what was said up to and with the turn `up_to`, or all, with long results of tools, the
-    /// agent's directory, the binding and the approval mode. Turns that are not over or were taken back are left out, as are
-    /// commands that still run, what was allowed for good, and what files were before: the copy changed none.
+    /// Copies a user's conversation: what was said up to and with the turn `up_to`, or all, with everything that its model is
+    /// shown in place of what was said, what is to be done, its named sub-agents, the agent's directory, the binding, the model
+    /// and the approval mode. Turns that are not over or were taken back are left out, as are commands that still run, what was
+    /// allowed for good, and what files were before: the copy changed none.
+    ///
+    /// Nobody sees the copy before it is whole. Others write in between.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
     pub async fn fork_chat(&self, user: UserId, chat: &ChatId, up_to: Option<TurnId>) -> Result<Chat> {
-        let now_ms = self.now_ms();
+        let title = self.chat(user, chat).await?.title;
+        let plans = self.plan_fork(chat, up_to.unwrap_or(TurnId(i64::MAX))).await?;
+        let fork = ChatId::random();
+        let mut copies = Copies { fork: fork.clone(), chats: Vec::new(), turns: HashMap::new() };
+        let made = self.copy_all(&plans, &mut copies, &copy_title(&title)).await;
+        match made {
+            Ok(()) => self.chat(user, &fork).await,
+            Err(error) => {
+                remove_copy(self, &fork).await?;
+                match self.chat(user, chat).await {
+                    // It was deleted meanwhile, and what was to be copied with it.
+                    Err(gone @ Error::NotFound { .. }) => Err(gone),
+                    Ok(_) | Err(_) => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Removes copies that an earlier server did not come to finish. For a server's start.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn remove_unfinished_forks(&self) -> Result<u64> {
+        let removed =
+            sqlx::query("DELETE FROM chats WHERE is_copying").execute(self.database.writer()).await?;
+        Ok(removed.rows_affected())
+    }
+
+    async fn copy_all(&self, plans: &[Plan], copies: &mut Copies, title: &str) -> Result<()> {
+        for plan in plans {
+            let chat = self.begin_copy(plan, copies, title).await?;
+            copies.chats.push(chat.clone());
+            self.copy_turns(plan, copies, &chat).await?;
+            for batch in batches(&plan.items) {
+                let mut transaction = self.database.write().await?;
+                for row in batch {
+                    copy_row(&mut transaction, &copies.fork, &chat, ("turn_items", "item"), row.id).await?;
+                }
+                transaction.commit().await?;
+            }
+            self.copy_messages(plan, copies, &chat).await?;
+            self.copy_offloads(plan, copies, &chat).await?;
+        }
+        self.finish_copy(plans, copies).await
+    }
+
+    async fn begin_copy(&self, plan: &Plan, copies: &Copies, title: &str) -> Result<ChatId> {
+        // The first one is the user's own.
+        let chat = if copies.chats.is_empty() { copies.fork.clone() } else { ChatId::random() };
+        let made = sqlx::query(copying("chats", ""))
+            .bind(&copies.fork)
+            .bind(&chat)
+            .bind(&plan.chat)
+            .bind(if plan.parent.is_none() { title } else { &plan.title })
+            .bind(self.now_ms())
+            .bind(plan.parent.map(|parent| &copies.chats[parent]))
+            .bind(plan.last)
+            .execute(self.database.writer())
+            .await?;
+        if made.rows_affected() == 1 { Ok(chat) } else { Err(Error::not_found("chat", &plan.chat)) }
+    }
+
+    async fn copy_turns(&self, plan: &Plan, copies: &mut Copies, chat: &ChatId) -> Result<()> {
+        for batch in batches(&plan.turns) {
+            let mut transaction = self.database.write().await?;
+            for row in batch {
+                let copy = copy_row(&mut transaction, &copies.fork, chat, ("turns", "turn"), row.id).await?;
+                copies.turns.insert(row.id, copy);
+            }
+            transaction.commit().await?;
+        }
+        Ok(())
+    }
+
+    async fn copy_messages(&self, plan: &Plan, copies: &Copies, chat: &ChatId) -> Result<()> {
+        for batch in batches(&plan.messages) {
+            let mut transaction = self.database.write().await?;
+            for row in batch {
+                let copy =
+                    copy_row(&mut transaction, &copies.fork, chat, ("messages", "message"), row.id).await?;
+                for (of, column) in [
+                    (&plan.shows, "UPDATE turns SET message_id = $1 WHERE id = $2"),
+                    (&plan.said, "UPDATE turns SET said_id = $1 WHERE id = $2"),
+                ] {
+                    let turn = of.get(&row.id).and_then(|turn| copies.turns.get(turn));
+                    let Some(turn) = turn else { continue };
+                    sqlx::query(column).bind(copy).bind(turn).execute(&mut *transaction).await?;
+                }
+            }
+            transaction.commit().await?;
+        }
+        Ok(())
+    }
+
+    async fn copy_offloads(&self, plan: &Plan, copies: &Copies, chat: &ChatId) -> Result<()> {
+        for batch in batches(&plan.offloads) {
+            let mut transaction = self.database.write().await?;
+            for Row { id, .. } in batch {
+                sqlx::query(copying("offloads", ""))
+                    .bind(&copies.fork)
+                    .bind(chat)
+                    .bind(&plan.chat)
+                    .bind(id)
+                    .execute(&mut *transaction)
+                    .await?;
+            }
+            transaction.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Copies what is small and names what is large, and shows all of it.
+    async fn finish_copy(&self, plans: &[Plan], copies: &Copies) -> Result<()> {
         let mut transaction = self.database.write().await?;
-        let title: Option<String> =
-            sqlx::query_scalar("SELECT title FROM chats WHERE id = $1 AND user_id = $2")
+        for (plan, chat) in plans.iter().zip(&copies.chats) {
+            let small = AT_THE_END.iter().map(|table| copying(table, ""));
+            for query in small.chain([sqlx::AssertSqlSafe(EARLIER_TODOS.to_owned())]) {
+                sqlx::query(query)
+                    .bind(&copies.fork)
+                    .bind(chat)
+                    .bind(&plan.chat)
+                    .bind(plan.last)
+                    .execute(&mut *transaction)
+                    .await?;
+            }
+            if let Some(parent) = plan.parent {
+                // The cards of its calls lead to it.
+                sqlx::query(
+                    "UPDATE messages SET exec_json = REPLACE(exec_json, $1, $2)
+                     WHERE chat_id = $3 AND exec_json LIKE '%' || $1 || '%'",
+                )
+                .bind(&plan.chat)
                 .bind(chat)
-                .bind(user)
-                .fetch_optional(&mut *transaction)
+                .bind(&copies.chats[parent])
+                .execute(&mut *transaction)
                 .await?;
-        let title = title.ok_or_else(|| Error::not_found("chat", chat))?;
-        let copy: Chat = sqlx::query_as(
-            "INSERT INTO chats (id, user_id, title, runner, created_at_ms, updated_at_ms, cwd, approval)
-             SELECT $1, user_id, $2, runner, $3, $3, cwd, approval FROM chats WHERE id = $4
-             RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
-        )
-        .bind(ChatId::random())
-        .bind(copy_title(&title))
-        .bind(now_ms)
-        .bind(chat)
-        .fetch_one(&mut *transaction)
-        .await?;
-        let last = up_to.unwrap_or(TurnId(i64::MAX));
-        let turns: Vec<Turn> = sqlx::query_as(
-            "SELECT id, message_id, said_id, status, model, cwd, error, created_at_ms, finished_at_ms FROM turns
-             WHERE chat_id = $1 AND id <= $2 AND undone_at_ms IS NULL AND status NOT IN ('queued', 'running')
-             ORDER BY id",
-        )
-        .bind(chat)
-        .bind(last)
-        .fetch_all(&mut *transaction)
-        .await?;
-        let turns = copy_turns(&mut transaction, &copy.id, turns).await?;
-        copy_messages(&mut transaction, chat, &copy.id, last, &turns).await?;
-        sqlx::query(
-            "INSERT INTO offloads (chat_id, id, text) SELECT $1, id, text FROM offloads WHERE chat_id = $2",
-        )
-        .bind(&copy.id)
-        .bind(chat)
-        .execute(&mut *transaction)
-        .await?;
+            }
+            sqlx::query("UPDATE offloaded_reads SET reader_id = $1 WHERE chat_id = $2 AND reader_id = $3")
+                .bind(chat)
+                .bind(&copies.fork)
+                .bind(&plan.chat)
+                .execute(&mut *transaction)
+                .await?;
+            sqlx::query("UPDATE chats SET is_copying = FALSE WHERE id = $1")
+                .bind(chat)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        sqlx::query("DELETE FROM copied_rows WHERE copy_id = $1")
+            .bind(&copies.fork)
+            .execute(&mut *transaction)
+            .await?;
         transaction.commit().await?;
-        Ok(copy)
+        Ok(())
     }
 }
 
-/// Copies turns with their items; each old one with its copy.
-async fn copy_turns(
+/// Copies one row, and notes what became of it.
+async fn copy_row(
     transaction: &mut Transaction<'static, Sqlite>,
-    copy: &ChatId,
-    turns: Vec<Turn>,
-) -> Result<HashMap<TurnId, (TurnId, Turn)>> {
-    let mut copied = HashMap::with_capacity(turns.len());
-    for turn in turns {
-        let new: TurnId = sqlx::query_scalar(
-            "INSERT INTO turns (chat_id, status, model, cwd, error, created_at_ms, finished_at_ms)
-             VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
-        )
-        .bind(copy)
-        .bind(turn.status)
-        .bind(&turn.model)
-        .bind(&turn.cwd)
-        .bind(&turn.error)
-        .bind(turn.created_at_ms)
-        .bind(turn.finished_at_ms)
-        .fetch_one(&mut **transaction)
+    fork: &ChatId,
+    chat: &ChatId,
+    (table, kind): (&'static str, &'static str),
+    id: i64,
+) -> Result<i64> {
+    let copy: Option<i64> = sqlx::query_scalar(copying(table, "RETURNING id"))
+        .bind(fork)
+        .bind(chat)
+        .bind(id)
+        .fetch_optional(&mut **transaction)
         .await?;
-        sqlx::query(
-            "INSERT INTO turn_items (turn_id, item_json) SELECT $1, item_json FROM turn_items WHERE turn_id = $2 ORDER BY id",
-        )
-        .bind(new)
-        .bind(turn.id)
+    let copy = copy.ok_or_else(|| Error::not_found(kind, id))?;
+    sqlx::query("INSERT INTO copied_rows (copy_id, kind, old_id, new_id) VALUES ($1, $2, $3, $4)")
+        .bind(fork)
+        .bind(kind)
+        .bind(id)
+        .bind(copy)
         .execute(&mut **transaction)
         .await?;
-        copied.insert(turn.id, (new, turn));
-    }
-    Ok(copied)
+    Ok(copy)
 }
 
-/// Copies the messages of those turns, and what stands between them.
-async fn copy_messages(
-    transaction: &mut Transaction<'static, Sqlite>,
-    chat: &ChatId,
-    copy: &ChatId,
-    last: TurnId,
-    turns: &HashMap<TurnId, (TurnId, Turn)>,
-) -> Result<()> {
-    // What belongs to no turn is copied up to where the first turn begins that is not.
-    let messages: Vec<Copied> = sqlx::query_as(
-        "SELECT m.id, m.chat_id, m.role, m.text, m.exec_json, m.created_at_ms, m.undone, m.turn_id FROM messages m
-         WHERE m.chat_id = $1 AND NOT m.undone
-            AND NOT EXISTS (SELECT 1 FROM execs e WHERE e.message_id = m.id AND e.status = 'running')
-            AND (m.turn_id IS NOT NULL OR m.id < COALESCE(
-                (SELECT MIN(COALESCE(t.said_id, t.message_id)) FROM turns t WHERE t.chat_id = $1 AND t.id > $2),
-                m.id + 1))
-         ORDER BY m.id",
-    )
-    .bind(chat)
-    .bind(last)
-    .fetch_all(&mut **transaction)
-    .await?;
-    for Copied { message, turn } in messages {
-        let turn = match turn.map(|turn| turns.get(&turn)) {
-            // It is not copied.
-            Some(None) => continue,
-            Some(turn) => turn,
-            // A turn of an earlier version knows its first message alone.
-            None => turns.values().find(|(_, turn)| turn.message == Some(message.id)),
-        };
-        let new = copy_message(transaction, copy, turn.map(|(new, _)| *new), &message).await?;
-        let Some((new_turn, turn)) = turn else { continue };
-        let column = match message.id {
-            id if turn.message == Some(id) => "UPDATE turns SET message_id = $1 WHERE id = $2",
-            id if turn.said == Some(id) => "UPDATE turns SET said_id = $1 WHERE id = $2",
-            _ => continue,
-        };
-        sqlx::query(column).bind(new).bind(new_turn).execute(&mut **transaction).await?;
-    }
+async fn remove_copy(store: &Store, fork: &ChatId) -> Result<()> {
+    sqlx::query("DELETE FROM chats WHERE id = $1").bind(fork).execute(store.database.writer()).await?;
     Ok(())
-}
-
-async fn copy_message(
-    transaction: &mut Transaction<'static, Sqlite>,
-    copy: &ChatId,
-    turn: Option<TurnId>,
-    message: &Message,
-) -> Result<MessageId> {
-    let Message { role, text, exec_json, created_at_ms, .. } = message;
-    let role: MessageRole = *role;
-    Ok(sqlx::query_scalar(
-        "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms, turn_id) VALUES ($1, $2, $3, $4, $5, $6)
-         RETURNING id",
-    )
-    .bind(copy)
-    .bind(role)
-    .bind(text)
-    .bind(exec_json)
-    .bind(created_at_ms)
-    .bind(turn)
-    .fetch_one(&mut **transaction)
-    .await?)
 }
 
 fn copy_title(title: &str) -> String {
     let title = title.strip_suffix(MARK).unwrap_or(title);
     title.chars().take(TITLE_MAX_CHARS - MARK.len()).chain(MARK.chars()).collect()
 }
+
+#[cfg(test)]
+mod tests;

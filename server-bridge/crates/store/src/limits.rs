@@ -102,6 +102,10 @@ pub const MASKS_KEPT_CHARS: i64 = 2_000_000;
 pub const READS_TRACKED: u32 = 32;
 /// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
+/// Rows that a fork copies before others may write.
+pub const FORK_BATCH_ROWS: usize = 200;
+/// How much of them it copies before that, in bytes; one row may be longer: 4 MiB.
+pub const FORK_BATCH_BYTES: i64 = 4 * 1024 * 1024;
 /// The most rows one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
 

@@ -164,7 +164,7 @@ impl Store {
     pub async fn message(&self, user: UserId, id: MessageId) -> Result<Message> {
         sqlx::query_as(
             "SELECT m.id, m.chat_id, m.role, m.text, m.exec_json, m.created_at_ms, m.undone
-             FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.user_id = $2",
+             FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.user_id = $2 AND NOT c.is_copying",
         )
         .bind(id)
         .bind(user)

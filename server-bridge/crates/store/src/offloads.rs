@@ -20,6 +20,9 @@ pub struct Offload {
 pub struct OffloadedRead {
     /// What was put aside.
     pub offload_id: String,
+    /// The conversation whose model read it: that one is told when it changes. A sub-agent's, or the one that keeps it.
+    #[sqlx(rename = "reader_id")]
+    pub reader: ChatId,
     /// The machine it is on.
     pub place: String,
     /// Where it is, from that one's workspace.
@@ -58,8 +61,8 @@ impl Store {
             .await?;
         if let Some(read) = of.filter(|read| read.path.len() <= EXEC_ERROR_MAX_BYTES) {
             sqlx::query(
-                "INSERT INTO offloaded_reads (chat_id, offload_id, place, path, hash, size_bytes, modified_ms)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                "INSERT INTO offloaded_reads (chat_id, offload_id, place, path, hash, size_bytes, modified_ms, reader_id)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             )
             .bind(chat)
             .bind(id)
@@ -68,6 +71,7 @@ impl Store {
             .bind(&read.hash)
             .bind(read.size_bytes)
             .bind(read.modified_ms)
+            .bind(&read.reader)
             .execute(&mut *transaction)
             .await?;
         }
@@ -92,28 +96,43 @@ impl Store {
         .await?)
     }
 
-    /// The files on one machine whose content was put aside and is, as far as is known, what they still hold: the last 32.
+    /// The files on one machine whose content the model of `reader` read and `chat` keeps, and that are, as far as is known, what
+    /// they still hold: the last 32.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn fresh_reads(&self, chat: &ChatId, place: &str) -> Result<Vec<OffloadedRead>> {
-        self.reads(chat, Some(place), "fresh").await
+    pub async fn fresh_reads(
+        &self,
+        chat: &ChatId,
+        reader: &ChatId,
+        place: &str,
+    ) -> Result<Vec<OffloadedRead>> {
+        self.reads(chat, reader, Some(place), "fresh").await
     }
 
-    /// The files that have changed since their content was put aside, and were not read again: the last 32.
+    /// Those that have changed since, and were not read again by that model: the last 32.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn stale_reads(&self, chat: &ChatId) -> Result<Vec<OffloadedRead>> {
-        self.reads(chat, None, "stale").await
+    pub async fn stale_reads(&self, chat: &ChatId, reader: &ChatId) -> Result<Vec<OffloadedRead>> {
+        self.reads(chat, reader, None, "stale").await
     }
 
-    async fn reads(&self, chat: &ChatId, place: Option<&str>, state: &str) -> Result<Vec<OffloadedRead>> {
+    async fn reads(
+        &self,
+        chat: &ChatId,
+        reader: &ChatId,
+        place: Option<&str>,
+        state: &str,
+    ) -> Result<Vec<OffloadedRead>> {
         Ok(sqlx::query_as(
-            "SELECT offload_id, place, path, hash, size_bytes, modified_ms FROM offloaded_reads
-             WHERE chat_id = $1 AND place = COALESCE($2, place) AND state = $3 ORDER BY number DESC LIMIT $4",
+            // An earlier version did not note whose model it was.
+            "SELECT offload_id, COALESCE(reader_id, chat_id) AS reader_id, place, path, hash, size_bytes, modified_ms
+             FROM offloaded_reads WHERE chat_id = $1 AND COALESCE(reader_id, chat_id) = $2
+                AND place = COALESCE($3, place) AND state = $4 ORDER BY number DESC LIMIT $5",
         )
         .bind(chat)
+        .bind(reader)
         .bind(place)
         .bind(state)
         .bind(i64::from(READS_TRACKED))
@@ -148,16 +167,23 @@ impl Store {
         Ok(())
     }
 
-    /// Says that a file was read again: what changed in it before then is known.
+    /// Says that the model of `reader` read a file again: it knows what changed in it before then.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn mark_read_again(&self, chat: &ChatId, place: &str, path: &str) -> Result<()> {
+    pub async fn mark_read_again(
+        &self,
+        chat: &ChatId,
+        reader: &ChatId,
+        place: &str,
+        path: &str,
+    ) -> Result<()> {
         sqlx::query(
-            "UPDATE offloaded_reads SET state = 'past'
-             WHERE chat_id = $1 AND place = $2 AND path = $3 AND state = 'stale'",
+            "UPDATE offloaded_reads SET state = 'past' WHERE chat_id = $1 AND COALESCE(reader_id, chat_id) = $2
+                AND place = $3 AND path = $4 AND state = 'stale'",
         )
         .bind(chat)
+        .bind(reader)
         .bind(place)
         .bind(path)
         .execute(self.database.writer())

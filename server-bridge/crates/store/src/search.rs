@@ -44,7 +44,7 @@ pub struct FoundMessage {
 /// Every word has a place of its own, so that the text of the query never changes; what is not used matches everything.
 const SEARCH: &str = r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
      FROM messages m JOIN chats c ON c.id = m.chat_id
-     WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT m.undone AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND m.id < $4 AND m.text <> ''
+     WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND m.id < $4 AND m.text <> ''
        AND (m.chat_id = $5 OR $5 = '')
        AND lower(m.text) LIKE lower($6) ESCAPE '\' AND lower(m.text) LIKE lower($7) ESCAPE '\'
        AND lower(m.text) LIKE lower($8) ESCAPE '\' AND lower(m.text) LIKE lower($9) ESCAPE '\'

@@ -1,10 +1,10 @@
 //! What the agent of a conversation wants to do.
 
-use sqlx::FromRow;
+use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result};
 use crate::limits::{TODO_MAX_CHARS, TODOS_PER_CHAT};
-use crate::{ChatId, Store, UserId};
+use crate::{ChatId, Store, TurnId, UserId};
 
 /// How far something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -54,7 +54,7 @@ impl Store {
             .await?)
     }
 
-    /// Replaces all of that.
+    /// Replaces all of that. What it was before a turn that is under way changed it first is kept, to be taken back with it.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than 100 of them, or one that is empty or longer than 500
@@ -63,6 +63,7 @@ impl Store {
         check(todos)?;
         self.chat(user, chat).await?;
         let mut transaction = self.database.write().await?;
+        keep_todos(&mut transaction, chat).await?;
         sqlx::query("DELETE FROM chat_todos WHERE chat_id = $1")
             .bind(chat)
             .execute(&mut *transaction)
@@ -80,6 +81,52 @@ impl Store {
         }
         Ok(transaction.commit().await?)
     }
+}
+
+/// Keeps what is to be done in a conversation for the turn of it that is under way.
+async fn keep_todos(transaction: &mut Transaction<'static, Sqlite>, chat: &ChatId) -> Result<()> {
+    let turn: Option<TurnId> = sqlx::query_scalar(
+        "UPDATE turns SET has_todos = TRUE WHERE chat_id = $1 AND status = 'running' AND NOT has_todos RETURNING id",
+    )
+    .bind(chat)
+    .fetch_optional(&mut **transaction)
+    .await?;
+    let Some(turn) = turn else { return Ok(()) };
+    sqlx::query(
+        "INSERT INTO turn_todos (turn_id, position, content, status)
+         SELECT $1, position, content, status FROM chat_todos WHERE chat_id = $2",
+    )
+    .bind(turn)
+    .bind(chat)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
+}
+
+/// Puts back what was to be done before a turn; that is as it is where nothing changed it since.
+pub(crate) async fn restore_todos(
+    transaction: &mut Transaction<'static, Sqlite>,
+    chat: &ChatId,
+    first: TurnId,
+) -> Result<()> {
+    let changed: Option<TurnId> = sqlx::query_scalar(
+        "SELECT MIN(id) FROM turns WHERE chat_id = $1 AND id >= $2 AND has_todos AND undone_at_ms IS NULL",
+    )
+    .bind(chat)
+    .bind(first)
+    .fetch_one(&mut **transaction)
+    .await?;
+    let Some(changed) = changed else { return Ok(()) };
+    sqlx::query("DELETE FROM chat_todos WHERE chat_id = $1").bind(chat).execute(&mut **transaction).await?;
+    sqlx::query(
+        "INSERT INTO chat_todos (chat_id, position, content, status)
+         SELECT $1, position, content, status FROM turn_todos WHERE turn_id = $2",
+    )
+    .bind(chat)
+    .bind(changed)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
 }
 
 fn check(todos: &[Todo]) -> Result<()> {

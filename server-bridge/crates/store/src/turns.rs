@@ -98,17 +98,46 @@ impl Store {
         message: MessageId,
         item_json: &str,
     ) -> Result<TurnId> {
+        self.queue(user, chat, said, message, item_json, None).await
+    }
+
+    /// The same for a turn of a sub-agent's, which is a part of the turn `root` of its user's own conversation.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn queue_turn_beneath(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        said: MessageId,
+        message: MessageId,
+        item_json: &str,
+        root: TurnId,
+    ) -> Result<TurnId> {
+        self.queue(user, chat, Some(said), message, item_json, Some(root)).await
+    }
+
+    async fn queue(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        said: Option<MessageId>,
+        message: MessageId,
+        item_json: &str,
+        root: Option<TurnId>,
+    ) -> Result<TurnId> {
         self.chat(user, chat).await?;
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
         let turn: TurnId = sqlx::query_scalar(
-            "INSERT INTO turns (chat_id, message_id, said_id, status, created_at_ms)
-             VALUES ($1, $2, $3, 'queued', $4) RETURNING id",
+            "INSERT INTO turns (chat_id, message_id, said_id, status, created_at_ms, root_turn_id)
+             VALUES ($1, $2, $3, 'queued', $4, $5) RETURNING id",
         )
         .bind(chat)
         .bind(message)
         .bind(said)
         .bind(self.now_ms())
+        .bind(root)
         .fetch_one(&mut *transaction)
         .await?;
         sqlx::query("UPDATE messages SET turn_id = $1 WHERE id IN ($2, $3) AND chat_id = $4")

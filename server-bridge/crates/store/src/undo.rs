@@ -1,10 +1,13 @@
 //! Turns that are taken back. They stay on record, marked, and are no part of the conversation any more.
 
-use sqlx::{FromRow, QueryBuilder};
+use std::collections::BTreeMap;
+
+use sqlx::{FromRow, QueryBuilder, Sqlite, Transaction};
 
 use crate::checkpoints::drop_unused;
 use crate::error::{Error, Result};
 use crate::limits::rows;
+use crate::todos::restore_todos;
 use crate::{ChatId, Message, MessageId, Store, TurnId, TurnStatus, UserId};
 
 /// A turn that is over and was not taken back.
@@ -78,8 +81,9 @@ impl Store {
         Ok(())
     }
 
-    /// Takes back these turns of a user's conversation, and returns the messages that are marked by it. The agent is where it
-    /// was before the first of them; what their files were is forgotten.
+    /// Takes back these turns of a user's conversation, with what sub-agents did for them, and returns the messages that are marked
+    /// by it. The agents are where they were before the first of them, with what was to be done then; a sub-agent that was called
+    /// first in them is called by its name no more; what their files were is forgotten.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -92,37 +96,72 @@ impl Store {
             .bind(chat)
             .execute(&mut *transaction)
             .await?;
-        if let Some(first) = turns.iter().min() {
-            sqlx::query(
-                "UPDATE chats SET cwd = COALESCE((SELECT t.cwd FROM turns t WHERE t.id = $1), cwd) WHERE id = $2",
+        let mut beneath: BTreeMap<ChatId, Vec<TurnId>> = BTreeMap::new();
+        for turn in turns {
+            let parts: Vec<(ChatId, TurnId)> = sqlx::query_as(
+                "SELECT chat_id, id FROM turns WHERE root_turn_id = $1 AND undone_at_ms IS NULL AND chat_id <> $2",
             )
-            .bind(first)
+            .bind(turn)
             .bind(chat)
+            .fetch_all(&mut *transaction)
+            .await?;
+            for (agent, part) in parts {
+                beneath.entry(agent).or_default().push(part);
+            }
+        }
+        let mut marked = take_back_of(&mut transaction, chat, turns, now_ms).await?;
+        for (agent, parts) in &beneath {
+            marked.extend(take_back_of(&mut transaction, agent, parts, now_ms).await?);
+            sqlx::query(
+                "UPDATE sub_agents SET instance = NULL WHERE chat_id = $1
+                    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = $1 AND t.undone_at_ms IS NULL)",
+            )
+            .bind(agent)
             .execute(&mut *transaction)
             .await?;
-        }
-        let mut marked: Vec<Message> = Vec::new();
-        for turn in turns {
-            sqlx::query("UPDATE turns SET undone_at_ms = $1 WHERE id = $2 AND chat_id = $3")
-                .bind(now_ms)
-                .bind(turn)
-                .bind(chat)
-                .execute(&mut *transaction)
-                .await?;
-            sqlx::query("DELETE FROM checkpoints WHERE turn_id = $1")
-                .bind(turn)
-                .execute(&mut *transaction)
-                .await?;
-            let mut mark = QueryBuilder::new("UPDATE messages SET undone = TRUE WHERE chat_id = ");
-            mark.push_bind(chat).push(" AND (turn_id = ").push_bind(turn);
-            // Of an earlier version's turns only the one that shows them is known.
-            mark.push(" OR id = (SELECT t.message_id FROM turns t WHERE t.id = ").push_bind(turn);
-            mark.push(")) RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone");
-            marked.extend(mark.build_query_as::<Message>().fetch_all(&mut *transaction).await?);
         }
         drop_unused(&mut transaction, chat).await?;
         transaction.commit().await?;
         marked.sort_by_key(|message| message.id);
         Ok(marked)
     }
+}
+
+/// Takes back turns of one conversation; the messages that are marked by it.
+async fn take_back_of(
+    transaction: &mut Transaction<'static, Sqlite>,
+    chat: &ChatId,
+    turns: &[TurnId],
+    now_ms: i64,
+) -> Result<Vec<Message>> {
+    if let Some(first) = turns.iter().min() {
+        sqlx::query(
+            "UPDATE chats SET cwd = COALESCE((SELECT t.cwd FROM turns t WHERE t.id = $1), cwd) WHERE id = $2",
+        )
+        .bind(first)
+        .bind(chat)
+        .execute(&mut **transaction)
+        .await?;
+        restore_todos(transaction, chat, *first).await?;
+    }
+    let mut marked: Vec<Message> = Vec::new();
+    for turn in turns {
+        sqlx::query("UPDATE turns SET undone_at_ms = $1 WHERE id = $2 AND chat_id = $3")
+            .bind(now_ms)
+            .bind(turn)
+            .bind(chat)
+            .execute(&mut **transaction)
+            .await?;
+        sqlx::query("DELETE FROM checkpoints WHERE turn_id = $1")
+            .bind(turn)
+            .execute(&mut **transaction)
+            .await?;
+        let mut mark = QueryBuilder::new("UPDATE messages SET undone = TRUE WHERE chat_id = ");
+        mark.push_bind(chat).push(" AND (turn_id = ").push_bind(turn);
+        // Of an earlier version's turns only the one that shows them is known.
+        mark.push(" OR id = (SELECT t.message_id FROM turns t WHERE t.id = ").push_bind(turn);
+        mark.push(")) RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone");
+        marked.extend(mark.build_query_as::<Message>().fetch_all(&mut **transaction).await?);
+    }
+    Ok(marked)
 }

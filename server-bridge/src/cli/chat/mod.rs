@@ -1,4 +1,6 @@
-//! `sandbridge chat`: a chat in the terminal, or one message of it for a program.
+//! `sandbridge chat`: a chat in the terminal, line by line, or one message of it for a program.
+//!
+//! Where there is a terminal to fill and nothing else is asked for, `tui` does it instead.
 
 mod asking;
 mod catch_up;
@@ -15,7 +17,7 @@ use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 
 use super::failure::{self, Failure};
-use super::{Globals, interrupts};
+use super::{Globals, interrupts, tui};
 use asking::Answers;
 use printer::Printer;
 use sessions::ChatCommand;
@@ -36,7 +38,10 @@ pub(super) struct ChatOptions {
     /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: ask]
     #[arg(long, value_name = "MODE")]
     approval: Option<Mode>,
-    /// Say this, print what comes of it, and end; without it, lines are read from standard input
+    /// Chat line by line, as where there is no terminal, instead of on the full screen
+    #[arg(long)]
+    lines: bool,
+    /// Say this, print what comes of it, and end; without it, the chat fills the terminal
     #[arg(value_name = "MESSAGE")]
     message: Option<String>,
 }
@@ -59,6 +64,10 @@ pub(super) async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitC
     let mut conversation = Conversation::open(session, which, Printer::new(globals.json)).await?;
     if let Some(mode) = options.approval {
         conversation.set_approval(mode).await?;
+    }
+    if options.message.is_none() && !options.lines && !globals.json && tui::fits() {
+        let (session, chat) = conversation.into_parts();
+        return tui::run(session, &chat, options.approval).await;
     }
     let mut ctrl_c = interrupts::ctrl_c()?;
     match options.message {

@@ -316,7 +316,7 @@ fn status_line(exec: &Value) -> String {
         parts.push("denied by the sandbox".to_owned());
     }
     if let Some(duration_ms) = exec["duration_ms"].as_u64() {
-        parts.push(duration(duration_ms));
+        parts.push(output::duration(duration_ms));
     }
     if let Some(runner) = exec["runner"].as_str() {
         parts.push(format!("on {runner}"));
@@ -343,17 +343,9 @@ fn one_line(hint: &Value) -> String {
         .collect()
 }
 
-fn duration(duration_ms: u64) -> String {
-    match duration_ms {
-        0..1000 => format!("{duration_ms} ms"),
-        1000..60_000 => format!("{}.{} s", duration_ms / 1000, duration_ms % 1000 / 100),
-        _ => format!("{} min {} s", duration_ms / 60_000, duration_ms % 60_000 / 1000),
-    }
-}
-
 fn dim(text: &str) {
     let mut stderr = std::io::stderr();
-    let _ = if stderr.is_terminal() {
+    let _ = if output::has_colour(stderr.is_terminal()) {
         writeln!(stderr, "\x1b[2m{text}\x1b[0m")
     } else {
         writeln!(stderr, "{text}")

@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 use agent::approval::Mode;
 use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
-use tokio_tungstenite::tungstenite::Message;
 
 use super::asking::{Answer, Answers, Questions};
 use super::catch_up::{self, Live, Pages};
 use super::printer::Printer;
 use super::sessions;
 use crate::cli::client::Client;
+use crate::cli::events::Events;
 use crate::cli::failure::{self, Failure};
 use crate::cli::session::Session;
-use crate::cli::socket::{self, Inbox};
 
 /// Which chat is talked to.
 pub(super) enum Which {
@@ -53,6 +52,11 @@ impl Conversation {
             None => conversation.begin().await?,
         }
         Ok(conversation)
+    }
+
+    /// Who talks, and in which chat, for the full-screen chat to go on with.
+    pub(super) fn into_parts(self) -> (Session, String) {
+        (self.session, self.chat)
     }
 
     /// Says something, prints what comes of it, and returns the exit code that stands for it. The first Ctrl-C cancels
@@ -369,29 +373,6 @@ fn exit_code(exec: &Value) -> u8 {
         Some("timed_out") => failure::TIMED_OUT,
         Some("cancelled") => failure::INTERRUPTED,
         _ => failure::NOT_RUN,
-    }
-}
-
-/// What the server tells of the user's chats.
-struct Events(Inbox);
-
-impl Events {
-    /// Begins to listen; from its return on nothing is missed.
-    async fn open(session: &Session) -> Result<Self, Failure> {
-        let (_, inbox) = socket::open(session, "/api/v1/events").await?;
-        let mut events = Self(inbox);
-        while events.next().await?["type"] != "hello" {}
-        Ok(events)
-    }
-
-    async fn next(&mut self) -> Result<Value, Failure> {
-        loop {
-            if let Message::Text(text) = self.0.next().await?
-                && let Ok(event) = serde_json::from_str(&text)
-            {
-                return Ok(event);
-            }
-        }
     }
 }
 

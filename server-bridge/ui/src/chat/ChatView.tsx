@@ -1,24 +1,76 @@
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
+import { useTranslation } from "react-i18next";
 import { useAppState } from "../state/context";
-import { placeName } from "../state/where";
-import { Composer } from "./Composer";
+import { isOpen } from "../state/messages";
+import { unsent } from "../state/outbox";
+import type { Message } from "../types";
+import { Announcer } from "./Announcer";
+import { ContextRing } from "./bar/ContextRing";
+import { ModelPicker } from "./bar/ModelPicker";
+import { ModePicker } from "./bar/ModePicker";
+import { useChatDetails } from "./bar/useChatDetails";
+import { ChatHeader } from "./ChatHeader";
+import { Composer } from "./composer/Composer";
 import { EmptyState } from "./EmptyState";
-import { MessageList } from "./MessageList";
+import { FoldsProvider } from "./folds";
+import { newestTodos, underWay } from "./items";
+import { type ListHandle, MessageList } from "./MessageList";
+import { TodoPanel } from "./TodoPanel";
+import { TurnBar } from "./TurnBar";
+import "./cards/cards.css";
 
+/** The open chat: its messages, what goes on in it, and the composer. */
 export function ChatView({ onConnectRunner }: { onConnectRunner: () => void }) {
-  const { chats, open_chat_id: openChatId, messages, messages_loaded: loaded } = useAppState();
-  const chat = chats.find((candidate) => candidate.id === openChatId);
+  const { open_chat_id: openChatId } = useAppState();
+  return (
+    <FoldsProvider key={openChatId}>
+      <Conversation onConnectRunner={onConnectRunner} />
+    </FoldsProvider>
+  );
+}
+
+function Conversation({ onConnectRunner }: { onConnectRunner: () => void }) {
+  const { t } = useTranslation("chat");
+  const { open_chat_id: chatId, messages, messages_loaded: loaded, outbox } = useAppState();
+  const list = useRef<ListHandle>(null);
+  const pending = useMemo(() => unsent(outbox, chatId, messages), [outbox, chatId, messages]);
   const sent = useMemo(() => messages.filter((message) => message.role === "user").map((message) => message.text), [messages]);
-  const empty = messages.length === 0 && (openChatId === null || loaded);
+  const now = useMemo(() => underWay(messages), [messages]);
+  const todos = useMemo(() => newestTodos(messages), [messages]);
+  const turn = useMemo(() => turnOf(messages), [messages]);
+  const [details, changeDetails] = useChatDetails(chatId, turn);
+  const isEmpty = messages.length === 0 && pending.length === 0;
+  const isLoading = chatId !== null && !loaded;
   return (
     <main className="chat">
-      {chat?.runner && (
-        <p className="binding">
-          This chat is bound to <strong>{placeName(chat.runner)}</strong>, whatever runner is active.
-        </p>
-      )}
-      {empty ? <EmptyState onConnectRunner={onConnectRunner} /> : <MessageList key={openChatId} />}
-      <Composer sent={sent} />
+      {chatId !== null && <ChatHeader chatId={chatId} details={details} turn={turn} />}
+      {isEmpty && !isLoading && <EmptyState onConnectRunner={onConnectRunner} />}
+      {isLoading && <p className="messages-loading hint">{t("loading")}</p>}
+      {!isEmpty && !isLoading && <MessageList pending={pending} handle={list} />}
+      <Announcer messages={messages} />
+      <div className="foot">
+        {todos !== null && <TodoPanel items={todos} />}
+        {chatId !== null && now !== null && (
+          <TurnBar chatId={chatId} underWay={now} onShow={(id) => list.current?.showQuestion(id)} />
+        )}
+        <Composer chatId={chatId} sent={sent} onSent={() => list.current?.showEnd()}>
+          {details && (
+            <>
+              <ModePicker details={details} onChange={changeDetails} />
+              <ModelPicker details={details} onChange={changeDetails} />
+              <span className="gap" />
+              <ContextRing details={details} />
+            </>
+          )}
+        </Composer>
+      </div>
     </main>
   );
+}
+
+/** Differs whenever a turn, or an answer within one, has ended. */
+function turnOf(messages: Message[]): string {
+  const last = messages.at(-1);
+  const ended = messages.findLast((message) => message.agent != null && !isOpen(message));
+  return `${ended?.id ?? 0} ${ended?.agent?.status ?? ""} ${last?.role === "notice" ? last.id : 0} ${messages.some(isOpen)}`;
 }

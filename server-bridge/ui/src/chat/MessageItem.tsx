@@ -1,34 +1,36 @@
 import { memo } from "react";
+import { useTranslation } from "react-i18next";
 import { absoluteTime } from "../lib/format";
 import type { LiveOutput } from "../state/output";
 import type { Message } from "../types";
-import { ExecCard } from "./ExecCard";
+import { AttachedFiles, splitAttached } from "./AttachedFiles";
+import { ExecCard } from "./cards/ExecCard";
+import { ToolCard } from "./cards/ToolCard";
+import { MessageMenu } from "./MessageMenu";
 import { Reply } from "./Reply";
-import { ToolCard } from "./ToolCard";
 
 interface Props {
   message: Message;
   live: LiveOutput | undefined;
 }
 
-const SPEAKER: Record<Message["role"], string> = {
-  user: "You",
-  exec: "Command",
-  notice: "Notice",
-  assistant: "Sandbridge",
-};
+const SPEAKER = { user: "you", exec: "command", notice: "notice", assistant: "assistant" } as const;
 
 export const MessageItem = memo(function MessageItem({ message, live }: Props) {
+  const { t } = useTranslation("chat");
+  const speaker = t(SPEAKER[message.role]);
+  const hasMenu = message.role === "user" || message.agent?.kind === "reply";
   return (
     <article
       className={`message ${message.role}${message.undone === true ? " undone" : ""}`}
-      aria-label={message.undone === true ? `${SPEAKER[message.role]} (taken back)` : SPEAKER[message.role]}
+      aria-label={message.undone === true ? t("takenBack", { speaker }) : speaker}
       title={absoluteTime(message.created_at)}
       data-testid="message"
       data-role={message.role}
       data-status={message.exec?.status ?? message.agent?.status}
     >
       <Body message={message} live={live} />
+      {hasMenu && <MessageMenu message={message} />}
     </article>
   );
 });
@@ -37,5 +39,12 @@ function Body({ message, live }: Props) {
   if (message.exec) return <ExecCard message={message} exec={message.exec} live={live} />;
   if (message.agent?.kind === "tool") return <ToolCard message={message} tool={message.agent} live={live} />;
   if (message.agent?.kind === "reply") return <Reply message={message} reply={message.agent} live={live} />;
-  return <p className="text">{message.text}</p>;
+  if (message.role !== "user") return <p className="text">{message.text}</p>;
+  const { text, paths } = splitAttached(message.text);
+  return (
+    <div className="bubble">
+      <p className="text">{text}</p>
+      {paths.length > 0 && <AttachedFiles paths={paths} />}
+    </div>
+  );
 }

@@ -1,32 +1,135 @@
+import { ArrowDown } from "lucide-react";
+import { createContext, type RefObject, useContext, useImperativeHandle, useMemo, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Virtuoso, type VirtuosoHandle } from "react-virtuoso";
 import { useAction } from "../lib/useAction";
-import { useStickToEnd } from "../lib/useStickToEnd";
+import { DRAWN_BEYOND_PX, STICK_TO_END_PX } from "../limits";
 import { useActions, useAppState } from "../state/context";
+import type { LiveOutputs } from "../state/messages";
+import type { Pending } from "../state/outbox";
+import { FIRST_INDEX, type Item, itemsOf, moved, type Position } from "./items";
 import { MessageItem } from "./MessageItem";
+import { PendingItem } from "./PendingItem";
 
-export function MessageList() {
+export interface ListHandle {
+  /** Brings a message into view and gives its question the focus. */
+  showQuestion(messageId: number): void;
+  showEnd(): void;
+}
+
+interface Props {
+  pending: Pending[];
+  handle: RefObject<ListHandle | null>;
+}
+
+/** The open chat's messages. Only those in view are drawn; the end is followed as long as it is in view. */
+export function MessageList({ pending, handle }: Props) {
+  const { t } = useTranslation("chat");
   const { messages, messages_loaded: loaded, more_messages: more, live } = useAppState();
   const older = useAction(useActions().loadOlder);
-  const view = useStickToEnd<HTMLDivElement>(messages, live);
+  const items = useMemo(() => itemsOf(messages, live, pending), [messages, live, pending]);
+  const position = usePosition(items);
+  const list = useRef<VirtuosoHandle>(null);
+  const [atEnd, setAtEnd] = useState(true);
+  // The newest item when the end went out of view.
+  const [seen, setSeen] = useState<string | null>(null);
+  const unseen = atEnd || seen === null ? 0 : items.length - 1 - items.findLastIndex((item) => item.key === seen);
+  const showEnd = () => list.current?.scrollToIndex({ index: "LAST", align: "end" });
+  useImperativeHandle(handle, () => ({
+    showEnd,
+    showQuestion: (messageId) => {
+      const index = items.findIndex((item) => item.key === String(messageId));
+      if (index === -1) return;
+      list.current?.scrollIntoView({ index, done: () => focusQuestion(messageId) });
+    },
+  }));
+  const head = useMemo(() => ({ more, error: older.error, load: () => void older.run() }), [more, older.error]);
   return (
-    <div
-      className="messages"
-      ref={view.ref}
-      onScroll={view.onScroll}
-      role="log"
-      aria-label="Messages"
-      aria-busy={!loaded}
-      tabIndex={0}
-    >
-      <div className="column">
-        {more && (
-          <button type="button" className="quiet older" disabled={older.busy} onClick={() => void older.run()}>
-            {older.error ?? "Show earlier messages"}
-          </button>
-        )}
-        {messages.map((message) => (
-          <MessageItem key={message.id} message={message} live={live[message.id]} />
-        ))}
-      </div>
+    <div className="messages-frame">
+      <Head value={head}>
+        <LiveOf value={live}>
+          <Virtuoso
+            ref={list}
+            className="messages"
+            role="log"
+            // New words are told by the announcer: here, every message that is scrolled into view would be.
+            aria-live="off"
+            aria-label={t("messages")}
+            aria-busy={!loaded}
+            tabIndex={0}
+            data={items}
+            firstItemIndex={position.firstIndex}
+            initialTopMostItemIndex={{ index: "LAST", align: "end" }}
+            computeItemKey={keyOf}
+            itemContent={contentOf}
+            components={COMPONENTS}
+            increaseViewportBy={DRAWN_BEYOND_PX}
+            atBottomThreshold={STICK_TO_END_PX}
+            atBottomStateChange={(isAtEnd) => {
+              setAtEnd(isAtEnd);
+              setSeen(isAtEnd ? null : (items.at(-1)?.key ?? null));
+            }}
+            followOutput={(isAtEnd) => (isAtEnd ? "auto" : false)}
+            startReached={() => {
+              if (more) void older.run();
+            }}
+          />
+        </LiveOf>
+      </Head>
+      {!atEnd && (
+        <button type="button" className="jump" onClick={showEnd}>
+          <ArrowDown aria-hidden="true" />
+          {unseen > 0 ? t("jumpNew", { count: unseen }) : t("jump")}
+        </button>
+      )}
     </div>
   );
 }
+
+function usePosition(items: Item[]): Position {
+  const [position, setPosition] = useState<Position>({ firstIndex: FIRST_INDEX, firstKey: null });
+  // Found in the same go as the items: a frame with one and not the other would jump.
+  const now = moved(position, items);
+  if (now.firstIndex !== position.firstIndex || now.firstKey !== position.firstKey) setPosition(now);
+  return now;
+}
+
+function focusQuestion(messageId: number): void {
+  document.querySelector<HTMLElement>(`[data-asking="${messageId}"]`)?.focus({ preventScroll: true });
+}
+
+const Head = createContext<{ more: boolean; error: string | null; load: () => void }>({ more: false, error: null, load: () => {} });
+const LiveOf = createContext<LiveOutputs>({});
+
+function ListHead() {
+  const { t } = useTranslation("chat");
+  const { more, error, load } = useContext(Head);
+  if (!more) return <p className="list-head hint">{t("beginning")}</p>;
+  if (error === null) return <p className="list-head hint">{t("loadingOlder")}</p>;
+  return (
+    <button type="button" className="list-head quiet" onClick={load}>
+      {error}
+    </button>
+  );
+}
+
+function ListFoot() {
+  return <div className="list-foot" />;
+}
+
+function Row({ item }: { item: Item }) {
+  const live = useContext(LiveOf);
+  return (
+    <div className="row-of-list">
+      {item.kind === "pending" ? (
+        <PendingItem pending={item.pending} />
+      ) : (
+        <MessageItem message={item.message} live={live[item.message.id]} />
+      )}
+    </div>
+  );
+}
+
+const COMPONENTS = { Header: ListHead, Footer: ListFoot };
+const keyOf = (_: number, item: Item) => item.key;
+const contentOf = (_: number, item: Item) => <Row item={item} />;

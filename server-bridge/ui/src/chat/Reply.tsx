@@ -1,7 +1,12 @@
+import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
-import { useActions } from "../state/context";
-import type { LiveOutput } from "../state/output";
+import { useActions, useAppState } from "../state/context";
+import { isOpen } from "../state/messages";
+import { type LiveOutput, saidOn } from "../state/output";
 import type { Agent, Message } from "../types";
+import { useFold } from "./folds";
+import { askedWith } from "./items";
+import { Markdown } from "./markdown/Markdown";
 
 interface Props {
   message: Message;
@@ -9,38 +14,50 @@ interface Props {
   live: LiveOutput | undefined;
 }
 
-/** Something the model says; the first message of an answer tells how all of it stands. */
+/** Something the model says; the first message of an answer tells how all of it ended. */
 export function Reply({ message, reply, live }: Props) {
-  const actions = useActions();
-  const cancel = useAction(actions.cancel);
-  const isOpen = reply.status === "running" || reply.status === "queued";
-  const said = (channel: "text" | "reasoning") =>
-    live?.segments.filter((segment) => segment.channel === channel).map((segment) => segment.text).join("") ?? "";
-  const text = isOpen && live !== undefined ? said("text") : message.text;
-  const reasoning = reply.reasoning ?? said("reasoning");
+  const { t } = useTranslation("chat");
+  const text = isOpen(message) && live !== undefined ? saidOn(live, "text") : message.text;
+  const reasoning = reply.reasoning ?? saidOn(live, "reasoning");
+  const { status } = reply;
   return (
     <div className="reply">
-      {reasoning !== "" && (
-        <details className="reasoning">
-          <summary>Reasoning</summary>
-          <p className="text">{reasoning}</p>
-        </details>
+      {reasoning !== "" && <Reasoning id={message.id} text={reasoning} />}
+      {text !== "" && <Markdown text={text} />}
+      {(status === "cancelled" || status === "interrupted") && <p className="hint">{t(`turn.${status}`)}</p>}
+      {reply.error !== undefined && <Failure message={message} error={reply.error} />}
+    </div>
+  );
+}
+
+function Reasoning({ id, text }: { id: number; text: string }) {
+  const { t } = useTranslation("chat");
+  const [open, toggle] = useFold(`reasoning ${id}`, false);
+  const words = text.split(/\s+/).length;
+  return (
+    <div className="reasoning">
+      <button type="button" className="quiet" aria-expanded={open} onClick={toggle}>
+        {t("reasoning")} <span className="hint">{t("reasoningLength", { count: words })}</span>
+      </button>
+      {open && <p className="text">{text}</p>}
+    </div>
+  );
+}
+
+function Failure({ message, error }: { message: Message; error: string }) {
+  const { t } = useTranslation("chat");
+  const { messages } = useAppState();
+  const again = useAction(useActions().sayAgain);
+  const asked = askedWith(messages, message);
+  return (
+    <div className="failure" role="alert">
+      <p className="problem">{error}</p>
+      {asked !== undefined && message.undone !== true && (
+        <button type="button" disabled={again.busy} onClick={() => void again.run(asked)}>
+          {t("turn.retry")}
+        </button>
       )}
-      {text !== "" && <p className="text">{text}</p>}
-      {isOpen && (
-        <p className="status" role="status" data-testid="turn-status">
-          {reply.status === "queued" ? "Waiting…" : "Working…"}{" "}
-          <button type="button" disabled={cancel.busy} onClick={() => void cancel.run(message.chat_id)}>
-            {cancel.busy ? "Cancelling…" : "Cancel"}
-          </button>
-        </p>
-      )}
-      {reply.status === "cancelled" && <p className="status">Cancelled</p>}
-      {reply.error !== undefined && (
-        <p className="problem" role="alert">
-          {reply.error}
-        </p>
-      )}
+      {again.error !== null && <p className="problem">{again.error}</p>}
     </div>
   );
 }

@@ -5,8 +5,8 @@ import { Menu } from "../kit/Menu";
 import { download } from "../lib/download";
 import { useActions } from "../state/context";
 import type { Activity } from "../state/activity";
+import { placeName } from "../state/where";
 import type { Chat } from "../types";
-import { usePlaceName } from "../where/useWords";
 import { TitleField } from "./TitleField";
 
 interface Props {
@@ -26,7 +26,6 @@ interface Props {
 export function ChatRow({ chat, heading, current, reachable, activity, renaming, onOpen, onRename, onDelete }: Props) {
   const { t } = useTranslation("chats");
   const actions = useActions();
-  const placeName = usePlaceName();
   const title = chat.title || t("untitled");
   return (
     <>

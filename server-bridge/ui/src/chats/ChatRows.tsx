@@ -34,7 +34,8 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
     if (chat === undefined) return;
     setReached(chat.id);
     const focus = () => rows.current?.querySelector<HTMLElement>(`[data-chat="${chat.id}"] .title`)?.focus();
-    view.current?.scrollIntoView({ index, done: focus });
+    // What is scrolled into view, or was a field a moment ago, is there with the next frame.
+    view.current?.scrollIntoView({ index, done: () => requestAnimationFrame(focus) });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const chat = chats[at];

@@ -1,9 +1,10 @@
-import { lazy, Suspense, useCallback, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { ChatView } from "../chat/ChatView";
 import { ChatList } from "../chats/ChatList";
 import { settingsSection, showSettings, showWorkbench } from "../lib/location";
 import { useAddress } from "../lib/useAddress";
 import { PANELS, type Panel } from "../panels";
+import { onPanelWanted } from "../panels/open";
 import { useActions } from "../state/context";
 import { Banners } from "./Banners";
 import { FrameContext, type Frame, type Overlay } from "./context";
@@ -25,6 +26,7 @@ export function Workbench() {
   const [listShown, keepListShown] = useKept("sandbridge.chats", "shown");
   const [overlay, showOverlay] = useState<Overlay | null>(null);
   const [panel, showPanel] = usePanel();
+  useEffect(() => onPanelWanted(showPanel), [showPanel]);
   const openSettings = useCallback((wanted = "") => showSettings(wanted), []);
   const frame: Frame = useMemo(
     () => ({ openSettings, panel, showPanel, showOverlay, focusComposer }),

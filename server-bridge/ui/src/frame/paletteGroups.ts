@@ -16,8 +16,7 @@ import { chooseTheme, type Theme, THEMES } from "../lib/appearance";
 import { PANELS } from "../panels";
 import { sectionsFor } from "../settings/sections";
 import { useActions, useAppState } from "../state/context";
-import { AUTOMATIC, options } from "../state/where";
-import { usePlaceName } from "../where/useWords";
+import { AUTOMATIC, options, placeName } from "../state/where";
 import { useFrame } from "./context";
 
 interface Item {
@@ -73,7 +72,6 @@ function useActionItems(): Item[] {
 function useRunnerItems(): Item[] {
   const { t } = useTranslation("frame");
   const { t: where } = useTranslation("where");
-  const name = usePlaceName();
   const { settings, runners } = useAppState();
   const actions = useActions();
   if (settings === null) return [];
@@ -85,7 +83,7 @@ function useRunnerItems(): Item[] {
   return options(settings, runners, settings.active_runner)
     .filter((option) => option.value !== active && option.kind !== "gone")
     .map((option) => ({
-      name: t("useRunner", { name: option.kind === "automatic" ? where("automatic") : name(option.value) }),
+      name: t("useRunner", { name: option.kind === "automatic" ? where("automatic") : placeName(option.value) }),
       note: option.kind === "automatic" ? undefined : where(option.state),
       words: ["runner"],
       icon: Server,

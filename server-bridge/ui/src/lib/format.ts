@@ -1,7 +1,4 @@
-/** Figures and states in words. Pure. */
-import { placeName } from "../state/where";
-import type { Exec } from "../types";
-
+/** Figures in words. Pure. */
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -34,45 +31,3 @@ export function absoluteTime(at: number): string {
 }
 
 export type Tone = "running" | "good" | "warn" | "bad";
-
-const SIGNALS: Record<number, string> = {
-  1: "SIGHUP",
-  2: "SIGINT",
-  3: "SIGQUIT",
-  6: "SIGABRT",
-  9: "SIGKILL",
-  11: "SIGSEGV",
-  13: "SIGPIPE",
-  15: "SIGTERM",
-};
-
-/** A command's status line, "exit 0 · 1.2 s · on laptop", and its tone. */
-export function execSummary(exec: Exec): { text: string; tone: Tone } {
-  const { outcome, tone } = execOutcome(exec);
-  const parts = [outcome];
-  if (exec.sandbox_denied) parts.push("denied by the sandbox");
-  if (exec.duration_ms !== null) parts.push(duration(exec.duration_ms));
-  if (exec.runner !== null) parts.push(`on ${placeName(exec.runner)}`);
-  return { text: parts.join(" · "), tone: exec.sandbox_denied ? "bad" : tone };
-}
-
-function execOutcome(exec: Exec): { outcome: string; tone: Tone } {
-  switch (exec.status) {
-    case "running":
-      return { outcome: "running", tone: "running" };
-    case "exited":
-      return { outcome: `exit ${exec.exit_code ?? "?"}`, tone: exec.exit_code === 0 ? "good" : "bad" };
-    case "signaled": {
-      const name = exec.signal === null ? undefined : SIGNALS[exec.signal];
-      return { outcome: `killed by ${name ?? `signal ${exec.signal ?? "?"}`}`, tone: "bad" };
-    }
-    case "timed_out":
-      return { outcome: "timed out", tone: "warn" };
-    case "cancelled":
-      return { outcome: "cancelled", tone: "warn" };
-    case "failed":
-      return { outcome: "failed", tone: "bad" };
-    case "lost":
-      return { outcome: "lost", tone: "bad" };
-  }
-}

@@ -2,8 +2,8 @@
  * The panels beside the chat. Each is a chunk of its own, loaded when it is first opened, so that none of them costs the
  * first view anything.
  */
-import type { LucideIcon } from "lucide-react";
-import type { ComponentType, LazyExoticComponent } from "react";
+import { FolderTree, ListChecks, type LucideIcon, SquareTerminal } from "lucide-react";
+import { type ComponentType, type LazyExoticComponent, lazy } from "react";
 
 export interface Panel {
   /** Also its entry in the words of the room `panels`. */
@@ -13,4 +13,8 @@ export interface Panel {
 }
 
 /** In the order of their buttons. */
-export const PANELS: Panel[] = [];
+export const PANELS: Panel[] = [
+  { id: "terminal", icon: SquareTerminal, View: lazy(() => import("./terminal/TerminalPanel")) },
+  { id: "files", icon: FolderTree, View: lazy(() => import("./files/FilesPanel")) },
+  { id: "tasks", icon: ListChecks, View: lazy(() => import("./tasks/TasksPanel")) },
+];

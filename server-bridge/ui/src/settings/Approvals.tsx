@@ -1,10 +1,11 @@
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useLoaded } from "../lib/useLoaded";
-import { useAppState } from "../state/context";
+import { useActions, useAppState } from "../state/context";
+import { APPROVAL_MODES, type ApprovalMode } from "../types";
 import { Choices, Problem, Ready } from "./parts";
 import { useRequests } from "./requests";
-import { APPROVAL_MODES, type ApprovalMode, type Preferences } from "./types";
+import type { Preferences } from "./types";
 
 export default function Approvals() {
   const { t } = useTranslation("settings");
@@ -47,13 +48,13 @@ function DefaultMode({ known, onSaved }: { known: Preferences; onSaved: (prefere
 function ChatMode({ chatId }: { chatId: string }) {
   const { t } = useTranslation("settings");
   const { chats } = useAppState();
-  const requests = useRequests();
-  const loaded = useLoaded(() => requests.chat(chatId), chatId);
+  const { chatDetails, setApproval } = useActions();
+  const loaded = useLoaded(() => chatDetails(chatId), chatId);
   const choices = useModeChoices();
   const title = chats.find((chat) => chat.id === chatId)?.title || t("approvals.untitled");
   const save = useAction(async (wanted: ApprovalMode) => {
-    const { mode } = await requests.setApproval(chatId, wanted);
-    if (loaded.value !== null) loaded.replace({ ...loaded.value, approval: mode });
+    await setApproval(chatId, wanted);
+    if (loaded.value !== null) loaded.replace({ ...loaded.value, approval: wanted });
   });
   return (
     <>

@@ -6,9 +6,7 @@ import { useActions } from "../state/context";
 import type {
   About,
   ApiKey,
-  ApprovalMode,
   AuditPage,
-  ChatDetails,
   Container,
   KeyScope,
   MadeKey,
@@ -35,8 +33,6 @@ export function createRequests(request: Api["request"]) {
   return {
     preferences: () => request<Preferences>("GET", "/settings/agent"),
     setPreferences: (wanted: Preferences) => request<Preferences>("PUT", "/settings/agent", wanted),
-    chat: (chatId: string) => request<ChatDetails>("GET", `/chats/${id(chatId)}`),
-    setApproval: (chatId: string, mode: ApprovalMode) => request<{ mode: ApprovalMode }>("PUT", `/chats/${id(chatId)}/approval`, { mode }),
 
     models: () => request<ModelList>("GET", "/models"),
     addModel: (document: SubscriptionDocument) => request<Subscription>("POST", "/models", document),

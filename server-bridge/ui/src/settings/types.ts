@@ -1,4 +1,5 @@
 /** The shapes that only the settings ask for. Times are Unix milliseconds. */
+import type { ApprovalMode } from "../types";
 
 /** What a user wants of every agent of theirs. */
 export interface Preferences {
@@ -7,9 +8,6 @@ export interface Preferences {
   /** How much the model of a new chat may do without asking. */
   approval?: ApprovalMode | null;
 }
-
-export const APPROVAL_MODES = ["plan", "ask", "auto-edit", "full"] as const;
-export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 
 export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
@@ -159,9 +157,4 @@ export interface About {
   sealed: boolean;
   /** For administrators alone. */
   users: number | null;
-}
-
-export interface ChatDetails {
-  approval: ApprovalMode;
-  model: string | null;
 }

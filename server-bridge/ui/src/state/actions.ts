@@ -2,11 +2,13 @@
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
 import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
-import type { Chat, RunnerToken } from "../types";
+import type { Chat, RunnerToken, SendResult } from "../types";
+import { type ConversationActions, conversationActions } from "./conversation";
+import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 import { AUTOMATIC } from "./where";
 
-export interface Actions {
+export interface Actions extends ConversationActions {
   /** A request of a room's own; see `Api`. */
   request: Api["request"];
   /** Finds out whether the cookie still holds. */
@@ -29,7 +31,12 @@ export interface Actions {
   /** Sends a chat's commands to one place, whatever runner is active; null takes that back. */
   bindChat(id: string, place: string | null): Promise<void>;
   loadOlder(): Promise<void>;
-  send(text: string): Promise<void>;
+  /** Puts a message on its way: it is kept until the server has it, over a reload too. */
+  send(text: string, attachments?: string[]): void;
+  /** Sends what could not be sent before. */
+  sendWaiting(): void;
+  retrySend(sendId: string): void;
+  discardSend(sendId: string): void;
   cancel(chatId: string): Promise<void>;
   /** Answers what a model asks with a message. */
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
@@ -54,10 +61,18 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
     // A 401 shows the login instead, and a dead connection has its own banner.
     if (known !== 401 && known !== 0) warn(errorText(error));
   };
+  const chats = chatActions(api, dispatch, state, report);
+  const outbox = makeOutbox(api, dispatch, state, chats.startChat, chats.openChat);
+  const send = (text: string, attachments: string[] = []) => outbox.add(state(), text, attachments);
   return {
     request: api.request,
-    ...sessionActions(api, dispatch),
-    ...chatActions(api, dispatch, state, report),
+    ...sessionActions(api, dispatch, outbox),
+    ...chats,
+    ...conversationActions(api, dispatch, state, { openChat: chats.openChat, send }),
+    send,
+    sendWaiting: () => outbox.flush(),
+    retrySend: (sendId) => outbox.retry(sendId),
+    discardSend: (sendId) => outbox.discard(sendId),
     ...runnerActions(api, dispatch, report),
     dismissBanner: (id) => dispatch({ type: "banner_dismissed", id }),
     warn,
@@ -65,8 +80,35 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
   };
 }
 
-function sessionActions(api: Api, dispatch: Dispatch<Action>) {
-  const resume = async () => dispatch({ type: "signed_in", me: await api.me() });
+function makeOutbox(
+  api: Api,
+  dispatch: Dispatch<Action>,
+  state: () => State,
+  startChat: () => Promise<string>,
+  openChat: (id: string) => void,
+): Outbox {
+  return new Outbox({
+    storage: window.localStorage,
+    startChat,
+    send: (pending, chatId) => api.send(chatId, pending.text, pending.send_id, pending.attachments),
+    onChange: (outbox) => dispatch({ type: "outbox", outbox }),
+    onSent: (pending, chatId, result) => {
+      dispatch({ type: "messages_received", messages: result.messages });
+      if (result.input) dispatch({ type: "input_offered", chat_id: chatId, text: result.input });
+      if (!result.chat) return;
+      dispatch({ type: "chat_received", chat: result.chat });
+      // Who moved on meanwhile is not called away.
+      if (state().open_chat_id === (pending.chat_id ?? chatId)) openChat(result.chat.id);
+    },
+  });
+}
+
+function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
+  const resume = async () => {
+    const me = await api.me();
+    dispatch({ type: "signed_in", me });
+    outbox.load(me.name);
+  };
   return {
     resume,
     login: async (user: string, password: string) => {
@@ -75,6 +117,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>) {
     },
     logout: async () => {
       await api.logout();
+      outbox.clear();
       dispatch({ type: "signed_out" });
     },
   };
@@ -82,6 +125,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>) {
 
 function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, report: (error: unknown) => void) {
   const loadNewest = async (id: string) => {
+    dispatch({ type: "load_began", chat_id: id });
     dispatch({ type: "newest_loaded", chat_id: id, page: await api.messages(id) });
   };
   const show = (id: string | null) => {
@@ -100,6 +144,13 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
   };
   return {
     openChat,
+    /** Makes a chat for a first message, and opens it unless its user has gone elsewhere. */
+    startChat: async () => {
+      if (state().open_chat_id === null) return newChat();
+      const chat = await api.newChat();
+      dispatch({ type: "chat_received", chat });
+      return chat.id;
+    },
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());
     },
@@ -112,8 +163,8 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
         const chats = await loadOverview(api, dispatch);
         // Who moved on meanwhile, perhaps to a chat newer than this list, is not called back.
         if (chatIdInAddress() !== wanted) return;
-        const listed = wanted === null || chats.some((chat) => chat.id === wanted);
-        const id = wanted !== null && (listed || (await exists(api, wanted))) ? wanted : newestId(chats);
+        const listed = chats.some((chat) => chat.id === wanted);
+        const id = listed || (wanted !== null && (await exists(api, wanted))) ? wanted : newestId(chats);
         if (chatIdInAddress() !== wanted) return;
         if (id !== wanted) showChatId(id, true);
         dispatch({ type: "chat_opened", id });
@@ -141,7 +192,8 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       if (last !== undefined) dispatch({ type: "more_chats_loaded", chats: await api.moreChats(last.id) });
     },
     bindChat: async (id: string, place: string | null) => {
-      const result = await api.send(id, `/runner ${place ?? AUTOMATIC}`);
+      const said = { text: `/runner ${place ?? AUTOMATIC}` };
+      const result = await api.request<SendResult>("POST", `/chats/${encodeURIComponent(id)}/messages`, said);
       dispatch({ type: "messages_received", messages: result.messages });
     },
     loadOlder: async () => {
@@ -149,13 +201,6 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       const oldest = messages[0];
       if (id === null || oldest === undefined) return;
       dispatch({ type: "older_loaded", chat_id: id, page: await api.messages(id, oldest.id) });
-    },
-    send: async (text: string) => {
-      const result = await api.send(state().open_chat_id ?? (await newChat()), text);
-      dispatch({ type: "messages_received", messages: result.messages });
-      if (!result.chat) return;
-      dispatch({ type: "chat_received", chat: result.chat });
-      openChat(result.chat.id);
     },
     approve: (chatId: string, messageId: number, allow: boolean, always: boolean) =>
       api.approve(chatId, messageId, allow, always),
@@ -185,12 +230,15 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
   };
 }
 
-/** Whether there is such a chat of one's own, which the list may not have. */
+/** Whether a chat that is in no list, a sub-agent's above all, is there. */
 async function exists(api: Api, id: string): Promise<boolean> {
-  return api.chat(id).then(
-    () => true,
-    () => false,
-  );
+  try {
+    await api.messages(id);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
 }
 
 function newestId(chats: Chat[]): string | null {

@@ -5,7 +5,7 @@ import { EventBatch } from "./eventBatch";
 
 const active = (name: string): ServerEvent => ({ type: "settings", seq: 1, active_runner: name });
 const output = (text: string): ServerEvent => {
-  return { type: "output", seq: 1, chat_id: "a", message_id: 1, channel: "stdout", text };
+  return { type: "output", seq: 1, chat_id: "a", message_id: 1, channel: "stdout", at: 0, text };
 };
 
 beforeEach(() => void vi.useFakeTimers());

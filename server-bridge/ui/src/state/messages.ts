@@ -1,7 +1,7 @@
 /** The ordered list of one chat's messages, and the live output that belongs to them. Pure. */
 import { LIVE_COMMANDS_COUNT } from "../limits";
-import type { Channel, Message, MessagePage } from "../types";
-import { appendOutput, emptyOutput, type LiveOutput, markGap, saysAllOf } from "./output";
+import type { Message, MessagePage, Piece } from "../types";
+import { addPiece, appendOutput, emptyOutput, type LiveOutput, loadPieces, markStale, restart, saysAllOf } from "./output";
 
 /** Live output by message id; it may come before its message is known. */
 export type LiveOutputs = Record<number, LiveOutput>;
@@ -11,69 +11,106 @@ export function isRunning(message: Message): boolean {
   return status === "running" || status === "queued";
 }
 
-/** Puts a message in its place by id. An answer that was overtaken by an event never makes a finished command run again. */
-export function upsertMessage(messages: Message[], message: Message): Message[] {
-  const at = messages.findIndex((known) => known.id >= message.id);
-  const known = messages[at];
-  if (known === undefined) return [...messages, message];
-  if (known.id !== message.id) return messages.toSpliced(at, 0, message);
-  if (isRunning(message) && !isRunning(known)) return messages;
-  return messages.with(at, message);
+/** Whether more may come of a message. */
+export function isOpen(message: Message): boolean {
+  return isRunning(message) || message.agent?.status === "asking";
 }
 
-export function upsertMessages(messages: Message[], more: Message[]): Message[] {
-  return more.reduce(upsertMessage, messages);
+/** Where a message of this id is, or belongs. */
+export function placeOf(messages: Message[], id: number): number {
+  let [low, high] = [0, messages.length];
+  // What changes is nearly always at the end.
+  if ((messages.at(-1)?.id ?? -1) < id) return high;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((messages[middle]?.id ?? 0) < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export function findMessage(messages: Message[], id: number): Message | undefined {
+  const found = messages[placeOf(messages, id)];
+  return found?.id === id ? found : undefined;
+}
+
+/** Puts a message in its place by id. */
+export function upsertMessage(messages: Message[], message: Message): Message[] {
+  const at = placeOf(messages, message.id);
+  return messages[at]?.id === message.id ? messages.with(at, message) : messages.toSpliced(at, 0, message);
+}
+
+/** Adds messages that an answer brought: of those that are known already an event has told, and will tell, better. */
+export function addUnknown(messages: Message[], more: Message[]): Message[] {
+  const unknown = more.filter((message) => findMessage(messages, message.id) === undefined);
+  if (unknown.length === 0) return messages;
+  return [...messages, ...unknown].sort((a, b) => a.id - b.id);
 }
 
 /**
- * Takes the newest page after a reload. Messages before it stay only if they surely join on to it: after a long time
- * without a connection there may be a hole between, which "earlier messages" fills.
+ * Takes the newest page after a reload, except for messages that an event has told since it was asked for. Messages before
+ * it stay only if they surely join on to it: after a long time without a connection there may be a hole between, which
+ * "earlier messages" fills.
  */
-export function joinNewest(known: Message[], page: MessagePage): { messages: Message[]; joined: boolean } {
+export function joinNewest(known: Message[], page: MessagePage, told: ReadonlySet<number>): { messages: Message[]; joined: boolean } {
   const oldest = page.messages[0];
   if (oldest === undefined) return { messages: known, joined: true };
   const joined = known.some((message) => message.id === oldest.id);
   const kept = joined ? known : known.filter((message) => message.id > oldest.id);
-  return { messages: upsertMessages(kept, page.messages), joined };
+  const newer = page.messages.filter((message) => !told.has(message.id) || findMessage(kept, message.id) === undefined);
+  const replaced = new Set(newer.map((message) => message.id));
+  const messages = [...kept.filter((message) => !replaced.has(message.id)), ...newer].sort((a, b) => a.id - b.id);
+  return { messages, joined };
 }
 
 /** Output that arrived for a command. That of a finished one is late: its message holds the whole. */
-export function addOutput(
-  live: LiveOutputs,
-  messages: Message[],
-  output: { chat_id: string; message_id: number; channel: Channel; text: string },
-): LiveOutputs {
-  const message = messages.find((known) => known.id === output.message_id);
-  if (message !== undefined && !isRunning(message)) return live;
+export function addOutput(live: LiveOutputs, messages: Message[], output: Piece & { chat_id: string; message_id: number }): LiveOutputs {
+  const message = findMessage(messages, output.message_id);
+  if (message !== undefined && !isOpen(message)) return live;
   const buffer = live[output.message_id] ?? emptyOutput(output.chat_id);
-  return evictOldest({ ...live, [output.message_id]: appendOutput(buffer, output.channel, output.text) });
+  return evictOldest({ ...live, [output.message_id]: addPiece(buffer, output) });
 }
 
 /**
- * Lets messages speak for their output. Of a running command's stored text and its live buffer the one that knows more
- * wins; a finished command's text wins unless the buffer says the same with the channels told apart.
+ * Lets a message that an event told speak for its output. Of a running command's stored text and its live buffer the one
+ * that knows more wins; a finished command's text wins unless the buffer says the same with the channels told apart.
  */
-export function settleOutputs(live: LiveOutputs, messages: Message[]): LiveOutputs {
-  let next = live;
-  for (const message of messages) {
-    const buffer = next[message.id];
-    if (isRunning(message) && message.agent?.kind === "reply") {
-      // What it says of itself is all there is: an attempt that failed is void.
-      const { chat_id, text } = message;
-      if (buffer !== undefined || text !== "") next = { ...next, [message.id]: appendOutput(emptyOutput(chat_id), "text", text) };
-    } else if (isRunning(message)) {
-      if (message.text.length <= (buffer?.received_chars ?? 0)) continue;
-      next = { ...next, [message.id]: appendOutput(emptyOutput(message.chat_id), "stdout", message.text) };
-    } else if (buffer !== undefined && !saysAllOf(buffer, message.text)) {
-      next = without(next, (id) => id === message.id);
-    }
+export function settleOutput(live: LiveOutputs, message: Message): LiveOutputs {
+  const buffer = live[message.id];
+  const { chat_id, text } = message;
+  if (!isOpen(message)) {
+    const stays = buffer === undefined || (message.agent?.kind !== "reply" && saysAllOf(buffer, text));
+    return stays ? live : without(live, (id) => id === message.id);
   }
-  return evictOldest(next);
+  // What an answer says of itself is all there is: an attempt that failed is void.
+  const isVoid = message.agent?.kind === "reply" && (buffer !== undefined || text !== "");
+  if (!isVoid && text.length <= (buffer?.received_chars ?? 0)) return live;
+  const channel = message.agent?.kind === "reply" ? "text" : "stdout";
+  return evictOldest({ ...live, [message.id]: restart(buffer, chat_id, channel, text) });
 }
 
-/** After a lost connection every running command may lack output. */
-export function markGaps(live: LiveOutputs): LiveOutputs {
-  return Object.fromEntries(Object.entries(live).map(([id, output]) => [id, markGap(output)]));
+/** The same for messages of a page, which bring what was told of them so far. */
+export function loadOutputs(live: LiveOutputs, messages: Message[]): LiveOutputs {
+  return messages.reduce((outputs, message) => {
+    const buffer = outputs[message.id];
+    if (!isOpen(message)) return buffer === undefined ? outputs : settleOutput(outputs, message);
+    const { chat_id, text, live: pieces = [], agent } = message;
+    if (agent?.kind === "reply" && text !== "") {
+      // Its words stand in the message; what was told behind them goes on there.
+      const base = { ...appendOutput(emptyOutput(chat_id), "text", text), first: buffer?.end ?? 0, end: buffer?.end ?? 0 };
+      return { ...outputs, [message.id]: loadPieces(base, chat_id, pieces) ?? base };
+    }
+    const loaded = loadPieces(buffer, chat_id, pieces);
+    if (loaded !== undefined && pieces.length > 0) return evictOldest({ ...outputs, [message.id]: loaded });
+    const knowsMore = buffer !== undefined && !buffer.stale && text.length <= buffer.received_chars;
+    if (knowsMore || text === "") return outputs;
+    return evictOldest({ ...outputs, [message.id]: restart(buffer, chat_id, "stdout", text) });
+  }, live);
+}
+
+/** After the events were interrupted every message under way may lack something. */
+export function markAllStale(live: LiveOutputs): LiveOutputs {
+  return Object.fromEntries(Object.entries(live).map(([id, output]) => [id, markStale(output)]));
 }
 
 /** Drops the buffers for which `gone` says so. */

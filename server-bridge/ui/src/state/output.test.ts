@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LIVE_OUTPUT_CHARS, LIVE_SEGMENTS_COUNT } from "../limits";
-import { appendOutput, emptyOutput, type LiveOutput, markGap, saysAllOf } from "./output";
+import { addPiece, appendOutput, emptyOutput, type LiveOutput, loadPieces, markGap, markStale, restart, saysAllOf } from "./output";
 
 const shown = (output: LiveOutput) => output.segments.map((segment) => segment.text).join("");
 
@@ -32,7 +32,8 @@ test("a large output keeps its end within the bound and says that it dropped", (
 
 test("one chunk larger than the bound is cut to its end", () => {
   const output = appendOutput(emptyOutput("a"), "stdout", `${"x".repeat(LIVE_OUTPUT_CHARS)}end`);
-  expect(output.kept_chars).toBe(LIVE_OUTPUT_CHARS);
+  expect(output.kept_chars).toBeLessThanOrEqual(LIVE_OUTPUT_CHARS);
+  expect(shown(output).length).toBe(output.kept_chars);
   expect(shown(output).endsWith("xend")).toBe(true);
 });
 
@@ -60,4 +61,42 @@ test("a gap is marked once, and not before any output", () => {
   expect(markGap(emptyOutput("a")).segments).toEqual([]);
   const output = markGap(markGap(appendOutput(emptyOutput("a"), "stdout", "x")));
   expect(output.segments.map((segment) => segment.channel)).toEqual(["stdout", "gap"]);
+});
+
+const piece = (at: number, text: string) => ({ channel: "stdout" as const, at, text });
+const told = (...pieces: [number, string][]) => pieces.reduce((output, [at, text]) => addPiece(output, piece(at, text)), emptyOutput("a"));
+
+test("a piece that comes twice, whole or in part, is shown once", () => {
+  expect(shown(told([0, "one "], [0, "one "], [2, "e two"], [7, " three"]))).toBe("one two three");
+});
+
+test("a piece that is missing is marked", () => {
+  expect(told([0, "a"], [5, "f"]).segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
+});
+
+test("a page that was read amid pieces joins on to them, wherever it was read", () => {
+  const all = "abcdefghij";
+  for (let read = 4; read <= all.length; read += 1) {
+    // Listening began behind the fourth character.
+    const heard = told([4, "ef"], [6, "gh"], [8, "ij"]);
+    expect(shown(loadPieces(heard, "a", [piece(0, all.slice(0, read))]) ?? emptyOutput("a"))).toBe(all);
+  }
+});
+
+test("what was loaded before the events were interrupted gives way to what is loaded after", () => {
+  const stale = addPiece(markStale(told([0, "old half"])), piece(3, "new"));
+  const loaded = loadPieces(stale, "a", [piece(0, "the"), piece(3, "n")]);
+  expect(shown(loaded ?? emptyOutput("a"))).toBe("thenew");
+});
+
+test("an answer that starts over counts on", () => {
+  const output = addPiece(restart(told([0, "void"]), "a", "text", ""), piece(4, "whole"));
+  expect(shown(output)).toBe("whole");
+});
+
+test("a long run goes on in a new element, from the beginning of a line", () => {
+  let output = emptyOutput("a");
+  for (let line = 0; line < 2_000; line += 1) output = appendOutput(output, "stdout", `line ${line}\n`);
+  expect(output.segments.length).toBeGreaterThan(1);
+  expect(output.segments.every((segment) => segment.text.endsWith("\n"))).toBe(true);
 });

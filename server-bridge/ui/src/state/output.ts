@@ -1,7 +1,13 @@
-/** The bounded buffer of a running command's live output. Pure: every change makes a new value. */
+/**
+ * The bounded buffer of what is told of a message under way: a command's output, a model's words. Pure: every change makes
+ * a new value.
+ *
+ * Each piece says how much was told before it (`at`), so that one that comes twice is shown once, a missing one is noticed,
+ * and a page of messages that was read while pieces came joins on to them exactly.
+ */
 import { collapseReturns, plainText, stripEscapes } from "../lib/terminal";
-import { LIVE_OUTPUT_CHARS, LIVE_SEGMENT_CHARS, LIVE_SEGMENTS_COUNT } from "../limits";
-import type { Channel } from "../types";
+import { LIVE_OUTPUT_CHARS, LIVE_SEGMENT_CHARS, LIVE_SEGMENTS_COUNT, LIVE_TAIL_CHARS } from "../limits";
+import type { Channel, Piece } from "../types";
 
 /** A run of output of one channel; `gap` marks where output may be missing. */
 export interface Segment {
@@ -18,6 +24,13 @@ export interface LiveOutput {
   kept_chars: number;
   /** Characters received in all, escapes included: tells which of two views of one output knows more. */
   received_chars: number;
+  /** Where, in all that was told, the buffer begins and ends. */
+  first: number;
+  end: number;
+  /** The newest pieces as they came. */
+  tail: Piece[];
+  /** Whether the events were interrupted: what is loaded next knows better. */
+  stale: boolean;
   /** Whether the oldest output had to go. */
   dropped: boolean;
   /** An escape sequence still open at the end of each channel. */
@@ -31,9 +44,39 @@ export function emptyOutput(chatId: string): LiveOutput {
     next_id: 0,
     kept_chars: 0,
     received_chars: 0,
+    first: 0,
+    end: 0,
+    tail: [],
+    stale: false,
     dropped: false,
     open_escape: { stdout: "", stderr: "", text: "", reasoning: "" },
   };
+}
+
+/** Adds a piece where it belongs: what is known of it already is passed over. */
+export function addPiece(output: LiveOutput, piece: Piece): LiveOutput {
+  const end = piece.at + piece.text.length;
+  if (end <= output.end && output.end > 0) return output;
+  const isFirst = output.segments.length === 0 && output.end === 0;
+  const base = !isFirst && piece.at > output.end ? markGap(output) : output;
+  const next = appendOutput(base, piece.channel, isFirst ? piece.text : piece.text.slice(Math.max(0, output.end - piece.at)));
+  return { ...next, first: isFirst ? piece.at : next.first, end, tail: newest([...output.tail, piece]) };
+}
+
+/** Takes what the server has of a message under way; pieces that came by events meanwhile go behind it. */
+export function loadPieces(output: LiveOutput | undefined, chatId: string, pieces: Piece[]): LiveOutput | undefined {
+  const first = pieces[0];
+  if (first === undefined) return output;
+  const isBehind = output !== undefined && !output.stale && output.first <= first.at;
+  const base = isBehind ? output : emptyOutput(chatId);
+  const added = isBehind || output === undefined ? pieces : [...pieces, ...output.tail];
+  return added.reduce(addPiece, base);
+}
+
+/** Starts over with a text; what is told counts on from where it stood. */
+export function restart(output: LiveOutput | undefined, chatId: string, channel: Channel, text: string): LiveOutput {
+  const end = output?.end ?? 0;
+  return { ...appendOutput(emptyOutput(chatId), channel, text), first: end, end, tail: [] };
 }
 
 export function appendOutput(output: LiveOutput, channel: Channel, text: string): LiveOutput {
@@ -57,41 +100,69 @@ export function markGap(output: LiveOutput): LiveOutput {
   return { ...output, segments: [...output.segments, gap], next_id: output.next_id + 1 };
 }
 
+/** The events were interrupted: their numbers may begin anew, and what was told meanwhile is not here. */
+export function markStale(output: LiveOutput): LiveOutput {
+  return { ...output, stale: true, tail: [], first: 0, end: 0 };
+}
+
 /** Whether the buffer says all of `text`, the final output, and tells its channels apart besides. */
 export function saysAllOf(output: LiveOutput, text: string): boolean {
   if (output.dropped || output.segments.some((segment) => segment.channel === "gap")) return false;
   return output.segments.map((segment) => segment.text).join("") === plainText(text);
 }
 
-function push(output: LiveOutput, channel: Channel, text: string): void {
-  const last = output.segments.at(-1);
-  if (last !== undefined && last.channel === channel && last.text.length < LIVE_SEGMENT_CHARS) {
-    const merged = collapseReturns(last.text + text);
-    output.kept_chars += merged.length - last.text.length;
-    output.segments[output.segments.length - 1] = { ...last, text: merged };
-    return;
-  }
-  const fresh = collapseReturns(text);
-  output.kept_chars += fresh.length;
-  output.segments.push({ id: output.next_id, channel, text: fresh });
-  output.next_id += 1;
+/** All that was told on one channel. */
+export function saidOn(output: LiveOutput | undefined, channel: Channel): string {
+  if (output === undefined) return "";
+  return output.segments.filter((segment) => segment.channel === channel).map((segment) => segment.text).join("");
 }
 
+function newest(pieces: Piece[]): Piece[] {
+  let kept = 0;
+  for (let at = pieces.length - 1; at >= 0; at -= 1) {
+    kept += pieces[at]?.text.length ?? 0;
+    if (kept > LIVE_TAIL_CHARS) return pieces.slice(Math.min(at + 1, pieces.length - 1));
+  }
+  return pieces;
+}
+
+function push(output: LiveOutput, channel: Channel, text: string): void {
+  const last = output.segments.at(-1);
+  const merges = last !== undefined && last.channel === channel && last.text.length < LIVE_SEGMENT_CHARS;
+  let rest = collapseReturns(merges ? last.text + text : text);
+  if (merges) {
+    output.segments.pop();
+    output.kept_chars -= last.text.length;
+  }
+  let id = merges ? last.id : output.next_id;
+  // Long runs go on in new elements, from a line's beginning where there is one, so that old ones need no new layout.
+  for (;;) {
+    const length = rest.length <= LIVE_SEGMENT_CHARS ? rest.length : lineEnd(rest);
+    output.segments.push({ id, channel, text: rest.slice(0, length) });
+    output.kept_chars += length;
+    output.next_id = Math.max(output.next_id, id + 1);
+    rest = rest.slice(length);
+    if (rest === "") return;
+    id = output.next_id;
+  }
+}
+
+/** The end of the last whole line within a segment's size. */
+function lineEnd(text: string): number {
+  const newline = text.lastIndexOf("\n", LIVE_SEGMENT_CHARS - 1);
+  return newline > 0 ? newline + 1 : LIVE_SEGMENT_CHARS;
+}
+
+// Whole segments go, so that none is laid out again for it.
 function trim(output: LiveOutput): void {
   let first = 0;
   for (const segment of output.segments) {
     const crowded = output.segments.length - first > LIVE_SEGMENTS_COUNT;
-    const excess = output.kept_chars - LIVE_OUTPUT_CHARS;
-    if (!crowded && excess <= 0) break;
-    output.dropped = true;
-    if (crowded || segment.text.length <= excess) {
-      output.kept_chars -= segment.text.length;
-      first += 1;
-      continue;
-    }
-    output.segments[first] = { ...segment, text: segment.text.slice(excess) };
-    output.kept_chars -= excess;
-    break;
+    if (!crowded && output.kept_chars <= LIVE_OUTPUT_CHARS) break;
+    output.kept_chars -= segment.text.length;
+    first += 1;
   }
-  if (first > 0) output.segments.splice(0, first);
+  if (first === 0) return;
+  output.dropped = true;
+  output.segments.splice(0, first);
 }

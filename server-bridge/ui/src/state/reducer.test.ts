@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Message, ServerEvent } from "../types";
+import type { Message, ServerEvent, ToolStatus, TurnStatus } from "../types";
 import { chat, execMessage, message, openState, runner } from "./fixtures";
 import { reduce } from "./reducer";
 import type { State } from "./state";
@@ -10,8 +10,14 @@ function apply(state: State, ...events: EventBody[]): State {
   return reduce(state, { type: "events", events: events.map((event) => ({ ...event, seq: 1 }) as ServerEvent) });
 }
 
-const output = (id: number, text: string, chatId = "a"): EventBody => {
-  return { type: "output", chat_id: chatId, message_id: id, channel: "stdout", text };
+const output = (id: number, text: string, at = 0, chatId = "a"): EventBody => {
+  return { type: "output", chat_id: chatId, message_id: id, channel: "stdout", at, text };
+};
+const withLive = (value: Message, text: string, channel: "stdout" | "text" = "stdout"): Message => {
+  return { ...value, live: [{ channel, at: 0, text }] };
+};
+const reply = (id: number, text: string, status: TurnStatus): Message => {
+  return { ...message(id, text), role: "assistant", agent: { kind: "reply", status } };
 };
 const said = (value: Message): EventBody => ({ type: "message", message: value });
 const ids = (state: State) => state.messages.map((known) => known.id);
@@ -33,6 +39,16 @@ describe("messages", () => {
     expect(state.messages[0]?.exec?.status).toBe("exited");
   });
 
+  test("that were allowed go on, and a page from before does not take that back", () => {
+    const tool = (status: ToolStatus): Message => {
+      return { ...message(1, ""), role: "assistant", agent: { kind: "tool", tool: "Shell", hint: "ls", place: null, status } };
+    };
+    const asked = reduce(apply(openState(), said(tool("asking"))), { type: "load_began", chat_id: "a" });
+    const allowed = apply(asked, said(tool("running")));
+    const page = { messages: [tool("asking")], more: false };
+    expect(reduce(allowed, { type: "newest_loaded", chat_id: "a", page }).messages[0]?.agent?.status).toBe("running");
+  });
+
   test("of another chat do not show in the open one", () => {
     expect(ids(apply(openState(), said(message(1, "hello", "b"))))).toEqual([]);
   });
@@ -40,14 +56,14 @@ describe("messages", () => {
 
 describe("live output", () => {
   test("may come before its message", () => {
-    const state = apply(openState(), output(7, "early "), said(execMessage(7, "")), output(7, "late"));
+    const state = apply(openState(), output(7, "early "), said(execMessage(7, "")), output(7, "late", 6));
     expect(shown(state, 7)).toBe("early late");
   });
 
   test("goes on from the text a running command was loaded with", () => {
-    const page = { messages: [execMessage(7, "so far\n")], more: false };
+    const page = { messages: [withLive(execMessage(7, "so far\n"), "so far\n")], more: false };
     const loaded = reduce(openState(), { type: "newest_loaded", chat_id: "a", page });
-    expect(shown(apply(loaded, output(7, "and on\n")), 7)).toBe("so far\nand on\n");
+    expect(shown(apply(loaded, output(7, "and on\n", 7)), 7)).toBe("so far\nand on\n");
   });
 
   test("that knows more than a loaded text stays", () => {
@@ -68,21 +84,36 @@ describe("live output", () => {
     expect(state.live).toEqual({});
   });
 
-  test("shows a gap after the connection was lost", () => {
+  test("is what the server has after the connection was lost, with what came meanwhile behind it", () => {
     const live = apply(openState(), said(execMessage(7, "")), output(7, "a\n"));
-    const state = apply(reduce(live, { type: "connection_restored" }), output(7, "z\n"));
+    const state = apply(reduce(live, { type: "connection_restored" }), output(7, "z\n", 4));
     expect(state.live[7]?.segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
+    const page = { messages: [withLive(execMessage(7, ""), "a\nb\n")], more: false };
+    expect(shown(reduce(state, { type: "newest_loaded", chat_id: "a", page }), 7)).toBe("a\nb\nz\n");
+  });
+
+  test("of an answer under way is there after a reload, and goes on", () => {
+    const page = { messages: [withLive(reply(7, "", "running"), "half an ", "text")], more: false };
+    const loaded = reduce(openState(), { type: "newest_loaded", chat_id: "a", page });
+    const state = apply(loaded, { ...output(7, "answer", 8), channel: "text" } as EventBody);
+    expect(shown(state, 7)).toBe("half an answer");
+    expect(apply(state, said(reply(7, "half an answer", "done"))).live).toEqual({});
+  });
+
+  test("of one chatty command is one change for a whole batch", () => {
+    const lines = Array.from({ length: 100 }, (_, at) => output(7, "x", at));
+    expect(apply(openState(), ...lines).live[7]?.tail).toEqual([{ ...lines[0], text: "x".repeat(100), seq: 1 }]);
   });
 
   test("of a command in another chat is there when that chat is opened", () => {
-    const away = apply(openState(), output(9, "b's\n", "b"), said(execMessage(9, "", {}, "b")));
+    const away = apply(openState(), output(9, "b's\n", 0, "b"), said(execMessage(9, "", {}, "b")));
     const opened = reduce(away, { type: "chat_opened", id: "b" });
     const page = { messages: [execMessage(9, "", {}, "b")], more: false };
     expect(shown(reduce(opened, { type: "newest_loaded", chat_id: "b", page }), 9)).toBe("b's\n");
   });
 
   test("of a command that ended in another chat is let go", () => {
-    const away = apply(openState(), output(9, "x", "b"), said(execMessage(9, "x", { status: "exited" }, "b")));
+    const away = apply(openState(), output(9, "x", 0, "b"), said(execMessage(9, "x", { status: "exited" }, "b")));
     expect(away.live).toEqual({});
   });
 });

@@ -2,7 +2,7 @@
 import { BANNERS_COUNT, CHAT_PAGE_COUNT } from "../limits";
 import type { Chat, Message, Runner, ServerEvent, Settings } from "../types";
 import { track } from "./activity";
-import { addOutput, isRunning, joinNewest, markGaps, settleOutputs, upsertMessage, upsertMessages, without } from "./messages";
+import { addOutput, addUnknown, findMessage, isOpen, joinNewest, loadOutputs, markAllStale, settleOutput, upsertMessage, without } from "./messages";
 import { type Action, type Banner, INITIAL_STATE, type State } from "./state";
 
 export function reduce(state: State, action: Action): State {
@@ -14,7 +14,7 @@ export function reduce(state: State, action: Action): State {
     case "connection":
       return { ...state, connection: action.state, retry_at: null };
     case "connection_restored":
-      return { ...state, live: markGaps(state.live), activity: {} };
+      return { ...state, live: markAllStale(state.live), activity: {} };
     case "overview_loaded":
       return {
         ...state,
@@ -28,19 +28,23 @@ export function reduce(state: State, action: Action): State {
       return openChat(state, action.id);
     case "newest_loaded": {
       if (action.chat_id !== state.open_chat_id) return state;
-      const { messages, joined } = joinNewest(state.messages, action.page);
+      const { messages, joined } = joinNewest(state.messages, action.page, state.told_ids);
       const more = joined && state.messages_loaded ? state.more_messages : action.page.more;
       const activity = action.page.messages.reduce(track, state.activity);
-      return settle({ ...state, messages, messages_loaded: true, more_messages: more, activity }, action.page.messages);
+      return loadLive({ ...state, messages, messages_loaded: true, more_messages: more, activity }, action.page.messages);
     }
     case "older_loaded":
       if (action.chat_id !== state.open_chat_id) return state;
-      return settle(
-        { ...state, messages: upsertMessages(state.messages, action.page.messages), more_messages: action.page.more },
+      return loadLive(
+        { ...state, messages: addUnknown(state.messages, action.page.messages), more_messages: action.page.more },
         action.page.messages,
       );
-    case "messages_received":
-      return action.messages.reduce(applyMessage, state);
+    case "load_began":
+      return action.chat_id === state.open_chat_id ? { ...state, told_ids: new Set() } : state;
+    case "messages_received": {
+      const here = action.messages.filter((message) => message.chat_id === state.open_chat_id);
+      return { ...state, messages: addUnknown(state.messages, here) };
+    }
     case "chat_received":
       return { ...state, chats: upsertChat(state.chats, action.chat) };
     case "chat_deleted":
@@ -48,16 +52,41 @@ export function reduce(state: State, action: Action): State {
     case "active_runner_set":
       return setActive(state, action.name);
     case "events":
-      return action.events.reduce(applyEvent, state);
+      return joinOutputs(action.events).reduce(applyEvent, state);
     case "banner":
       return addBanner(state, action.level, action.text);
     case "banner_dismissed":
       return { ...state, banners: state.banners.filter((banner) => banner.id !== action.id) };
+    case "outbox":
+      return { ...state, outbox: action.outbox };
+    case "input_offered":
+      return { ...state, input: { chat_id: action.chat_id, text: action.text, editing: action.editing ?? null } };
+    case "input_taken":
+      return { ...state, input: null };
+    case "chat_entered":
+      return { ...state, parents: { ...state.parents, [action.id]: action.from } };
     case "more_chats_loaded":
       return addChats(state, action.chats);
     case "retry_at":
       return { ...state, retry_at: action.at };
   }
+}
+
+/** Puts output that follows on its like into one event: a chatty command is then one change of the page. */
+function joinOutputs(events: ServerEvent[]): ServerEvent[] {
+  const joined: ServerEvent[] = [];
+  for (const event of events) {
+    const last = joined.at(-1);
+    const follows =
+      event.type === "output" &&
+      last?.type === "output" &&
+      last.message_id === event.message_id &&
+      last.channel === event.channel &&
+      last.at + last.text.length === event.at;
+    if (follows) joined[joined.length - 1] = { ...last, seq: event.seq, text: last.text + event.text };
+    else joined.push(event);
+  }
+  return joined;
 }
 
 /** One event of the server. An unknown type comes from a newer server, and is passed over. */
@@ -87,27 +116,31 @@ function applyEvent(state: State, event: ServerEvent): State {
 function applyMessage(before: State, message: Message): State {
   const state = { ...before, activity: track(before.activity, message) };
   if (message.chat_id === state.open_chat_id) {
-    return settle({ ...state, messages: upsertMessage(state.messages, message) }, [message]);
+    const told_ids = new Set(state.told_ids).add(message.id);
+    const messages = upsertMessage(state.messages, message);
+    return { ...state, messages, told_ids, live: settleOutput(state.live, message) };
   }
   // Of other chats only a running command's output is kept, for when its chat is opened.
-  if (isRunning(message)) return state;
+  if (isOpen(message)) return state;
   return { ...state, live: without(state.live, (id) => id === message.id) };
 }
 
-function settle(state: State, changed: Message[]): State {
-  const ids = new Set(changed.map((message) => message.id));
-  return { ...state, live: settleOutputs(state.live, state.messages.filter((message) => ids.has(message.id))) };
+// Of a message that an event has told since, the page still knows what was told of it before.
+function loadLive(state: State, loaded: Message[]): State {
+  const valid = loaded.map((message) => ({ ...(findMessage(state.messages, message.id) ?? message), live: message.live ?? [] }));
+  return { ...state, live: loadOutputs(state.live, valid) };
 }
 
 function openChat(state: State, id: string | null): State {
   if (id === state.open_chat_id) return state;
-  const finished = new Set(state.messages.filter((message) => !isRunning(message)).map((message) => message.id));
+  const finished = new Set(state.messages.filter((message) => !isOpen(message)).map((message) => message.id));
   return {
     ...state,
     open_chat_id: id,
     messages: [],
     messages_loaded: false,
     more_messages: false,
+    told_ids: new Set(),
     live: without(state.live, (messageId) => finished.has(messageId)),
   };
 }

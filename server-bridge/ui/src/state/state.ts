@@ -3,11 +3,19 @@ import type { ConnectionState } from "../events";
 import type { Chat, Me, Message, MessagePage, Runner, ServerEvent, Settings } from "../types";
 import type { Activities } from "./activity";
 import type { LiveOutputs } from "./messages";
+import type { Pending } from "./outbox";
 
 export interface Banner {
   id: number;
   level: "info" | "warning";
   text: string;
+}
+
+export interface Input {
+  chat_id: string;
+  text: string;
+  /** The message that is taken back, with all behind it, when the text is sent. */
+  editing: number | null;
 }
 
 export interface State {
@@ -27,6 +35,14 @@ export interface State {
   /** Whether the server has messages before the first. */
   more_messages: boolean;
   live: LiveOutputs;
+  /** Messages of the open chat that an event has told since they were last asked for. */
+  told_ids: ReadonlySet<number>;
+  /** What was sent and is not acknowledged yet, in all chats. */
+  outbox: Pending[];
+  /** What the composer is offered: a message that was taken back, or one to be said anew in place of `editing`. */
+  input: Input | null;
+  /** From which chat a sub-agent's chat was opened. */
+  parents: Record<string, string>;
   banners: Banner[];
   next_banner_id: number;
   /** What goes on in which chat, as far as events told of it. */
@@ -53,6 +69,11 @@ export type Action =
   | { type: "events"; events: ServerEvent[] }
   | { type: "banner"; level: Banner["level"]; text: string }
   | { type: "banner_dismissed"; id: number }
+  | { type: "load_began"; chat_id: string }
+  | { type: "outbox"; outbox: Pending[] }
+  | { type: "input_offered"; chat_id: string; text: string; editing?: number }
+  | { type: "input_taken" }
+  | { type: "chat_entered"; id: string; from: string }
   | { type: "more_chats_loaded"; chats: Chat[] }
   | { type: "retry_at"; at: number };
 
@@ -68,6 +89,10 @@ export const INITIAL_STATE: State = {
   messages_loaded: false,
   more_messages: false,
   live: {},
+  told_ids: new Set(),
+  outbox: [],
+  input: null,
+  parents: {},
   banners: [],
   next_banner_id: 1,
   activity: {},

@@ -16,15 +16,20 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
     if (!signedIn) return;
     const batch = new EventBatch((events) => dispatch({ type: "events", events }));
     let greeted = false;
-    const restored = () => {
+    // The `reset` behind a `hello` that does not resume says the same once more.
+    let loadsAnew = false;
+    const loadAnew = () => {
       batch.flush();
-      dispatch({ type: "connection_restored" });
-    };
-    const onEvent = (event: ServerEvent) => {
-      if (event.type !== "hello" && event.type !== "lagged") return batch.add(event);
-      if (greeted) restored();
+      if (greeted) dispatch({ type: "connection_restored" });
       greeted = true;
       void batch.during(actions.refresh);
+    };
+    const onEvent = (event: ServerEvent) => {
+      if (event.type === "hello") actions.sendWaiting();
+      if (event.type === "reset" && loadsAnew) return;
+      loadsAnew = event.type === "hello" && event.resumed !== true;
+      if (loadsAnew || event.type === "reset" || event.type === "lagged") return loadAnew();
+      if (event.type !== "hello") batch.add(event);
     };
     const client = new EventsClient({
       url: eventsUrl(window.location),

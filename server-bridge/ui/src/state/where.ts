@@ -1,4 +1,6 @@
 /** Where the next command runs: the routing rules of the server. Pure; the words are those of the room `where`. */
+import i18next from "i18next";
+import { where as words } from "../i18n/en/where";
 import type { Choice, Runner, Settings } from "../types";
 
 /** The value that stands for "unset" in a form; the server reserves the name. */
@@ -7,11 +9,11 @@ export const AUTOMATIC = "auto";
 const DOCKER = "__docker__";
 const NONE = "none";
 
-/** A machine's name as people read it. */
+/** A machine's name as people read it, in the language of the page. */
 export function placeName(name: string): string {
-  if (name === DOCKER) return "Docker container";
-  if (name === NONE) return "this server";
-  return name;
+  const said = (key: "docker" | "server") => (i18next.isInitialized ? i18next.t(key, { ns: "where" }) : words[key]);
+  if (name === DOCKER) return said("docker");
+  return name === NONE ? said("server") : name;
 }
 
 /** `refused`: connected, and lacks a layer of confinement that the server requires. */

@@ -1,8 +1,8 @@
 import { DropdownMenu } from "radix-ui";
 import { Check } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { type Option } from "../state/where";
-import { machine, usePlaceName } from "./useWords";
+import { type Option, placeName } from "../state/where";
+import { machine } from "./machine";
 
 interface Props {
   options: Option[];
@@ -15,7 +15,6 @@ interface Props {
 /** Places to choose from, within a menu: each with its state, its machine and its profile. */
 export function Places({ options, value, automatic, onChoose }: Props) {
   const { t } = useTranslation("where");
-  const name = usePlaceName();
   return (
     <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
       {options.map((option) => (
@@ -24,10 +23,10 @@ export function Places({ options, value, automatic, onChoose }: Props) {
           value={option.value}
           className="menu-item place"
           data-state-of-place={option.state}
-          aria-label={`${option.kind === "automatic" ? t("automatic") : name(option.value)}${option.state === "online" ? "" : `, ${t(option.state)}`}`}
+          aria-label={`${option.kind === "automatic" ? t("automatic") : placeName(option.value)}${option.state === "online" ? "" : `, ${t(option.state)}`}`}
         >
           <span className={option.kind === "automatic" ? "dot none" : `dot ${option.state}`} aria-hidden="true" />
-          <span className="place-name">{option.kind === "automatic" ? t("automatic") : name(option.value)}</span>
+          <span className="place-name">{option.kind === "automatic" ? t("automatic") : placeName(option.value)}</span>
           {option.runner?.profile && <span className="where-profile">{option.runner.profile}</span>}
           <DropdownMenu.ItemIndicator className="place-check">
             <Check aria-hidden="true" />

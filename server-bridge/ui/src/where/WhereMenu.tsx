@@ -4,9 +4,8 @@ import type { ComponentProps } from "react";
 import { useTranslation } from "react-i18next";
 import { useFrame } from "../frame/context";
 import { useActions, useAppState } from "../state/context";
-import { AUTOMATIC, options, type Where, where } from "../state/where";
+import { AUTOMATIC, options, placeName, type Where, where } from "../state/where";
 import { Places } from "./Places";
-import { usePlaceName } from "./useWords";
 import "./where.css";
 
 /** Where the next command runs, always in view, and the switch of it. */
@@ -81,8 +80,7 @@ export function WhereMenu() {
 function WhereButton({ now, ...trigger }: { now: Where } & ComponentProps<"button">) {
   const { t } = useTranslation("where");
   const { runners } = useAppState();
-  const name = usePlaceName();
-  const place = now.place === null ? t("undecided") : name(now.place);
+  const place = now.place === null ? t("undecided") : placeName(now.place);
   const profile = runners.find((runner) => runner.name === now.place)?.profile;
   return (
     <button

@@ -71,6 +71,11 @@ impl PartialEq for Command {
     }
 }
 
+/// How every slash command is written, and what it does, in the order of `/help`.
+pub fn command_usages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    COMMANDS.iter().flat_map(|command| command.usage).copied()
+}
+
 /// A text, parsed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Input<'a> {

@@ -20,18 +20,19 @@ pub(crate) fn id(kept: &str) -> Option<&str> {
     id.starts_with("ol_").then_some(id)
 }
 
-/// What the conversation keeps of a tool's result; `place` is where it ran.
+/// What the conversation keeps of a tool's result; `place` is where it ran. What is long is kept with `chat`, its user's own, for
+/// the model of `reader`, which read it: that chat, or a sub-agent's.
 ///
 /// Fails with the store's errors.
 pub(crate) async fn kept(
     store: &Store,
-    (user, chat): (UserId, &ChatId),
+    (user, chat, reader): (UserId, &ChatId, &ChatId),
     call: &ToolCall,
     outcome: &Outcome,
     place: Option<&str>,
 ) -> store::Result<String> {
     if let (Some(file), Some(place)) = (&outcome.file, place) {
-        store.mark_read_again(chat, place, &file.path).await?;
+        store.mark_read_again(chat, reader, place, &file.path).await?;
     }
     if !outcome.may_be_offloaded || !is_long(&outcome.text) {
         return Ok(outcome.text.clone());
@@ -39,6 +40,7 @@ pub(crate) async fn kept(
     let id = format!("ol_{:08x}", rand::random::<u32>());
     let of = outcome.file.as_ref().zip(place).map(|(file, place)| OffloadedRead {
         offload_id: id.clone(),
+        reader: reader.clone(),
         place: place.to_owned(),
         path: file.path.clone(),
         hash: file.hash.clone(),

@@ -23,6 +23,7 @@ mod tests {
         assert_eq!(text(&[]), None);
         let read = OffloadedRead {
             offload_id: "ol_1".to_owned(),
+            reader: store::ChatId::random(),
             place: "laptop".to_owned(),
             path: "a.rs".to_owned(),
             hash: String::new(),

@@ -21,12 +21,17 @@ enum State {
     Unknown,
 }
 
-/// Looks at the files of a conversation that were put aside on this machine, and marks those that changed. What cannot be
-/// looked at in time stays as it is.
+/// Looks at the files on this machine that the model of `reader` read and that were put aside with `chat`, and marks those that
+/// changed. What cannot be looked at in time stays as it is.
 ///
 /// Fails with the store's errors.
-pub(crate) async fn look(store: &Store, sandbox: &Sandbox, chat: &ChatId) -> store::Result<()> {
-    let reads = store.fresh_reads(chat, sandbox.place()).await?;
+pub(crate) async fn look(
+    store: &Store,
+    sandbox: &Sandbox,
+    chat: &ChatId,
+    reader: &ChatId,
+) -> store::Result<()> {
+    let reads = store.fresh_reads(chat, reader, sandbox.place()).await?;
     if reads.is_empty() {
         return Ok(());
     }

@@ -54,6 +54,9 @@ pub enum AgentDocument {
         /// The sub-agent that asks, where it is not the chat's own agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<String>,
+        /// How long it took, once it has ended, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
     },
 }
 
@@ -72,6 +75,18 @@ pub enum ToolData {
     Todos {
         /// In its order.
         items: Vec<TodoDocument>,
+    },
+    /// A file that it changes.
+    Edit {
+        /// What was there; none of a new file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        old: Option<String>,
+        /// What is there in its place.
+        new: String,
+        /// The line of the file that both begin with; the first one is 1.
+        first_line: usize,
+        /// Whether there is more of it.
+        is_cut: bool,
     },
 }
 
@@ -98,7 +113,7 @@ pub struct UsageDocument {
 }
 
 impl AgentDocument {
-    pub(crate) fn reply(status: TurnStatus) -> Self {
+    pub(super) fn reply(status: TurnStatus) -> Self {
         let status = status.as_str().to_owned();
         Self::Reply { status, reasoning: String::new(), error: None, usage: None }
     }
@@ -204,14 +219,11 @@ impl Screen<'_> {
 
     /// Shows more of an answer at the end of its message, until that is changed.
     pub(super) fn said(&self, message: MessageId, part: Part, text: String) {
-        let offset = self.service.so_far.said(message, part, &text);
-        let chat = self.chat.clone();
-        self.service.tell(self.user.id, ChatEvent::Said { chat, message, part, offset, text });
+        self.service.tell(self.user.id, ChatEvent::Said { chat: self.chat.clone(), message, part, text });
     }
 
     fn output(&self, message: MessageId, outputs: Vec<(Channel, String)>) {
         for (channel, text) in outputs {
-            self.service.so_far.wrote(message, &text);
             self.service
                 .tell(self.user.id, ChatEvent::Output { chat: self.chat.clone(), message, channel, text });
         }
@@ -302,6 +314,7 @@ mod tests {
             data: None,
             sub_agent: None,
             asked_by: None,
+            duration_ms: None,
         };
         let question = ToolData::Question { options: vec!["yes".to_owned()] };
         let asking = tool.clone().asking("Shall I?".to_owned(), question);

@@ -47,6 +47,15 @@ pub(super) struct Turn<'a> {
     pub(super) place: Place,
 }
 
+/// What a turn begins with.
+struct Setting {
+    conversation: Conversation,
+    /// What the model is to be told with the next message.
+    note: String,
+    /// Why no machine can be reached, where none can.
+    away: Option<String>,
+}
+
 /// Why a turn ends before the model has said all.
 enum End {
     Cancelled,
@@ -202,27 +211,29 @@ impl Turn<'_> {
             Some(errand) => errand.wish().clone(),
             None => place::wish(&service.store, self.user.id, Some(self.chat)).await?,
         };
-        let (conversation, note) = &mut tokio::select! {
+        let Setting { mut conversation, note, away } = tokio::select! {
             conversation = self.conversation(&lineup.setup, &wish) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
-        let note = |messages: &mut [_]| pipeline::put_note(messages, note).is_some();
+        let conversation = &mut conversation;
+        let note = |messages: &mut [_]| pipeline::put_note(messages, &note).is_some();
         if let Some(noted) = conversation.amend_last(turn, note) {
             service.store.amend_item(noted.id, &history::to_json(&noted.message)).await?;
         }
         let rounds = self.lineage.iterations();
         for _ in 0..rounds {
-            self.make_room(&lineup.setup, conversation, progress).await?;
+            self.make_room(&mut lineup, conversation, progress).await?;
             let reply = self.ask_within(&mut lineup, conversation, progress).await?;
             let is_full = reply.stop == Stop::ContextFull;
             if !is_full && self.ends_with(&reply)? {
                 return Ok(());
             }
             let calls = &reply.message.tool_calls;
-            self.run_tools(calls, is_full || reply.stop == Stop::MaxTokens, &wish, conversation).await?;
+            let is_cut = is_full || reply.stop == Stop::MaxTokens;
+            self.run_tools(calls, is_cut, (&wish, away.as_deref()), conversation).await?;
             self.look_around(calls, &wish, conversation).await?;
             if is_full {
-                self.go_on_with_less(&reply, &lineup.setup, conversation, progress).await?;
+                self.go_on_with_less(&reply, &mut lineup, conversation, progress).await?;
             }
         }
         Err(End::Failed(format!("it stopped after {rounds} rounds; say anything to let it go on")))
@@ -230,29 +241,31 @@ impl Turn<'_> {
 
     /// All that was said, behind what the model is told of where it works and may do there; and what it is to be told of that
     /// with the next message.
-    async fn conversation(&self, setup: &ModelSetup, wish: &Wish) -> Result<(Conversation, String), End> {
-        let (prompt, tools) = self.surroundings(wish).await?;
+    async fn conversation(&self, setup: &ModelSetup, wish: &Wish) -> Result<Setting, End> {
+        let (prompt, away) = self.surroundings(wish).await?;
+        // Where there is no machine too: what is said calls them, and providers refuse calls of tools that they are not told of.
+        let tools = self.lineage.tools().catalogue();
         let stored = self.service.store.stored_context(self.user.id, self.chat, self.waiting.turn).await?;
         let request = request(setup, prompt.system, tools);
         let mut conversation = Conversation::new(request, &setup.origin(), setup.window_tokens, stored);
         self.look_for_news(wish, &mut conversation).await?;
-        Ok((conversation, prompt.note))
+        Ok(Setting { conversation, note: prompt.note, away })
     }
 
-    /// What the model is told of where it works, and what it may do there.
-    async fn surroundings(&self, wish: &Wish) -> Result<(Prompt, Vec<llm::Tool>), End> {
+    /// What the model is told of where it works, and why there is no machine where there is none.
+    async fn surroundings(&self, wish: &Wish) -> Result<(Prompt, Option<String>), End> {
         let mode = self.mode().await?;
         let found = self.service.router.for_user(&sandbox_user(self.user), wish).await;
         let why = match found {
             Ok(sandbox) => match pipeline::assemble(&self.scene(mode, Ok(&sandbox))).await {
-                Ok(prompt) => return Ok((prompt, self.lineage.tools().catalogue())),
+                Ok(prompt) => return Ok((prompt, None)),
                 Err(PartError::Store(error)) => return Err(error.into()),
                 Err(PartError::Away(error)) => error.to_string(),
             },
             Err(error) => error.to_string(),
         };
         match pipeline::assemble(&self.scene(mode, Err(&why))).await {
-            Ok(prompt) => Ok((prompt, Vec::new())),
+            Ok(prompt) => Ok((prompt, Some(why))),
             Err(PartError::Store(error)) => Err(error.into()),
             Err(PartError::Away(error)) => Err(End::Failed(error.to_string())),
         }

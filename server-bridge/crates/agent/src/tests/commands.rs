@@ -87,3 +87,17 @@ async fn what_breaks_a_rule_is_refused() {
     bench.service.shutdown().await;
     assert_eq!(refused("/help").await, "unavailable");
 }
+
+#[tokio::test]
+async fn nothing_is_taken_back_in_a_sub_agents_chat() {
+    let bench = Bench::new().await;
+    let parent = &bench.chat.id;
+    let shown =
+        bench.store.append_message(bench.user.id, parent, MessageRole::Assistant, "", None).await.unwrap();
+    let new = store::NewSubAgent { parent, message: shown.id, role: None, instance: None, tools_json: "[]" };
+    let agent = bench.store.create_sub_agent(bench.user.id, new).await.unwrap().chat;
+    let turns = crate::Turns::Last(1);
+    let wanted = crate::TakeBack { turns, files: true, force: false };
+    let refused = bench.service.take_back(&bench.user, &agent, wanted).await.unwrap_err();
+    assert_eq!(refused.kind(), "invalid", "{refused}");
+}

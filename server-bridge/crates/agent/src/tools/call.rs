@@ -12,6 +12,7 @@ use super::{
     ask_user, cd, chat_history, config, context_edit, download_file, fetch, file_create, file_replace, glob,
     grep, memory, read, recall, recall_masked, shell, skill, sub_agent, tasks, todo, web_search,
 };
+use crate::ToolData;
 use crate::approval::Access;
 use crate::limits::{ARGUMENTS_BYTES, TOOL_HINT_CHARS};
 use crate::web::Web;
@@ -60,6 +61,11 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'st
     /// All that a user has to know before they allow it.
     fn detail(&self) -> String {
         self.hint().to_owned()
+    }
+
+    /// The change of a file that it asks for, where all of that is known before.
+    fn edit(&self) -> Option<ToolData> {
+        None
     }
 
     /// What is allowed for good where a user says so: this very thing, or, where it is empty, whatever the tool is asked for.
@@ -222,6 +228,11 @@ impl Call {
         visible::lines(&self.0.detail())
     }
 
+    /// The change of a file that it asks for, to be shown beside its [`Call::detail`].
+    pub(crate) fn edit(&self) -> Option<ToolData> {
+        self.0.edit()
+    }
+
     /// What is allowed for good where a user says so; see [`Tool::subject`].
     pub(crate) fn subject(&self) -> &str {
         self.0.subject()
@@ -258,6 +269,7 @@ trait Known: Debug + Send + Sync {
     fn waits_for_its_user(&self) -> bool;
     fn hint(&self) -> &str;
     fn detail(&self) -> String;
+    fn edit(&self) -> Option<ToolData>;
     fn subject(&self) -> &str;
     fn run<'a>(
         &'a self,
@@ -297,6 +309,10 @@ impl<T: Tool> Known for T {
 
     fn detail(&self) -> String {
         Tool::detail(self)
+    }
+
+    fn edit(&self) -> Option<ToolData> {
+        Tool::edit(self)
     }
 
     fn subject(&self) -> &str {

@@ -108,7 +108,7 @@ async fn present(sandbox: &Sandbox, path: &str) -> Result<Present, Failure> {
 }
 
 /// A path as seen from the workspace, where it is written from the root: one file has one name.
-fn within<'a>(workspace: &str, path: &'a str) -> &'a str {
+pub(super) fn within<'a>(workspace: &str, path: &'a str) -> &'a str {
     let rest = path.strip_prefix(workspace.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
     rest.filter(|rest| !workspace.is_empty() && !rest.is_empty()).unwrap_or(path)
 }

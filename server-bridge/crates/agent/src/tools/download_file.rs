@@ -25,7 +25,8 @@ pub(crate) struct Arguments {
 impl Tool for Arguments {
     const NAME: &'static str = "DownloadFile";
     const DESCRIPTION: &'static str = "Lets the machine download a file into the workspace, with the directories that are \
-missing on the way to it. To read a page use Fetch.";
+missing on the way to it. A redirect to another host is told and not followed; ask for that address then. To read a page use \
+Fetch.";
     const ACCESS: Access = Access::Download;
 
     fn hint(&self) -> &str {

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
-use super::{Failure, Outcome, Workshop, change, visible};
+use super::{Failure, Outcome, Workshop, change, edit, visible};
+use crate::ToolData;
 use crate::approval::Access;
 
 /// What to write.
@@ -35,6 +36,10 @@ An existing file is replaced only with rewrite; prefer FileReplace to change a p
         format!("{}\n\n{}", visible::line(&self.path), self.content)
     }
 
+    fn edit(&self) -> Option<ToolData> {
+        Some(edit::whole(None, &self.content))
+    }
+
     async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
         run(self, workshop).await
     }
@@ -60,5 +65,6 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
     let bytes = change::write(workshop, &sandbox, &path, content.as_bytes(), options).await?;
     let (verb, lines) = (if known { "replaced" } else { "made" }, content.lines().count());
     let path = visible::line(&path);
-    Ok(Outcome::done(format!("{verb} {path}: {lines} lines, {bytes} bytes")))
+    let data = Some(edit::whole(None, content));
+    Ok(Outcome { data, ..Outcome::done(format!("{verb} {path}: {lines} lines, {bytes} bytes")) })
 }

@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::call::{Live, Tool};
 use super::read::{text, whole};
-use super::{Failure, Outcome, Workshop, change, visible};
+use super::{Failure, Outcome, Workshop, change, edit, visible};
+use crate::ToolData;
 use crate::approval::Access;
 use crate::limits::{FILE_AFTER_BYTES, REGEX_BYTES};
 
@@ -60,6 +61,10 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
         format!("{path}{kind}\n\n--- old\n{old_string}\n+++ new\n{new_string}")
     }
 
+    fn edit(&self) -> Option<ToolData> {
+        (!self.regex).then(|| edit::whole(Some(&self.old_string), &self.new_string))
+    }
+
     async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
         run(self, workshop).await
     }
@@ -80,7 +85,8 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
     };
     change::write(workshop, &sandbox, &path, new.as_bytes(), options).await?;
     let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
-    Ok(Outcome::done(format!("replaced {times} in {path}")))
+    let data = Some(edit::between(&old, &new));
+    Ok(Outcome { data, ..Outcome::done(format!("replaced {times} in {path}")) })
 }
 
 /// The new content and how often something was replaced.

@@ -14,6 +14,7 @@ mod chat_history;
 mod config;
 mod context_edit;
 mod download_file;
+mod edit;
 mod fetch;
 mod file_create;
 mod file_replace;
@@ -95,8 +96,8 @@ pub(crate) struct Outcome {
     pub(crate) file: Option<FileSeen>,
 }
 
-/// A file as it was when it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A file as it was when it was read; without a hash, one that could not be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileSeen {
     /// Where it is, from the workspace.
     pub(crate) path: String,

@@ -41,11 +41,30 @@ Read a long file in parts, with offset and max_lines. A PNG, JPEG, GIF or WebP i
 
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let path = workshop.path(&arguments.path).await?;
-    let (content, modified_ms) = whole_since(&workshop.sandbox().await?, &path).await?;
-    let shown_path = visible::line(&path);
+    let sandbox = workshop.sandbox().await?;
+    // One file has one name, or what changed in it would be told of another.
+    let mut seen = FileSeen {
+        path: change::within(&sandbox.facts().workspace, &path).to_owned(),
+        ..FileSeen::default()
+    };
+    let read = async {
+        let (content, modified_ms) = whole_since(&sandbox, &path).await?;
+        (seen.hash, seen.size_bytes, seen.modified_ms) = (hash(&content), content.len() as u64, modified_ms);
+        shown(arguments, &path, content)
+    };
+    let outcome = match read.await {
+        // That it is gone, or nothing to read any more, is news of it too.
+        Err(Failure::Told(why)) => Outcome::failed(&why),
+        read => read?,
+    };
+    Ok(Outcome { file: Some(seen), ..outcome })
+}
+
+fn shown(arguments: &Arguments, path: &str, content: Vec<u8>) -> Result<Outcome, Failure> {
     if content.is_empty() {
         return Ok(Outcome::done("(the file is empty)"));
     }
+    let shown_path = visible::line(path);
     match image::shown(&content) {
         Some(Ok((text, image))) => {
             return Ok(Outcome { images: vec![image], ..Outcome::part(format!("{shown_path}: {text}")) });
@@ -53,13 +72,11 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
         Some(Err(why)) => return Err(Failure::Told(format!("{shown_path}: {why}"))),
         None => {}
     }
-    let (hash, size_bytes) = (hash(&content), content.len() as u64);
-    let text = text(&path, content)?;
+    let text = text(path, content)?;
     let (first, count) = (arguments.offset.unwrap_or(1).max(1), arguments.max_lines.unwrap_or(READ_LINES));
     let is_part = arguments.offset.is_some() || arguments.max_lines.is_some();
     let shown = numbered(&text, first, count.clamp(1, READ_LINES), is_part);
-    let outcome = if is_part { Outcome::part(shown) } else { Outcome::done(shown) };
-    Ok(Outcome { file: Some(FileSeen { path, hash, size_bytes, modified_ms }), ..outcome })
+    Ok(if is_part { Outcome::part(shown) } else { Outcome::done(shown) })
 }
 
 /// Lines in the form `NUMBER<tab>TEXT`, and what was left out.

@@ -71,7 +71,7 @@ impl ChatService {
     /// Takes back the last turns of a user's chat.
     ///
     /// # Errors
-    /// [`Error::Refused`] with `busy` where an answer is under way, `not_found` where there is no such turn, `conflict` where a
+    /// [`Error::Refused`] with `invalid` for a sub-agent's chat, `busy` where an answer is under way, `not_found` where there is no such turn, `conflict` where a
     /// file was changed since, and what the sandbox says where a file's machine cannot be reached: nothing is changed then. With
     /// `not_restored` some files are restored and the conversation stays. [`Error::Store`] for a chat that is gone or another
     /// user's; [`Error::Stopping`].
@@ -91,6 +91,10 @@ pub(crate) async fn take_back(
     wanted: TakeBack,
 ) -> Result<TakenBack> {
     service.store.chat(user.id, chat).await?;
+    if service.store.sub_agent(user.id, chat).await?.is_some() {
+        let text = "This is a sub-agent's chat; what it did is taken back in the chat whose agent called it.";
+        return Err(Error::refused("invalid", text));
+    }
     let Some(_rest) = engine::rest(service, user, chat).await else {
         let text = "An answer is under way in this chat. Wait for its end, or stop it with /cancel, before anything is taken back.";
         return Err(Error::refused("busy", text));

@@ -87,6 +87,19 @@ async fn a_compaction_counts_while_its_last_item_is_there_and_else_the_one_befor
 }
 
 #[tokio::test]
+async fn a_try_that_was_taken_back_is_none() {
+    let world = World::new().await;
+    let (_, items) = world.turn(&["a", "b"]).await;
+    world.compact(items[0], "one", &[], &[]).await;
+    let (second, later) = world.turn(&["c", "d"]).await;
+    let tried = async || world.context(second).await.compaction_tried_at;
+    world.store.add_void_compaction(&world.chat, later[1]).await.unwrap();
+    assert_eq!(tried().await, later[1]);
+    world.store.take_back(world.user, &world.chat, &[second]).await.unwrap();
+    assert_eq!(tried().await, items[0]);
+}
+
+#[tokio::test]
 async fn masks_are_forgotten_beyond_200() {
     let world = World::new().await;
     let (_, items) = world.turn(&["x"; 202]).await;
@@ -171,6 +184,7 @@ async fn a_file_that_was_put_aside_is_fresh_until_it_changes_and_stale_until_it_
     let world = World::new().await;
     let read = |number: i64| OffloadedRead {
         offload_id: format!("ol_{number}"),
+        reader: world.chat.clone(),
         place: "laptop".to_owned(),
         path: "a.rs".to_owned(),
         hash: "00".to_owned(),
@@ -182,15 +196,18 @@ async fn a_file_that_was_put_aside_is_fresh_until_it_changes_and_stale_until_it_
         let read = read(number);
         world.store.put_offload(user, chat, &read.offload_id, "text", Some(&read)).await.unwrap();
     }
-    assert_eq!(world.store.fresh_reads(chat, "laptop").await.unwrap(), [read(1), read(0)]);
-    assert!(world.store.fresh_reads(chat, "other").await.unwrap().is_empty());
+    assert_eq!(world.store.fresh_reads(chat, chat, "laptop").await.unwrap(), [read(1), read(0)]);
+    assert!(world.store.fresh_reads(chat, chat, "other").await.unwrap().is_empty());
     world.store.mark_stale(chat, "ol_0").await.unwrap();
     world.store.mark_seen(chat, "ol_1", 9).await.unwrap();
-    assert_eq!(world.store.fresh_reads(chat, "laptop").await.unwrap()[0].modified_ms, 9);
-    assert_eq!(world.store.stale_reads(chat).await.unwrap(), [read(0)]);
+    assert_eq!(world.store.fresh_reads(chat, chat, "laptop").await.unwrap()[0].modified_ms, 9);
+    assert_eq!(world.store.stale_reads(chat, chat).await.unwrap(), [read(0)]);
     let is_stale = async |id| world.store.offload(user, chat, id).await.unwrap().unwrap().is_stale;
     assert!(is_stale("ol_0").await && !is_stale("ol_1").await);
-    world.store.mark_read_again(chat, "laptop", "a.rs").await.unwrap();
-    assert!(world.store.stale_reads(chat).await.unwrap().is_empty() && is_stale("ol_0").await);
+    // A sub-agent that reads it tells nobody else.
+    world.store.mark_read_again(chat, &ChatId::random(), "laptop", "a.rs").await.unwrap();
+    assert_eq!(world.store.stale_reads(chat, chat).await.unwrap(), [read(0)]);
+    world.store.mark_read_again(chat, chat, "laptop", "a.rs").await.unwrap();
+    assert!(world.store.stale_reads(chat, chat).await.unwrap().is_empty() && is_stale("ol_0").await);
     world.store.delete_chat(user, chat).await.unwrap();
 }

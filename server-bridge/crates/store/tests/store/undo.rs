@@ -2,8 +2,8 @@
 
 use store::limits::CHECKPOINT_FILE_MAX_BYTES;
 use store::{
-    Before, Chat, ChatId, Error, Kept, Left, MessageId, MessageRole, PromptCount, Spent, Store, TurnId,
-    TurnStatus, TurnUsage, User,
+    Before, Chat, ChatId, Error, Kept, Left, MessageId, MessageRole, NewSubAgent, PromptCount, Spent, Store,
+    Todo, TodoStatus, TurnId, TurnStatus, TurnUsage, User,
 };
 
 use crate::support::{DAY_MS, add_user, store};
@@ -62,6 +62,83 @@ async fn what_was_taken_back_is_marked_and_no_part_of_the_conversation() {
     // What it took was taken.
     let taken = store.usage(ann.id, Some(&chat.id), 0).await.unwrap();
     assert_eq!(taken.iter().map(|row| row.usage.input_tokens).sum::<i64>(), 20);
+}
+
+/// A turn of a sub-agent's, that is over, for a turn of its user's.
+async fn errand(store: &Store, user: &User, agent: &ChatId, root: TurnId, text: &str) -> TurnId {
+    let said = store.append_message(user.id, agent, MessageRole::User, text, None).await.unwrap().id;
+    let shown =
+        store.append_message(user.id, agent, MessageRole::Assistant, "", Some("{}")).await.unwrap().id;
+    let turn = store.queue_turn_beneath(user.id, agent, said, shown, text, root).await.unwrap();
+    assert!(store.begin_turn(turn, "m").await.unwrap());
+    store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
+    turn
+}
+
+#[tokio::test]
+async fn what_sub_agents_did_in_a_turn_is_taken_back_with_it() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await;
+    let chat = store.create_chat(ann.id).await.unwrap().id;
+    let (first, message) = turn(&store, &ann, &chat, "one").await;
+    let made = async |parent: &ChatId, instance| {
+        let new = NewSubAgent { parent, message, role: None, instance: Some(instance), tools_json: "[]" };
+        store.create_sub_agent(ann.id, new).await.unwrap().chat
+    };
+    let called = async |parent: &ChatId, name| {
+        store.sub_agent_called(ann.id, parent, name, 0).await.unwrap().map(|agent| agent.chat)
+    };
+    let child = made(&chat, "x").await;
+    errand(&store, &ann, &child, first, "task").await;
+    let (second, _) = turn(&store, &ann, &chat, "two").await;
+    errand(&store, &ann, &child, second, "again").await;
+    let (below, later) = (made(&child, "y").await, made(&chat, "z").await);
+    errand(&store, &ann, &below, second, "deep").await;
+    errand(&store, &ann, &later, second, "late").await;
+    store.set_chat_cwd(ann.id, &child, "elsewhere").await.unwrap();
+
+    let marked = store.take_back(ann.id, &chat, &[second]).await.unwrap();
+    let texts: Vec<&str> =
+        marked.iter().map(|message| message.text.as_str()).filter(|text| !text.is_empty()).collect();
+    assert_eq!(texts, ["two", "answer", "tool", "again", "deep", "late"]);
+    assert_eq!(items(&store, &ann, &child).await, ["task"], "it knows what it knew before");
+    assert_eq!(store.chat_cwd(ann.id, &child).await.unwrap(), "");
+    assert_eq!(called(&chat, "x").await, Some(child.clone()));
+    assert_eq!((called(&child, "y").await, called(&chat, "z").await), (None, None), "nobody called them");
+}
+
+#[tokio::test]
+async fn what_was_to_be_done_before_a_turn_is_to_be_done_again() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await;
+    let chat = store.create_chat(ann.id).await.unwrap().id;
+    let to_do = |words: &[&str]| -> Vec<Todo> {
+        words.iter().map(|word| Todo { content: (*word).to_owned(), status: TodoStatus::Pending }).collect()
+    };
+    let mut turns = Vec::new();
+    for lists in [&[&["a"][..], &["a", "b"]][..], &[], &[&[], &["c"]]] {
+        let shown = store.append_message(ann.id, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
+        let turn = store.queue_turn(ann.id, &chat, None, shown, "x").await.unwrap();
+        store.begin_turn(turn, "m").await.unwrap();
+        for list in lists {
+            store.set_todos(ann.id, &chat, &to_do(list)).await.unwrap();
+        }
+        store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
+        turns.push(turn);
+    }
+    let now = async || store.todos(ann.id, &chat).await.unwrap();
+    assert_eq!(now().await, to_do(&["c"]));
+    let part = store.fork_chat(ann.id, &chat, Some(turns[1])).await.unwrap().id;
+    assert_eq!(store.todos(ann.id, &part).await.unwrap(), to_do(&["a", "b"]));
+    let past = store.past_turns(ann.id, &part, 9).await.unwrap();
+    store.take_back(ann.id, &part, &[past[0].id, past[1].id]).await.unwrap();
+    assert_eq!(store.todos(ann.id, &part).await.unwrap(), [], "a fork knows how it was before too");
+    store.take_back(ann.id, &chat, &[turns[2]]).await.unwrap();
+    assert_eq!(now().await, to_do(&["a", "b"]));
+    store.take_back(ann.id, &chat, &[turns[1]]).await.unwrap();
+    assert_eq!(now().await, to_do(&["a", "b"]), "it changed nothing");
+    store.take_back(ann.id, &chat, &[turns[0]]).await.unwrap();
+    assert_eq!(now().await, []);
 }
 
 #[tokio::test]

@@ -191,7 +191,7 @@ async fn run(
     let document = AgentDocument::reply(TurnStatus::Queued).to_json();
     let shown = store.append_message(user.id, chat, MessageRole::Assistant, "", Some(&document)).await?;
     let item = history::to_json(&Message::User(vec![Content::Text(wanted.task.to_owned())]));
-    let turn = store.queue_turn(user.id, chat, Some(said.id), shown.id, &item).await?;
+    let turn = store.queue_turn_beneath(user.id, chat, said.id, shown.id, &item, lineage.turn()).await?;
     service.tell(user.id, ChatEvent::Message(shown.clone()));
     let waiting = Waiting { turn, message: shown.id };
     Turn { service, user, chat, waiting, cancelled, lineage, place: Place::default() }.run().await;

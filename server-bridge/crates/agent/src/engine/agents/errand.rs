@@ -112,6 +112,7 @@ impl Errand {
             data: None,
             sub_agent: Some(Box::new(agent)),
             asked_by: None,
+            duration_ms: None,
         };
         Screen { service, user, chat, turn: *turn }.change(*message, "", &document).await
     }

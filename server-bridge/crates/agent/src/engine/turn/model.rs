@@ -53,18 +53,31 @@ impl Turn<'_> {
                 Err(End::NotAnswered(error)) => error,
                 answered => return answered,
             };
-            if lineup.others.is_empty() {
+            if !self.stand_in(&error, lineup, conversation).await? {
                 return Err(End::NotAnswered(error));
             }
-            let next = lineup.others.remove(0);
-            let told = format!("⚠️ {}: {error}. {} answers instead.", lineup.setup.origin(), next.origin());
-            self.screen().notice(&told).await?;
             if let Some(message) = progress.void {
                 let nothing = AgentDocument::reply(TurnStatus::Running);
                 self.screen().change(message, "", &nothing).await?;
             }
-            conversation.turn_to(&next.origin(), next.window_tokens, |request| super::aim(request, &next));
-            lineup.setup = next;
         }
+    }
+
+    /// Lets the next model stand in for one that is not there, for the rest of the turn, and says so; `false` where there is none.
+    pub(super) async fn stand_in(
+        &self,
+        error: &llm::Error,
+        lineup: &mut Lineup,
+        conversation: &mut Conversation,
+    ) -> Result<bool, End> {
+        if lineup.others.is_empty() {
+            return Ok(false);
+        }
+        let next = lineup.others.remove(0);
+        let told = format!("⚠️ {}: {error}. {} answers instead.", lineup.setup.origin(), next.origin());
+        self.screen().notice(&told).await?;
+        conversation.turn_to(&next.origin(), next.window_tokens, |request| super::aim(request, &next));
+        lineup.setup = next;
+        Ok(true)
     }
 }

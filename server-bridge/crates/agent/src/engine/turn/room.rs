@@ -36,10 +36,10 @@ pub(in crate::engine) async fn compress_now(
         let waiting = Waiting { turn: last, message: MessageId(0) };
         let lineage = &Lineage::top(chat, last, &service.web);
         let turn = Turn { service, user, chat, waiting, cancelled, lineage, place: Place::default() };
-        let setup = &turn.lineup().await?.setup;
+        let lineup = &mut turn.lineup().await?;
         let wish = place::wish(&service.store, user.id, Some(chat)).await?;
-        let (mut conversation, _) = turn.conversation(setup, &wish).await?;
-        turn.compress(setup, &mut conversation, &mut Progress::default()).await.map(drop)
+        let mut conversation = turn.conversation(&lineup.setup, &wish).await?.conversation;
+        turn.compress(lineup, &mut conversation, &mut Progress::default()).await.map(drop)
     };
     let done = tokio::select! {
         done = work => done,
@@ -64,12 +64,12 @@ impl Turn<'_> {
     /// Does what is due before the model is asked.
     pub(super) async fn make_room(
         &self,
-        setup: &ModelSetup,
+        lineup: &mut Lineup,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
         if self.service.engine.queue.take_compression(self.user.id, self.chat) {
-            self.compress(setup, conversation, progress).await?;
+            self.compress(lineup, conversation, progress).await?;
         }
         let masks = mask::due(conversation);
         if !masks.is_empty() {
@@ -77,7 +77,7 @@ impl Turn<'_> {
             conversation.mask(masks);
         }
         if compress::is_due(conversation) {
-            self.compress(setup, conversation, progress).await?;
+            self.compress(lineup, conversation, progress).await?;
         }
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Turn<'_> {
         loop {
             match self.ask_any(lineup, conversation, progress).await {
                 Err(End::TooLong(why)) => {
-                    self.force_room(&why, &lineup.setup, conversation, progress).await?;
+                    self.force_room(&why, lineup, conversation, progress).await?;
                 }
                 answered => return answered,
             }
@@ -103,7 +103,7 @@ impl Turn<'_> {
     pub(super) async fn go_on_with_less(
         &self,
         reply: &Reply,
-        setup: &ModelSetup,
+        lineup: &mut Lineup,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
@@ -113,19 +113,19 @@ impl Turn<'_> {
             let item = self.service.store.append_turn_item(turn, &item, TurnUsage::default()).await?;
             conversation.push(item, turn, message);
         }
-        self.force_room("the conversation fills the model's window", setup, conversation, progress).await
+        self.force_room("the conversation fills the model's window", lineup, conversation, progress).await
     }
 
     async fn force_room(
         &self,
         why: &str,
-        setup: &ModelSetup,
+        lineup: &mut Lineup,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
         progress.forced += 1;
         let has_tries = progress.forced <= COMPRESS_FORCED_TIMES;
-        if has_tries && self.compress(setup, conversation, progress).await? {
+        if has_tries && self.compress(lineup, conversation, progress).await? {
             return Ok(());
         }
         Err(End::Failed(format!("{why}, and it cannot be compressed any further; begin a new one with /new")))
@@ -134,14 +134,14 @@ impl Turn<'_> {
     /// Lets a summary take the place of all but the end, and says so; whether it did. Where it did not, all is as it was.
     async fn compress(
         &self,
-        setup: &ModelSetup,
+        lineup: &mut Lineup,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<bool, End> {
         let Some(cut) = compress::cut(conversation) else {
             return self.leave_as_it_is(conversation, "there is nothing in it to leave out").await;
         };
-        let said = match self.summary(setup, conversation, cut, progress).await? {
+        let said = match self.summary(lineup, conversation, cut, progress).await? {
             Ok(said) => said,
             Err(why) => return self.leave_as_it_is(conversation, &why).await,
         };
@@ -174,27 +174,35 @@ impl Turn<'_> {
         Ok(false)
     }
 
-    /// A summary of all before `cut`, or why there is none.
+    /// A summary of all before `cut`, or why there is none. Where the model is not there the next one that stands in for it
+    /// writes it.
     async fn summary(
         &self,
-        setup: &ModelSetup,
-        conversation: &Conversation,
+        lineup: &mut Lineup,
+        conversation: &mut Conversation,
         cut: usize,
         progress: &mut Progress,
     ) -> Result<Result<String, String>, End> {
         let mut why = String::new();
-        for extent in compress::extents(conversation, cut) {
-            let request = compress::request(conversation, cut, *extent);
-            let reply = match self.ask_silently(setup, &request).await? {
+        let mut extents = compress::extents(conversation, cut).iter();
+        let mut extent = extents.next();
+        while let Some(wanted) = extent {
+            let request = compress::request(conversation, cut, *wanted);
+            let reply = match self.ask_silently(&lineup.setup, &request).await? {
                 Ok(reply) => reply,
                 Err(error) => {
+                    if error.is_anothers_turn() && self.stand_in(&error, lineup, conversation).await? {
+                        continue;
+                    }
                     why = error.to_string();
                     match error {
-                        llm::Error::InputTooLong(_) => continue,
+                        llm::Error::InputTooLong(_) => extent = extents.next(),
                         _ => break,
                     }
+                    continue;
                 }
             };
+            let setup = &lineup.setup;
             let usage = progress.took(setup, reply.usage);
             let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
             self.service.store.add_turn_usage(self.waiting.turn, spent).await?;
@@ -251,9 +259,9 @@ impl Turn<'_> {
         let store = &self.service.store;
         // Where there is no machine, nothing can be looked at, and the turn tells so by itself.
         if let Ok(sandbox) = self.service.router.for_user(&sandbox_user(self.user), wish).await {
-            stale::look(store, &sandbox, self.lineage.root()).await?;
+            stale::look(store, &sandbox, self.lineage.root(), self.chat).await?;
         }
-        conversation.remind(reminder::text(&store.stale_reads(self.lineage.root()).await?));
+        conversation.remind(reminder::text(&store.stale_reads(self.lineage.root(), self.chat).await?));
         Ok(())
     }
 }

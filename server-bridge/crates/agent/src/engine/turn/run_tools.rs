@@ -4,6 +4,7 @@ use futures_util::{StreamExt, stream};
 use llm::{Content, Message, ToolCall, ToolResult};
 use sandbox::{Approval, Wish};
 use store::{MessageId, TurnUsage};
+use tokio::time::Instant;
 
 use super::approve::Question;
 use super::{End, PLAN_MODE, Turn};
@@ -32,6 +33,8 @@ struct Card {
     question: Option<Question>,
     /// The sub-agent that it called.
     sub_agent: Option<SubAgentDocument>,
+    /// When it began, once it has.
+    began: Option<Instant>,
 }
 
 impl Card {
@@ -51,29 +54,35 @@ impl Card {
                 Ok(parsed) if is_asking => parsed.detail(),
                 _ => String::new(),
             },
-            data: (is_asking && !self.access.may_be_remembered()).then_some(ToolData::Once),
+            data: match &self.parsed {
+                Ok(_) if is_asking && !self.access.may_be_remembered() => Some(ToolData::Once),
+                Ok(parsed) if is_asking => parsed.edit(),
+                _ => None,
+            },
             sub_agent: self.sub_agent.clone().map(Box::new),
             asked_by: None,
+            duration_ms: None,
         }
     }
 
     /// The same at its end.
     fn ended(&self, status: &str, shows: Option<ToolData>) -> AgentDocument {
         let mut document = self.document(status);
-        if let AgentDocument::Tool { data, .. } = &mut document {
+        if let AgentDocument::Tool { data, duration_ms, .. } = &mut document {
             *data = shows;
+            *duration_ms = self.began.map(|began| began.elapsed().as_millis().try_into().unwrap_or(u64::MAX));
         }
         document
     }
 }
 
 impl Turn<'_> {
-    /// Runs the calls of one answer, and adds what they came to.
+    /// Runs the calls of one answer, and adds what they came to; none where no machine could be reached when the turn began.
     pub(super) async fn run_tools(
         &self,
         calls: &[ToolCall],
         is_cut: bool,
-        wish: &Wish,
+        (wish, away): (&Wish, Option<&str>),
         conversation: &mut Conversation,
     ) -> Result<(), End> {
         let parsed: Vec<Result<Call, String>> = calls
@@ -81,6 +90,11 @@ impl Turn<'_> {
             .enumerate()
             // The last one was being written when the tokens ran out.
             .map(|(at, call)| {
+                if let Some(why) = away {
+                    return Err(format!(
+                        "no machine can be reached ({why}), so no tool runs; answer without"
+                    ));
+                }
                 match (is_cut && at + 1 == calls.len(), Call::parse(call, self.lineage.tools())) {
                     (true, Err(_)) => {
                         Err("the answer was cut off within this call; write less at once".to_owned())
@@ -145,9 +159,9 @@ impl Turn<'_> {
                     .to_owned());
             }
         }
-        let (message, question, sub_agent) = (MessageId(0), None, None);
+        let (message, question, sub_agent, began) = (MessageId(0), None, None, None);
         let mut card =
-            Card { call, parsed, place, access, mode, subject, verdict, message, question, sub_agent };
+            Card { call, parsed, place, access, mode, subject, verdict, message, question, sub_agent, began };
         // What a sub-agent asks is asked elsewhere.
         let asks_here = verdict == Verdict::Asks && self.lineage.errand().is_none();
         let message =
@@ -178,6 +192,7 @@ impl Turn<'_> {
         if verdict == Verdict::Asks && denied.is_none() {
             self.screen().change(message, "", &card.document("running")).await?;
         }
+        let began = denied.is_none().then(Instant::now);
         let output = Output::new(self.screen(), message);
         let (outcome, stops) = match (denied, parsed) {
             (Some(denied), _) => (denied, self.cancelled.is_cancelled().then_some(End::Cancelled)),
@@ -190,7 +205,7 @@ impl Turn<'_> {
             }
             (None, Err(why)) => (Outcome::failed(why), None),
         };
-        card.sub_agent = outcome.sub_agent.clone();
+        (card.sub_agent, card.began) = (outcome.sub_agent.clone(), began);
         let status = match (&stops, outcome.is_error) {
             (Some(End::Cancelled), _) => "cancelled",
             _ if outcome.is_denied => "denied",
@@ -199,7 +214,7 @@ impl Turn<'_> {
         };
         let ended = card.ended(status, outcome.data.clone());
         self.screen().change(message, &shortened(&outcome.text), &ended).await?;
-        let (store, whose) = (&self.service.store, (self.user.id, self.lineage.root()));
+        let (store, whose) = (&self.service.store, (self.user.id, self.lineage.root(), self.chat));
         let text = offload::kept(store, whose, &card.call, &outcome, card.place.as_deref()).await?;
         let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
         Ok((ToolResult { call_id: card.call.id, content, is_error: outcome.is_error }, stops))

@@ -1,0 +1,279 @@
+//! What belongs to a conversation, table by table, and what becomes of it in a copy.
+//!
+//! A table or a column that is not named here fails a test: nobody has to remember forks. In what is written here `$1` is the
+//! copy that the user will see, `$2` the conversation that is being made, `$3` the row or the conversation that is copied,
+//! `s` the table itself.
+
+use sqlx::AssertSqlSafe;
+
+/// A table whose rows belong to conversations.
+pub(super) struct Belonging {
+    pub(super) table: &'static str,
+    pub(super) fate: Fate,
+}
+
+/// What becomes of them.
+pub(super) enum Fate {
+    /// They are copied.
+    Copied {
+        /// Each column, and what it is in the copy.
+        columns: &'static [(&'static str, &'static str)],
+        /// Columns that begin anew there.
+        #[cfg_attr(not(test), expect(dead_code, reason = "a column that is named nowhere fails a test"))]
+        anew: &'static [&'static str],
+        /// Which rows.
+        rows: &'static str,
+    },
+    /// They stay with the original, for this reason.
+    Stays(#[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads it"))] &'static str),
+}
+
+/// All of them.
+pub(super) const BELONGINGS: &[Belonging] = &[
+    Belonging { table: "chats", fate: CHATS },
+    Belonging { table: "turns", fate: TURNS },
+    Belonging { table: "turn_items", fate: TURN_ITEMS },
+    Belonging { table: "turn_todos", fate: TURN_TODOS },
+    Belonging { table: "messages", fate: MESSAGES },
+    Belonging { table: "offloads", fate: OFFLOADS },
+    Belonging { table: "offloaded_reads", fate: OFFLOADED_READS },
+    Belonging { table: "compactions", fate: COMPACTIONS },
+    Belonging { table: "masks", fate: MASKS },
+    Belonging { table: "context_edits", fate: CONTEXT_EDITS },
+    Belonging { table: "prompt_counts", fate: PROMPT_COUNTS },
+    Belonging { table: "chat_todos", fate: CHAT_TODOS },
+    Belonging { table: "sub_agents", fate: SUB_AGENTS },
+    Belonging { table: "approval_rules", fate: Fate::Stays("what was allowed for good is asked for again") },
+    Belonging { table: "checkpoints", fate: Fate::Stays("the copy changed no files, and takes none back") },
+    Belonging { table: "checkpoint_contents", fate: Fate::Stays("as the checkpoints") },
+    Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
+    Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
+    Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },
+];
+
+/// What is small, and copied at the end, when all that it names is there: in this order.
+pub(super) const AT_THE_END: &[&str] = &[
+    "turn_todos",
+    "offloaded_reads",
+    "compactions",
+    "masks",
+    "context_edits",
+    "prompt_counts",
+    "chat_todos",
+    "sub_agents",
+];
+
+/// `$4` title, `$5` now, `$6` the parent's copy, `$7` the last turn that is copied: the agent is where the next one began.
+const CHATS: Fate = Fate::Copied {
+    columns: &[
+        ("id", "$2"),
+        ("user_id", "s.user_id"),
+        ("title", "$4"),
+        ("runner", "s.runner"),
+        ("created_at_ms", "$5"),
+        ("updated_at_ms", "$5"),
+        (
+            "cwd",
+            "COALESCE((SELECT t.cwd FROM turns t WHERE t.chat_id = s.id AND t.id > $7 AND t.undone_at_ms IS NULL
+                AND t.cwd IS NOT NULL ORDER BY t.id LIMIT 1), s.cwd)",
+        ),
+        ("approval", "s.approval"),
+        ("model", "s.model"),
+        ("memory", "s.memory"),
+        ("parent_id", "$6"),
+        ("is_copying", "TRUE"),
+    ],
+    anew: &[],
+    rows: "WHERE s.id = $3",
+};
+
+/// What they took was paid for once; what shows them is told when it is there.
+const TURNS: Fate = Fate::Copied {
+    columns: &[
+        ("chat_id", "$2"),
+        ("status", "s.status"),
+        ("model", "s.model"),
+        ("cwd", "s.cwd"),
+        ("error", "s.error"),
+        ("created_at_ms", "s.created_at_ms"),
+        ("finished_at_ms", "s.finished_at_ms"),
+        ("has_todos", "s.has_todos"),
+        (
+            "root_turn_id",
+            "(SELECT c.new_id FROM copied_rows c WHERE c.copy_id = $1 AND c.kind = 'turn' AND c.old_id = s.root_turn_id)",
+        ),
+    ],
+    anew: &[
+        "id",
+        "message_id",
+        "said_id",
+        "input_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "output_tokens",
+        "cost_micros",
+        "commands",
+        "undone_at_ms",
+    ],
+    rows: "WHERE s.id = $3",
+};
+
+const TURN_ITEMS: Fate = Fate::Copied {
+    columns: &[("turn_id", "t.new_id"), ("item_json", "s.item_json")],
+    anew: &["id"],
+    rows: "JOIN copied_rows t ON t.copy_id = $1 AND t.kind = 'turn' AND t.old_id = s.turn_id WHERE s.id = $3",
+};
+
+const TURN_TODOS: Fate = Fate::Copied {
+    columns: &[
+        ("turn_id", "t.new_id"),
+        ("position", "s.position"),
+        ("content", "s.content"),
+        ("status", "s.status"),
+    ],
+    anew: &[],
+    rows: "JOIN copied_rows t ON t.copy_id = $1 AND t.kind = 'turn' AND t.old_id = s.turn_id
+        WHERE s.turn_id IN (SELECT o.id FROM turns o WHERE o.chat_id = $3)",
+};
+
+/// A turn of an earlier version knows its first message alone.
+const MESSAGES: Fate = Fate::Copied {
+    columns: &[
+        ("chat_id", "$2"),
+        ("role", "s.role"),
+        ("text", "s.text"),
+        ("exec_json", "s.exec_json"),
+        ("created_at_ms", "s.created_at_ms"),
+        (
+            "turn_id",
+            "(SELECT c.new_id FROM copied_rows c WHERE c.copy_id = $1 AND c.kind = 'turn' AND c.old_id = COALESCE(s.turn_id,
+                (SELECT t.id FROM turns t WHERE t.chat_id = s.chat_id AND t.message_id = s.id LIMIT 1)))",
+        ),
+    ],
+    anew: &["id", "undone"],
+    rows: "WHERE s.id = $3",
+};
+
+/// `$4` is its name.
+const OFFLOADS: Fate = Fate::Copied {
+    columns: &[("chat_id", "$2"), ("id", "s.id"), ("text", "s.text")],
+    anew: &[],
+    rows: "WHERE s.chat_id = $3 AND s.id = $4",
+};
+
+const OFFLOADED_READS: Fate = Fate::Copied {
+    columns: &[
+        ("chat_id", "$2"),
+        ("offload_id", "s.offload_id"),
+        ("place", "s.place"),
+        ("path", "s.path"),
+        ("hash", "s.hash"),
+        ("size_bytes", "s.size_bytes"),
+        ("modified_ms", "s.modified_ms"),
+        ("state", "s.state"),
+        // A named sub-agent becomes its copy when that is there.
+        ("reader_id", "CASE WHEN COALESCE(s.reader_id, s.chat_id) = s.chat_id THEN $2 ELSE s.reader_id END"),
+    ],
+    anew: &["number"],
+    rows: "JOIN offloads o ON o.chat_id = $2 AND o.id = s.offload_id WHERE s.chat_id = $3 ORDER BY s.number",
+};
+
+/// One whose end is not copied counts for nothing there; nor does a try behind it.
+const COMPACTIONS: Fate = Fate::Copied {
+    columns: &[
+        ("chat_id", "$2"),
+        ("up_to_item", "u.new_id"),
+        ("last_item", "COALESCE(l.new_id, u.new_id)"),
+        ("summary", "s.summary"),
+        ("tokens_before", "s.tokens_before"),
+        ("tokens_after", "s.tokens_after"),
+        ("created_at_ms", "s.created_at_ms"),
+    ],
+    anew: &["id"],
+    rows: "LEFT JOIN copied_rows u ON u.copy_id = $1 AND u.kind = 'item' AND u.old_id = s.up_to_item
+        LEFT JOIN copied_rows l ON l.copy_id = $1 AND l.kind = 'item' AND l.old_id = s.last_item
+        WHERE s.chat_id = $3 AND (u.new_id IS NOT NULL OR s.up_to_item IS NULL AND l.new_id IS NOT NULL) ORDER BY s.id",
+};
+
+const MASKS: Fate = Fate::Copied {
+    columns: &[
+        ("chat_id", "$2"),
+        ("item_id", "i.new_id"),
+        ("id", "s.id"),
+        ("placeholder", "s.placeholder"),
+        ("size_chars", "s.size_chars"),
+        ("is_named", "s.is_named"),
+        ("is_forgotten", "s.is_forgotten"),
+    ],
+    anew: &["number"],
+    rows: "JOIN copied_rows i ON i.copy_id = $1 AND i.kind = 'item' AND i.old_id = s.item_id
+        WHERE s.chat_id = $3 ORDER BY s.number",
+};
+
+const CONTEXT_EDITS: Fate = Fate::Copied {
+    columns: &[("item_id", "i.new_id"), ("turn_id", "t.new_id"), ("item_json", "s.item_json")],
+    anew: &[],
+    rows: "JOIN copied_rows t ON t.copy_id = $1 AND t.kind = 'turn' AND t.old_id = s.turn_id
+        JOIN copied_rows i ON i.copy_id = $1 AND i.kind = 'item' AND i.old_id = s.item_id
+        WHERE s.turn_id IN (SELECT o.id FROM turns o WHERE o.chat_id = $3)",
+};
+
+const PROMPT_COUNTS: Fate = Fate::Copied {
+    columns: &[
+        ("chat_id", "$2"),
+        ("item_id", "i.new_id"),
+        ("tokens", "s.tokens"),
+        ("estimate", "s.estimate"),
+        ("system_estimate", "s.system_estimate"),
+        ("tools_estimate", "s.tools_estimate"),
+    ],
+    anew: &[],
+    rows: "JOIN copied_rows i ON i.copy_id = $1 AND i.kind = 'item' AND i.old_id = s.item_id WHERE s.chat_id = $3",
+};
+
+/// Where a turn that is not copied (`$4` is the last one that is) changed them, those of before it, which [`earlier_todos`]
+/// copies.
+const CHAT_TODOS: Fate = Fate::Copied {
+    columns: &[
+        ("chat_id", "$2"),
+        ("position", "s.position"),
+        ("content", "s.content"),
+        ("status", "s.status"),
+    ],
+    anew: &[],
+    rows: "WHERE s.chat_id = $3 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = $3 AND t.id > $4 AND t.has_todos
+        AND t.undone_at_ms IS NULL)",
+};
+
+/// See [`CHAT_TODOS`].
+pub(super) const EARLIER_TODOS: &str = "INSERT INTO chat_todos (chat_id, position, content, status)
+    SELECT $2, s.position, s.content, s.status FROM turn_todos s WHERE s.turn_id =
+        (SELECT MIN(t.id) FROM turns t WHERE t.chat_id = $3 AND t.id > $4 AND t.has_todos AND t.undone_at_ms IS NULL)";
+
+const SUB_AGENTS: Fate = Fate::Copied {
+    columns: &[
+        ("chat_id", "$2"),
+        (
+            "message_id",
+            "(SELECT c.new_id FROM copied_rows c WHERE c.copy_id = $1 AND c.kind = 'message' AND c.old_id = s.message_id)",
+        ),
+        ("role", "s.role"),
+        ("instance", "s.instance"),
+        ("tools_json", "s.tools_json"),
+        ("used_at_ms", "s.used_at_ms"),
+    ],
+    anew: &[],
+    rows: "WHERE s.chat_id = $3",
+};
+
+/// What copies rows of a table, and tells the id of the one that is new where `returning` names it. It is made of what
+/// stands above alone.
+pub(super) fn copying(table: &str, returning: &str) -> AssertSqlSafe<String> {
+    let known = BELONGINGS.iter().find(|belonging| belonging.table == table).map(|belonging| &belonging.fate);
+    let Some(Fate::Copied { columns, rows, .. }) = known else {
+        unreachable!("it is asked of tables that are copied");
+    };
+    let (names, values): (Vec<&str>, Vec<&str>) = columns.iter().copied().unzip();
+    let (names, values) = (names.join(", "), values.join(", "));
+    AssertSqlSafe(format!("INSERT INTO {table} ({names}) SELECT {values} FROM {table} s {rows} {returning}"))
+}

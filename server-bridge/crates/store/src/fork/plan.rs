@@ -1,0 +1,179 @@
+//! What a copy will hold, looked up at once.
+
+use std::collections::{HashMap, HashSet};
+
+use sqlx::{FromRow, Sqlite, Transaction};
+
+use crate::error::Result;
+use crate::limits::{FORK_BATCH_BYTES, FORK_BATCH_ROWS};
+use crate::{ChatId, Store, TurnId};
+
+/// One conversation of those that are copied together.
+pub(super) struct Plan {
+    pub(super) chat: ChatId,
+    pub(super) title: String,
+    /// Where its parent's plan is.
+    pub(super) parent: Option<usize>,
+    pub(super) turns: Vec<Row<i64>>,
+    /// The last of them.
+    pub(super) last: i64,
+    pub(super) items: Vec<Row<i64>>,
+    pub(super) messages: Vec<Row<i64>>,
+    /// Which turn a message shows, and which one answers it.
+    pub(super) shows: HashMap<i64, i64>,
+    pub(super) said: HashMap<i64, i64>,
+    pub(super) offloads: Vec<Row<String>>,
+}
+
+/// A row, and how long what is in it is.
+#[derive(Debug, FromRow)]
+pub(super) struct Row<T> {
+    pub(super) id: T,
+    pub(super) size_bytes: i64,
+}
+
+#[derive(FromRow)]
+struct Turn {
+    id: i64,
+    message_id: Option<i64>,
+    said_id: Option<i64>,
+    root_turn_id: Option<i64>,
+}
+
+#[derive(FromRow)]
+struct Item {
+    id: i64,
+    turn_id: Option<i64>,
+    size_bytes: i64,
+}
+
+impl Store {
+    /// What is copied of a conversation and of its named sub-agents, and theirs; parents first.
+    pub(super) async fn plan_fork(&self, chat: &ChatId, up_to: TurnId) -> Result<Vec<Plan>> {
+        // One state of everything, whoever writes meanwhile.
+        let mut transaction = self.database.reader().begin().await?;
+        let mut plans = vec![plan(&mut transaction, chat.clone(), up_to, None).await?];
+        let roots: HashSet<i64> = plans[0].turns.iter().map(|turn| turn.id).collect();
+        let mut at = 0;
+        while at < plans.len() {
+            let named: Vec<(ChatId, String)> = sqlx::query_as(
+                "SELECT c.id, c.title FROM sub_agents s JOIN chats c ON c.id = s.chat_id
+                 WHERE c.parent_id = $1 AND s.instance IS NOT NULL AND NOT EXISTS (
+                    SELECT 1 FROM sub_agents l JOIN chats d ON d.id = l.chat_id
+                    WHERE d.parent_id = $1 AND l.instance = s.instance
+                      AND (l.used_at_ms, d.created_at_ms, d.id) > (s.used_at_ms, c.created_at_ms, c.id))
+                 ORDER BY c.created_at_ms, c.id",
+            )
+            .bind(&plans[at].chat)
+            .fetch_all(&mut *transaction)
+            .await?;
+            for (chat, title) in named {
+                let beneath = Some((at, &roots));
+                let plan = plan(&mut transaction, chat, TurnId(i64::MAX), beneath).await?;
+                // One that was called first in what is left out is not known yet.
+                if !plan.turns.is_empty() {
+                    plans.push(Plan { title, ..plan });
+                }
+            }
+            at += 1;
+        }
+        transaction.commit().await?;
+        Ok(plans)
+    }
+}
+
+/// `beneath` is where its parent's plan is, and the turns of the user's own chat that are copied.
+async fn plan(
+    transaction: &mut Transaction<'static, Sqlite>,
+    chat: ChatId,
+    up_to: TurnId,
+    beneath: Option<(usize, &HashSet<i64>)>,
+) -> Result<Plan> {
+    let mut turns: Vec<Turn> = sqlx::query_as(
+        "SELECT id, message_id, said_id, root_turn_id FROM turns
+         WHERE chat_id = $1 AND id <= $2 AND undone_at_ms IS NULL AND status NOT IN ('queued', 'running') ORDER BY id",
+    )
+    .bind(&chat)
+    .bind(up_to)
+    .fetch_all(&mut **transaction)
+    .await?;
+    if let Some((_, roots)) = beneath {
+        // An earlier version did not note whose part a turn was.
+        turns.retain(|turn| turn.root_turn_id.is_none_or(|root| roots.contains(&root)));
+    }
+    let copied: HashSet<i64> = turns.iter().map(|turn| turn.id).collect();
+    let mut items: Vec<Item> = sqlx::query_as(
+        "SELECT i.id, i.turn_id, OCTET_LENGTH(i.item_json) AS size_bytes
+         FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE t.chat_id = $1 ORDER BY i.id",
+    )
+    .bind(&chat)
+    .fetch_all(&mut **transaction)
+    .await?;
+    items.retain(|item| item.turn_id.is_some_and(|turn| copied.contains(&turn)));
+    let shows: HashMap<i64, i64> =
+        turns.iter().filter_map(|turn| Some((turn.message_id?, turn.id))).collect();
+    let mut messages = messages(transaction, &chat, up_to).await?;
+    messages.retain(|message| message.turn_id.is_none_or(|turn| copied.contains(&turn)));
+    let offloads = sqlx::query_as(
+        "SELECT id, OCTET_LENGTH(text) AS size_bytes FROM offloads WHERE chat_id = $1 ORDER BY id",
+    )
+    .bind(&chat)
+    .fetch_all(&mut **transaction)
+    .await?;
+    Ok(Plan {
+        chat,
+        title: String::new(),
+        parent: beneath.map(|(parent, _)| parent),
+        last: turns.last().map_or(0, |turn| turn.id),
+        said: turns.iter().filter_map(|turn| Some((turn.said_id?, turn.id))).collect(),
+        turns: turns.iter().map(|turn| Row { id: turn.id, size_bytes: 0 }).collect(),
+        items: items.into_iter().map(Item::row).collect(),
+        messages: messages.into_iter().map(Item::row).collect(),
+        shows,
+        offloads,
+    })
+}
+
+/// Those that were not taken back. What belongs to no turn is copied up to where the first turn begins that is not.
+async fn messages(
+    transaction: &mut Transaction<'static, Sqlite>,
+    chat: &ChatId,
+    up_to: TurnId,
+) -> Result<Vec<Item>> {
+    Ok(sqlx::query_as(
+        "SELECT m.id, m.turn_id, OCTET_LENGTH(m.text) + COALESCE(OCTET_LENGTH(m.exec_json), 0) AS size_bytes
+         FROM messages m WHERE m.chat_id = $1 AND NOT m.undone
+            AND NOT EXISTS (SELECT 1 FROM execs e WHERE e.message_id = m.id AND e.status = 'running')
+            AND (m.turn_id IS NOT NULL OR m.id < COALESCE(
+                (SELECT MIN(COALESCE(t.said_id, t.message_id)) FROM turns t WHERE t.chat_id = $1 AND t.id > $2),
+                m.id + 1))
+         ORDER BY m.id",
+    )
+    .bind(chat)
+    .bind(up_to)
+    .fetch_all(&mut **transaction)
+    .await?)
+}
+
+impl Item {
+    fn row(self) -> Row<i64> {
+        Row { id: self.id, size_bytes: self.size_bytes }
+    }
+}
+
+/// As many rows at once as others wait for.
+pub(super) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
+    let mut rest = rows;
+    std::iter::from_fn(move || {
+        let mut size_bytes = 0;
+        let fits = |row: &&Row<T>| {
+            size_bytes += row.size_bytes;
+            size_bytes <= FORK_BATCH_BYTES
+        };
+        // One that is larger comes by itself.
+        let count = rest.iter().take(FORK_BATCH_ROWS).take_while(fits).count().max(1).min(rest.len());
+        let batch;
+        (batch, rest) = rest.split_at(count);
+        (!batch.is_empty()).then_some(batch)
+    })
+}

@@ -1,0 +1,104 @@
+//! Keys that answer what a model waits for. None answers by accident: an approval takes the keys only where nobody was
+//! writing, and no key counts before it was on the screen for a while.
+
+use agent::{AgentDocument, ToolData};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::super::event::Effect;
+use super::super::state::State;
+use super::super::text::one_line;
+
+/// What is asked.
+enum Asked {
+    /// Whether a tool may go on; whether that may be said for good.
+    Approval { has_always: bool },
+    /// A question, with answers to choose from.
+    Question { options: Vec<String> },
+}
+
+fn asked(state: &State) -> Option<Asked> {
+    let entry = state.transcript.asking().next()?;
+    Some(match &entry.message.agent {
+        Some(AgentDocument::Tool { data: Some(ToolData::Question { options }), .. }) => {
+            Asked::Question { options: options.clone() }
+        }
+        Some(AgentDocument::Tool { data: Some(ToolData::Once), .. }) => Asked::Approval { has_always: false },
+        _ => Asked::Approval { has_always: true },
+    })
+}
+
+pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    match asked(state) {
+        Some(_) if !state.may_answer() => Vec::new(),
+        Some(Asked::Approval { has_always }) => approval(state, key, has_always),
+        Some(Asked::Question { options }) => question(state, key, &options),
+        None => Vec::new(),
+    }
+}
+
+fn approval(state: &mut State, key: KeyEvent, has_always: bool) -> Vec<Effect> {
+    let (chat, message) = (state.chat.clone(), state.asking.message);
+    let (allow, always) = match key.code {
+        KeyCode::Char('a') => (true, false),
+        KeyCode::Char('A') if has_always => (true, true),
+        KeyCode::Char('A') => {
+            state.note("this can only be allowed once: a allows it", true);
+            return Vec::new();
+        }
+        KeyCode::Char('d') => (false, false),
+        KeyCode::Up => {
+            state.asking.scrolled = state.asking.scrolled.saturating_sub(1);
+            return Vec::new();
+        }
+        KeyCode::Down => {
+            state.asking.scrolled += 1;
+            return Vec::new();
+        }
+        _ => return Vec::new(),
+    };
+    if !state.is_online() {
+        state.note("not connected: answer it when the server is back", true);
+        return Vec::new();
+    }
+    vec![Effect::Approve { chat, message, allow, always }]
+}
+
+fn question(state: &mut State, key: KeyEvent, options: &[String]) -> Vec<Effect> {
+    // One's own words stand behind the last answer.
+    let count = options.len() + 1;
+    let asking = &mut state.asking;
+    match key.code {
+        KeyCode::Up => asking.selected = (asking.selected + count - 1) % count,
+        KeyCode::Down => asking.selected = (asking.selected + 1) % count,
+        KeyCode::Backspace => drop(asking.own_words.pop()),
+        KeyCode::Enter => {
+            let own = Some(asking.own_words.trim().to_owned()).filter(|words| !words.is_empty());
+            let text = options.get(asking.selected).cloned().or(own);
+            if !state.is_online() {
+                state.note("not connected: answer it when the server is back", true);
+                return Vec::new();
+            }
+            return vec![Effect::Answer { chat: state.chat.clone(), message: state.asking.message, text }];
+        }
+        KeyCode::Char(character) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
+            let number = character.to_digit(10).map(|number| number as usize);
+            match number.filter(|number| (1..count).contains(number) && asking.own_words.is_empty()) {
+                Some(number) => asking.selected = number - 1,
+                None => {
+                    asking.own_words.push(character);
+                    asking.selected = options.len();
+                }
+            }
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Puts a text into one's own words; whether it was a question.
+pub(super) fn paste(state: &mut State, text: &str) -> bool {
+    let Some(Asked::Question { options }) = asked(state) else { return false };
+    state.asking.own_words.push_str(&one_line(text));
+    state.asking.selected = options.len();
+    true
+}

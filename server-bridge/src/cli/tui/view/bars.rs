@@ -1,0 +1,120 @@
+//! The lines around the messages: which chat, where it runs, whether the server is there, notes, to-dos.
+
+use ratatui::text::{Line, Span};
+
+use super::super::places::Standing;
+use super::super::state::{Connection, State};
+use super::super::text::{cut, one_line};
+use super::cards::usage_words;
+
+/// The most to-dos that are shown.
+const TODOS: usize = 6;
+
+/// Which chat is open, and of whom.
+pub(super) fn chat_line(state: &State, width: u16) -> Line<'static> {
+    let title = match state.open_chat().map(|chat| chat.title.as_str()) {
+        Some("") | None => "New chat",
+        Some(title) => title,
+    };
+    let whose = format!("{}  ", cut(&format!("{} · {}", state.user, state.server), usize::from(width) / 2));
+    let room = usize::from(width).saturating_sub(Span::raw(whose.as_str()).width() + 2);
+    let title = cut(title, room);
+    let gap = room.saturating_sub(Span::raw(title.as_str()).width());
+    Line::from(vec![
+        Span::styled(format!(" {title}"), state.theme.strong),
+        Span::raw(" ".repeat(gap + 1)),
+        Span::styled(whose, state.theme.dim),
+    ])
+}
+
+/// Where the next command runs: always there.
+pub(super) fn where_line(state: &State, width: u16) -> Line<'static> {
+    let (place, theme) = (state.place(), &state.theme);
+    let (mark, word, style) = match place.standing {
+        _ if !state.places.is_known => ("○", "…", theme.dim),
+        Standing::Online => ("●", "online", theme.good),
+        Standing::Offline => ("○", "offline", theme.bad),
+        Standing::Unclear => ("?", "", theme.warning),
+    };
+    let mut facts = vec![if word.is_empty() { place.name } else { format!("{} {word}", place.name) }];
+    facts.extend(place.note);
+    if place.is_bound {
+        facts.push("this chat's own".to_owned());
+    }
+    let mut left = facts.join(" · ");
+    let mut facts = Vec::new();
+    facts.push(state.model.clone().unwrap_or_else(|| "no model".to_owned()));
+    facts.extend(state.modes.get(&state.chat).map(|mode| format!("mode {mode}")));
+    let usage = state.transcript.usage();
+    if usage.input_tokens > 0 {
+        facts.push(usage_words(&usage));
+    }
+    let mut right = facts.join(" · ");
+    // Where there is no room for both, where it runs is what counts.
+    let width = usize::from(width).saturating_sub(4);
+    left = cut(&left, width);
+    right = cut(&right, width.saturating_sub(Span::raw(left.as_str()).width() + 2));
+    let gap = width.saturating_sub(Span::raw(left.as_str()).width() + Span::raw(right.as_str()).width());
+    Line::from(vec![
+        Span::styled(format!(" {mark} "), style),
+        Span::styled(left, style),
+        Span::raw(" ".repeat(gap)),
+        Span::styled(right, theme.dim),
+    ])
+}
+
+/// What stands above the text that is being written: to-dos, notes, and the banner while the server is away.
+pub(super) fn above_input(state: &State, width: u16) -> Vec<Line<'static>> {
+    let theme = &state.theme;
+    let width = usize::from(width);
+    let mut lines = todos(state, width);
+    for note in &state.notes {
+        let style = if note.is_warning { theme.warning } else { theme.dim };
+        for (at, line) in note.text.lines().take(3).enumerate() {
+            let mark = if at == 0 { "! " } else { "  " };
+            lines.extend(super::super::text::wrap(
+                &[Span::styled(line.to_owned(), style)],
+                width,
+                &[Span::styled(mark, style)],
+                &[Span::raw("  ")],
+            ));
+        }
+    }
+    if let Connection::Lost { why, retry_at_ms } = &state.connection {
+        let seconds = retry_at_ms.saturating_sub(state.now_ms).div_ceil(1000);
+        let when =
+            if seconds == 0 { "trying again".to_owned() } else { format!("trying again in {seconds} s") };
+        lines.push(Line::styled(cut(&format!(" Not connected, {when}: {why} "), width), theme.bar));
+    } else if matches!(state.connection, Connection::Connecting) {
+        lines.push(Line::styled(" Connecting… ", theme.dim));
+    }
+    lines
+}
+
+fn todos(state: &State, width: usize) -> Vec<Line<'static>> {
+    let Some(items) = state.transcript.todos() else { return Vec::new() };
+    let theme = &state.theme;
+    let done = items.iter().filter(|item| item.status == "completed").count();
+    let mut lines = vec![Line::styled(format!("To do: {done} of {} done", items.len()), theme.dim)];
+    // What is done gives way first.
+    let skipped = done.min(items.len().saturating_sub(TODOS));
+    let mut left_out = skipped;
+    for item in items {
+        let is_done = item.status == "completed";
+        if is_done && left_out > 0 {
+            left_out -= 1;
+            continue;
+        }
+        if lines.len() > TODOS {
+            lines.push(Line::styled("  …", theme.dim));
+            break;
+        }
+        let (mark, style) = match item.status.as_str() {
+            "completed" => ("✓", theme.dim),
+            "in_progress" => ("▸", theme.accent),
+            _ => ("·", Default::default()),
+        };
+        lines.push(Line::styled(cut(&format!("  {mark} {}", one_line(&item.content)), width), style));
+    }
+    lines
+}

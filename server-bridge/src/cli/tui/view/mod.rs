@@ -1,0 +1,123 @@
+//! The picture: messages, what is asked, what is being written, and always where the next command runs.
+//!
+//! | module | draws |
+//! |---|---|
+//! | `messages`, `cards` | what was said and done |
+//! | `asking` | what a model waits for |
+//! | `bars` | the line of the chat, the line that says where, the banner, notes, to-dos |
+//! | `overlay` | what lies over all that |
+//! | `theme` | how things look |
+
+mod asking;
+mod bars;
+mod cards;
+mod messages;
+mod overlay;
+pub(super) mod theme;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Paragraph};
+
+use super::state::{Focus, State};
+use super::text::is_unfit;
+
+/// The most lines that what is being written has; it scrolls beyond.
+const INPUT_LINES: u16 = 10;
+/// The most completions that are shown at once.
+const COMPLETIONS: usize = 8;
+
+/// Draws everything.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State) {
+    let area = frame.area();
+    let asking = asking::lines(state, area.width, area.height / 2);
+    let above = bars::above_input(state, area.width);
+    let written = 2 + input_lines(state, area.width);
+    let heights = [
+        Constraint::Length(1),
+        Constraint::Min(1),
+        Constraint::Length(asking.len() as u16),
+        Constraint::Length((above.len() as u16).min(area.height / 3)),
+        Constraint::Length(written),
+        Constraint::Length(1),
+    ];
+    let [top, middle, asked, over, input, bottom] = Layout::vertical(heights).areas(area);
+    frame.render_widget(bars::chat_line(state, top.width), top);
+    messages::draw(frame, state, middle);
+    frame.render_widget(Paragraph::new(asking), asked);
+    frame.render_widget(Paragraph::new(above), over);
+    draw_input(frame, state, input);
+    frame.render_widget(bars::where_line(state, bottom.width), bottom);
+    draw_completions(frame, state, input);
+    overlay::draw(frame, state);
+    keep_fit(frame.buffer_mut());
+}
+
+fn input_lines(state: &State, width: u16) -> u16 {
+    let width = usize::from(width.saturating_sub(2)).max(1);
+    let lines = state.input.area.lines().iter();
+    let count: usize = lines.map(|line| Span::raw(line.as_str()).width() / width + 1).sum();
+    u16::try_from(count).unwrap_or(u16::MAX).clamp(1, INPUT_LINES)
+}
+
+fn draw_input(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
+    let theme = &state.theme;
+    let has_keys = state.focus == Focus::Input && state.overlay.is_none();
+    let style = if has_keys { theme.accent } else { theme.dim };
+    let hint = match state.focus {
+        _ if state.is_posting => " sending… ",
+        Focus::Input if state.asking.message != 0 => " Tab: answer what is asked ",
+        Focus::Cards => " Up/Down choose · Enter folds and unfolds · Esc writes ",
+        _ if state.transcript.is_running() => " Esc cancels ",
+        _ => "",
+    };
+    let block = Block::new()
+        .borders(Borders::TOP | Borders::BOTTOM)
+        .border_style(style)
+        .title_bottom(Line::styled(hint, theme.dim).right_aligned());
+    let cursor = if has_keys { theme.selected } else { theme.dim };
+    state.input.area.set_cursor_style(cursor);
+    state.input.area.set_placeholder_style(theme.dim);
+    state.input.area.set_placeholder_text("Say something · !command runs it · /help · Ctrl+K all commands");
+    state.input.area.set_block(block);
+    frame.render_widget(&state.input.area, area);
+}
+
+fn draw_completions(frame: &mut Frame<'_>, state: &State, input: Rect) {
+    let completions = state.completions();
+    if completions.is_empty() || state.focus != Focus::Input || state.overlay.is_some() {
+        return;
+    }
+    let chosen = state.completion.unwrap_or(0).min(completions.len() - 1);
+    let first = chosen.saturating_sub(COMPLETIONS - 1);
+    let width = completions.iter().map(|completion| Span::raw(completion.shown.as_str()).width()).max();
+    let lines: Vec<Line<'_>> = completions
+        .iter()
+        .enumerate()
+        .skip(first)
+        .take(COMPLETIONS)
+        .map(|(at, completion)| {
+            let shown = format!(" {:width$}  ", completion.shown, width = width.unwrap_or(0));
+            let style = if at == chosen { state.theme.selected } else { state.theme.accent };
+            Line::from(vec![
+                Span::styled(shown, style),
+                Span::styled(completion.about.clone(), state.theme.dim),
+            ])
+        })
+        .collect();
+    let height = (lines.len() as u16).min(input.y);
+    let area = Rect { y: input.y - height, height, ..input };
+    frame.render_widget(ratatui::widgets::Clear, area);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// The last word on what reaches the terminal: whatever was drawn, no cell holds what a terminal would obey.
+fn keep_fit(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        if cell.symbol().chars().any(is_unfit) {
+            cell.set_char(char::REPLACEMENT_CHARACTER);
+        }
+    }
+}

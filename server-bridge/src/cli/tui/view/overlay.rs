@@ -1,0 +1,128 @@
+//! What lies over the screen.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
+
+use super::super::event::Effect;
+use super::super::picker::Picker;
+use super::super::state::{Overlay, State};
+use super::super::text::{cut, wrap};
+use super::theme::Theme;
+
+/// All keys, as help shows them.
+const KEYS: &[(&str, &str)] = &[
+    ("Enter", "send"),
+    ("Alt+Enter, Ctrl+J", "a new line"),
+    ("Up, Down", "what was sent before; choose a completion"),
+    ("Tab", "complete; else go on to what is asked, the cards, the text"),
+    ("Esc", "close; cancel what runs"),
+    ("Ctrl+C", "cancel what runs; else quit, which asks first"),
+    ("Ctrl+D", "quit, where nothing is written"),
+    ("Ctrl+K", "all commands"),
+    ("Ctrl+N", "a new chat"),
+    ("Ctrl+O", "the chats"),
+    ("Ctrl+R", "where commands run"),
+    ("PgUp, PgDn, wheel", "scroll"),
+    ("Ctrl+Home, Ctrl+End", "the first message, the last one"),
+    ("Ctrl+L", "draw everything anew; look for the server now"),
+    ("", ""),
+    ("a, A, d", "an approval: allow once, allow always, deny"),
+    ("1…9, Up, Down, Enter", "a question: choose an answer; or write your own"),
+    ("Up, Down, Enter", "cards: choose, fold and unfold"),
+    ("", ""),
+    ("!command", "run a command; /help lists the slash commands"),
+    ("Shift+drag", "select text with the mouse, in most terminals"),
+];
+
+/// Draws it, if there is any.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
+    let theme = &state.theme;
+    match &state.overlay {
+        None => {}
+        Some(Overlay::Pick(picker) | Overlay::Chats(picker)) => pick(frame, picker, theme),
+        Some(Overlay::Confirm { question, yes }) => {
+            let keys = if *yes == Effect::Quit {
+                "y, Enter or Ctrl+C: yes   n, Esc: no"
+            } else {
+                "y: yes   n, Esc: no"
+            };
+            let width = usize::from(frame.area().width).saturating_sub(6).clamp(1, 70);
+            let lines =
+                question.lines().flat_map(|line| wrap(&[Span::raw(line.to_owned())], width, &[], &[]));
+            let lines = lines.chain([Line::default(), Line::styled(keys, theme.accent)]).collect();
+            window(frame, theme, " Sure? ", "", lines);
+        }
+        Some(Overlay::Rename { title, .. }) => {
+            let lines = vec![Line::raw(format!("{title}▏"))];
+            window(frame, theme, " Title ", " Enter renames · Esc closes ", lines);
+        }
+        Some(Overlay::Help(scrolled)) => {
+            let line = |(keys, what): &(&'static str, &'static str)| {
+                Line::from(vec![Span::styled(format!("{keys:22}"), theme.accent), Span::raw(*what)])
+            };
+            let room = usize::from(frame.area().height).saturating_sub(4);
+            let first = (*scrolled).min(KEYS.len().saturating_sub(room));
+            window(frame, theme, " Keys ", " any key closes ", KEYS.iter().skip(first).map(line).collect());
+        }
+    }
+}
+
+fn pick(frame: &mut Frame<'_>, picker: &Picker, theme: &Theme) {
+    let area = frame.area();
+    let (width, height) = (area.width.saturating_sub(4).min(90), area.height.saturating_sub(4).min(20));
+    let area = window_of(
+        frame,
+        theme,
+        (width, height),
+        &format!(" {} ", picker.title),
+        &format!(" {} ", picker.hint),
+    );
+    let found = picker.found();
+    let room = usize::from(area.height).saturating_sub(1);
+    let first = (picker.selected + 1).saturating_sub(room.max(1));
+    let width = usize::from(area.width);
+    let mut lines =
+        vec![Line::from(vec![Span::styled("› ", theme.accent), Span::raw(format!("{}▏", picker.query))])];
+    if found.is_empty() {
+        lines.push(Line::styled("  nothing fits", theme.dim));
+    }
+    for (at, item) in found.iter().enumerate().skip(first).take(room) {
+        let label = cut(&format!(" {} ", item.label), width / 2 + width / 4);
+        let detail = cut(&item.detail, width.saturating_sub(Span::raw(label.as_str()).width() + 1));
+        let gap =
+            width.saturating_sub(Span::raw(label.as_str()).width() + Span::raw(detail.as_str()).width());
+        let style = if at == picker.selected { theme.selected } else { Default::default() };
+        lines.push(
+            Line::from(vec![Span::raw(label), Span::raw(" ".repeat(gap)), Span::styled(detail, theme.dim)])
+                .patch_style(style),
+        );
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn window(frame: &mut Frame<'_>, theme: &Theme, title: &str, hint: &str, lines: Vec<Line<'_>>) {
+    let wide = lines.iter().map(Line::width).chain([title.len() + 4, hint.len() + 4]).max().unwrap_or(0);
+    let size = (u16::try_from(wide + 2).unwrap_or(u16::MAX), u16::try_from(lines.len()).unwrap_or(u16::MAX));
+    let area = window_of(frame, theme, size, title, hint);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// Draws a frame around room of this size, in the middle, and gives the room.
+fn window_of(frame: &mut Frame<'_>, theme: &Theme, size: (u16, u16), title: &str, hint: &str) -> Rect {
+    let [area] = Layout::horizontal([Constraint::Length(size.0.saturating_add(2))])
+        .flex(Flex::Center)
+        .areas(frame.area());
+    let [area] =
+        Layout::vertical([Constraint::Length(size.1.saturating_add(2))]).flex(Flex::Center).areas(area);
+    let block = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(theme.accent)
+        .title(title.to_owned())
+        .title_bottom(Line::styled(hint.to_owned(), theme.dim));
+    let inner = block.inner(area);
+    frame.render_widget(Clear, area);
+    frame.render_widget(block, area);
+    inner
+}

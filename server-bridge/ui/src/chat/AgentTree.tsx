@@ -1,0 +1,93 @@
+import { Bot, ChevronRight } from "lucide-react";
+import { Popover } from "radix-ui";
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useActions } from "../state/context";
+import type { AgentOfChat } from "../types";
+
+/** The sub-agents of a chat, those that they called beneath them, and the way into each one's own chat. */
+export function AgentTree({ chatId, turn }: { chatId: string; turn: string }) {
+  const { t } = useTranslation("chat");
+  const agents = useAgents(chatId, turn);
+  const [open, setOpen] = useState(false);
+  if (agents.length === 0) return null;
+  return (
+    <Popover.Root open={open} onOpenChange={setOpen}>
+      <Popover.Trigger asChild>
+        <button type="button" className="quiet">
+          <Bot aria-hidden="true" /> {t("agent.treeCount", { count: agents.length })}
+        </button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content className="menu agents" align="end" sideOffset={4} collisionPadding={8} aria-label={t("agent.tree")}>
+          <Branch agents={agents} from={chatId} onOpen={() => setOpen(false)} />
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+function useAgents(chatId: string, turn: string): AgentOfChat[] {
+  const actions = useActions();
+  const [agents, setAgents] = useState<AgentOfChat[]>([]);
+  useEffect(() => {
+    let isWanted = true;
+    actions.agents(chatId).then(
+      (found) => {
+        if (isWanted) setAgents(found);
+      },
+      () => {},
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [actions, chatId, turn]);
+  return agents;
+}
+
+interface BranchProps {
+  agents: AgentOfChat[];
+  from: string;
+  onOpen: () => void;
+}
+
+function Branch({ agents, from, onOpen }: BranchProps) {
+  return (
+    <ul>
+      {agents.map((agent) => (
+        <Leaf key={agent.chat_id} agent={agent} from={from} onOpen={onOpen} />
+      ))}
+    </ul>
+  );
+}
+
+function Leaf({ agent, from, onOpen }: { agent: AgentOfChat; from: string; onOpen: () => void }) {
+  const { t } = useTranslation("chat");
+  const { enterChat } = useActions();
+  const children = useAgents(agent.chat_id, agent.status ?? "");
+  const [open, setOpen] = useState(false);
+  const name = [agent.role, agent.instance].filter(Boolean).join(" ") || t("agent.unnamed");
+  return (
+    <li>
+      <div className="agent">
+        {children.length > 0 && (
+          <button type="button" className="quiet icon small" aria-expanded={open} aria-label={t("agent.show", { name })} onClick={() => setOpen(!open)}>
+            <ChevronRight className="chevron" aria-hidden="true" />
+          </button>
+        )}
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => {
+            enterChat(agent.chat_id, from);
+            onOpen();
+          }}
+        >
+          <strong>{name}</strong> <span>{agent.title}</span>
+          {agent.status !== null && agent.status !== "done" && <span className="hint">{t(`turn.${agent.status}`)}</span>}
+        </button>
+      </div>
+      {open && <Branch agents={children} from={agent.chat_id} onOpen={onOpen} />}
+    </li>
+  );
+}

@@ -1,0 +1,34 @@
+import { useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { ANNOUNCED_CHARS } from "../limits";
+import { isOpen } from "../state/messages";
+import type { Message } from "../types";
+import { execSummary } from "./cards/execSummary";
+
+/** Tells a screen reader what came, once and in a sentence; the words themselves are in the list. */
+export function Announcer({ messages }: { messages: Message[] }) {
+  const { t } = useTranslation("chat");
+  const [said, setSaid] = useState("");
+  // What was open when it was looked at last; only what changes after that is news.
+  const open = useRef(new Set<number>());
+  useEffect(() => {
+    for (const message of messages) {
+      const { id, agent, exec } = message;
+      if (isOpen(message)) {
+        const isNew = !open.current.has(id);
+        open.current.add(id);
+        if (agent?.kind !== "tool" || agent.status !== "asking" || (!isNew && said !== "")) continue;
+        if (agent.data?.kind === "question") setSaid(t("said.question", { text: agent.detail ?? agent.hint }));
+        else setSaid(t("said.asks", { tool: agent.tool }));
+      } else if (open.current.delete(id)) {
+        if (exec !== null) setSaid(t("said.ended", { outcome: execSummary(exec, t).text }));
+        else if (agent?.kind === "reply") setSaid(t("said.answered", { text: message.text.slice(0, ANNOUNCED_CHARS) }));
+      }
+    }
+  }, [messages, t, said]);
+  return (
+    <p className="unseen" role="status">
+      {said}
+    </p>
+  );
+}

@@ -1,0 +1,36 @@
+import { ArrowLeft } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { useActions, useAppState } from "../state/context";
+import { placeName } from "../state/where";
+import type { ChatDetails } from "../types";
+import { AgentTree } from "./AgentTree";
+
+interface Props {
+  chatId: string;
+  details: ChatDetails | null;
+  turn: string;
+}
+
+/** What is special about the open chat: whose sub-agent it is, where it is bound to, whom it called. */
+export function ChatHeader({ chatId, details, turn }: Props) {
+  const { t } = useTranslation("chat");
+  const { chats, parents } = useAppState();
+  const { openChat } = useActions();
+  const parent = parents[chatId] ?? details?.parent_id ?? null;
+  const runner = chats.find((chat) => chat.id === chatId)?.runner ?? details?.runner ?? null;
+  return (
+    <div className="chat-header">
+      {parent !== null && (
+        <nav className="breadcrumb" aria-label={t("agent.tree")}>
+          <button type="button" className="quiet" onClick={() => openChat(parent)}>
+            <ArrowLeft aria-hidden="true" />
+            {t("back", { title: chats.find((chat) => chat.id === parent)?.title || t("backToChat") })}
+          </button>
+          <span className="hint">{t("subAgentChat")}</span>
+        </nav>
+      )}
+      {runner !== null && <p className="binding">{t("bound", { place: placeName(runner) })}</p>}
+      <AgentTree chatId={chatId} turn={turn} />
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import { Circle, CircleCheck, CircleDot } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import type { Todo } from "../types";
+
+const ICON = { pending: Circle, in_progress: CircleDot, completed: CircleCheck } as const;
+
+/** What the model wants to do, as it stands at that point of the chat. */
+export function TodoItems({ items }: { items: Todo[] }) {
+  const { t } = useTranslation("chat");
+  return (
+    <ul className="todos" data-testid="todos">
+      {items.map((item, at) => {
+        const Icon = ICON[item.status];
+        return (
+          <li key={at} className={item.status}>
+            <Icon role="img" aria-label={t(`todos.${item.status}`)} />
+            <span>{item.content}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,53 @@
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { duration } from "../lib/format";
+import { useAction } from "../lib/useAction";
+import { ELAPSED_TICK_MS } from "../limits";
+import { useActions } from "../state/context";
+import type { UnderWay } from "./items";
+
+interface Props {
+  chatId: string;
+  underWay: UnderWay;
+  onShow: (messageId: number) => void;
+}
+
+/** What goes on in the chat, since when, and the way to stop it. */
+export function TurnBar({ chatId, underWay, onShow }: Props) {
+  const { t } = useTranslation("chat");
+  const cancel = useAction(useActions().cancel);
+  const { kind, since, asking } = underWay;
+  return (
+    <div className={`turn-bar ${kind}`} data-testid="turn-status">
+      <span className="pulse" aria-hidden="true" />
+      <span>{t(`turn.${kind}`)}</span>
+      {kind !== "queued" && <Elapsed since={since} />}
+      {asking !== null && (
+        <button type="button" className="quiet" onClick={() => onShow(asking.id)}>
+          {t("turn.show")}
+        </button>
+      )}
+      {/* A command's own card has its button. */}
+      {kind !== "command" && (
+        <button type="button" className="stop" disabled={cancel.busy} onClick={() => void cancel.run(chatId)}>
+          {cancel.busy ? t("turn.cancelling") : t("turn.cancel")}
+        </button>
+      )}
+      {cancel.error !== null && (
+        <span className="problem" role="alert">
+          {cancel.error}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Elapsed({ since }: { since: number }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), ELAPSED_TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, Math.floor((now - since) / 1_000));
+  return <span className="hint elapsed">{seconds < 60 ? `${seconds} s` : duration(seconds * 1_000)}</span>;
+}

@@ -1,0 +1,64 @@
+import { Popover } from "radix-ui";
+import { useTranslation } from "react-i18next";
+import type { ChatDetails } from "../../types";
+
+const RADIUS = 7;
+const ROUND = 2 * Math.PI * RADIUS;
+const MICROS = 1_000_000;
+
+/** How full the model's window is, and what the chat took, in full behind a click. */
+export function ContextRing({ details }: { details: ChatDetails }) {
+  const { t } = useTranslation("chat");
+  const { context, usage } = details;
+  const share = context === null ? 0 : Math.min(1, context.used_tokens / Math.max(1, context.window_tokens));
+  const percent = Math.round(share * 100);
+  const name = context === null ? t("context.unknown") : t("context.label", { percent, window: figure(context.window_tokens) });
+  const tone = share > 0.9 ? "bad" : share > 0.75 ? "warn" : "";
+  return (
+    <Popover.Root>
+      <Popover.Trigger asChild>
+        <button type="button" className={`quiet ring ${tone}`} aria-label={name} title={name}>
+          <svg viewBox="0 0 18 18" aria-hidden="true">
+            <circle cx="9" cy="9" r={RADIUS} />
+            <circle className="used" cx="9" cy="9" r={RADIUS} strokeDasharray={`${share * ROUND} ${ROUND}`} />
+          </svg>
+          <span>{usage.cost_micros > 0 ? cost(usage.cost_micros) : `${percent} %`}</span>
+        </button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content className="menu usage" align="end" side="top" sideOffset={4} collisionPadding={8} aria-label={t("context.title")}>
+          <dl>
+            {context !== null && (
+              <>
+                <dt>{t("context.used")}</dt>
+                <dd>{t("context.usedOf", { used: figure(context.used_tokens), window: figure(context.window_tokens) })}</dd>
+                <dt>{t("context.model")}</dt>
+                <dd>{context.model}</dd>
+              </>
+            )}
+            <dt>{t("context.calls")}</dt>
+            <dd>{figure(usage.calls)}</dd>
+            <dt>{t("context.input")}</dt>
+            <dd>{t("context.tokens", { count: usage.input_tokens })}</dd>
+            <dt>{t("context.cached")}</dt>
+            <dd>{t("context.tokens", { count: usage.cache_read_tokens })}</dd>
+            <dt>{t("context.output")}</dt>
+            <dd>{t("context.tokens", { count: usage.output_tokens })}</dd>
+            <dt>{t("context.cost")}</dt>
+            <dd>{cost(usage.cost_micros)}</dd>
+          </dl>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+/** "950", "12k", "1.2M". */
+function figure(count: number): string {
+  return new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 }).format(count);
+}
+
+function cost(micros: number): string {
+  const dollars = micros / MICROS;
+  return `$${dollars.toFixed(dollars > 0 && dollars < 0.1 ? 4 : 2)}`;
+}

@@ -1,0 +1,48 @@
+import { ChevronDown } from "lucide-react";
+import { DropdownMenu } from "radix-ui";
+import type { ReactNode } from "react";
+
+export interface Choice {
+  value: string;
+  label: string;
+  /** What it means, beneath it. */
+  about?: string;
+}
+
+interface Props {
+  /** What is chosen here, for screen readers. */
+  name: string;
+  value: string;
+  choices: Choice[];
+  icon: ReactNode;
+  onOpen?: () => void;
+  onChoose: (value: string) => void;
+}
+
+/** A small button that says what is chosen, and a menu to choose something else. */
+export function Picker({ name, value, choices, icon, onOpen, onChoose }: Props) {
+  const chosen = choices.find((choice) => choice.value === value);
+  return (
+    <DropdownMenu.Root modal={false} onOpenChange={(open) => open && onOpen?.()}>
+      <DropdownMenu.Trigger asChild>
+        <button type="button" className="quiet picker" aria-label={`${name}: ${chosen?.label ?? value}`} title={name}>
+          {icon}
+          <span>{chosen?.label ?? value}</span>
+          <ChevronDown aria-hidden="true" />
+        </button>
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content className="menu picker-menu" align="start" side="top" sideOffset={4} collisionPadding={8}>
+          <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
+            {choices.map((choice) => (
+              <DropdownMenu.RadioItem key={choice.value} value={choice.value} className="menu-item">
+                <span className="label">{choice.label}</span>
+                {choice.about !== undefined && <span className="hint">{choice.about}</span>}
+              </DropdownMenu.RadioItem>
+            ))}
+          </DropdownMenu.RadioGroup>
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}

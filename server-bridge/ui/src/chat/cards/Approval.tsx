@@ -1,0 +1,68 @@
+import { type KeyboardEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { useAction } from "../../lib/useAction";
+import { useActions } from "../../state/context";
+import { placeName } from "../../state/where";
+import type { Agent, Message } from "../../types";
+import { LazyDiff } from "./LazyDiff";
+
+interface Props {
+  message: Message;
+  tool: Extract<Agent, { kind: "tool" }>;
+}
+
+/** The question whether a tool may go on: what it would do, and where. Keys answer while something in it has the focus. */
+export function Approval({ message, tool }: Props) {
+  const { t } = useTranslation("chat");
+  const actions = useActions();
+  const answer = useAction(actions.approve);
+  const mayBeKept = tool.data?.kind !== "once";
+  const say = (allow: boolean, always: boolean) => void answer.run(message.chat_id, message.id, allow, always);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "a") say(true, false);
+    else if (event.key === "A" && mayBeKept) say(true, true);
+    else if (event.key === "d" || event.key === "D") say(false, false);
+    else return;
+    event.preventDefault();
+  };
+  const title =
+    tool.place === null
+      ? t("approval.titleNoPlace", { tool: tool.tool })
+      : t("approval.title", { tool: tool.tool, place: placeName(tool.place) });
+  const edit = tool.data?.kind === "edit" && !tool.data.is_cut ? tool.data : null;
+  return (
+    <div className="approval" role="group" aria-label={title} tabIndex={-1} data-asking={message.id} onKeyDown={onKeyDown}>
+      <p className="question">
+        <strong>{title}</strong>
+      </p>
+      {tool.asked_by !== undefined && <p className="hint">{t("approval.askedBy", { name: tool.asked_by })}</p>}
+      {edit === null ? (
+        <pre className="output" role="group" tabIndex={0} aria-label={t("approval.detail")}>
+          {tool.detail ?? tool.hint}
+        </pre>
+      ) : (
+        <LazyDiff edit={edit} path={tool.hint} />
+      )}
+      <div className="answers">
+        <button type="button" className="primary" aria-keyshortcuts="a" disabled={answer.busy} onClick={() => say(true, false)}>
+          {t("approval.allow")}
+        </button>
+        {mayBeKept && (
+          <button type="button" aria-keyshortcuts="Shift+A" disabled={answer.busy} onClick={() => say(true, true)}>
+            {t("approval.always")}
+          </button>
+        )}
+        <button type="button" className="danger" aria-keyshortcuts="d" disabled={answer.busy} onClick={() => say(false, false)}>
+          {t("approval.deny")}
+        </button>
+        <span className="hint keys">{t("approval.keys")}</span>
+      </div>
+      {answer.error !== null && (
+        <p className="problem" role="alert">
+          {answer.error}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+import { diffLines } from "diff";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import type { Edit } from "../../types";
+
+interface Line {
+  kind: "same" | "added" | "removed";
+  /** Its number in the old and in the new file. */
+  old: number | null;
+  new: number | null;
+  text: string;
+}
+
+const SIGN = { same: " ", added: "+", removed: "−" } as const;
+
+/** What a tool changes in a file, line by line. */
+export default function DiffView({ edit, path }: { edit: Edit; path: string }) {
+  const { t } = useTranslation("chat");
+  const lines = useMemo(() => linesOf(edit), [edit]);
+  return (
+    <div className="diff" role="group" tabIndex={0} aria-label={t("diff.label", { path })}>
+      <table>
+        <tbody>
+          {lines.map((line, at) => (
+            <tr key={at} className={line.kind}>
+              <td className="number">{line.old}</td>
+              <td className="number">{line.new}</td>
+              <td className="sign" aria-label={line.kind === "same" ? undefined : t(`diff.${line.kind}`)}>
+                {SIGN[line.kind]}
+              </td>
+              <td className="text">{line.text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {edit.is_cut && <p className="hint">{t("diff.cut")}</p>}
+    </div>
+  );
+}
+
+function linesOf(edit: Edit): Line[] {
+  let [oldLine, newLine] = [edit.first_line, edit.first_line];
+  return diffLines(edit.old ?? "", edit.new).flatMap((change) =>
+    change.value.replace(/\n$/, "").split("\n").map((text): Line => {
+      if (change.added) return { kind: "added", old: null, new: newLine++, text };
+      if (change.removed) return { kind: "removed", old: oldLine++, new: null, text };
+      return { kind: "same", old: oldLine++, new: newLine++, text };
+    }),
+  );
+}

@@ -1,0 +1,91 @@
+import { memo, useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { plainText } from "../../lib/terminal";
+import { useStickToEnd } from "../../lib/useStickToEnd";
+import type { LiveOutput, Segment } from "../../state/output";
+
+interface Props {
+  /** The stored output, shown where nothing better is known. */
+  text: string;
+  live: LiveOutput | undefined;
+  /** At first only so many lines of the stored output. */
+  lines?: number;
+}
+
+/** A command's output: the live buffer, which tells the channels apart, or the stored text. */
+export function OutputView({ text, live, lines }: Props) {
+  return live === undefined ? <Stored text={text} lines={lines} /> : <Live live={live} />;
+}
+
+function Stored({ text, lines }: { text: string; lines: number | undefined }) {
+  const { t } = useTranslation("chat");
+  const [whole, setWhole] = useState(false);
+  const all = useMemo(() => plainText(text), [text]);
+  const split = useMemo(() => all.trimEnd().split("\n"), [all]);
+  if (all === "") return null;
+  const isLong = lines !== undefined && split.length > lines + 1;
+  return (
+    <>
+      <pre className="output" role="group" tabIndex={0} aria-label={t("output")}>
+        {isLong && !whole ? split.slice(0, lines).join("\n") : all}
+      </pre>
+      {isLong && (
+        <button type="button" className="quiet more" onClick={() => setWhole(!whole)}>
+          {whole ? t("tool.showLess") : t("tool.showMore", { count: split.length })}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Live({ live }: { live: LiveOutput }) {
+  const { t } = useTranslation("chat");
+  const view = useStickToEnd<HTMLPreElement>(live);
+  const blocks = useMemo(() => blocksOf(live.segments), [live.segments]);
+  return (
+    <pre className="output" role="group" ref={view.ref} onScroll={view.onScroll} tabIndex={0} aria-label={t("output")}>
+      {live.dropped && <span className="gap">{`${t("earlierNotShown")}\n`}</span>}
+      {blocks.map((block) => (
+        <Block key={block.id} runs={block.runs} last={block.runs.at(-1)} />
+      ))}
+    </pre>
+  );
+}
+
+/** Runs from the beginning of a line to the end of one: laid out by themselves, however many there are. */
+function blocksOf(segments: Segment[]): { id: number; runs: Segment[] }[] {
+  const blocks: { id: number; runs: Segment[] }[] = [];
+  let isWhole = true;
+  for (const segment of segments) {
+    const last = blocks.at(-1);
+    if (isWhole || last === undefined) blocks.push({ id: segment.id, runs: [segment] });
+    else last.runs.push(segment);
+    isWhole = segment.text.endsWith("\n");
+  }
+  return blocks;
+}
+
+interface BlockProps {
+  runs: Segment[];
+  /** The only one that changes. */
+  last: Segment | undefined;
+}
+
+const Block = memo(
+  function Block({ runs }: BlockProps) {
+    return (
+      <div className="lines">
+        {runs.map((segment) => (
+          <Run key={segment.id} segment={segment} />
+        ))}
+      </div>
+    );
+  },
+  (before, after) => before.last === after.last && before.runs.length === after.runs.length,
+);
+
+const Run = memo(function Run({ segment }: { segment: Segment }) {
+  const { t } = useTranslation("chat");
+  if (segment.channel === "gap") return <span className="gap">{`\n${t("gap")}\n`}</span>;
+  return <span className={segment.channel}>{segment.text}</span>;
+});

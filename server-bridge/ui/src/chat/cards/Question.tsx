@@ -1,0 +1,60 @@
+import { type FormEvent, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useAction } from "../../lib/useAction";
+import { ANSWER_CHARS } from "../../limits";
+import { useActions } from "../../state/context";
+import type { Message } from "../../types";
+import { Markdown } from "../markdown/Markdown";
+
+interface Props {
+  message: Message;
+  question: string;
+  options: string[];
+}
+
+/** Something the model asks: answers to choose from, and room for another one. */
+export function Question({ message, question, options }: Props) {
+  const { t } = useTranslation("chat");
+  const actions = useActions();
+  const answer = useAction(actions.answer);
+  const [words, setWords] = useState("");
+  const say = (text: string | null) => void answer.run(message.chat_id, message.id, text);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (words.trim() !== "") say(words);
+  };
+  return (
+    <form className="approval" aria-label={t("question.label")} data-asking={message.id} tabIndex={-1} onSubmit={submit}>
+      <Markdown text={question} />
+      {options.length > 0 && (
+        <div className="options">
+          {options.map((option, at) => (
+            <button key={at} type="button" disabled={answer.busy} onClick={() => say(option)}>
+              {option}
+            </button>
+          ))}
+        </div>
+      )}
+      <div className="answers">
+        <input
+          aria-label={t("question.own")}
+          placeholder={t("question.ownPlaceholder")}
+          maxLength={ANSWER_CHARS}
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+        <button type="submit" className="primary" disabled={answer.busy || words.trim() === ""}>
+          {t("question.answer")}
+        </button>
+        <button type="button" className="quiet" disabled={answer.busy} onClick={() => say(null)}>
+          {t("question.none")}
+        </button>
+      </div>
+      {answer.error !== null && (
+        <p className="problem" role="alert">
+          {answer.error}
+        </p>
+      )}
+    </form>
+  );
+}

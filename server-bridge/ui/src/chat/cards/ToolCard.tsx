@@ -1,0 +1,110 @@
+import { ChevronRight } from "lucide-react";
+import { useId } from "react";
+import { useTranslation } from "react-i18next";
+import { duration } from "../../lib/format";
+import { useActions } from "../../state/context";
+import type { LiveOutput } from "../../state/output";
+import { placeName } from "../../state/where";
+import type { Agent, Edit, Message, SubAgent } from "../../types";
+import { useFold } from "../folds";
+import { TodoItems } from "../TodoItems";
+import { Approval } from "./Approval";
+import { LazyDiff } from "./LazyDiff";
+import { OutputView } from "./OutputView";
+import { Question } from "./Question";
+import { iconOf, linesAtFirst } from "./toolLook";
+
+type Tool = Extract<Agent, { kind: "tool" }>;
+
+interface Props {
+  message: Message;
+  tool: Tool;
+  live: LiveOutput | undefined;
+}
+
+const TONE = { asking: "asking", running: "running", done: "good", failed: "bad", denied: "warn", cancelled: "warn" } as const;
+
+/** One tool that the model called: which, what about, where, and what it came to; or the question whether it may. */
+export function ToolCard({ message, tool, live }: Props) {
+  const { t } = useTranslation("chat");
+  const body = useId();
+  const isOpen = tool.status === "asking" || tool.status === "running";
+  const [open, toggle] = useFold(String(message.id), isOpen);
+  const shown = open || tool.status === "asking";
+  const Icon = iconOf(tool.tool);
+  const edit = tool.data?.kind === "edit" && tool.status !== "asking" ? tool.data : null;
+  return (
+    <div className={`exec-card tool ${TONE[tool.status]}`}>
+      <button type="button" className="head" data-testid="tool" aria-expanded={shown} aria-controls={body} onClick={toggle}>
+        <ChevronRight className="chevron" aria-hidden="true" />
+        <Icon aria-hidden="true" />
+        <strong>{tool.tool}</strong>
+        <code>{tool.hint.split("\n")[0]}</code>
+        {edit && <EditCount edit={edit} />}
+        {tool.place !== null && (
+          <span className="chip" title={t("tool.where", { place: placeName(tool.place) })}>
+            {placeName(tool.place)}
+          </span>
+        )}
+        <span className="status">
+          {tool.status === "done" ? "" : t(`tool.${tool.status}`)}
+          {tool.duration_ms !== undefined && ` ${duration(tool.duration_ms)}`}
+        </span>
+      </button>
+      {tool.sub_agent && <Progress agent={tool.sub_agent} from={message.chat_id} />}
+      <div id={body} className="body" hidden={!shown}>
+        {shown && <Body message={message} tool={tool} live={live} edit={edit} />}
+      </div>
+    </div>
+  );
+}
+
+/** How many lines a change adds and takes away, as far as its ends tell. */
+function EditCount({ edit }: { edit: Edit }) {
+  const { t } = useTranslation("chat");
+  const lines = (text: string) => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));
+  const [before, after] = [lines(edit.old ?? ""), lines(edit.new)];
+  let same = 0;
+  while (same < before.length && same < after.length && before[same] === after[same]) same += 1;
+  let end = 0;
+  while (end < Math.min(before.length, after.length) - same && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const [added, removed] = [after.length - same - end, before.length - same - end];
+  return (
+    <span className="edit-count" role="img" aria-label={t("diff.summary", { added, removed })}>
+      <span className="added">+{added}</span> <span className="removed">−{removed}</span>
+    </span>
+  );
+}
+
+/** What a sub-agent does, and the way to all of it. */
+function Progress({ agent, from }: { agent: SubAgent; from: string }) {
+  const { t } = useTranslation("chat");
+  const { enterChat } = useActions();
+  const name = [agent.role, agent.instance].filter(Boolean).join(" ");
+  return (
+    <p className="sub-agent" data-testid="sub-agent">
+      {name !== "" && <strong>{name}</strong>}
+      <span>{t("agent.steps", { count: agent.steps })}</span>
+      {agent.doing && <code>{agent.doing}</code>}
+      <button type="button" className="quiet" onClick={() => enterChat(agent.chat_id, from)}>
+        {t("agent.open")}
+      </button>
+    </p>
+  );
+}
+
+function Body({ message, tool, live, edit }: Props & { edit: Edit | null }) {
+  const { data, status } = tool;
+  if (status === "asking" && data?.kind === "question") {
+    return <Question message={message} question={tool.detail ?? tool.hint} options={data.options} />;
+  }
+  if (status === "asking") return <Approval message={message} tool={tool} />;
+  if (data?.kind === "todos" && data.items.length > 0) return <TodoItems items={data.items} />;
+  if (edit !== null) return <LazyDiff edit={edit} path={tool.hint} />;
+  return (
+    <>
+      {tool.hint.includes("\n") && <pre className="command">{tool.hint}</pre>}
+      <OutputView text={message.text} live={live} lines={linesAtFirst(tool.tool)} />
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { useEffect, useRef } from "react";
+import { useTranslation } from "react-i18next";
+import type { Completion } from "./completion";
+import type { Completions } from "./useCompletion";
+
+interface Props {
+  id: string;
+  completions: Completions;
+  onChoose: (completion: Completion) => void;
+}
+
+/** What can stand at the caret; the composer's keys move the mark, and the focus stays there. */
+export function CompletionList({ id, completions, onChoose }: Props) {
+  const { t } = useTranslation("chat");
+  const { wanted, found, marked } = completions;
+  const current = useRef<HTMLLIElement>(null);
+  useEffect(() => current.current?.scrollIntoView({ block: "nearest" }), [marked]);
+  if (found.length === 0) return null;
+  return (
+    <ul id={id} className="completions" role="listbox" aria-label={wanted?.kind === "path" ? t("complete.files") : t("complete.commands")}>
+      {found.map((completion, at) => (
+        <li
+          key={completion.insert}
+          id={`${id}-${at}`}
+          ref={at === marked ? current : undefined}
+          role="option"
+          aria-selected={at === marked}
+          // The field keeps the focus.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onChoose(completion)}
+        >
+          <code>{completion.label}</code> <span className="hint">{completion.about}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,230 @@
+import { ArrowUp, Paperclip } from "lucide-react";
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, memo, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { errorText } from "../../api";
+import { useActions, useAppState } from "../../state/context";
+import type { Input } from "../../state/state";
+import { AttachmentList } from "./AttachmentList";
+import { CompletionList } from "./CompletionList";
+import { type Completion, completed } from "./completion";
+import { useAttachments } from "./useAttachments";
+import { useCompletion } from "./useCompletion";
+import { useDraft } from "./useDraft";
+import "./composer.css";
+
+interface Props {
+  chatId: string | null;
+  /** The chat's earlier texts, for arrow-up. */
+  sent: string[];
+  onSent: () => void;
+  /** What stands in the row beneath the text. */
+  children: ReactNode;
+}
+
+/** Where a message is written: its draft, its files, what can be completed, and what it takes the place of. */
+export function Composer(props: Props) {
+  const { input } = useAppState();
+  const offered = input?.chat_id === props.chatId ? input : null;
+  return <Field {...props} offered={offered} />;
+}
+
+const Field = memo(function Field({ chatId, sent, onSent, children, offered }: Props & { offered: Input | null }) {
+  const { t } = useTranslation("chat");
+  const actions = useActions();
+  const list = useId();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = useDraft(chatId);
+  const [caret, setCaret] = useState(text.length);
+  const [editing, setEditing] = useState<number | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const files = useAttachments(chatId);
+  const completions = useCompletion(text, caret);
+  const history = useHistory(sent, text, setText);
+  const isSendable = (text.trim() !== "" || files.attached.length > 0) && !files.isBusy && !busy;
+
+  useEffect(() => {
+    if (offered === null) return;
+    actions.inputTaken();
+    // What is being written is not overwritten by what comes back by itself.
+    if (offered.editing === null && (field.current?.value ?? "") !== "") return;
+    setText(offered.text);
+    setEditing(offered.editing);
+    field.current?.focus();
+  }, [offered, actions, setText]);
+
+  const send = async () => {
+    if (!isSendable) return;
+    const attachments = files.attached.flatMap(({ file }) => (file === null ? [] : [file.path]));
+    setProblem(null);
+    setBusy(true);
+    try {
+      if (editing === null || chatId === null) actions.send(text, attachments);
+      else await actions.sendInPlace(chatId, editing, text, attachments);
+    } catch (error) {
+      setProblem(errorText(error));
+      return;
+    } finally {
+      setBusy(false);
+    }
+    setText("");
+    setEditing(null);
+    files.clear();
+    onSent();
+  };
+  const choose = (completion: Completion) => {
+    if (completions.wanted === null) return;
+    const done = completed(text, caret, completions.wanted, completion);
+    setText(done.text);
+    setCaret(done.caret);
+    // Once the field has the text.
+    requestAnimationFrame(() => field.current?.setSelectionRange(done.caret, done.caret));
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.nativeEvent.isComposing) return;
+    if (completionKey(event, completions, choose)) return event.preventDefault();
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      void send();
+    } else if (event.key === "Escape" && editing !== null) {
+      setEditing(null);
+      setText("");
+    } else if (history(event.key)) {
+      event.preventDefault();
+    }
+  };
+  const take = (event: ClipboardEvent | DragEvent, data: DataTransfer | null) => {
+    const given = Array.from(data?.files ?? []);
+    if (given.length === 0) return;
+    event.preventDefault();
+    files.add(given);
+  };
+
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => take(event, event.dataTransfer)}
+    >
+      {editing !== null && (
+        <p className="editing hint">
+          <span>{t("editing")}</span>
+          <button
+            type="button"
+            className="quiet"
+            onClick={() => {
+              setEditing(null);
+              setText("");
+            }}
+          >
+            {t("stopEditing")}
+          </button>
+        </p>
+      )}
+      {(problem ?? files.problem) !== null && (
+        <p className="problem" role="alert">
+          {problem ?? files.problem}
+        </p>
+      )}
+      <CompletionList id={list} completions={completions} onChoose={choose} />
+      <div className="box">
+        <AttachmentList attached={files.attached} onRemove={files.remove} />
+        <textarea
+          ref={field}
+          aria-label={t("message")}
+          placeholder={t("placeholder")}
+          rows={1}
+          autoFocus
+          autoCapitalize="none"
+          spellCheck={false}
+          role="combobox"
+          aria-autocomplete="list"
+          aria-expanded={completions.found.length > 0}
+          aria-controls={completions.found.length > 0 ? list : undefined}
+          aria-activedescendant={completions.found.length > 0 ? `${list}-${completions.marked}` : undefined}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setCaret(event.target.selectionStart);
+          }}
+          onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+          onPaste={(event) => take(event, event.clipboardData)}
+          onKeyDown={onKeyDown}
+        />
+        <div className="bar">
+          <AttachButton onFiles={files.add} />
+          {children}
+          <button type="submit" className="primary icon" aria-label={t("send")} title={t("sendKeys")} disabled={!isSendable}>
+            <ArrowUp aria-hidden="true" />
+          </button>
+        </div>
+      </div>
+    </form>
+  );
+});
+
+function AttachButton({ onFiles }: { onFiles: (files: File[]) => void }) {
+  const { t } = useTranslation("chat");
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button type="button" className="quiet icon" aria-label={t("attach.add")} title={t("attach.add")} onClick={() => input.current?.click()}>
+        <Paperclip aria-hidden="true" />
+      </button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        data-testid="attach"
+        onChange={(event) => {
+          onFiles(Array.from(event.target.files ?? []));
+          // The same file may be chosen again.
+          event.target.value = "";
+        }}
+      />
+    </>
+  );
+}
+
+/** Whether a key was for the list of completions. */
+function completionKey(event: KeyboardEvent, completions: ReturnType<typeof useCompletion>, choose: (completion: Completion) => void): boolean {
+  const { found, marked, mark, dismiss, wanted } = completions;
+  const current = found[marked];
+  if (current === undefined) return false;
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    mark((marked + (event.key === "ArrowDown" ? 1 : -1) + found.length) % found.length);
+    return true;
+  }
+  if (event.key === "Escape") {
+    dismiss();
+    return true;
+  }
+  // A command that is written out already is sent.
+  const isWhole = wanted?.kind === "command" && current.insert === `/${wanted.prefix} `;
+  if (event.key !== "Tab" && (event.key !== "Enter" || event.shiftKey || isWhole)) return false;
+  choose(current);
+  return true;
+}
+
+/** Arrow-up and -down walk through what was sent before, from an empty field. */
+function useHistory(sent: string[], text: string, setText: (text: string) => void): (key: string) => boolean {
+  const [recalled, setRecalled] = useState<number | null>(null);
+  const recall = (at: number) => {
+    setRecalled(at < sent.length ? at : null);
+    setText(sent[at] ?? "");
+    return true;
+  };
+  return (key) => {
+    const walking = recalled !== null && text === sent[recalled];
+    if (key === "ArrowUp" && (text === "" || walking)) {
+      const at = (walking ? recalled : sent.length) - 1;
+      return at >= 0 && recall(at);
+    }
+    return key === "ArrowDown" && walking && recall(recalled + 1);
+  };
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { completed, matchingCommands, matchingPaths, wantedAt } from "./completion";
+
+test("a command is completed at the beginning only, a path behind an at sign", () => {
+  expect(wantedAt("/un", 3)).toEqual({ kind: "command", prefix: "un", start: 0 });
+  expect(wantedAt("/undo x", 7)).toBeNull();
+  expect(wantedAt("see /un", 7)).toBeNull();
+  expect(wantedAt("see @src/m now", 10)).toEqual({ kind: "path", prefix: "src/m", start: 4 });
+  expect(wantedAt("mail a@b", 8)).toBeNull();
+  expect(wantedAt("@", 1)).toEqual({ kind: "path", prefix: "", start: 0 });
+});
+
+test("a word with several lines is offered once", () => {
+  const commands = [
+    { word: "undo", usage: "/undo", about: "a" },
+    { word: "undo", usage: "/undo force", about: "b" },
+    { word: "new", usage: "/new", about: "c" },
+  ];
+  expect(matchingCommands(commands, "u").map((found) => found.insert)).toEqual(["/undo "]);
+});
+
+test("a completed file ends its word, a directory goes on", () => {
+  const [file, directory] = matchingPaths([{ path: "src/main.rs", kind: "file" }, { path: "src", kind: "directory" }]);
+  const wanted = wantedAt("see @s now", 6);
+  if (!file || !directory || !wanted) throw new Error("nothing found");
+  expect(completed("see @s now", 6, wanted, file)).toEqual({ text: "see @src/main.rs now", caret: 17 });
+  expect(completed("see @s now", 6, wanted, directory)).toEqual({ text: "see @src/ now", caret: 9 });
+});

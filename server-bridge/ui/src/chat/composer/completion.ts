@@ -1,0 +1,51 @@
+/** What the composer can complete at the caret: a slash command, or the path of a file. Pure. */
+import type { CommandLine, PathEntry } from "../../types";
+
+/** A word to be completed, from `start` to the caret. */
+export interface Wanted {
+  kind: "command" | "path";
+  /** Without its first sign. */
+  prefix: string;
+  start: number;
+}
+
+export interface Completion {
+  /** What stands in the place of the word. */
+  insert: string;
+  label: string;
+  about: string;
+  /** Whether more of it can be completed at once: a directory. */
+  goesOn: boolean;
+}
+
+/** The word at the caret, if there is something to complete. */
+export function wantedAt(text: string, caret: number): Wanted | null {
+  const before = text.slice(0, caret);
+  const command = /^\/([\w-]*)$/.exec(before);
+  if (command) return { kind: "command", prefix: command[1] ?? "", start: 0 };
+  const path = /(?:^|\s)@([^\s@]*)$/.exec(before);
+  return path ? { kind: "path", prefix: path[1] ?? "", start: caret - (path[1] ?? "").length - 1 } : null;
+}
+
+/** Commands whose word begins so; a word with several lines is there once. */
+export function matchingCommands(commands: CommandLine[], prefix: string): Completion[] {
+  const words = [...new Set(commands.map((command) => command.word))].filter((word) => word.startsWith(prefix));
+  return words.map((word) => {
+    const line = commands.find((command) => command.word === word);
+    return { insert: `/${word} `, label: line?.usage ?? `/${word}`, about: line?.about ?? "", goesOn: false };
+  });
+}
+
+export function matchingPaths(entries: PathEntry[]): Completion[] {
+  return entries.map(({ path, kind }) => {
+    const isDirectory = kind === "directory";
+    const whole = isDirectory && !path.endsWith("/") ? `${path}/` : path;
+    return { insert: isDirectory ? `@${whole}` : `@${whole} `, label: whole, about: "", goesOn: isDirectory };
+  });
+}
+
+/** A text with a word completed, and where the caret is then. */
+export function completed(text: string, caret: number, wanted: Wanted, completion: Completion): { text: string; caret: number } {
+  const before = text.slice(0, wanted.start) + completion.insert;
+  return { text: before + text.slice(caret).replace(/^ /, completion.goesOn ? " " : ""), caret: before.length };
+}

@@ -1,0 +1,56 @@
+/** Completions for the word at the caret, and which of them is marked. */
+import { useEffect, useState } from "react";
+import { COMPLETION_WAIT_MS, COMPLETIONS_COUNT } from "../../limits";
+import { useActions } from "../../state/context";
+import type { CommandLine } from "../../types";
+import { type Completion, matchingCommands, matchingPaths, type Wanted, wantedAt } from "./completion";
+
+export interface Completions {
+  wanted: Wanted | null;
+  found: Completion[];
+  marked: number;
+  mark: (at: number) => void;
+  /** Not for this word. */
+  dismiss: () => void;
+}
+
+export function useCompletion(text: string, caret: number): Completions {
+  const actions = useActions();
+  const [commands, setCommands] = useState<CommandLine[] | null>(null);
+  const [found, setFound] = useState<Completion[]>([]);
+  const [marked, mark] = useState(0);
+  const [dismissed, setDismissed] = useState<string | null>(null);
+  const wanted = wantedAt(text, caret);
+  const word = wanted && `${wanted.kind} ${wanted.start}`;
+  const [kind, prefix] = [wanted?.kind, wanted?.prefix ?? ""];
+  const isDismissed = word !== null && word === dismissed;
+
+  useEffect(() => {
+    if (word === null) setDismissed(null);
+  }, [word]);
+
+  useEffect(() => {
+    mark(0);
+    if (kind === undefined || isDismissed) return setFound([]);
+    let isWanted = true;
+    const show = (completions: Completion[]) => {
+      if (isWanted) setFound(completions.slice(0, COMPLETIONS_COUNT));
+    };
+    // Who types is not told that nothing can be completed: they type on.
+    const nothing = () => show([]);
+    if (kind === "command") {
+      if (commands !== null) show(matchingCommands(commands, prefix));
+      else actions.commands().then(setCommands, nothing);
+      return () => {
+        isWanted = false;
+      };
+    }
+    const timer = setTimeout(() => void actions.completePath(prefix).then((entries) => show(matchingPaths(entries)), nothing), COMPLETION_WAIT_MS);
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+  }, [actions, commands, kind, prefix, isDismissed]);
+
+  return { wanted, found: wanted === null || isDismissed ? [] : found, marked, mark, dismiss: () => setDismissed(word) };
+}

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { execMessage, message } from "../state/fixtures";
+import { addPiece, emptyOutput } from "../state/output";
+import type { Agent, Message } from "../types";
+import { FIRST_INDEX, itemsOf, moved, newestTodos, underWay } from "./items";
+
+const by = (id: number, agent: Agent, text = ""): Message => ({ ...message(id, text), role: "assistant", agent });
+const tool = (status: "asking" | "running" | "done"): Agent => ({ kind: "tool", tool: "Shell", hint: "ls", place: "laptop", status });
+
+test("an answer that says nothing yet is not shown, until it does", () => {
+  const silent = by(2, { kind: "reply", status: "running" });
+  expect(itemsOf([message(1), silent], {}, []).map((item) => item.key)).toEqual(["1"]);
+  const live = { 2: addPiece(emptyOutput("a"), { channel: "text", at: 0, text: "so" }) };
+  expect(itemsOf([message(1), silent], live, []).map((item) => item.key)).toEqual(["1", "2"]);
+  expect(itemsOf([by(2, { kind: "reply", status: "failed", error: "no" })], {}, [])).toHaveLength(1);
+});
+
+test("what is under way is told by what its user can do about it", () => {
+  const turn = by(2, { kind: "reply", status: "running" });
+  expect(underWay([message(1)])).toBeNull();
+  expect(underWay([message(1), turn, by(3, tool("running"))])?.kind).toBe("running");
+  expect(underWay([message(1), turn, by(3, tool("asking"))])).toMatchObject({ kind: "asking", asking: { id: 3 } });
+  expect(underWay([by(2, { kind: "reply", status: "queued" })])?.kind).toBe("queued");
+  expect(underWay([execMessage(2, "")])?.kind).toBe("command");
+});
+
+test("the list of what is to be done goes when all of it is done", () => {
+  const todos = (status: "pending" | "completed"): Agent => ({ ...tool("done"), data: { kind: "todos", items: [{ content: "x", status }] } }) as Agent;
+  expect(newestTodos([by(1, todos("completed")), by(2, todos("pending"))])).toHaveLength(1);
+  expect(newestTodos([by(1, todos("pending")), by(2, todos("completed"))])).toBeNull();
+  expect(newestTodos([{ ...by(1, todos("pending")), undone: true }])).toBeNull();
+});
+
+test("earlier messages put before the others leave these where they are", () => {
+  const items = (...ids: number[]) => itemsOf(ids.map((id) => message(id)), {}, []);
+  let position = moved({ firstIndex: FIRST_INDEX, firstKey: null }, items(5, 6));
+  expect(position).toEqual({ firstIndex: FIRST_INDEX, firstKey: "5" });
+  position = moved(position, items(3, 4, 5, 6, 7));
+  expect(position).toEqual({ firstIndex: FIRST_INDEX - 2, firstKey: "3" });
+  expect(moved(position, items(50, 51))).toEqual({ firstIndex: FIRST_INDEX, firstKey: "50" });
+});

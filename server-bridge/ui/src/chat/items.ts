@@ -1,0 +1,74 @@
+/** What the list of messages shows, in its order. Pure. */
+import { isOpen, type LiveOutputs } from "../state/messages";
+import type { Pending } from "../state/outbox";
+import { saidOn } from "../state/output";
+import type { Message } from "../types";
+
+export type Item = { key: string; kind: "message"; message: Message } | { key: string; kind: "pending"; pending: Pending };
+
+/** Messages that have something to show, and behind them what is not sent yet. */
+export function itemsOf(messages: Message[], live: LiveOutputs, pending: Pending[]): Item[] {
+  const items: Item[] = [];
+  for (const message of messages) {
+    if (isShown(message, live)) items.push({ key: String(message.id), kind: "message", message });
+  }
+  for (const item of pending) items.push({ key: item.send_id, kind: "pending", pending: item });
+  return items;
+}
+
+function isShown(message: Message, live: LiveOutputs): boolean {
+  const { agent, text } = message;
+  if (agent?.kind !== "reply") return true;
+  const isQuiet = text === "" && !agent.reasoning && agent.error === undefined && agent.status !== "cancelled";
+  if (!isQuiet) return true;
+  // How a turn under way stands is told elsewhere.
+  const buffer = isOpen(message) ? live[message.id] : undefined;
+  return saidOn(buffer, "text") !== "" || saidOn(buffer, "reasoning") !== "";
+}
+
+/** The turn or command that is under way at the end of a chat, if one is. */
+export interface UnderWay {
+  kind: "queued" | "running" | "asking" | "command";
+  since: number;
+  /** The message that waits for an answer. */
+  asking: Message | null;
+}
+
+export function underWay(messages: Message[]): UnderWay | null {
+  const open = messages.filter(isOpen);
+  const asking = open.find((message) => message.agent?.status === "asking") ?? null;
+  const turn = open.find((message) => message.agent?.kind === "reply" && message.agent.status === "running");
+  const first = turn ?? open.find((message) => message.agent != null) ?? open[0];
+  if (first === undefined) return null;
+  if (asking !== null) return { kind: "asking", since: first.created_at, asking };
+  if (first.exec !== null) return { kind: "command", since: first.created_at, asking };
+  return { kind: turn === undefined && first.agent?.status === "queued" ? "queued" : "running", since: first.created_at, asking };
+}
+
+/** The list of what is to be done as it was written last; null where there is none, or all of it is done. */
+export function newestTodos(messages: Message[]) {
+  const last = messages.findLast((message) => message.undone !== true && message.agent?.kind === "tool" && message.agent.data?.kind === "todos");
+  const items = last?.agent?.kind === "tool" && last.agent.data?.kind === "todos" ? last.agent.data.items : [];
+  return items.some((item) => item.status !== "completed") ? items : null;
+}
+
+/** The message whose answer a reply is. */
+export function askedWith(messages: Message[], reply: Message): Message | undefined {
+  return messages.findLast((message) => message.id < reply.id && message.role === "user");
+}
+
+/** The index of the first item, counted so that items put before the others leave these where they are. */
+export interface Position {
+  firstIndex: number;
+  firstKey: string | null;
+}
+
+/** Far from zero: nobody has so many messages. */
+export const FIRST_INDEX = 10_000_000;
+
+export function moved(before: Position, items: Item[]): Position {
+  const firstKey = items[0]?.key ?? null;
+  if (firstKey === before.firstKey || before.firstKey === null) return { ...before, firstKey };
+  const put = items.findIndex((item) => item.key === before.firstKey);
+  return { firstIndex: put === -1 ? FIRST_INDEX : before.firstIndex - put, firstKey };
+}

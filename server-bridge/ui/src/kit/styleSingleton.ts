@@ -1,0 +1,46 @@
+/**
+ * Stands in for the package `react-style-singleton`, with which Radix stops the page behind a dialog from scrolling: that
+ * one makes `<style>` elements, which the content security policy refuses. Constructed style sheets it allows.
+ */
+import { useEffect } from "react";
+
+interface Sheet {
+  add: (rules: string) => void;
+  remove: () => void;
+}
+
+/** A style sheet that is there as long as somebody added it; who comes second takes the rules of the first. */
+export function stylesheetSingleton(): Sheet {
+  let users = 0;
+  const sheet = new CSSStyleSheet();
+  return {
+    add: (rules) => {
+      users += 1;
+      if (users > 1) return;
+      sheet.replaceSync(rules);
+      document.adoptedStyleSheets.push(sheet);
+    },
+    remove: () => {
+      users -= 1;
+      if (users === 0) document.adoptedStyleSheets = document.adoptedStyleSheets.filter((adopted) => adopted !== sheet);
+    },
+  };
+}
+
+export function styleHookSingleton(): (rules: string, isDynamic?: boolean) => void {
+  const sheet = stylesheetSingleton();
+  return (rules, isDynamic) => {
+    useEffect(() => {
+      sheet.add(rules);
+      return sheet.remove;
+    }, [isDynamic && rules]);
+  };
+}
+
+export function styleSingleton(): (props: { styles: string; dynamic?: boolean }) => null {
+  const useStyle = styleHookSingleton();
+  return function Style({ styles, dynamic }) {
+    useStyle(styles, dynamic);
+    return null;
+  };
+}

@@ -1,0 +1,55 @@
+import { Suspense, lazy, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { forEditing } from "./text";
+
+const Difference = lazy(() => import("./Difference"));
+
+/** What the file holds now; null where it is gone, or holds no text. */
+export interface Theirs {
+  now: { text: string; hash: string } | null;
+}
+
+interface Props {
+  mine: string;
+  theirs: Theirs;
+  busy: boolean;
+  onOverwrite: () => void;
+  onReload: (now: { text: string; hash: string }) => void;
+  onGoOn: () => void;
+}
+
+/** The file changed since it was opened: what there is to do, and what the difference is. */
+export function Conflict({ mine, theirs, busy, onOverwrite, onReload, onGoOn }: Props) {
+  const { t } = useTranslation("panels");
+  const [isShown, setIsShown] = useState(false);
+  const [isSure, setIsSure] = useState(false);
+  const { now } = theirs;
+  return (
+    <div className="file-conflict" role="alertdialog" aria-label={t("file.conflict")}>
+      <p>{now === null ? t("file.conflictGone") : t("file.conflict")}</p>
+      <div className="file-buttons">
+        {now !== null && (
+          <button type="button" aria-expanded={isShown} onClick={() => setIsShown(!isShown)}>
+            {t("file.difference")}
+          </button>
+        )}
+        <button type="button" className="danger" disabled={busy} onClick={onOverwrite}>
+          {t("file.overwrite")}
+        </button>
+        {now !== null && (
+          <button type="button" className="danger" onClick={() => (isSure ? onReload(now) : setIsSure(true))}>
+            {isSure ? t("file.reallyTheirs") : t("file.theirs")}
+          </button>
+        )}
+        <button type="button" className="quiet" onClick={onGoOn}>
+          {t("file.goOn")}
+        </button>
+      </div>
+      {isShown && now !== null && (
+        <Suspense fallback={<p className="hint">{t("file.loading")}</p>}>
+          <Difference theirs={forEditing(now.text)} mine={mine} />
+        </Suspense>
+      )}
+    </div>
+  );
+}

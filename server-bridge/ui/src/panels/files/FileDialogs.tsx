@@ -1,0 +1,193 @@
+import { type FormEvent, useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Dialog } from "../../kit/Dialog";
+import { useAction } from "../../lib/useAction";
+import { bytesText } from "../size";
+import type { DroppedFile } from "./dropped";
+import { type Path, WORKSPACE, child, entryNameProblem, keyOf, nameOf, parent } from "./path";
+import { files } from "./requests";
+import { uploads } from "./uploads";
+
+/** What is asked before something changes. */
+export type Asked =
+  | { kind: "file" | "folder"; into: Path }
+  | { kind: "rename"; path: Path }
+  | { kind: "delete"; path: Path; isDirectory: boolean }
+  | { kind: "upload"; into: Path; files: DroppedFile[] };
+
+/** What changed. */
+export interface Changed {
+  directories: Path[];
+  /** Shown next. */
+  selected?: Path;
+  /** Not there any more. */
+  gone?: Path;
+}
+
+interface Props<Kind extends Asked = Asked> {
+  place: string;
+  asked: Kind;
+  onClose: () => void;
+  onDone: (changed: Changed) => void;
+}
+
+export function FileDialogs({ asked, ...rest }: Props) {
+  switch (asked.kind) {
+    case "file":
+    case "folder":
+    case "rename":
+      return <NameDialog asked={asked} {...rest} />;
+    case "delete":
+      return <DeleteDialog asked={asked} {...rest} />;
+    case "upload":
+      return <UploadDialog asked={asked} {...rest} />;
+  }
+}
+
+function NameDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { kind: "file" | "folder" | "rename" }>>) {
+  const { t } = useTranslation("panels");
+  const into = asked.kind === "rename" ? (parent(asked.path) ?? WORKSPACE) : asked.into;
+  const [name, setName] = useState(asked.kind === "rename" ? nameOf(asked.path) : "");
+  const [problem, setProblem] = useState<string | null>(null);
+  const change = useAction(async () => {
+    const path = child(into, { name });
+    if (asked.kind === "rename") await files.rename(place, asked.path, path);
+    else if (asked.kind === "folder") await files.mkdir(place, path);
+    else await files.write(place, path, new Uint8Array(0), null);
+    onDone({ directories: [into], selected: path, ...(asked.kind === "rename" && { gone: asked.path }) });
+  });
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const wrong = entryNameProblem(name);
+    if (wrong !== null) return setProblem(t(`file.nameProblem.${wrong}`));
+    if (asked.kind === "rename" && name === nameOf(asked.path)) return onClose();
+    // A new name must not replace what has it already.
+    const taken = await isTaken(place, into, name);
+    setProblem(taken ? t("file.taken", { name }) : null);
+    if (!taken) await change.run();
+  };
+  return (
+    <Dialog title={t(`file.ask.${asked.kind}`, { into: into.text || t("file.workspace") })} onClose={onClose}>
+      <form className="dialog-body" onSubmit={(event) => void submit(event)}>
+        <input aria-label={t("file.name")} value={name} autoFocus spellCheck={false} autoComplete="off" onChange={(event) => setName(event.target.value)} />
+        <p className="problem" role="alert">
+          {problem ?? change.error}
+        </p>
+        <div className="dialog-buttons">
+          <button type="submit" className="primary" disabled={change.busy}>
+            {asked.kind === "rename" ? t("file.rename") : t("file.create")}
+          </button>
+          <button type="button" className="quiet" onClick={onClose}>
+            {t("file.cancel")}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+async function isTaken(place: string, directory: Path, name: string): Promise<boolean> {
+  // What stands in the way of looking stands in the way of the change too, which tells it.
+  const entries = await files.list(place, directory).catch(() => []);
+  return entries.some((entry) => entry.name === name);
+}
+
+function DeleteDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { kind: "delete" }>>) {
+  const { t } = useTranslation("panels");
+  const { path, isDirectory } = asked;
+  const remove = useAction(async () => {
+    await files.remove(place, path, isDirectory);
+    onDone({ directories: [parent(path) ?? WORKSPACE], gone: path });
+  });
+  return (
+    <Dialog title={t("file.ask.delete", { name: nameOf(path) })} onClose={onClose}>
+      <div className="dialog-body">
+        <p>{t(isDirectory ? "file.deleteDirectory" : "file.deleteFile", { path: path.text, place })}</p>
+        <p className="problem" role="alert">
+          {remove.error}
+        </p>
+        <div className="dialog-buttons">
+          <button type="button" className="danger" disabled={remove.busy} onClick={() => void remove.run()}>
+            {t("file.delete")}
+          </button>
+          <button type="button" className="quiet" autoFocus onClick={onClose}>
+            {t("file.keep")}
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Begins at once where nothing is replaced; else asks first. */
+function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "upload" }>>) {
+  const { t } = useTranslation("panels");
+  const [replaced, setReplaced] = useState<string[] | null>(null);
+  const look = useAction(async () => {
+    const found = await existing(place, asked.into, asked.files);
+    if (found.length > 0) return setReplaced(found);
+    begin(asked.files);
+  });
+  const begin = (chosen: DroppedFile[]) => {
+    uploads.add(place, chosen.map(({ name, content }) => ({ path: child(asked.into, { name }), content })));
+    onClose();
+  };
+  useEffect(() => {
+    void look.run();
+    // Once: what is asked does not change while it is.
+  }, []);
+  if (replaced === null && look.error === null) return null;
+  const others = asked.files.filter(({ name }) => !replaced?.includes(name));
+  const bytes = asked.files.reduce((sum, { content }) => sum + content.size, 0);
+  return (
+    <Dialog title={t("file.ask.replace")} onClose={onClose}>
+      <div className="dialog-body">
+        {look.error !== null && <p className="problem">{look.error}</p>}
+        <ul className="replaced">
+          {replaced?.slice(0, REPLACED_SHOWN).map((name) => <li key={name}>{name}</li>)}
+        </ul>
+        {(replaced?.length ?? 0) > REPLACED_SHOWN && <p className="hint">…</p>}
+        <div className="dialog-buttons">
+          {replaced !== null && (
+            <button type="button" className="danger" onClick={() => begin(asked.files)}>
+              {t("file.replaceAll", { size: bytesText(bytes) })}
+            </button>
+          )}
+          {replaced !== null && others.length > 0 && (
+            <button type="button" onClick={() => begin(others)}>
+              {t("file.onlyNew")}
+            </button>
+          )}
+          <button type="button" className="quiet" onClick={onClose}>
+            {t("file.cancel")}
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+const REPLACED_SHOWN = 10;
+
+/** Which of them are there already; each directory is asked once. */
+async function existing(place: string, into: Path, chosen: DroppedFile[]): Promise<string[]> {
+  const listings = new Map<string, Promise<Set<string>>>();
+  const namesIn = (directory: Path) => {
+    const key = keyOf(directory);
+    const known = listings.get(key) ?? files.list(place, directory).then((entries) => new Set(entries.map(({ name }) => name)));
+    listings.set(key, known);
+    return known;
+  };
+  const found: string[] = [];
+  for (const { name } of chosen) {
+    const path = child(into, { name });
+    const isInside = name.includes("/");
+    // A directory that is not there yet has nothing in it.
+    const names = await namesIn(parent(path) ?? WORKSPACE).catch((error: unknown) => {
+      if (isInside) return new Set<string>();
+      throw error;
+    });
+    if (names.has(nameOf(path))) found.push(name);
+  }
+  return found;
+}

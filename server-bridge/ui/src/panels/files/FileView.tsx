@@ -1,0 +1,161 @@
+import { ArrowLeft, Download, Pencil, RefreshCw, X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { errorText } from "../../api";
+import { absoluteTime } from "../../lib/format";
+import { FILE_PIECE_BYTES } from "../../limits";
+import { bytesText } from "../size";
+import { Editor } from "./Editor";
+import { TextBody } from "./TextBody";
+import { drafts } from "./keptDrafts";
+import { type Path, nameOf } from "./path";
+import { downloadUrl } from "./requests";
+import { forEditing, lineEnds } from "./text";
+import { type Content, type Loaded, useContent } from "./useContent";
+
+interface Props {
+  place: string;
+  owner: string;
+  path: Path;
+  /** Changes when a command or a tool ended. */
+  finished: string;
+  onClose: () => void;
+  onSaved: () => void;
+}
+
+/** One file: what it holds, and the way to change it. */
+export function FileView({ place, owner, path, finished, onClose, onSaved }: Props) {
+  const { t } = useTranslation("panels");
+  const { loaded, error, busy, load } = useContent(place, path);
+  const draft = drafts.of(owner, place, path);
+  const [isEditing, setIsEditing] = useState(draft !== null);
+  const content = loaded?.content;
+  const offset = content?.kind === "piece" ? content.offset : 0;
+  const shownFor = useRef(finished);
+  useEffect(() => {
+    // The file may have changed; an edited one says so when it is saved.
+    if (shownFor.current === finished || isEditing) return;
+    shownFor.current = finished;
+    void load(offset);
+  }, [finished, isEditing, load, offset]);
+
+  const edit = () => {
+    if (content?.kind !== "text") return;
+    drafts.keep(owner, place, path, { text: forEditing(content.text), hash: content.hash, ends: lineEnds(content.text) });
+    setIsEditing(true);
+  };
+  const stopEditing = (isSaved: boolean) => {
+    drafts.keep(owner, place, path, null);
+    setIsEditing(false);
+    void load();
+    if (isSaved) onSaved();
+  };
+  return (
+    <section className="file-view" aria-label={nameOf(path)} aria-busy={busy}>
+      <header>
+        <button type="button" className="quiet icon back" aria-label={t("file.back")} onClick={onClose}>
+          <ArrowLeft aria-hidden="true" />
+        </button>
+        <div className="file-facts">
+          <h3 title={path.text}>{nameOf(path)}</h3>
+          {loaded !== null && <Facts loaded={loaded} />}
+        </div>
+        {content?.kind === "text" && !isEditing && (
+          <button type="button" className="quiet icon" aria-label={t("file.edit")} title={t("file.edit")} onClick={edit}>
+            <Pencil aria-hidden="true" />
+          </button>
+        )}
+        {!isEditing && (
+          <button type="button" className="quiet icon" aria-label={t("file.reload")} title={t("file.reload")} onClick={() => void load(offset)}>
+            <RefreshCw aria-hidden="true" />
+          </button>
+        )}
+        <a
+          className="button quiet icon"
+          href={downloadUrl(place, path, "file")}
+          download={nameOf(path)}
+          aria-label={t("file.download", { name: nameOf(path) })}
+          title={t("file.download", { name: nameOf(path) })}
+        >
+          <Download aria-hidden="true" />
+        </a>
+        <button type="button" className="quiet icon close" aria-label={t("file.closeFile")} onClick={onClose}>
+          <X aria-hidden="true" />
+        </button>
+      </header>
+      {error !== null && (
+        <p className="problem files-problem" role="alert">
+          {errorText(error)}
+        </p>
+      )}
+      {isEditing && draft !== null ? (
+        <Editor place={place} owner={owner} path={path} draft={draft} onEnd={stopEditing} onSaved={onSaved} />
+      ) : (
+        <>
+          {busy && content === undefined && <p className="hint files-none">{t("file.loading")}</p>}
+          {loaded !== null && content !== undefined && <Body path={path} size={loaded.stat.size} content={content} load={load} />}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Facts({ loaded: { stat } }: { loaded: Loaded }) {
+  const mode = stat.mode.toString(8).padStart(4, "0");
+  return (
+    <p className="hint">
+      {bytesText(stat.size)} · <time dateTime={new Date(stat.modified_ms).toISOString()}>{absoluteTime(stat.modified_ms)}</time> · {mode}
+    </p>
+  );
+}
+
+function Body({ path, size, content, load }: { path: Path; size: number; content: Content; load: (offset: number) => Promise<void> }) {
+  const { t } = useTranslation("panels");
+  switch (content.kind) {
+    case "text":
+      return <TextBody name={nameOf(path)} text={content.text} firstLine={1} />;
+    case "piece":
+      return (
+        <>
+          <Pieces size={size} content={content} load={load} />
+          <TextBody name={nameOf(path)} text={content.text} firstLine={content.offset === 0 ? 1 : null} />
+        </>
+      );
+    case "image":
+      return (
+        <div className="file-image">
+          <img src={content.address} alt={t("file.image", { name: nameOf(path) })} />
+        </div>
+      );
+    case "binary":
+      return <p className="hint files-none">{t("file.binary")}</p>;
+    case "other":
+      return <p className="hint files-none">{t("file.special")}</p>;
+  }
+}
+
+/** Which part of a large file is shown, and the way to the others. */
+function Pieces({ size, content, load }: { size: number; content: Extract<Content, { kind: "piece" }>; load: (offset: number) => Promise<void> }) {
+  const { t } = useTranslation("panels");
+  const { offset, length } = content;
+  const last = Math.max(0, size - FILE_PIECE_BYTES);
+  return (
+    <div className="file-pieces">
+      <span className="hint" role="status">
+        {t("file.piece", { from: bytesText(offset), to: bytesText(offset + length), size: bytesText(size) })}
+      </span>
+      <button type="button" disabled={offset === 0} onClick={() => void load(0)}>
+        {t("file.begin")}
+      </button>
+      <button type="button" disabled={offset === 0} onClick={() => void load(Math.max(0, offset - FILE_PIECE_BYTES))}>
+        {t("file.before")}
+      </button>
+      <button type="button" disabled={offset + length >= size} onClick={() => void load(offset + length)}>
+        {t("file.after")}
+      </button>
+      <button type="button" disabled={offset + length >= size} onClick={() => void load(last)}>
+        {t("file.end")}
+      </button>
+    </div>
+  );
+}

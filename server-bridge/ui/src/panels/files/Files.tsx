@@ -1,0 +1,178 @@
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useTranslation } from "react-i18next";
+import { errorText } from "../../api";
+import { useActions } from "../../state/context";
+import { useFinishedKey } from "../finished";
+import { onTarget } from "../open";
+import { FileDialogs, type Asked } from "./FileDialogs";
+import { FileTree, type EntryRow } from "./FileTree";
+import { FileView } from "./FileView";
+import { Toolbar } from "./Toolbar";
+import { UploadList } from "./UploadList";
+import { type Dropped, droppedFiles } from "./dropped";
+import { drafts } from "./keptDrafts";
+import { type Path, WORKSPACE, keyOf, parent, typedPath } from "./path";
+import { type Stat, files } from "./requests";
+import { rowsOf } from "./tree";
+import { uploads } from "./uploads";
+import { useTree } from "./useTree";
+
+const HIDDEN_KEY = "sandbridge.files.hidden";
+
+interface Props {
+  place: string;
+  owner: string;
+}
+
+/** The tree, and beside it the file that is open. */
+export function Files({ place, owner }: Props) {
+  const { t } = useTranslation("panels");
+  const actions = useActions();
+  const handle = useTree(place);
+  const { tree, refresh, reveal } = handle;
+  const [showHidden, setShowHidden] = useState(() => window.localStorage.getItem(HIDDEN_KEY) === "true");
+  const [selected, setSelected] = useState<Selected | null>(null);
+  const [opened, setOpened] = useState<Path | null>(null);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const rows = useMemo(() => rowsOf(tree, showHidden), [tree, showHidden]);
+  const finished = useRefreshes(refresh);
+  useSyncExternalStore(drafts.subscribe, drafts.snapshot);
+
+  const goTo = useCallback(
+    async (path: Path) => {
+      setError(null);
+      try {
+        const stat: Stat | null = path.text === "" ? null : await files.stat(place, path);
+        reveal(path);
+        if (stat === null) return refresh();
+        setSelected({ path, kind: stat.kind });
+        if (stat.kind === "directory") handle.open(path);
+        else setOpened(path);
+      } catch (problem) {
+        setError(errorText(problem));
+      }
+    },
+    [place, reveal, refresh, handle.open],
+  );
+  useEffect(() => onTarget("files", ({ path }) => path !== undefined && void goTo(typedPath(path))), [goTo]);
+
+  const activate = ({ path, entry, isOpen }: EntryRow) => {
+    if (entry.kind === "file") setOpened(path);
+    else if (entry.kind === "directory") (isOpen ? handle.close : handle.open)(path);
+    // Only its target tells what a link is.
+    else void goTo(path);
+  };
+  const directory = directoryOf(selected);
+  const receive = async (into: Path, data: Dropped) => {
+    try {
+      const found = await droppedFiles(data);
+      setAsked({ kind: "upload", into, files: found });
+    } catch (problem) {
+      actions.report(problem);
+    }
+  };
+  const changeHidden = (isShown: boolean) => {
+    window.localStorage.setItem(HIDDEN_KEY, String(isShown));
+    setShowHidden(isShown);
+  };
+  return (
+    <div
+      className={opened === null ? "files" : "files viewing"}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void receive(WORKSPACE, event.dataTransfer);
+      }}
+    >
+      <div className="files-tree">
+        <Toolbar
+          place={place}
+          selected={selected}
+          directory={directory}
+          showHidden={showHidden}
+          onShowHidden={changeHidden}
+          onGoTo={(text) => void goTo(typedPath(text))}
+          onRefresh={refresh}
+          onUpload={(list) => void receive(directory, list)}
+          onAsk={setAsked}
+        />
+        {error !== null && (
+          <p className="problem files-problem" role="alert">
+            {error}
+          </p>
+        )}
+        <FileTree
+          rows={rows}
+          selected={selected === null ? null : keyOf(selected.path)}
+          isUnsaved={(path) => drafts.of(owner, place, path) !== null}
+          onSelect={(row) => setSelected({ path: row.path, kind: row.entry.kind })}
+          onActivate={activate}
+          onMore={handle.more}
+          onRename={(row) => row.path.base64 === null && setAsked({ kind: "rename", path: row.path })}
+          onDelete={(row) => setAsked({ kind: "delete", path: row.path, isDirectory: row.entry.kind === "directory" })}
+          onDropFiles={(row, data) => void receive(row === null ? WORKSPACE : directoryOf({ path: row.path, kind: row.entry.kind }), data)}
+        />
+        <UploadList place={place} />
+      </div>
+      {opened === null ? (
+        <p className="hint files-none">{t("file.none")}</p>
+      ) : (
+        <FileView
+          key={keyOf(opened)}
+          place={place}
+          owner={owner}
+          path={opened}
+          finished={finished}
+          onClose={() => setOpened(null)}
+          onSaved={() => void handle.reload(parent(opened) ?? WORKSPACE)}
+        />
+      )}
+      {asked !== null && (
+        <FileDialogs
+          place={place}
+          asked={asked}
+          onClose={() => setAsked(null)}
+          onDone={(changed) => {
+            setAsked(null);
+            for (const path of changed.directories) void handle.reload(path);
+            if (changed.selected !== undefined) void goTo(changed.selected);
+            const { gone } = changed;
+            if (gone === undefined) return;
+            if (opened !== null && isWithin(opened, gone)) setOpened(null);
+            if (changed.selected === undefined) setSelected({ path: parent(gone) ?? WORKSPACE, kind: "directory" });
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** What the tools act on. */
+export interface Selected {
+  path: Path;
+  kind: Stat["kind"];
+}
+
+/** Where new things go: the selected directory, or the one that the selected file is in. */
+function directoryOf(selected: Selected | null): Path {
+  if (selected === null) return WORKSPACE;
+  return selected.kind === "directory" ? selected.path : (parent(selected.path) ?? WORKSPACE);
+}
+
+function isWithin(path: Path, directory: Path): boolean {
+  return path.text === directory.text || path.text.startsWith(`${directory.text}/`);
+}
+
+/** Reads the tree anew when a command, a tool or an upload ended; gives a value that changes then. */
+function useRefreshes(refresh: () => void): string {
+  const finished = useFinishedKey();
+  const done = useSyncExternalStore(uploads.subscribe, uploads.snapshot).filter(({ state }) => state === "done").length;
+  const [first] = useState(`${finished} ${done}`);
+  const now = `${finished} ${done}`;
+  useEffect(() => {
+    // The tree reads itself at first.
+    if (now !== first) refresh();
+  }, [now, first, refresh]);
+  return now;
+}

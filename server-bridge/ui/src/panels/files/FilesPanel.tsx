@@ -1,0 +1,23 @@
+import { useTranslation } from "react-i18next";
+import { useAppState } from "../../state/context";
+import { useActivePlace } from "../place";
+import { Files } from "./Files";
+import "../panels.css";
+import "./files.css";
+
+/** The files of the active runner's workspace. */
+export default function FilesPanel() {
+  const { t } = useTranslation("panels");
+  const { me } = useAppState();
+  const place = useActivePlace();
+  if (place === null || me === null) {
+    return (
+      <div className="panel-empty">
+        <p>{t("file.nowhere")}</p>
+        <p className="hint">{t("file.choose")}</p>
+      </div>
+    );
+  }
+  // Another place is another tree; unsaved text stays with its own.
+  return <Files key={place} place={place} owner={me.name} />;
+}

@@ -1,0 +1,47 @@
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { FILE_HIGHLIGHT_CHARS } from "../../limits";
+
+interface Props {
+  name: string;
+  text: string;
+  /** Number of its first line; null where that is not known. */
+  firstLine: number | null;
+}
+
+/** Text with line numbers, and with colours once those are loaded. */
+export function TextBody({ name, text, firstLine }: Props) {
+  const { t } = useTranslation("panels");
+  const coloured = useColoured(name, text);
+  const numbers = useMemo(() => {
+    if (firstLine === null) return null;
+    const count = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+    return Array.from({ length: Math.max(1, count) }, (_, index) => firstLine + index).join("\n");
+  }, [text, firstLine]);
+  if (text === "") return <p className="hint files-none">{t("file.noText")}</p>;
+  return (
+    <div className="file-text" tabIndex={0} role="region" aria-label={t("file.textOf", { name })}>
+      {numbers !== null && <pre aria-hidden="true">{numbers}</pre>}
+      <pre data-testid="file-text">{coloured ?? text}</pre>
+    </div>
+  );
+}
+
+function useColoured(name: string, text: string): ReactNode {
+  const [coloured, setColoured] = useState<{ text: string; shown: ReactNode } | null>(null);
+  useEffect(() => {
+    if (text.length > FILE_HIGHLIGHT_CHARS) return;
+    let isWanted = true;
+    const colour = async () => {
+      const { highlighted, languageOf } = await import("./highlight");
+      const language = languageOf(name);
+      if (isWanted && language !== null) setColoured({ text, shown: highlighted(text, language) });
+    };
+    // Text without colours is text.
+    colour().catch(() => undefined);
+    return () => {
+      isWanted = false;
+    };
+  }, [name, text]);
+  return coloured?.text === text ? coloured.shown : null;
+}

@@ -1,0 +1,47 @@
+/** Files that were chosen or dropped, those in dropped directories among them. */
+import { UPLOAD_FILES_COUNT } from "../../limits";
+
+/** What comes with a drop, or from a file chooser. */
+export type Dropped = DataTransfer | FileList;
+
+export interface DroppedFile {
+  /** With the names of the dropped directories that it was in. */
+  name: string;
+  content: File;
+}
+
+/** At most `UPLOAD_FILES_COUNT`: more is told as an error, and nothing is sent. */
+export async function droppedFiles(dropped: Dropped): Promise<DroppedFile[]> {
+  if (dropped instanceof FileList) return Array.from(dropped, (content) => ({ name: content.name, content }));
+  // Asked of every item at once: the browser forgets them behind the first wait.
+  const entries = Array.from(dropped.items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  const found: DroppedFile[] = [];
+  for (const entry of entries) await collect(entry, found);
+  return found;
+}
+
+async function collect(entry: FileSystemEntry, found: DroppedFile[]): Promise<void> {
+  if (isFile(entry)) {
+    if (found.length >= UPLOAD_FILES_COUNT) {
+      throw new Error(`These are more than ${UPLOAD_FILES_COUNT} files. Upload them as an archive, or with \`sandbridge cp\`.`);
+    }
+    const content = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+    found.push({ name: entry.fullPath.replace(/^\//, ""), content });
+  } else if (isDirectory(entry)) {
+    const reader = entry.createReader();
+    // The browser gives them in batches; an empty one is the end.
+    for (;;) {
+      const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+      if (batch.length === 0) return;
+      for (const inner of batch) await collect(inner, found);
+    }
+  }
+}
+
+function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {
+  return entry.isFile;
+}
+
+function isDirectory(entry: FileSystemEntry): entry is FileSystemDirectoryEntry {
+  return entry.isDirectory;
+}

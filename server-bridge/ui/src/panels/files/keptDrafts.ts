@@ -1,0 +1,8 @@
+/** The drafts of this page. The browser asks before a page with unsaved text is left. */
+import { Drafts } from "./drafts";
+
+export const drafts = new Drafts(window.sessionStorage);
+
+window.addEventListener("beforeunload", (event) => {
+  if (!drafts.isEmpty) event.preventDefault();
+});

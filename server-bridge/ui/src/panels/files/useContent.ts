@@ -1,0 +1,106 @@
+/** What a file holds, as far as the page shows it. */
+import { useCallback, useEffect, useRef, useState } from "react";
+import { ApiError } from "../../api";
+import { FILE_EDIT_BYTES, FILE_IMAGE_BYTES, FILE_PIECE_BYTES } from "../../limits";
+import { type Path, nameOf } from "./path";
+import { type Stat, files } from "./requests";
+import { sha256Hex } from "./sha256";
+import { decodePiece, imageType } from "./text";
+
+export type Content =
+  /** A whole text, which can be edited under its hash. */
+  | { kind: "text"; text: string; hash: string }
+  /** A piece of a larger one. */
+  | { kind: "piece"; text: string; offset: number; length: number }
+  | { kind: "image"; address: string }
+  | { kind: "binary" }
+  | { kind: "other" };
+
+export interface Loaded {
+  stat: Stat;
+  content: Content;
+}
+
+export interface ContentHandle {
+  loaded: Loaded | null;
+  error: unknown;
+  busy: boolean;
+  /** Reads it anew, a large one from an offset on. */
+  load: (offset?: number) => Promise<void>;
+}
+
+/** Reads a file when it is opened. A newer question takes the place of an older one. */
+export function useContent(place: string, path: Path): ContentHandle {
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(true);
+  const running = useRef<AbortController | null>(null);
+  const load = useCallback(
+    async (offset = 0) => {
+      running.current?.abort();
+      const own = new AbortController();
+      running.current = own;
+      setBusy(true);
+      setError(null);
+      try {
+        const found = await read(place, path, offset, own.signal);
+        if (!own.signal.aborted) setLoaded(found);
+      } catch (problem) {
+        if (!own.signal.aborted) setError(problem);
+      }
+      if (!own.signal.aborted) setBusy(false);
+    },
+    // A path is a new object each time, and the same file.
+    [place, path.text, path.base64],
+  );
+  useEffect(() => {
+    void load();
+    return () => running.current?.abort();
+  }, [load]);
+  return { loaded, error, busy, load };
+}
+
+async function read(place: string, path: Path, offset: number, signal: AbortSignal): Promise<Loaded> {
+  const stat = await files.stat(place, path);
+  if (stat.kind !== "file") return { stat, content: { kind: "other" } };
+  const type = imageType(nameOf(path));
+  if (type !== null && stat.size <= FILE_IMAGE_BYTES && stat.size > 0) {
+    const bytes = await files.read(place, path, 0, stat.size, signal);
+    return { stat, content: { kind: "image", address: await dataUrl(bytes, type) } };
+  }
+  if (offset === 0 && stat.size <= FILE_EDIT_BYTES) return { stat, content: await whole(place, path, signal) };
+  const bytes = await files.read(place, path, offset, FILE_PIECE_BYTES, signal);
+  const text = decodePiece(bytes, offset === 0, offset + bytes.length >= stat.size);
+  if (text === null) return { stat, content: { kind: "binary" } };
+  return { stat, content: { kind: "piece", text, offset, length: bytes.length } };
+}
+
+async function whole(place: string, path: Path, signal: AbortSignal): Promise<Content> {
+  // One more than may be edited: a file that grew since is not cut off.
+  const bytes = await files.read(place, path, 0, FILE_EDIT_BYTES + 1, signal);
+  const text = decodePiece(bytes, true, true);
+  if (text === null) return { kind: "binary" };
+  if (bytes.length > FILE_EDIT_BYTES) return { kind: "piece", text, offset: 0, length: bytes.length };
+  return { kind: "text", text, hash: await sha256Hex(bytes) };
+}
+
+/** What a file holds now, to compare with; null where it is gone or no text any more. */
+export async function readNow(place: string, path: Path): Promise<{ text: string; hash: string } | null> {
+  try {
+    const content = await whole(place, path, new AbortController().signal);
+    return content.kind === "text" ? content : null;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** A picture as an address of its own: those of the server's files are downloads. A script in an SVG does not run there. */
+function dataUrl(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(new Blob([bytes], { type }));
+  });
+}

@@ -1,0 +1,21 @@
+/** Tells the panels that a command or a tool ended, after which files and tasks may have changed. */
+import { useMemo } from "react";
+import { useAppState } from "../state/context";
+import type { Message } from "../types";
+
+/** A value that changes with every command and tool of the open chat that ends. */
+export function finishedKey(messages: Message[]): string {
+  let count = 0;
+  for (const message of messages) if (hasEnded(message)) count += 1;
+  return `${messages[0]?.chat_id ?? ""}:${count}`;
+}
+
+function hasEnded({ exec, agent }: Message): boolean {
+  if (exec !== null) return exec.status !== "running";
+  return agent?.kind === "tool" && agent.status !== "running" && agent.status !== "asking";
+}
+
+export function useFinishedKey(): string {
+  const { messages } = useAppState();
+  return useMemo(() => finishedKey(messages), [messages]);
+}

@@ -1,0 +1,15 @@
+/** Sizes in words. Pure. */
+const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+
+/** "17 B", "1.2 KiB", "340 MiB". */
+export function bytesText(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} B`;
+  let value = bytes;
+  let unit = -1;
+  // What would round up to 1,024 is said in the next unit.
+  while (value >= 1_023.5 && unit < UNITS.length - 1) {
+    value /= 1_024;
+    unit += 1;
+  }
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}

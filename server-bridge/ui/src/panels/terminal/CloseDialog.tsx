@@ -1,0 +1,34 @@
+import { useTranslation } from "react-i18next";
+import { Dialog } from "../../kit/Dialog";
+import { placeName } from "../../state/where";
+import type { TerminalView } from "./session";
+
+interface Props {
+  view: TerminalView;
+  onEnd: () => void;
+  onLeave: () => void;
+  onKeep: () => void;
+}
+
+/** Asks what becomes of a shell whose terminal is closed. */
+export function CloseDialog({ view, onEnd, onLeave, onKeep }: Props) {
+  const { t } = useTranslation("panels");
+  return (
+    <Dialog title={t("term.closeTitle")} onClose={onKeep}>
+      <div className="dialog-body">
+        <p>{t("term.closeText", { place: view.place === null ? t("term.itsPlace") : placeName(view.place) })}</p>
+        <div className="dialog-buttons">
+          <button type="button" className="danger" onClick={onEnd}>
+            {t("term.closeEnd")}
+          </button>
+          <button type="button" onClick={onLeave}>
+            {t("term.closeLeave")}
+          </button>
+          <button type="button" className="quiet" onClick={onKeep}>
+            {t("term.closeKeep")}
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,248 @@
+/**
+ * The WebSocket of one terminal, kept through lost connections.
+ *
+ *   connecting ──started──► open ◄──resumed / interrupted──► away
+ *        ▲                   │ close without a last word
+ *        └──back-off── lost ◄┘        exit, error ──► ended
+ *
+ * What runs is asked for once under an id chosen here; the same request, or a look at the id, goes on with it. Output is
+ * acknowledged when the screen has it, which is what makes a flood wait. Input goes no further ahead than the server takes
+ * it, and none is kept for later: what is typed into a lost connection is refused, and the page says so.
+ */
+import { backoffMs } from "../../events";
+import { TERMINAL_ACK_BYTES, TERMINAL_ACK_MS, TERMINAL_INPUT_PIECE_BYTES, TERMINAL_INPUT_WINDOW_BYTES } from "../../limits";
+
+export interface TerminalRequest {
+  on?: string;
+  cwd?: string;
+  pty: { rows: number; columns: number; term: string };
+}
+
+export type End =
+  | { type: "exit"; code: number | null; signal: number | null; timed_out: boolean; cancelled: boolean; sandbox_denied: boolean }
+  | { type: "error"; kind: string; message: string };
+
+export type LinkState =
+  | { kind: "connecting" }
+  | { kind: "open" }
+  /** The runner is away; what runs there goes on. */
+  | { kind: "away" }
+  | { kind: "lost" }
+  | { kind: "ended"; end: End };
+
+type Told =
+  | { type: "started"; runner: string | null; offset: number; stdin_offset: number }
+  | { type: "gap"; bytes: number }
+  | { type: "input"; offset: number }
+  | { type: "interrupted" }
+  | { type: "resumed" }
+  | End;
+
+export interface LinkOptions {
+  execId: string;
+  /** Sent until the server has said that it runs; null for what runs already. */
+  request: TerminalRequest | null;
+  /** How much of the output is not wanted, in bytes. */
+  offset: number;
+  /** Opens a WebSocket of the API. */
+  connect: (path: string) => WebSocket;
+  /** Why a connection was refused before a word; null if that may pass. */
+  refused: () => Promise<End | null>;
+  onState: (state: LinkState) => void;
+  /** It runs, and there. */
+  onStarted: (runner: string | null) => void;
+  /** To be acknowledged with `wrote`. */
+  onOutput: (bytes: Uint8Array) => void;
+  /** So many bytes are not kept any more; to be acknowledged too. */
+  onGap: (bytes: number) => void;
+}
+
+/** Errors behind which the same thing may still run. */
+const PASSING = ["unavailable", "unauthorized"];
+
+export class ExecLink {
+  private socket: WebSocket | null = null;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private ackTimer: ReturnType<typeof setTimeout> | null = null;
+  private attempt = 0;
+  private state: LinkState = { kind: "connecting" };
+  private pending: TerminalRequest | null;
+  private received: number;
+  private written: number;
+  private acknowledged: number;
+  private input: Uint8Array[] = [];
+  private sent = 0;
+  private taken = 0;
+  private size: { rows: number; columns: number } | null = null;
+
+  constructor(private readonly options: LinkOptions) {
+    this.pending = options.request;
+    this.received = this.written = this.acknowledged = options.offset;
+  }
+
+  /** Connects now, whatever stands. */
+  connect(): void {
+    if (this.state.kind === "ended") return;
+    this.drop();
+    const { execId, connect, refused } = this.options;
+    const request = this.pending;
+    const socket = connect(request === null ? `/execs/${execId}?offset=${this.received}&acks=true` : "/exec");
+    socket.binaryType = "arraybuffer";
+    let isGreeted = false;
+    socket.onopen = () => {
+      if (request !== null) socket.send(JSON.stringify({ ...request, exec_id: execId, offset: this.received, acks: true }));
+    };
+    socket.onmessage = ({ data }: MessageEvent<unknown>) => {
+      isGreeted = true;
+      if (data instanceof ArrayBuffer) this.output(new Uint8Array(data, 1));
+      else if (typeof data === "string") this.hear(JSON.parse(data) as Told);
+    };
+    socket.onclose = () => {
+      this.socket = null;
+      if (this.state.kind === "ended") return;
+      this.change({ kind: "lost" });
+      this.schedule();
+      if (!isGreeted) void refused().then((end) => end !== null && this.end(end));
+    };
+    this.socket = socket;
+  }
+
+  /** Brings the next attempt to connect forward. */
+  retry(): void {
+    if (this.socket === null) this.connect();
+  }
+
+  /** Whether input would get anywhere. */
+  get takesInput(): boolean {
+    return this.state.kind === "open" || this.state.kind === "away";
+  }
+
+  /** Bytes of input that wait here. */
+  get waitingBytes(): number {
+    return this.input.reduce((sum, piece) => sum + piece.length, 0);
+  }
+
+  send(bytes: Uint8Array): void {
+    if (!this.takesInput) return;
+    for (let at = 0; at < bytes.length; at += TERMINAL_INPUT_PIECE_BYTES) {
+      this.input.push(bytes.subarray(at, at + TERMINAL_INPUT_PIECE_BYTES));
+    }
+    this.sendWaiting();
+  }
+
+  /** The screen has so many more bytes. */
+  wrote(bytes: number): void {
+    this.written += bytes;
+    if (this.written - this.acknowledged >= TERMINAL_ACK_BYTES) this.acknowledge();
+    else this.ackTimer ??= setTimeout(() => this.acknowledge(), TERMINAL_ACK_MS);
+  }
+
+  resize(rows: number, columns: number): void {
+    this.size = { rows, columns };
+    if (this.takesInput) this.tell({ type: "resize", rows, columns });
+  }
+
+  /** Makes a program that fills the screen draw it anew. */
+  redraw(): void {
+    if (this.size === null) return;
+    const { rows, columns } = this.size;
+    this.tell({ type: "resize", rows: Math.max(1, rows - 1), columns });
+    this.tell({ type: "resize", rows, columns });
+  }
+
+  /** Leaves it running and forgets it. */
+  close(): void {
+    this.drop();
+    if (this.ackTimer !== null) clearTimeout(this.ackTimer);
+  }
+
+  private hear(told: Told): void {
+    switch (told.type) {
+      case "started":
+        this.pending = null;
+        this.attempt = 0;
+        this.sent = this.taken = told.stdin_offset;
+        this.input = [];
+        this.change({ kind: "open" });
+        this.options.onStarted(told.runner);
+        if (this.size !== null) this.tell({ type: "resize", ...this.size });
+        break;
+      case "gap":
+        this.received += told.bytes;
+        this.options.onGap(told.bytes);
+        break;
+      case "input":
+        this.taken = told.offset;
+        this.sendWaiting();
+        break;
+      case "interrupted":
+        this.change({ kind: "away" });
+        break;
+      case "resumed":
+        this.change({ kind: "open" });
+        break;
+      case "exit":
+        this.end(told);
+        break;
+      case "error":
+        // The close that follows is a lost connection like any other.
+        if (!PASSING.includes(told.kind)) this.end(told);
+        break;
+    }
+  }
+
+  private output(bytes: Uint8Array): void {
+    this.received += bytes.length;
+    this.options.onOutput(bytes);
+  }
+
+  private sendWaiting(): void {
+    while (this.sent - this.taken < TERMINAL_INPUT_WINDOW_BYTES) {
+      const piece = this.input.shift();
+      if (piece === undefined || this.socket?.readyState !== WebSocket.OPEN) return;
+      const frame = new Uint8Array(piece.length + 1);
+      frame.set(piece, 1);
+      this.socket.send(frame);
+      this.sent += piece.length;
+    }
+  }
+
+  private acknowledge(): void {
+    if (this.ackTimer !== null) clearTimeout(this.ackTimer);
+    this.ackTimer = null;
+    this.acknowledged = this.written;
+    this.tell({ type: "ack", offset: this.written });
+  }
+
+  private tell(frame: object): void {
+    if (this.socket?.readyState === WebSocket.OPEN && this.pending === null) this.socket.send(JSON.stringify(frame));
+  }
+
+  private end(end: End): void {
+    this.change({ kind: "ended", end });
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+  }
+
+  private change(state: LinkState): void {
+    if (this.state.kind === "ended") return;
+    this.state = state;
+    this.options.onState(state);
+  }
+
+  private drop(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    this.input = [];
+    if (this.socket === null) return;
+    this.socket.onclose = this.socket.onmessage = this.socket.onopen = null;
+    this.socket.close();
+    this.socket = null;
+  }
+
+  private schedule(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.connect(), backoffMs(this.attempt, Math.random()));
+    this.attempt += 1;
+  }
+}

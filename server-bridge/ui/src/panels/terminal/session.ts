@@ -1,0 +1,225 @@
+/** One terminal: its screen, its link to what runs, and what the page shows around it. */
+import i18next from "i18next";
+import { ApiError } from "../../api";
+import { TERMINAL_PASTE_BYTES, TERMINAL_RESIZE_MS } from "../../limits";
+import { bytesText } from "../size";
+import { apiSocket, execs } from "../requests";
+import { type End, ExecLink, type LinkState, type TerminalRequest } from "./link";
+import type { Preferences } from "./preferences";
+import { Replay } from "./replay";
+import { Screen } from "./screen";
+
+/** A terminal as it is kept over a reload. */
+export interface Kept {
+  exec_id: string;
+  /** Where it was asked for, or runs; null for the server's choice. */
+  place: string | null;
+  /** Until the server has said that it runs. */
+  request: TerminalRequest | null;
+}
+
+/** A terminal as the page shows it; a new object after every change. */
+export interface TerminalView {
+  exec_id: string;
+  place: string | null;
+  title: string;
+  state: LinkState;
+  /** What its program wants in the clipboard. */
+  copy: string | null;
+  /** The address under the pointer. */
+  link: string | null;
+  has_rung: boolean;
+  paste_refused: boolean;
+}
+
+const TERM = "xterm-256color";
+
+export class TerminalSession {
+  readonly screen: Screen;
+  view: TerminalView;
+  private link: ExecLink | null = null;
+  private replay: Replay | null = null;
+  /** Output up to here was written before this page looked; what asks the terminal something there was answered then. */
+  private pastBytes = 0;
+  private shownBytes = 0;
+  private isStarted = false;
+  private isClosed = false;
+  private sizeTimer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(
+    private readonly kept: Kept,
+    /** Whether it runs already, so that it is looked at and not asked for. */
+    private readonly isKnown: boolean,
+    preferences: Preferences,
+    private readonly onChange: () => void,
+    onLeave: () => void,
+  ) {
+    this.view = {
+      exec_id: kept.exec_id,
+      place: kept.place,
+      title: "",
+      state: { kind: "connecting" },
+      copy: null,
+      link: null,
+      has_rung: false,
+      paste_refused: false,
+    };
+    this.screen = new Screen(preferences, {
+      onInput: (bytes) => this.send(bytes),
+      onTitle: (title) => this.show({ title }),
+      onBell: () => this.show({ has_rung: true }),
+      onCopyRequest: (copy) => this.shownBytes >= this.pastBytes && this.show({ copy }),
+      onLink: (link) => this.show({ link }),
+      onSize: () => this.tellSize(),
+      onLeave,
+    });
+  }
+
+  /** What to keep of it. */
+  get keepsake(): Kept {
+    return { ...this.kept, place: this.view.place };
+  }
+
+  /** Puts it on the page; what runs is asked for when its size is known first. */
+  mount(parent: HTMLElement): void {
+    parent.append(this.screen.host);
+    this.screen.show();
+    this.show({ has_rung: false });
+    if (this.isStarted) return;
+    this.isStarted = true;
+    if (this.isKnown && this.kept.request === null) void this.attach();
+    else this.start();
+  }
+
+  /** Brings the next attempt to connect forward. */
+  retry(): void {
+    this.link?.retry();
+  }
+
+  /** Connects anew: the socket may be dead without knowing it. */
+  reconnect(): void {
+    this.link?.connect();
+  }
+
+  /** Answers what its program wants to have copied. */
+  async answerCopy(allow: boolean): Promise<void> {
+    const text = this.view.copy;
+    this.show({ copy: null });
+    this.screen.focus();
+    if (allow && text !== null) await navigator.clipboard.writeText(text);
+  }
+
+  /** Leaves what runs to itself and forgets it here. */
+  close(): void {
+    this.isClosed = true;
+    this.link?.close();
+    if (this.sizeTimer !== null) clearTimeout(this.sizeTimer);
+    this.screen.dispose();
+  }
+
+  private start(): void {
+    this.kept.request ??= {
+      ...(this.kept.place === null ? {} : { on: this.kept.place }),
+      pty: { ...this.screen.size, term: TERM },
+    };
+    this.connect(this.kept.request, 0);
+  }
+
+  private async attach(): Promise<void> {
+    let outputBytes = 0;
+    try {
+      outputBytes = (await execs.report(this.kept.exec_id, 0, 0)).output_bytes;
+    } catch (error) {
+      const end = endOf(error);
+      if (end !== null) return this.show({ state: { kind: "ended", end } });
+      // Its runner is away, or knows nothing of it any more: the server says what there is.
+    }
+    if (this.isClosed) return;
+    this.replay = new Replay(outputBytes);
+    this.pastBytes = outputBytes;
+    const { offset } = this.replay;
+    if (offset > 0) this.screen.write(notice("term.earlier", offset), () => {});
+    this.connect(null, offset);
+  }
+
+  private connect(request: TerminalRequest | null, offset: number): void {
+    this.shownBytes = offset;
+    this.link = new ExecLink({
+      execId: this.kept.exec_id,
+      request,
+      offset,
+      connect: apiSocket,
+      refused: () => this.refused(),
+      onState: (state) => this.show({ state }),
+      onStarted: (runner) => {
+        this.kept.request = null;
+        this.show({ place: runner ?? this.view.place });
+        if (this.replay !== null && this.pastBytes === this.shownBytes) this.link?.redraw();
+      },
+      onOutput: (bytes) => this.output(bytes),
+      onGap: (bytes) => this.gap(bytes),
+    });
+    this.link.resize(this.screen.size.rows, this.screen.size.columns);
+    this.link.connect();
+  }
+
+  /** Why the server does not let this page look; null where that may pass. */
+  private async refused(): Promise<End | null> {
+    if (this.kept.request !== null) return null;
+    try {
+      await execs.one(this.kept.exec_id);
+      return null;
+    } catch (error) {
+      return endOf(error);
+    }
+  }
+
+  private output(bytes: Uint8Array): void {
+    const shown = this.replay?.pass(bytes) ?? bytes;
+    this.screen.write(shown, () => this.wrote(bytes.length));
+  }
+
+  private gap(bytes: number): void {
+    this.screen.reset();
+    this.replay ??= new Replay(0);
+    this.replay.gap();
+    this.screen.write(notice("term.gap", bytes), () => this.wrote(bytes));
+  }
+
+  private wrote(bytes: number): void {
+    const wasPast = this.shownBytes < this.pastBytes;
+    this.shownBytes += bytes;
+    if (this.isClosed) return;
+    this.link?.wrote(bytes);
+    if (wasPast && this.shownBytes >= this.pastBytes) this.link?.redraw();
+  }
+
+  private send(bytes: Uint8Array): void {
+    if (this.link === null || this.shownBytes < this.pastBytes) return;
+    const fits = this.link.waitingBytes + bytes.length <= TERMINAL_PASTE_BYTES;
+    if (fits) this.link.send(bytes);
+    if (fits === this.view.paste_refused) this.show({ paste_refused: !fits });
+  }
+
+  private tellSize(): void {
+    if (this.sizeTimer !== null) clearTimeout(this.sizeTimer);
+    this.sizeTimer = setTimeout(() => this.link?.resize(this.screen.size.rows, this.screen.size.columns), TERMINAL_RESIZE_MS);
+  }
+
+  private show(change: Partial<TerminalView>): void {
+    if (this.isClosed) return;
+    this.view = { ...this.view, ...change };
+    this.onChange();
+  }
+}
+
+/** A dim line of the page's own in the terminal. */
+function notice(key: "term.gap" | "term.earlier", bytes: number): string {
+  return `\u001b[2m[${i18next.t(key, { ns: "panels", size: bytesText(bytes) })}]\u001b[0m\r\n`;
+}
+
+/** The end that an error of the server means; null where it may pass. */
+function endOf(error: unknown): End | null {
+  if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 401)) return null;
+  return { type: "error", kind: error.kind, message: error.message };
+}

@@ -1,0 +1,189 @@
+/**
+ * The terminals of this page. They live outside the panel, so that closing it loses nothing, and are kept by their ids, so
+ * that a reload finds them again: what runs in them runs on the runner, not here.
+ */
+import { HIDDEN_STALE_MS, TERMINALS_COUNT, TERMINAL_NEWS_MS } from "../../limits";
+import { execs } from "../requests";
+import { type Preferences, boundedFont, keepPreferences, keptPreferences } from "./preferences";
+import { type Kept, TerminalSession, type TerminalView } from "./session";
+import { newExecId } from "./text";
+import { watchTheme } from "./theme";
+
+export interface Snapshot {
+  tabs: TerminalView[];
+  active: string | null;
+  preferences: Preferences;
+}
+
+const KEY = "sandbridge.terminals";
+
+export class Terminals {
+  private sessions: TerminalSession[] = [];
+  private active: string | null = null;
+  private owner: string | null = null;
+  private preferences = keptPreferences();
+  private listeners = new Set<() => void>();
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private current: Snapshot = { tabs: [], active: null, preferences: this.preferences };
+  private leave: () => void = () => {};
+
+  constructor() {
+    watchTheme(() => this.each((session) => session.screen.applyTheme()));
+    watchNetwork(
+      () => this.each((session) => session.retry()),
+      () => this.each((session) => session.reconnect()),
+    );
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly snapshot = (): Snapshot => this.current;
+
+  /** Whose they are: another user's are forgotten, and those of the page before a reload taken up. */
+  belongTo(owner: string): void {
+    if (this.owner === owner) return;
+    this.each((session) => session.close());
+    this.sessions = [];
+    this.owner = owner;
+    const kept = read();
+    if (kept?.owner === owner) {
+      this.sessions = kept.terminals.map((terminal) => this.session(terminal, true));
+      this.active = kept.active;
+    }
+    this.publish();
+  }
+
+  /** What "leave the terminal" by keyboard does. */
+  onLeave(leave: () => void): void {
+    this.leave = leave;
+  }
+
+  get isFull(): boolean {
+    return this.sessions.length >= TERMINALS_COUNT;
+  }
+
+  find(id: string): TerminalSession | undefined {
+    return this.sessions.find((session) => session.view.exec_id === id);
+  }
+
+  open(place: string | null): void {
+    if (this.isFull) return;
+    const session = this.session({ exec_id: newExecId(), place, request: null }, false);
+    this.sessions.push(session);
+    this.select(session.view.exec_id);
+  }
+
+  /** Shows one that runs already. */
+  adopt(id: string, place: string | null): void {
+    if (this.find(id) === undefined) {
+      if (this.isFull) return;
+      this.sessions.push(this.session({ exec_id: id, place, request: null }, true));
+    }
+    this.select(id);
+  }
+
+  /** A new shell in the place of one that ended. */
+  restart(id: string): void {
+    this.replace(id, (view) => this.session({ exec_id: newExecId(), place: view.place, request: null }, false));
+  }
+
+  /** Looks again at one that was lost from sight. */
+  reattach(id: string): void {
+    this.replace(id, (view) => this.session({ exec_id: id, place: view.place, request: null }, true));
+  }
+
+  select(id: string): void {
+    this.active = id;
+    this.publish();
+  }
+
+  /** Takes one off the page; what runs in it goes on unless it is to be ended. */
+  async close(id: string, isEnded: boolean): Promise<void> {
+    const at = this.sessions.findIndex((session) => session.view.exec_id === id);
+    const session = this.sessions[at];
+    if (session === undefined) return;
+    session.close();
+    this.sessions.splice(at, 1);
+    if (this.active === id) this.active = (this.sessions[at] ?? this.sessions[at - 1])?.view.exec_id ?? null;
+    this.publish();
+    // Not by its socket, which may be lost at the moment.
+    if (isEnded) await execs.cancel(id);
+  }
+
+  prefer(change: Partial<Preferences>): void {
+    this.preferences = { ...this.preferences, ...change };
+    this.preferences.font_px = boundedFont(this.preferences.font_px);
+    keepPreferences(this.preferences);
+    this.each((session) => session.screen.apply(this.preferences));
+    this.publish();
+  }
+
+  private session(kept: Kept, isKnown: boolean): TerminalSession {
+    return new TerminalSession(
+      kept,
+      isKnown,
+      this.preferences,
+      () => this.changed(),
+      () => this.leave(),
+    );
+  }
+
+  private replace(id: string, make: (view: TerminalView) => TerminalSession): void {
+    const at = this.sessions.findIndex((session) => session.view.exec_id === id);
+    const old = this.sessions[at];
+    if (old === undefined) return;
+    old.close();
+    const session = make(old.view);
+    this.sessions[at] = session;
+    this.select(session.view.exec_id);
+  }
+
+  private each(work: (session: TerminalSession) => void): void {
+    for (const session of this.sessions) work(session);
+  }
+
+  /** A program may change its title a thousand times a second. */
+  private changed(): void {
+    this.timer ??= setTimeout(() => this.publish(), TERMINAL_NEWS_MS);
+  }
+
+  private publish(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    const tabs = this.sessions.map((session) => session.view);
+    if (!tabs.some((tab) => tab.exec_id === this.active)) this.active = tabs[0]?.exec_id ?? null;
+    this.current = { tabs, active: this.active, preferences: this.preferences };
+    this.keep();
+    for (const listener of this.listeners) listener();
+  }
+
+  private keep(): void {
+    if (this.owner === null) return;
+    const terminals = this.sessions.map((session) => session.keepsake);
+    window.sessionStorage.setItem(KEY, JSON.stringify({ owner: this.owner, active: this.active, terminals }));
+  }
+}
+
+function read(): { owner: string; active: string | null; terminals: Kept[] } | null {
+  try {
+    return JSON.parse(window.sessionStorage.getItem(KEY) ?? "null") as ReturnType<typeof read>;
+  } catch {
+    return null;
+  }
+}
+
+/** Reacts to a network that is back, and to a laptop that wakes. */
+function watchNetwork(onBack: () => void, onStale: () => void): void {
+  let hiddenAt = 0;
+  window.addEventListener("online", onBack);
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "hidden") hiddenAt = Date.now();
+    else if (Date.now() - hiddenAt > HIDDEN_STALE_MS) onStale();
+    else onBack();
+  });
+}
+
+export const terminals = new Terminals();

@@ -1,0 +1,43 @@
+/** The colours of terminals: those of `terminal.css`, which know light and dark. */
+import type { ITheme } from "@xterm/xterm";
+
+const ANSI = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
+
+/** Reads the colours as they are at the moment. */
+export function readTheme(): ITheme {
+  const probe = document.createElement("span");
+  probe.className = "terminal-colours";
+  document.body.append(probe);
+  const colour = (name: string) => {
+    probe.style.color = `var(--term-${name})`;
+    return window.getComputedStyle(probe).color;
+  };
+  const theme: ITheme = {
+    background: colour("ground"),
+    foreground: colour("text"),
+    cursor: colour("cursor"),
+    cursorAccent: colour("ground"),
+    selectionBackground: colour("selection"),
+    scrollbarSliderBackground: colour("slider"),
+    scrollbarSliderHoverBackground: colour("slider"),
+    scrollbarSliderActiveBackground: colour("slider"),
+  };
+  for (const name of ANSI) {
+    theme[name] = colour(name);
+    theme[`bright${name.charAt(0).toUpperCase()}${name.slice(1)}` as keyof ITheme & `bright${string}`] = colour(`bright-${name}`);
+  }
+  probe.remove();
+  return theme;
+}
+
+/** Calls `onChange` when the page turns light or dark; returns how to stop that. */
+export function watchTheme(onChange: () => void): () => void {
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const chosen = new MutationObserver(onChange);
+  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  system.addEventListener("change", onChange);
+  return () => {
+    chosen.disconnect();
+    system.removeEventListener("change", onChange);
+  };
+}

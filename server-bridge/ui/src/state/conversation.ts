@@ -1,0 +1,91 @@
+/** What a user can do with an open conversation beside talking. */
+import type { Dispatch } from "react";
+import type { Api } from "../api";
+import type { AgentOfChat, ApprovalMode, Attachment, ChatDetails, CommandLine, Message, ModelList, PathEntry, TakeBack } from "../types";
+import type { Action, State } from "./state";
+
+export interface ConversationActions {
+  chatDetails(chatId: string): Promise<ChatDetails>;
+  agents(chatId: string): Promise<AgentOfChat[]>;
+  setApproval(chatId: string, mode: ApprovalMode): Promise<void>;
+  models(chatId: string | null): Promise<ModelList>;
+  setModel(chatId: string, model: string | null): Promise<void>;
+  /** Begins a chat that is not written into yet; `before` is told which, before it opens. */
+  beginChat(before: (id: string) => void): Promise<string>;
+  attach(chatId: string, file: File): Promise<Attachment>;
+  commands(): Promise<CommandLine[]>;
+  completePath(prefix: string): Promise<PathEntry[]>;
+  /** Takes a message back, with all behind it, and offers its text to the composer. */
+  takeBack(message: Message, how: TakeBack): Promise<void>;
+  /** Says a message once more in its own place. */
+  sayAgain(message: Message): Promise<void>;
+  /** Offers a message to the composer; what is sent then takes its place. */
+  edit(message: Message): void;
+  /** Sends an edited text in the place of a message. */
+  sendInPlace(chatId: string, messageId: number, text: string, attachments: string[]): Promise<void>;
+  inputTaken(): void;
+  fork(chatId: string, messageId: number): Promise<void>;
+  /** Opens a sub-agent's chat; a breadcrumb leads back. */
+  enterChat(id: string, from: string): void;
+}
+
+/** Whether a message began a turn of the agent, which can be taken back; commands of the server's own do not. */
+export function beganTurn(message: Message): boolean {
+  return message.role === "user" && !/^\s*(!|\/(?!\/))/.test(message.text) && message.undone !== true;
+}
+
+interface Others {
+  openChat: (id: string) => void;
+  send: (text: string, attachments: string[]) => void;
+}
+
+export function conversationActions(api: Api, dispatch: Dispatch<Action>, state: () => State, others: Others): ConversationActions {
+  const { openChat, send } = others;
+  const sendInPlace = async (chatId: string, messageId: number, text: string, attachments: string[]) => {
+    await api.rewind(chatId, messageId, { files: false, force: false });
+    send(text, attachments);
+  };
+  return {
+    chatDetails: api.chatDetails,
+    agents: api.agents,
+    setApproval: api.setApproval,
+    models: api.models,
+    setModel: api.setModel,
+    beginChat: async (before) => {
+      const chat = await api.newChat();
+      dispatch({ type: "chat_received", chat });
+      before(chat.id);
+      openChat(chat.id);
+      return chat.id;
+    },
+    attach: api.attach,
+    commands: api.commands,
+    completePath: (prefix) => {
+      const { chats, open_chat_id: id } = state();
+      return api.completePath(prefix, chats.find((chat) => chat.id === id)?.runner ?? null);
+    },
+    takeBack: async (message, how) => {
+      const { text } = await api.rewind(message.chat_id, message.id, how);
+      dispatch({ type: "input_offered", chat_id: message.chat_id, text });
+    },
+    sayAgain: async (message) => {
+      if (beganTurn(message)) return sendInPlace(message.chat_id, message.id, message.text, []);
+      send(message.text, []);
+    },
+    edit: (message) => {
+      const editing = beganTurn(message) ? message.id : undefined;
+      dispatch({ type: "input_offered", chat_id: message.chat_id, text: message.text, ...(editing !== undefined && { editing }) });
+    },
+    sendInPlace,
+    inputTaken: () => dispatch({ type: "input_taken" }),
+    fork: async (chatId, messageId) => {
+      const chat = await api.fork(chatId, messageId);
+      dispatch({ type: "chat_received", chat });
+      openChat(chat.id);
+    },
+    enterChat: (id, from) => {
+      dispatch({ type: "chat_entered", id, from });
+      openChat(id);
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ApiError } from "../api";
+import { SEND_AGAIN_MS } from "../limits";
+import { message } from "./fixtures";
+import { Outbox, type Pending, unsent } from "./outbox";
+
+const offline = new ApiError(0, "unreachable", "no answer");
+const refused = new ApiError(400, "invalid", "too long");
+
+function memory(): Storage {
+  const values = new Map<string, string>();
+  return {
+    getItem: (key) => values.get(key) ?? null,
+    setItem: (key, value) => void values.set(key, value),
+    removeItem: (key) => void values.delete(key),
+    key: (at) => [...values.keys()][at] ?? null,
+    clear: () => values.clear(),
+    get length() {
+      return values.size;
+    },
+  };
+}
+
+const sent: [string, string, string][] = [];
+let shown: Pending[] = [];
+let failure: Error | null = null;
+
+function outbox(storage: Storage): Outbox {
+  return new Outbox({
+    storage,
+    startChat: async () => {
+      if (failure !== null) throw failure;
+      return "new";
+    },
+    send: async (pending, chatId) => {
+      sent.push([pending.send_id, chatId, pending.text]);
+      if (failure !== null) throw failure;
+      return { messages: [] };
+    },
+    onChange: (items) => {
+      shown = items;
+    },
+    onSent: () => {},
+  });
+}
+
+const inChat = (id: string | null) => ({ open_chat_id: id, messages: [], messages_loaded: true });
+const settled = () => vi.advanceTimersByTimeAsync(0);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [sent.length, shown, failure] = [0, [], null];
+});
+afterEach(() => void vi.useRealTimers());
+
+test("a message goes once, and is kept no longer than that", async () => {
+  const storage = memory();
+  const box = outbox(storage);
+  box.load("ada");
+  box.add(inChat("a"), "hello", []);
+  await settled();
+  expect([sent.length, shown, storage.length]).toEqual([1, [], 0]);
+});
+
+test("what could not be sent is sent again under the same id, over a reload, in its order", async () => {
+  const storage = memory();
+  failure = offline;
+  const box = outbox(storage);
+  box.load("ada");
+  box.add(inChat("a"), "one", []);
+  await settled();
+  vi.setSystemTime(Date.now() + 1);
+  box.add(inChat("a"), "two", []);
+  await settled();
+  expect(shown.map((item) => item.status)).toEqual(["waiting", "sending"].map(() => expect.stringMatching(/waiting|sending/)));
+  const first = sent[0]?.[0];
+  failure = null;
+  sent.length = 0;
+  outbox(storage).load("ada");
+  await settled();
+  expect(sent.map(([, chat, text]) => [chat, text])).toEqual([["a", "one"], ["a", "two"]]);
+  expect(sent[0]?.[0]).toBe(first);
+  expect(storage.length).toBe(0);
+});
+
+test("it is tried again by itself after a while", async () => {
+  failure = new ApiError(503, "offline", "later");
+  const box = outbox(memory());
+  box.load("ada");
+  box.add(inChat("a"), "one", []);
+  await settled();
+  failure = null;
+  await vi.advanceTimersByTimeAsync(SEND_AGAIN_MS);
+  expect([sent.length, shown]).toEqual([2, []]);
+});
+
+test("what the server refuses stays until its user says what to do, and holds up nothing", async () => {
+  const box = outbox(memory());
+  box.load("ada");
+  failure = refused;
+  box.add(inChat("a"), "bad", []);
+  await settled();
+  failure = null;
+  box.add(inChat("a"), "good", []);
+  await settled();
+  expect(shown.map((item) => [item.text, item.status, item.error])).toEqual([["bad", "refused", "too long"]]);
+  box.retry(shown[0]?.send_id ?? "");
+  await settled();
+  expect(shown).toEqual([]);
+});
+
+test("the first messages of a new chat go to one chat", async () => {
+  failure = offline;
+  const box = outbox(memory());
+  box.load("ada");
+  box.add(inChat(null), "one", []);
+  box.add(inChat(null), "two", []);
+  await settled();
+  failure = null;
+  box.flush();
+  await settled();
+  expect(sent.map(([, chat]) => chat)).toEqual(["new", "new"]);
+});
+
+test("another user's messages are not sent, and what is no message is passed over", async () => {
+  const storage = memory();
+  failure = offline;
+  const box = outbox(storage);
+  box.load("ada");
+  box.add(inChat("a"), "secret", []);
+  await settled();
+  storage.setItem("sandbridge.outbox.bob.x", "{broken");
+  [failure, sent.length] = [null, 0];
+  outbox(storage).load("bob");
+  await settled();
+  expect(sent).toEqual([]);
+});
+
+test("a bubble goes when its message is there, one message for each", () => {
+  const item = (id: string): Pending => {
+    return { send_id: id, chat_id: "a", text: "y", attachments: [], created_at: 0, after_id: 5, status: "sending", error: null };
+  };
+  const ids = (messages: Parameters<typeof unsent>[2]) => unsent([item("1"), item("2")], "a", messages).map((left) => left.send_id);
+  expect(ids([message(4, "y")])).toEqual(["1", "2"]);
+  expect(ids([message(4, "y"), message(6, "y")])).toEqual(["2"]);
+  expect(ids([message(6, "y"), message(7, "y")])).toEqual([]);
+  expect(unsent([item("1")], "b", [])).toEqual([]);
+});

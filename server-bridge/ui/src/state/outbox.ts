@@ -1,0 +1,194 @@
+/**
+ * What was sent and is not acknowledged yet. Each message has an id of its own, by which the server knows it again: it is
+ * sent until an answer comes, over a lost connection and a reload, and nothing is done twice.
+ *
+ *   sending ──answer──► gone
+ *      ▲ └──no answer──► waiting ──the connection is back, a while, "retry"──► sending
+ *      └─────"retry"──── refused ◄──the server says no
+ */
+import { ApiError, errorText } from "../api";
+import { SEND_AGAIN_MS } from "../limits";
+import type { Message, SendResult } from "../types";
+
+export interface Pending {
+  send_id: string;
+  /** Null where it begins a chat. */
+  chat_id: string | null;
+  text: string;
+  attachments: string[];
+  /** Unix milliseconds. */
+  created_at: number;
+  /** The newest message that was known then. */
+  after_id: number;
+  status: "sending" | "waiting" | "refused";
+  error: string | null;
+}
+
+export interface OutboxOptions {
+  storage: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
+  startChat: () => Promise<string>;
+  send: (pending: Pending, chatId: string) => Promise<SendResult>;
+  onChange: (outbox: Pending[]) => void;
+  onSent: (pending: Pending, chatId: string, result: SendResult) => void;
+}
+
+const PREFIX = "sandbridge.outbox.";
+
+export class Outbox {
+  private items: Pending[] = [];
+  private user: string | null = null;
+  private flushing = false;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(private readonly options: OutboxOptions) {}
+
+  /** Takes up what an earlier page of this user's could not send. */
+  load(user: string): void {
+    if (user === this.user) return;
+    this.user = user;
+    const kept = this.keys().map((key) => parsed(this.options.storage.getItem(key)));
+    this.items = kept.filter((item) => item !== null).sort((a, b) => a.created_at - b.created_at);
+    this.items = this.items.map((item) => (item.status === "refused" ? item : { ...item, status: "waiting" }));
+    this.changed();
+    this.flush();
+  }
+
+  add(now: { open_chat_id: string | null; messages: Message[]; messages_loaded: boolean }, text: string, attachments: string[]): void {
+    const known = now.open_chat_id === null || now.messages_loaded;
+    this.items.push({
+      send_id: randomId(),
+      chat_id: now.open_chat_id,
+      text,
+      attachments,
+      created_at: Date.now(),
+      after_id: known ? (now.messages.at(-1)?.id ?? 0) : Number.MAX_SAFE_INTEGER,
+      status: "sending",
+      error: null,
+    });
+    this.keep(this.items.length - 1);
+    this.flush();
+  }
+
+  retry(sendId: string): void {
+    this.change(sendId, { status: "waiting", error: null });
+    this.flush();
+  }
+
+  discard(sendId: string): void {
+    this.items = this.items.filter((item) => item.send_id !== sendId);
+    this.options.storage.removeItem(this.key(sendId));
+    this.changed();
+  }
+
+  /** Sends all that waits, one after the other. */
+  flush(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    if (!this.flushing) void this.sendAll();
+  }
+
+  /** Forgets everything, for whoever uses this browser next. */
+  clear(): void {
+    for (const key of this.keys()) this.options.storage.removeItem(key);
+    if (this.timer !== null) clearTimeout(this.timer);
+    [this.items, this.user, this.timer] = [[], null, null];
+  }
+
+  private async sendAll(): Promise<void> {
+    this.flushing = true;
+    for (;;) {
+      const next = this.items.find((item) => item.status !== "refused");
+      if (next === undefined || !(await this.sendOne(next))) break;
+    }
+    this.flushing = false;
+  }
+
+  /** Whether the next one can be tried. */
+  private async sendOne(item: Pending): Promise<boolean> {
+    const { send_id } = item;
+    this.change(send_id, { status: "sending", error: null });
+    try {
+      let chatId = item.chat_id;
+      if (chatId === null) {
+        chatId = await this.options.startChat();
+        // What was said behind it belongs into the same chat.
+        for (const other of this.items) if (other.chat_id === null) this.change(other.send_id, { chat_id: chatId });
+      }
+      const result = await this.options.send(item, chatId);
+      this.discard(send_id);
+      this.options.onSent(item, chatId, result);
+      return true;
+    } catch (error) {
+      if (!isPassing(error)) {
+        this.change(send_id, { status: "refused", error: errorText(error) });
+        return true;
+      }
+      this.change(send_id, { status: "waiting", error: errorText(error) });
+      this.timer ??= setTimeout(() => this.flush(), SEND_AGAIN_MS);
+      return false;
+    }
+  }
+
+  private change(sendId: string, change: Partial<Pending>): void {
+    const at = this.items.findIndex((item) => item.send_id === sendId);
+    const item = this.items[at];
+    if (item === undefined) return;
+    this.items = this.items.with(at, { ...item, ...change });
+    this.keep(at);
+  }
+
+  private keep(at: number): void {
+    const item = this.items[at];
+    if (item !== undefined) this.options.storage.setItem(this.key(item.send_id), JSON.stringify(item));
+    this.changed();
+  }
+
+  private changed(): void {
+    this.options.onChange([...this.items]);
+  }
+
+  private key(sendId: string): string {
+    return `${PREFIX}${this.user ?? ""}.${sendId}`;
+  }
+
+  private keys(): string[] {
+    const { storage } = this.options;
+    const all = Array.from({ length: storage.length }, (_, at) => storage.key(at) ?? "");
+    return all.filter((key) => key.startsWith(this.key("")));
+  }
+}
+
+/** Those of a chat that no message stands for yet: an event may bring one before its answer comes. */
+export function unsent(outbox: Pending[], chatId: string | null, messages: Message[]): Pending[] {
+  const taken = new Set<number>();
+  return outbox.filter((item) => {
+    if (item.chat_id !== chatId) return false;
+    if (item.status === "refused") return true;
+    const shown = messages.findLast(
+      (message) => message.role === "user" && message.id > item.after_id && !taken.has(message.id) && message.text.startsWith(item.text.trim()),
+    );
+    if (shown !== undefined) taken.add(shown.id);
+    return shown === undefined;
+  });
+}
+
+/** Whether the same may work later. A session that has ended is one: who signs in again goes on. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return error.status === 0 || error.status >= 500 || error.status === 401;
+}
+
+// `randomUUID` is only there in secure contexts, and a server at home may be none.
+function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function parsed(text: string | null): Pending | null {
+  try {
+    const item = JSON.parse(text ?? "null") as Pending | null;
+    return typeof item?.send_id === "string" && typeof item.text === "string" && Array.isArray(item.attachments) ? item : null;
+  } catch {
+    return null;
+  }
+}

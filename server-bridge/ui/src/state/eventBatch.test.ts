@@ -21,6 +21,19 @@ test("events are handed on together, in order", () => {
   expect(delivered).toEqual([[output("a"), output("b")]]);
 });
 
+test("a lone event is handed on at once, what follows closely waits", () => {
+  const delivered: ServerEvent[][] = [];
+  const batch = new EventBatch((events) => delivered.push(events));
+  batch.add(output("a"));
+  vi.advanceTimersByTime(0);
+  expect(delivered).toEqual([[output("a")]]);
+  batch.add(output("b"));
+  vi.advanceTimersByTime(EVENT_BATCH_MS - 1);
+  expect(delivered).toHaveLength(1);
+  vi.advanceTimersByTime(1);
+  expect(delivered).toHaveLength(2);
+});
+
 test("a reload does not undo what came while it was on its way, and no output comes twice", async () => {
   const delivered: ServerEvent[] = [];
   const batch = new EventBatch((events) => delivered.push(...events));

@@ -1,4 +1,4 @@
-/** Collects events for a moment and hands them on together, in order. */
+/** Hands events on together, in order: the first at once, those that follow closely a moment later. */
 import { EVENT_BATCH_MS } from "../limits";
 import type { ServerEvent } from "../types";
 
@@ -8,13 +8,14 @@ export class EventBatch {
   private waiting: ServerEvent[] = [];
   private timer: ReturnType<typeof setTimeout> | null = null;
   private recordings = new Set<ServerEvent[]>();
+  private deliveredAt = 0;
 
   constructor(private readonly deliver: (events: ServerEvent[]) => void) {}
 
   add(event: ServerEvent): void {
     this.waiting.push(event);
     if (OVERVIEW.includes(event.type)) for (const recording of this.recordings) recording.push(event);
-    this.timer ??= setTimeout(() => this.flush(), EVENT_BATCH_MS);
+    this.timer ??= setTimeout(() => this.flush(), Math.max(0, this.deliveredAt + EVENT_BATCH_MS - Date.now()));
   }
 
   flush(): void {
@@ -22,7 +23,10 @@ export class EventBatch {
     this.timer = null;
     const events = this.waiting;
     this.waiting = [];
-    if (events.length > 0) this.deliver(events);
+    if (events.length === 0) return;
+    this.deliver(events);
+    // Counted from when the page had taken them: it is left that long to itself.
+    this.deliveredAt = Date.now();
   }
 
   /**

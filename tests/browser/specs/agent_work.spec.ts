@@ -1,0 +1,137 @@
+/** What a model does in a chat, and what its user does about it. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { composer, expect, expectAccessible, isAfterTool, messages, picture, say, Speech, test } from "../house/test";
+
+const last = (page: Parameters<typeof messages>[0]) => messages(page, "assistant").last();
+
+test("keys answer an approval that has the focus, and the question says where", async ({ page, model }) => {
+  model.answers((asked) => (isAfterTool(asked) ? { say: "Understood." } : { call: [["Shell", { command: "echo ran" }]] }));
+  await say(page, "first");
+  await expect(page.getByRole("group", { name: "Allow Shell on laptop?" })).toBeVisible();
+  await page.getByRole("button", { name: "Show the question" }).click();
+  await expect(page.getByRole("group", { name: "Allow Shell on laptop?" })).toBeFocused();
+  await expectAccessible(page);
+  await page.keyboard.press("d");
+  await expect(last(page)).toContainText("Understood.");
+  await expect(page.getByTestId("tool").last()).toContainText("denied");
+  await say(page, "second");
+  await page.getByRole("button", { name: "Show the question" }).click();
+  await page.keyboard.press("A");
+  await expect(page.getByTestId("tool").last()).toContainText(/laptop.*\d+ ms/);
+  // From now on it is not asked for any more.
+  await say(page, "third");
+  await expect(page.getByTestId("tool")).toHaveCount(3);
+  await expect(page.getByTestId("turn-status")).toHaveCount(0);
+  await expect(page.getByTestId("tool").last()).toContainText(/\d+ ms/);
+});
+
+test("a change is shown as one before and after it is allowed, and is taken back with its message", async ({ page, model, laptop }) => {
+  const file = join(laptop.workspace, "add.sh");
+  writeFileSync(file, "one\ntwo\nthree\n");
+  model.answers((asked) => {
+    const results = asked.messages.filter((message) => message.role === "tool").length;
+    if (results === 0) return { call: [["Read", { path: "add.sh" }]] };
+    if (results === 1) return { call: [["FileReplace", { path: "add.sh", old_string: "two", new_string: "2" }]] };
+    return { say: "Done." };
+  });
+  await say(page, "Change it");
+  const asked = page.getByRole("group", { name: /Allow FileReplace/ });
+  await expect(asked.getByRole("row", { name: "removed two" })).toBeVisible();
+  await expect(asked.getByRole("row", { name: "added 2" })).toBeVisible();
+  await asked.getByRole("button", { name: "Allow", exact: true }).click();
+  await expect(last(page)).toContainText("Done.");
+  expect(readFileSync(file, "utf8")).toBe("one\n2\nthree\n");
+  const card = page.getByTestId("tool").last();
+  await expect(card.getByLabel("1 added, 1 removed")).toBeVisible();
+  await card.click();
+  await expect(page.getByRole("row", { name: "2 removed two" })).toBeVisible();
+  await picture(page, "change");
+  const said = messages(page, "user").first();
+  await said.hover();
+  await said.getByRole("button", { name: "Message actions" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: "Take back from here…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Take back" }).click();
+  await expect(messages(page, "notice").last()).toBeVisible();
+  expect(readFileSync(file, "utf8")).toBe("one\ntwo\nthree\n");
+  await expect(composer(page)).toHaveValue("Change it");
+  await expect(page.getByRole("article", { name: "You (taken back)" })).toBeVisible();
+});
+
+test("Markdown is Markdown while it streams, and nothing in it is HTML or leaves the page", async ({ page, model }) => {
+  const foreign: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(new URL(page.url()).origin)) foreign.push(request.url());
+  });
+  const speech = new Speech();
+  model.answersWith({ stream: speech });
+  await say(page, "Show me");
+  speech.say("# Title\n\nSome **bold** text");
+  await expect(last(page).getByRole("heading", { name: "Title" })).toBeVisible();
+  speech.say(" and a [link](https://example.org), a [trap](javascript:alert(1)), <img src=x onerror=alert(1)>\n\n");
+  speech.say("![spy](https://example.org/spy.png)\n\n```js\nconst answer = 42;\n");
+  await expect(last(page).locator("pre")).toContainText("const answer");
+  speech.say("```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n");
+  speech.end();
+  await expect(last(page).getByRole("table")).toBeVisible();
+  await expect(last(page).getByRole("link", { name: "link" })).toHaveAttribute("rel", "noopener noreferrer");
+  await expect(last(page).getByRole("link", { name: "trap" })).toHaveCount(0);
+  await expect(last(page).getByRole("link", { name: "Image: spy" })).toBeVisible();
+  await expect(last(page).locator("img")).toHaveCount(0);
+  await expect(last(page).locator(".hljs-keyword")).toHaveText("const");
+  await expect(last(page).getByRole("button", { name: "Copy code" })).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "markdown");
+  expect(foreign).toEqual([]);
+});
+
+test("a question of the model is answered by one of its options, or in other words", async ({ page, model }) => {
+  model.answers((asked) =>
+    isAfterTool(asked)
+      ? { say: `So it is: ${String(asked.messages.at(-1)?.content)}` }
+      : { call: [["AskUser", { question: "Which colour?", options: ["red", "blue"] }]] },
+  );
+  await say(page, "Ask me");
+  const form = page.getByRole("form", { name: "Answer the question" });
+  await expect(form).toContainText("Which colour?");
+  await form.getByRole("button", { name: "blue" }).click();
+  await expect(last(page)).toContainText("So it is");
+  await expect(last(page)).toContainText("blue");
+  await say(page, "Ask me again");
+  await form.getByLabel("Your answer").fill("rather green");
+  await form.getByRole("button", { name: "Answer", exact: true }).click();
+  await expect(last(page)).toContainText("rather green");
+});
+
+test("what is to be done stays above the composer until it is done", async ({ page, model }) => {
+  const todos = (status: string) => ({ call: [["todo_write", { todos: [{ content: "Paint it", status }] }]] as [string, object][] });
+  model.answersWith(todos("in_progress"), { say: "Working on it." }, todos("completed"), { say: "All done." });
+  await say(page, "Plan");
+  await expect(last(page)).toContainText("Working on it.");
+  const panel = page.getByRole("region", { name: "To do" });
+  await expect(panel).toContainText("0 of 1 done");
+  await panel.getByRole("button").click();
+  await expect(panel.getByText("Paint it")).toBeVisible();
+  await say(page, "Go on");
+  await expect(last(page)).toContainText("All done.");
+  await expect(panel).toHaveCount(0);
+});
+
+test("an answer that failed is tried again in its place, and a message is edited in its own", async ({ page, model }) => {
+  model.answersWith({ refuse: 401, body: JSON.stringify({ error: { message: "no such key" } }) }, { say: "Now it works." });
+  await say(page, "Hello");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(last(page)).toContainText("Now it works.");
+  await expect(page.getByRole("article", { name: "You", exact: true })).toHaveCount(1);
+  model.answersWith({ say: "Good evening." });
+  const said = page.getByRole("article", { name: "You", exact: true });
+  await said.hover();
+  await said.getByRole("button", { name: "Message actions" }).click();
+  await page.getByRole("menuitem", { name: "Edit and send again" }).click();
+  await expect(composer(page)).toHaveValue("Hello");
+  await composer(page).fill("Good evening");
+  await page.keyboard.press("Enter");
+  await expect(last(page)).toContainText("Good evening.");
+  await expect(page.getByRole("article", { name: "You", exact: true })).toHaveText(/Good evening/);
+});

@@ -1,0 +1,86 @@
+/** What happens to a conversation when the page, the server or the connection goes away. */
+import { composer, expect, messages, say, signedIn, Speech, test } from "../house/test";
+
+test("a command goes on over a restart of the server, and its output is there once", async ({ page, server, laptop }) => {
+  await say(page, "!for i in 1 2 3 4 5 6; do echo line-$i; sleep 0.5; done");
+  const answer = messages(page, "exec").last();
+  await expect(answer).toContainText("line-1");
+  await server.restart();
+  await expect(answer).toHaveAttribute("data-status", "exited", { timeout: 60_000 });
+  const output = await answer.getByLabel("Output").innerText();
+  expect(output.match(/line-\d/g)).toEqual([1, 2, 3, 4, 5, 6].map((at) => `line-${at}`));
+  await expect(page.getByTestId("offline-banner")).toHaveCount(0);
+  expect(laptop.name).toBe("laptop");
+});
+
+test("two tabs show the same words, each once", async ({ page, browser, alice, model }) => {
+  const speech = new Speech();
+  model.answersWith({ stream: speech });
+  await say(page, "Tell both");
+  await expect(messages(page, "user")).toHaveCount(1);
+  const other = await signedIn(browser, alice, new URL(page.url()).hash.replace(/^/, "/"));
+  const tabs = [page, other.page];
+  for (const word of ["one ", "two ", "three."]) speech.say(word);
+  speech.end();
+  for (const tab of tabs) {
+    await expect(messages(tab, "assistant").last()).toHaveText(/^one two three\.$/);
+    await expect(messages(tab, "user")).toHaveCount(1);
+  }
+  await say(other.page, "!echo from the other");
+  await expect(messages(page, "exec").last()).toContainText("from the other");
+  expect(other.errors).toEqual([]);
+  await other.page.context().close();
+});
+
+test("what is sent without a connection stays, and is sent once when the connection is back", async ({ page, server }) => {
+  await say(page, "!echo before");
+  await expect(messages(page, "exec")).toHaveCount(1);
+  await server.stop();
+  await expect(page.getByTestId("offline-banner")).toBeVisible();
+  await say(page, "!echo kept-one");
+  await say(page, "!echo kept-two");
+  await expect(page.getByTestId("pending")).toHaveCount(2);
+  await expect(page.getByTestId("pending").first()).toContainText("Not sent yet");
+  await server.start();
+  await expect(messages(page, "exec")).toHaveCount(3, { timeout: 60_000 });
+  await expect(page.getByTestId("pending")).toHaveCount(0);
+  expect(await messages(page, "user").allInnerTexts()).toEqual(["!echo before", "!echo kept-one", "!echo kept-two"]);
+});
+
+test("a message whose answer was lost is not done twice, and one kept over a reload is sent", async ({ page }) => {
+  await say(page, "!echo first");
+  await expect(messages(page, "exec")).toHaveCount(1);
+  // The server hears it, and its answer is lost; then nothing gets through.
+  let lost = 0;
+  await page.route("**/messages", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    lost += 1;
+    if (lost === 1) await route.fetch();
+    await route.abort();
+  });
+  await say(page, "!echo only-once >> log; wc -l < log");
+  await expect.poll(() => lost).toBeGreaterThan(0);
+  await composer(page).fill("a draft");
+  await page.unroute("**/messages");
+  await page.reload();
+  await expect(composer(page)).toHaveValue("a draft");
+  await expect(page.getByTestId("pending")).toHaveCount(0);
+  await composer(page).fill("!wc -l < log");
+  await page.keyboard.press("Enter");
+  await expect(messages(page, "exec")).toHaveCount(3);
+  await expect(messages(page, "exec").last().getByLabel("Output")).toHaveText("1");
+});
+
+test("what the server refuses can be discarded", async ({ page }) => {
+  await say(page, "!echo there");
+  await expect(messages(page, "exec")).toHaveCount(1);
+  await page.route("**/messages", (route) =>
+    route.request().method() === "POST"
+      ? route.fulfill({ status: 400, json: { error: { kind: "invalid", message: "This cannot be said." } } })
+      : route.continue(),
+  );
+  await say(page, "never");
+  await expect(page.getByTestId("pending")).toContainText("Not sent: This cannot be said.");
+  await page.getByRole("button", { name: "Discard" }).click();
+  await expect(page.getByTestId("pending")).toHaveCount(0);
+});

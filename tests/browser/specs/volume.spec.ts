@@ -1,0 +1,62 @@
+/** Much of everything: the page stays quick, and what it draws stays bounded. */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { composer, expect, messages, say, test } from "../house/test";
+
+/** From a key to behind the frame that shows it. */
+const KEY_MS = 100;
+
+test("keys are answered while 50,000 lines arrive, and only their end is kept", async ({ page }) => {
+  await page.evaluate(() => {
+    const delays: number[] = [];
+    Object.assign(window, { delays });
+    const written = (event: KeyboardEvent) => requestAnimationFrame(() => setTimeout(() => delays.push(performance.now() - event.timeStamp)));
+    window.addEventListener("keydown", written, { capture: true });
+  });
+  await say(page, "!for i in $(seq 50); do seq $((i*1000)) $((i*1000+999)); sleep 0.05; done");
+  const answer = messages(page, "exec").last();
+  await expect(answer).toHaveAttribute("data-status", "running");
+  await composer(page).click();
+  for (let key = 1; key <= 20; key += 1) {
+    await page.keyboard.press("x");
+    await page.waitForFunction((count) => (window as any).delays.length >= count, key);
+  }
+  const delays: number[] = await page.evaluate(() => (window as any).delays);
+  expect(delays.toSorted((a, b) => a - b)[Math.floor(delays.length / 2)]).toBeLessThan(KEY_MS);
+  await expect(answer).toHaveAttribute("data-status", "exited", { timeout: 60_000 });
+  expect((await answer.innerText()).length).toBeLessThan(250_000);
+});
+
+test("10,000 messages: few are drawn, earlier ones come without a jump, and the end is one press away", async ({ page, server }) => {
+  await say(page, "!echo the-first");
+  await expect(messages(page, "exec").last()).toHaveAttribute("data-status", "exited");
+  const id = new URL(page.url()).hash.split("/").at(-1) ?? "";
+  const fill = `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=10)
+db.executemany("INSERT INTO messages (chat_id, role, text, created_at_ms) VALUES (?, 'notice', ?, 0)", ((sys.argv[2], f"number {n}\\n" * (1 + n % 3)) for n in range(10000)))
+db.commit()`;
+  execFileSync("python3", ["-c", fill, join(server.home, "sandbridge.db"), id]);
+  await page.reload();
+  const log = page.getByRole("log");
+  await expect(log.getByText("number 9999").first()).toBeVisible();
+  expect(await page.getByTestId("message").count()).toBeLessThan(80);
+  // Upwards through several pages: what is in view stays where it is when earlier ones are put before it.
+  await log.hover();
+  for (let page_ = 0; page_ < 3; page_ += 1) {
+    const loaded = page.waitForResponse((response) => response.url().includes("before="));
+    await log.evaluate((element) => element.scrollTo(0, 0));
+    const top = log.getByTestId("message").first();
+    const [text, before] = [(await top.innerText()).split("\n")[0] ?? "", await top.boundingBox()];
+    await loaded;
+    await expect.poll(() => log.evaluate((element) => element.scrollTop)).toBeGreaterThan(1_000);
+    const after = await log.getByText(text, { exact: false }).first().boundingBox();
+    expect(Math.abs((after?.y ?? -9_999) - (before?.y ?? 0))).toBeLessThan(60);
+  }
+  expect(await page.getByTestId("message").count()).toBeLessThan(120);
+  await say(page, "!echo at-the-end");
+  await expect(messages(page, "exec").last()).toContainText("at-the-end");
+  await log.evaluate((element) => element.scrollBy(0, -3_000));
+  await page.getByRole("button", { name: /Jump to newest/ }).click();
+  await expect(messages(page, "exec").last()).toBeInViewport();
+});

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
-import { xtermWithoutInlineStyles } from "./xterm.plugin";
+import { xtermWithoutInlineStyles } from "./xterm.plugin.ts";
 
 /** Where `npm run dev` finds a running server. */
 const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";

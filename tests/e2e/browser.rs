@@ -52,6 +52,9 @@ specs! {
     agent_work,
     resilience,
     volume,
+    panel_files,
+    panel_tasks,
+    panel_terminal,
 }
 
 /// What the first view loads before anybody opens a panel or the settings: the page and what its head names.

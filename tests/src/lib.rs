@@ -16,6 +16,7 @@
 //! | [`random`] | chance that can be had again |
 //! | [`third_party`] | other people's servers of models |
 //! | [`terminal`] | a terminal with a person in front of it |
+//! | [`tmux`] | a terminal whose screen is read as a person sees it |
 //! | [`wait`] | waiting for something to become true, with a deadline |
 //!
 //! The tests themselves are one binary, `e2e/main.rs`. They need what `scripts/test` sets up.
@@ -34,6 +35,7 @@ pub mod random;
 pub mod server;
 pub mod terminal;
 pub mod third_party;
+pub mod tmux;
 
 pub mod wait;
 pub mod xbot;

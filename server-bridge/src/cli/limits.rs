@@ -115,3 +115,11 @@ pub(super) const IDLE_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) const DRAW_BUFFER_BYTES: usize = 64 * 1024;
 /// Lines that a turn of the mouse's wheel scrolls.
 pub(super) const WHEEL_LINES: i32 = 3;
+
+/// How far this machine's clock may be from the server's before it is told.
+pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(30);
+/// How long a model may take to say a word while it is looked at whether it answers.
+pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a server may take to name what a shell completes.
+pub(super) const COMPLETION_PATIENCE: Duration = Duration::from_secs(1);

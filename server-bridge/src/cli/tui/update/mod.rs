@@ -32,6 +32,8 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
         Event::Lost { why, retry_ms } => {
             let why = super::text::one_line(&why);
             state.connection = Connection::Lost { why, retry_at_ms: now_ms + retry_ms };
+            // What was online a moment ago may be so no more.
+            state.places.is_known = false;
             Vec::new()
         }
         Event::Told(told) => take(state, told),

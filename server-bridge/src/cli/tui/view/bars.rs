@@ -31,7 +31,7 @@ pub(super) fn chat_line(state: &State, width: u16) -> Line<'static> {
 pub(super) fn where_line(state: &State, width: u16) -> Line<'static> {
     let (place, theme) = (state.place(), &state.theme);
     let (mark, word, style) = match place.standing {
-        _ if !state.places.is_known => ("○", "…", theme.dim),
+        _ if !state.places.is_known => ("○", "(not known)", theme.dim),
         Standing::Online => ("●", "online", theme.good),
         Standing::Offline => ("○", "offline", theme.bad),
         Standing::Unclear => ("?", "", theme.warning),

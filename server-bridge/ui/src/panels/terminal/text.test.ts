@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { TERMINAL_COPY_CHARS, TERMINAL_REPLAY_BYTES, TERMINAL_REPLAY_SEARCH_BYTES, TERMINAL_TITLE_CHARS } from "../../limits";
+import { keptPreferences } from "./preferences";
+import { Replay } from "./replay";
+import { boundedTitle, copyRequest, newExecId, openableLink, pasteable } from "./text";
+
+test("a title is one short line without what is not seen", () => {
+  expect(boundedTitle("vim\u202e \u0007 file\n\u009bx")).toBe("vim file x");
+  expect(boundedTitle("x".repeat(100_000))).toHaveLength(TERMINAL_TITLE_CHARS);
+  expect(Array.from(boundedTitle("🦀".repeat(200)))).toHaveLength(TERMINAL_TITLE_CHARS);
+});
+
+test("only text that is to be copied is a wish for the clipboard", () => {
+  expect(copyRequest(`c;${btoa("rm -rf")}`)).toBe("rm -rf");
+  for (const data of ["c;?", "c;", "", "c", "c;***", `c;${btoa("\xff\xfe")}`, `c;${btoa("x".repeat(TERMINAL_COPY_CHARS + 1))}`]) {
+    expect(copyRequest(data)).toBeNull();
+  }
+});
+
+test("pasted text cannot end its brackets", () => {
+  expect(pasteable("a\u001b[201~rm\r\n\tb\u009b")).toBe("a[201~rm\r\n\tb");
+});
+
+test("links lead to the web and nowhere else", () => {
+  expect(openableLink("https://example.org/a b")).toBe("https://example.org/a%20b");
+  for (const text of ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "vscode://x", "example.org", ""]) {
+    expect(openableLink(text)).toBeNull();
+  }
+});
+
+test("ids are 32 digits and differ", () => {
+  expect(newExecId()).toMatch(/^[0-9a-f]{32}$/);
+  expect(newExecId()).not.toBe(newExecId());
+});
+
+test("kept preferences are within their bounds, and nonsense is the usual", () => {
+  expect(keptPreferences('{"font_px":500,"screen_reader":true}')).toEqual({ font_px: 28, screen_reader: true });
+  for (const kept of [null, "null", "{", '{"font_px":"x","screen_reader":1}']) {
+    expect(keptPreferences(kept)).toEqual({ font_px: 14, screen_reader: false });
+  }
+});
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const shown = (replay: Replay, text: string) => new TextDecoder().decode(replay.pass(bytes(text)));
+
+test("a replay begins behind a line or at a sequence, and short output is whole", () => {
+  expect(shown(new Replay(TERMINAL_REPLAY_BYTES), "ab")).toBe("ab");
+  for (const [output, begun] of [["torn\nline", "line"], ["31mtorn \u001b[1mbold\n", "\u001b[1mbold\n"], ["torn\n", ""]] as const) {
+    const replay = new Replay(TERMINAL_REPLAY_BYTES + 7);
+    expect(replay.offset).toBe(7);
+    expect(shown(replay, output)).toBe(begun);
+    expect(shown(replay, "more")).toBe("more");
+  }
+});
+
+test("the place to begin at may come later, or never", () => {
+  const later = new Replay(TERMINAL_REPLAY_BYTES * 2);
+  expect(shown(later, "torn")).toBe("");
+  expect(shown(later, "torn\nline")).toBe("line");
+  const never = new Replay(TERMINAL_REPLAY_BYTES * 2);
+  expect(shown(never, "x".repeat(TERMINAL_REPLAY_SEARCH_BYTES - 1))).toBe("");
+  expect(shown(never, "yz\n")).toBe("yz\n");
+  never.gap();
+  expect(shown(never, "torn\nline")).toBe("line");
+});

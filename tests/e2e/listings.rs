@@ -1,0 +1,90 @@
+//! What lists or shows something tells it to programs too.
+
+use serde_json::Value;
+use tests::{Person, Server};
+
+/// Every command that lists or shows something, and what each entry of its list holds, or what it holds itself.
+const LISTINGS: &[(&str, Shape)] = &[
+    ("user list", Shape::List(&["admin", "created_at", "name"])),
+    ("runner list", Shape::List(&["active", "last_seen", "name", "online", "profile", "version"])),
+    ("key list", Shape::List(&["created_at", "expires_at", "last_used", "name", "scope"])),
+    ("container status", Shape::Refusal("denied")),
+    ("model list", Shape::Document(&["chosen", "models"])),
+    ("model usage", Shape::Document(&["days", "models", "total"])),
+    ("ps", Shape::List(&["exec_id"])),
+    ("chat list", Shape::List(&["created_at", "id", "runner", "title", "updated_at"])),
+];
+
+#[derive(Clone, Copy)]
+enum Shape {
+    /// A list of documents that hold at least these.
+    List(&'static [&'static str]),
+    /// A document that holds at least these.
+    Document(&'static [&'static str]),
+    /// Nothing to be shown here: an error of this kind.
+    Refusal(&'static str),
+}
+
+/// All commands beneath one that list or show something, as `--help` tells them.
+fn listings(person: &Person, above: &str) -> Vec<String> {
+    let mut words: Vec<&str> = above.split_whitespace().collect();
+    words.push("--help");
+    let help = person.run(&words).stdout;
+    let Some((_, commands)) = help.split_once("\nCommands:\n") else { return Vec::new() };
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    commands
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.trim().split_once(' '))
+        .filter(|(name, _)| *name != "help")
+        .flat_map(|(name, about)| {
+            let path = format!("{above} {name}").trim().to_owned();
+            let mut found = listings(person, &path);
+            if ["List ", "Show "].iter().any(|word| about.trim().starts_with(word)) {
+                found.push(path);
+            }
+            found
+        })
+        .collect()
+}
+
+#[test]
+fn every_listing_is_for_programs_too() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    alice.add_runner("laptop");
+    assert_eq!(alice.run(&["key", "add", "ci"]).code, 0);
+    assert_eq!(alice.run(&["chat", "--new", "/help"]).code, 0);
+    let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
+    assert_eq!(added.code, 0, "{added:?}");
+    let mut found = listings(&alice, "");
+    found.sort_unstable();
+    let mut known: Vec<&str> = LISTINGS.iter().map(|(path, _)| *path).collect();
+    known.sort_unstable();
+    assert_eq!(found, known, "a listing is told with --json, and stands in the table with its shape");
+    for (path, shape) in LISTINGS {
+        let words: Vec<&str> = path.split_whitespace().chain(["--json"]).collect();
+        let output = alice.run(&words);
+        let value: Value = serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|error| panic!("{path} prints no single JSON value: {error}: {output:?}"));
+        let (document, keys): (&Value, &[&str]) = match shape {
+            Shape::List(keys) => {
+                let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
+                // What runs lists nothing here.
+                let Some(first) = list.first() else {
+                    assert_eq!(*path, "ps");
+                    continue;
+                };
+                (first, keys)
+            }
+            Shape::Document(keys) => (&value, keys),
+            Shape::Refusal(kind) => {
+                assert_eq!((&value["type"], &value["kind"]), (&"error".into(), &(*kind).into()), "{path}");
+                continue;
+            }
+        };
+        assert_eq!(output.code, 0, "{path}: {output:?}");
+        for key in keys {
+            assert!(document.get(key).is_some(), "{path} has no {key}: {document}");
+        }
+    }
+}

@@ -39,6 +39,13 @@ fn shells_complete_what_the_parser_knows() {
         ["bash", "fish", "zsh"].iter().all(|shell| shells.iter().any(|word| word == shell)),
         "{shells:?}"
     );
+    alice.add_runner("laptop");
+    alice.add_runner("lambda");
+    let runners = offered(&alice, &["sandbridge", "exec", "--on", "la"]);
+    assert_eq!(runners, ["lambda", "laptop"]);
+    assert_eq!(alice.run(&["chat", "--new", "/help"]).code, 0);
+    let chat = alice.json(&["chat", "list", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(offered(&alice, &["sandbridge", "chat", "export", &chat[..6]]), [chat]);
     let modes = offered(&alice, &["sandbridge", "--color", "a"]);
     assert!(modes.contains(&"always".to_owned()), "{modes:?}");
     for shell in ["bash", "zsh", "fish"] {

@@ -21,6 +21,7 @@ mod docker_limits;
 mod docker_own;
 mod docker_runner;
 mod docker_trouble;
+mod doctor;
 mod exec;
 mod exec_attacks;
 mod file_attacks;

@@ -177,7 +177,7 @@ fn what_is_written_survives_the_server_and_sigterm_restores_the_terminal() {
         tmux.sees("/help lists the rest, Ctrl-D ends.");
         tmux.types("!echo by lines");
         tmux.press(&["Enter"]);
-        tmux.sees("\nby lines");
+        tmux.sees("exit 0 ·");
         tmux.press(&["C-d"]);
         tmux.sees("ended 0");
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Client, percent_encoded};
 use super::failure::Failure;
 use super::runner::ttl_seconds;
-use super::{Globals, output};
+use super::{Globals, names, output};
 
 /// What to do with a key.
 #[derive(Subcommand)]
@@ -29,6 +29,7 @@ pub(super) enum KeyCommand {
     /// Remove a key: it stops working at once
     Remove {
         /// Its name
+        #[arg(add = names::keys())]
         name: String,
     },
 }

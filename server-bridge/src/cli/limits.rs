@@ -120,3 +120,6 @@ pub(super) const WHEEL_LINES: i32 = 3;
 pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(30);
 /// How long a model may take to say a word while it is looked at whether it answers.
 pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a server may take to name what a shell completes.
+pub(super) const COMPLETION_PATIENCE: Duration = Duration::from_secs(1);

@@ -14,6 +14,7 @@
 //! | `failure` | what went wrong, as people, programs and shells are told |
 //! | `interrupts` | Ctrl-C and SIGTERM |
 //! | `output` | `--json` or words |
+//! | `names` | names that shells complete |
 //! | `limits` | every limit and timeout |
 //!
 //! A new command: a file here, a variant of `Command`, an arm in `dispatch`.
@@ -35,6 +36,7 @@ mod limits;
 mod login;
 mod mcp;
 mod model;
+mod names;
 mod output;
 mod run_as;
 mod runner;
@@ -67,17 +69,20 @@ struct Cli {
     command: Command,
 }
 
+/// The variables that say where the server is, where things are kept, and what is trusted.
+const SERVER_VARIABLES: [&str; 3] = ["SANDBRIDGE_SERVER", "SANDBRIDGE_HOME", "SANDBRIDGE_CA_CERT"];
+
 /// Options of every command.
 #[derive(Args)]
 struct Globals {
     /// The server's address [default: where you logged in last, or http://127.0.0.1:8080]
-    #[arg(long, global = true, env = "SANDBRIDGE_SERVER", hide_env_values = true, value_name = "URL")]
+    #[arg(long, global = true, env = SERVER_VARIABLES[0], hide_env_values = true, value_name = "URL")]
     server: Option<String>,
     /// Where settings and sessions are kept [default: ~/.sandbridge]
-    #[arg(long, global = true, env = "SANDBRIDGE_HOME", hide_env_values = true, value_name = "DIR")]
+    #[arg(long, global = true, env = SERVER_VARIABLES[1], hide_env_values = true, value_name = "DIR")]
     home: Option<PathBuf>,
     /// Also trust the certificates in this PEM file, for a server whose own is not from a public authority
-    #[arg(long, global = true, env = "SANDBRIDGE_CA_CERT", hide_env_values = true, value_name = "FILE")]
+    #[arg(long, global = true, env = SERVER_VARIABLES[2], hide_env_values = true, value_name = "FILE")]
     ca_cert: Option<PathBuf>,
     /// Print JSON for programs
     #[arg(long, global = true)]
@@ -145,6 +150,7 @@ enum Command {
 
 /// The whole of the `sandbridge` program: reads the command line, does what it asks for, says how it ended.
 pub fn main() -> ExitCode {
+    completions::answer();
     let Cli { globals, command } = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     output::set_colour(globals.color);
     match dispatch(&globals, command) {

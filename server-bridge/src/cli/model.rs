@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, percent_encoded};
 use super::failure::Failure;
-use super::{Globals, output};
+use super::{Globals, names, output};
 use crate::config::parse_price;
 
 /// What to do with a model.
@@ -21,16 +21,19 @@ pub(super) enum ModelCommand {
     /// Remove a model of your own, and its key
     Remove {
         /// Its name
+        #[arg(add = names::models())]
         name: String,
     },
     /// Choose what answers in chats that have no model of their own
     Use {
         /// NAME, TIER, NAME/TIER or NAME/MODEL; or `auto`
+        #[arg(add = names::models())]
         model: String,
     },
     /// Ask a model for a word, to see whether it answers
     Test {
         /// NAME, NAME/TIER or NAME/MODEL [default: what answers now]
+        #[arg(add = names::models())]
         model: Option<String>,
     },
     /// Show the tokens and the cost of the last days
@@ -53,7 +56,7 @@ pub(super) struct AddOptions {
     #[arg(long, value_name = "URL", conflicts_with = "runner")]
     base_url: Option<String>,
     /// A runner of yours that relays to an endpoint whose key only it holds
-    #[arg(long, value_name = "NAME", conflicts_with = "api_key_file")]
+    #[arg(long, value_name = "NAME", conflicts_with = "api_key_file", add = names::runners())]
     runner: Option<String>,
     /// The model, as its provider knows it
     #[arg(long, value_name = "MODEL", required_unless_present_any = ["vanguard", "swift"])]

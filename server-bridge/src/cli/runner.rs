@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, percent_encoded};
 use super::failure::Failure;
-use super::{Globals, output};
+use super::{Globals, names, output};
 
 /// What to do with a runner.
 #[derive(Subcommand)]
@@ -28,11 +28,13 @@ pub(super) enum RunnerCommand {
     /// Give a runner a new token; the old one works a while longer
     Rotate {
         /// Its name
+        #[arg(add = names::runners())]
         name: String,
     },
     /// Take a runner away: its token stops working at once
     Revoke {
         /// Its name
+        #[arg(add = names::runners())]
         name: String,
     },
 }

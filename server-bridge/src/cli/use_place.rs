@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::failure::Failure;
-use super::{Globals, output};
+use super::{Globals, names, output};
 
 /// The place.
 #[derive(Args)]
 pub(super) struct UseOptions {
     /// A runner's name, `__docker__`, `none` (the server itself), or `auto` (your only runner)
-    #[arg(value_name = "NAME|__docker__|none|auto")]
+    #[arg(value_name = "NAME|__docker__|none|auto", add = names::places())]
     place: String,
 }
 

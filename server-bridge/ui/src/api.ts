@@ -1,5 +1,5 @@
 /** The typed client of `/api/v1`. It signs in with the session cookie, so no token is ever held by the page. */
-import { COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS, UPLOAD_TIMEOUT_MS } from "./limits";
+import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS, UPLOAD_TIMEOUT_MS } from "./limits";
 import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
 export const ROOT = "/api/v1";
@@ -55,6 +55,8 @@ export async function failure(response: Response): Promise<ApiError> {
 }
 
 export interface Api {
+  /** A request of a room's own, beneath `/api/v1`: a Blob is sent as it is, anything else as JSON. */
+  request<T>(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<T>;
   login(user: string, password: string): Promise<void>;
   logout(): Promise<void>;
   me(): Promise<Me>;
@@ -66,6 +68,12 @@ export interface Api {
   settings(): Promise<Settings>;
   setActiveRunner(name: string | null): Promise<SettingsChange>;
   chats(): Promise<Chat[]>;
+  /** Those after a chat of the list, the next page of it. */
+  moreChats(before: string): Promise<Chat[]>;
+  /** By title and by text. */
+  findChats(query: string): Promise<Chat[]>;
+  renameChat(id: string, title: string): Promise<Chat>;
+  forkChat(id: string): Promise<Chat>;
   newChat(): Promise<Chat>;
   deleteChat(id: string): Promise<void>;
   messages(chatId: string, before?: number): Promise<MessagePage>;
@@ -92,9 +100,9 @@ export interface Api {
 
 /** Makes the client; `onUnauthorized` is told of every 401 except that of a login. */
 export function createApi(onUnauthorized: () => void): Api {
-  async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const timeoutMs = body instanceof Blob ? UPLOAD_TIMEOUT_MS : REQUEST_TIMEOUT_MS;
-    const init: RequestInit = { method, credentials: "same-origin", signal: AbortSignal.timeout(timeoutMs) };
+  async function request<T>(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<T> {
+    const waitMs = timeoutMs ?? (body instanceof Blob ? UPLOAD_TIMEOUT_MS : REQUEST_TIMEOUT_MS);
+    const init: RequestInit = { method, credentials: "same-origin", signal: AbortSignal.timeout(waitMs) };
     if (body instanceof Blob) {
       init.body = body;
       init.headers = { "content-type": "application/octet-stream" };
@@ -117,6 +125,7 @@ export function createApi(onUnauthorized: () => void): Api {
 
   const id = encodeURIComponent;
   return {
+    request,
     login: (user, password) => request("POST", "/login", { user, password }),
     logout: () => request("POST", "/logout"),
     me: () => request("GET", "/me"),
@@ -126,7 +135,11 @@ export function createApi(onUnauthorized: () => void): Api {
     revokeRunner: (name) => request("DELETE", `/runners/${id(name)}`),
     settings: () => request("GET", "/settings"),
     setActiveRunner: (name) => request("PUT", "/settings", { active_runner: name }),
-    chats: () => request("GET", "/chats"),
+    chats: () => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}`),
+    moreChats: (before) => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}&before=${id(before)}`),
+    findChats: (query) => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}&query=${id(query)}`),
+    renameChat: (chatId, title) => request("PUT", `/chats/${id(chatId)}`, { title }),
+    forkChat: (chatId) => request("POST", `/chats/${id(chatId)}/fork`, {}),
     newChat: () => request("POST", "/chats", {}),
     deleteChat: (chatId) => request("DELETE", `/chats/${id(chatId)}`),
     messages: (chatId, before) => {

@@ -22,6 +22,8 @@ export interface EventsOptions {
   onState: (state: ConnectionState) => void;
   /** Called when a connection ended before its `hello`: a refused session looks just like a dead network. */
   onRefused: () => void;
+  /** Told when the next attempt will be made, as Unix milliseconds. */
+  onWaiting?: (at: number) => void;
 }
 
 export class EventsClient {
@@ -93,7 +95,9 @@ export class EventsClient {
 
   private schedule(): void {
     if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.connect(), backoffMs(this.attempt, Math.random()));
+    const waitMs = backoffMs(this.attempt, Math.random());
+    this.timer = setTimeout(() => this.connect(), waitMs);
+    this.options.onWaiting?.(Date.now() + waitMs);
     this.attempt += 1;
   }
 }

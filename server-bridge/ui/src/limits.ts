@@ -137,3 +137,29 @@ export const ANSWER_CHARS = 16_000;
 
 /** Characters of an answer that a screen reader is told when it has come. */
 export const ANNOUNCED_CHARS = 200;
+
+/** Chats asked for at a time. */
+export const CHAT_PAGE_COUNT = 200;
+
+/** A search waits this long for the next key before it asks the server. */
+export const SEARCH_PAUSE_MS = 200;
+
+/** Asking a model for a word may take this long. */
+export const MODEL_TEST_TIMEOUT_MS = 120_000;
+
+/** Keeping or moving a whole container may take this long. */
+export const CONTAINER_TIMEOUT_MS = 1_800_000;
+
+/** Entries of the audit trail asked for at a time. */
+export const AUDIT_PAGE_COUNT = 50;
+
+/** How wide the panel beside the chat can be, in CSS pixels; and one step of the arrow keys. */
+export const DOCK_MIN_PX = 320;
+export const DOCK_MAX_PX = 1_100;
+export const DOCK_STEP_PX = 32;
+
+/** How often the countdown to the next attempt to connect moves. */
+export const COUNTDOWN_TICK_MS = 500;
+
+/** Chats that the command palette offers for what is typed. */
+export const PALETTE_CHATS_COUNT = 8;

@@ -13,7 +13,6 @@ import "./kit/base.css";
 import "./kit/kit.css";
 import "./frame/frame.css";
 import "./chat/chat.css";
-import "./settings/settings.css";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");

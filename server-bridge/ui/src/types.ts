@@ -71,6 +71,10 @@ export interface Chat {
   runner: string | null;
   created_at: number;
   updated_at: number;
+  /** Of a chat that was found by what was said in it. */
+  found?: { message_id: number; excerpt: string } | null;
+  /** Of a sub-agent's chat, which no list has: the chat it works for. */
+  parent_id?: string | null;
 }
 
 export type ExecStatus = "running" | "exited" | "signaled" | "timed_out" | "cancelled" | "failed" | "lost";

@@ -1,8 +1,13 @@
-//! Which addresses are everybody's, and which belong to the network that this machine stands in.
+//! Which addresses are everybody's, and which belong to this machine or the network that it stands in.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// Whether an address is one of the open internet: not this machine's, not its network's, and none that stands for either.
+/// Addresses that only documents name: nobody has them.
+const NOBODYS_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
+const NOBODYS_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
+
+/// Whether an address is one of the open internet: not this machine's, not its network's, and none that stands for either. The
+/// public addresses of its own interfaces are this machine's; one that a router before it translates cannot be known.
 ///
 /// An address of IPv6 that carries one of IPv4 (mapped, NAT64, 6to4) is judged by what it carries.
 pub fn is_public(address: IpAddr) -> bool {
@@ -29,7 +34,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         198 => second & 0xfe == 18,
         _ => false,
     };
-    !is_special && !is_reserved
+    !is_special && !is_reserved && !is_own(IpAddr::V4(address))
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
@@ -44,13 +49,38 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         // Teredo, and what only documents name.
         [0x2001, 0, ..] | [0x2001, 0xdb8, ..] => false,
         // Only these are given to anybody: no loopback, unique local, link-local, multicast.
-        [first, ..] => first & 0xe000 == 0x2000,
+        [first, ..] => first & 0xe000 == 0x2000 && !is_own(IpAddr::V6(address)),
     }
+}
+
+/// Whether an address is this machine's: nothing else can be bound to. Nothing is sent.
+fn is_own(address: IpAddr) -> bool {
+    let nobodys = if address.is_ipv4() { NOBODYS_V4 } else { NOBODYS_V6 };
+    // Where the system lets everything be bound to, this tells nothing.
+    can_bind(address) && !can_bind(nobodys)
+}
+
+fn can_bind(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_machines_own_addresses_are_known_by_asking_it() {
+        // Wherever this runs: what it reaches the internet from, and what it reaches itself by.
+        let outward =
+            UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.connect("8.8.8.8:53").map(|()| socket));
+        let outward = outward.and_then(|socket| socket.local_addr()).map(|address| address.ip());
+        for own in outward.into_iter().chain(["127.0.0.1".parse().unwrap()]) {
+            assert!(is_own(own) && !is_public(own), "{own}");
+        }
+        for other in ["8.8.8.8", "198.51.100.1", "2606:4700::1111", "2001:db8::1"] {
+            assert!(!is_own(other.parse().unwrap()), "{other}");
+        }
+    }
 
     #[test]
     fn only_addresses_of_the_open_internet_are_public() {

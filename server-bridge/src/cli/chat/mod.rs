@@ -17,7 +17,7 @@ use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 
 use super::failure::{self, Failure};
-use super::{Globals, interrupts, tui};
+use super::{Globals, interrupts, names, tui};
 use asking::Answers;
 use printer::Printer;
 use sessions::ChatCommand;
@@ -33,7 +33,7 @@ pub(super) struct ChatOptions {
     #[arg(long)]
     new: bool,
     /// Go on with the chat ID, or the beginning of one; without ID with the chat where something last happened, here or elsewhere
-    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "new")]
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "new", add = names::chats())]
     resume: Option<Option<String>>,
     /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: ask]
     #[arg(long, value_name = "MODE")]

@@ -7,12 +7,12 @@ use clap::{Subcommand, ValueEnum};
 use hyper::Method;
 use serde_json::Value;
 
-use crate::cli::Globals;
 use crate::cli::body::RequestBody;
 use crate::cli::client::{Client, next_chunk};
 use crate::cli::failure::{BROKEN_PIPE, Failure};
 use crate::cli::limits::CHAT_ID_MIN_CHARS;
 use crate::cli::output;
+use crate::cli::{Globals, names};
 
 /// What is done with chats beside talking.
 #[derive(Subcommand)]
@@ -22,7 +22,7 @@ pub(super) enum ChatCommand {
     /// Print a chat, whole
     Export {
         /// Which one: its id, or the beginning of it, as `sandbridge chat list` shows them
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", add = names::chats())]
         id: String,
         /// To be read, or for programs; --json means the latter
         #[arg(long, value_enum, default_value_t = Format::Markdown)]

@@ -301,7 +301,7 @@ impl<'a> Turn<'a> {
             return;
         }
         let (agent, text) = (&message["agent"], message["text"].as_str().unwrap_or_default());
-        self.has_begun |= self.answer == Some(id) && agent["status"] != "queued";
+        self.has_begun |= self.answer == Some(id) && (agent["status"] != "queued" || agent["waits"] == true);
         self.printer.reply(id, text);
         let is_open = matches!(agent["status"].as_str(), Some("queued" | "running"));
         if !is_open && self.answer == Some(id) && self.pending.remove(&id) {

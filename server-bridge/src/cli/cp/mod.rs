@@ -20,7 +20,7 @@ use super::body::{FileBody, RequestBody};
 use super::client::{Client, next_chunk, path_query, percent_encoded};
 use super::failure::{self, Failure};
 use super::interrupts::Interrupts;
-use super::{Globals, output};
+use super::{Globals, names, output};
 use local::{Source, Target};
 use progress::Progress;
 use side::{Remote, Route};
@@ -35,7 +35,7 @@ pub(super) struct CpOptions {
     #[arg(long, requires = "recursive")]
     delete: bool,
     /// The place of a side that begins with ':' [default: your active runner]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
     /// The file; NAME:PATH or :PATH is on a runner, ./a:b is a local file with a colon
     #[arg(value_name = "SRC")]

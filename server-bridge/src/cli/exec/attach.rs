@@ -10,13 +10,13 @@ use super::stream::{OnInterrupt, Opening, Stream};
 use super::{Globals, finish, format};
 use crate::cli::client::{Client, percent_encoded};
 use crate::cli::failure::Failure;
-use crate::cli::output;
+use crate::cli::{names, output};
 
 /// Which command, and from where on.
 #[derive(Args)]
 pub(in crate::cli) struct AttachOptions {
     /// Its id, as `exec --detach` and `ps` print it
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = names::commands())]
     exec_id: String,
     /// Skip so many bytes of its output
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
@@ -38,7 +38,7 @@ pub(in crate::cli) struct PsOptions {
 #[derive(Args)]
 pub(in crate::cli) struct CancelOptions {
     /// Its id, as `exec --detach` and `ps` print it
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = names::commands())]
     exec_id: String,
 }
 

@@ -26,7 +26,7 @@ use serde_json::json;
 
 use super::failure::{self, Failure};
 use super::run_as::RunAsOptions;
-use super::{Globals, output, socket};
+use super::{Globals, names, output, socket};
 use crate::limits::EXEC_TIMEOUT_MAX_S;
 use stdin::Stdin;
 use stream::{Ended, OnInterrupt, Opening, Stream};
@@ -41,7 +41,7 @@ const DENIED: &str = "the sandbox denied this command something; on the runner's
 #[derive(Args)]
 pub(super) struct ExecOptions {
     /// Run it there instead of on your active runner
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
     /// Stop it after so many seconds (fractions are fine) [default: never]
     #[arg(long, value_name = "S", env = "SANDBRIDGE_TIMEOUT", hide_env_values = true)]

@@ -30,7 +30,7 @@ use super::limits::{HANG_UP_TIMEOUT, KEYS_QUEUE};
 use super::run_as::RunAsOptions;
 use super::session::Session;
 use super::socket::{self, Inbox, Outbox};
-use super::{Globals, output};
+use super::{Globals, names, output};
 use escape::{Escape, HELP, Wish};
 use terminal::RawTerminal;
 
@@ -42,13 +42,13 @@ use terminal::RawTerminal;
 )]
 pub(super) struct ShellOptions {
     /// Open it there instead of on your active runner
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
     /// Begin in this directory of the workspace
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
     /// Go on with a terminal that was left running, by its id (`sandbridge ps`)
-    #[arg(long, value_name = "ID", conflicts_with_all = ["on", "cwd", "command", "run_as"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["on", "cwd", "command", "run_as"], add = names::commands())]
     attach: Option<String>,
     /// As whom to run it.
     #[command(flatten)]

@@ -58,8 +58,10 @@ pub(super) enum Connection {
 pub(super) struct Asking {
     /// The message; 0 while nothing waits.
     pub(super) message: i64,
-    /// Since when it is on the screen.
+    /// Since when it is on the screen, or has the keys.
     pub(super) since_ms: u64,
+    /// Whether it had the keys already: who took them back keeps them.
+    pub(super) had_keys: bool,
     /// Which answer is chosen; the one behind the last stands for one's own words.
     pub(super) selected: usize,
     pub(super) own_words: String,
@@ -227,21 +229,22 @@ impl State {
         ]
     }
 
-    /// Keeps what is asked in step with what waits. It takes the keys where nobody is writing.
+    /// Keeps what is asked in step with what waits. It takes the keys once, where nobody is writing.
     pub(super) fn follow_asking(&mut self) {
         let message = self.transcript.asking().next().map_or(0, |entry| entry.message.id);
         if message != self.asking.message {
             self.asking = Asking { message, since_ms: self.now_ms, ..Asking::default() };
-            let is_writing =
-                !self.input.is_empty() || self.typed_ms + TYPING_MS > self.now_ms && self.typed_ms > 0;
-            match (message, self.focus) {
-                (0, Focus::Asking) => self.focus = Focus::Input,
-                (0, _) => {}
-                _ if !is_writing => self.focus = Focus::Asking,
-                (_, Focus::Asking) => self.focus = Focus::Input,
-                _ => {}
+            if self.focus == Focus::Asking {
+                self.focus = Focus::Input;
             }
         }
+        let is_typing = self.typed_ms > 0 && self.typed_ms + TYPING_MS > self.now_ms;
+        let is_writing = self.focus != Focus::Input || !self.input.is_empty() || is_typing;
+        if message != 0 && !self.asking.had_keys && !is_writing && self.overlay.is_none() {
+            self.focus = Focus::Asking;
+            self.asking.since_ms = self.now_ms;
+        }
+        self.asking.had_keys |= self.focus == Focus::Asking;
     }
 
     /// Whether what is asked was on the screen long enough for a key to be meant for it.

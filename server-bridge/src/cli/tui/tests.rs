@@ -167,6 +167,17 @@ fn an_approval_does_not_take_the_keys_of_who_is_writing() {
     person.key(KeyCode::Tab).types("d");
     assert!(matches!(person.wanted()[..], [Effect::Approve { allow: false, .. }]));
     assert_eq!(person.state.input.text(), "a draft and add");
+
+    // Whoever stopped writing is asked, and whoever goes back to the text is left alone.
+    let mut person = Person::new(60, 20);
+    person.types("x").key(KeyCode::Backspace).message(asking(7, "rm -r x")).types("a");
+    assert_eq!((person.wanted(), person.state.input.text().as_str()), (vec![], "a"));
+    person.key(KeyCode::Backspace).waits(5000);
+    assert!(person.state.focus == Focus::Asking);
+    person.types("a");
+    assert_eq!(person.wanted(), [], "it has only now taken the keys");
+    person.key(KeyCode::Tab).key(KeyCode::Tab).waits(5000);
+    assert!(person.state.focus == Focus::Input);
 }
 
 #[test]

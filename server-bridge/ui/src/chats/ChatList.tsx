@@ -1,54 +1,98 @@
+import { Search, SquarePen, X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useFrame } from "../frame/context";
 import { useAction } from "../lib/useAction";
 import { useActions, useAppState } from "../state/context";
-import { ConfirmButton } from "../kit/ConfirmButton";
+import { ChatRows } from "./ChatRows";
+import { useChatSearch } from "./useChatSearch";
+import "./chats.css";
 
 interface Props {
   /** On a narrow page the list is a drawer. */
   open: boolean;
+  /** Whether a wide page has it. */
+  shown: boolean;
   onDone: () => void;
 }
 
-export function ChatList({ open, onDone }: Props) {
-  const { chats, open_chat_id: openChatId } = useAppState();
+export function ChatList({ open, shown, onDone }: Props) {
+  const { t } = useTranslation("chats");
+  const { chats: all } = useAppState();
   const actions = useActions();
+  const { focusComposer } = useFrame();
+  const [query, setQuery] = useState("");
+  const { chats, searching } = useChatSearch(all, query);
   const create = useAction(actions.newChat);
+  const list = useRef<HTMLElement>(null);
   const createAndClose = async () => {
-    if (await create.run()) onDone();
+    if (!(await create.run())) return;
+    setQuery("");
+    onDone();
+    focusComposer();
   };
+  useEffect(() => {
+    if (open) list.current?.querySelector<HTMLElement>("[aria-current], .new-chat")?.focus();
+  }, [open]);
+  const name = ["chat-list", open && "open", !shown && "put-away"].filter(Boolean).join(" ");
   return (
-    <nav id="chat-list" className={open ? "chat-list open" : "chat-list"} aria-label="Chats">
-      <button type="button" className="primary" disabled={create.busy} onClick={() => void createAndClose()}>
-        New chat
-      </button>
-      {create.error !== null && (
-        <p className="problem" role="alert">
-          {create.error}
-        </p>
-      )}
-      <ul>
-        {chats.map((chat) => (
-          <li key={chat.id} className={chat.id === openChatId ? "current" : undefined} data-testid="chat">
-            <button
-              type="button"
-              className="title"
-              aria-current={chat.id === openChatId ? "page" : undefined}
-              onClick={() => {
-                actions.openChat(chat.id);
-                onDone();
+    <>
+      {open && <div className="drawer-shade" onClick={onDone} />}
+      <nav
+        id="chat-list"
+        ref={list}
+        className={name}
+        aria-label={t("title")}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && open) onDone();
+        }}
+      >
+        <div className="chat-list-head">
+          <div className="search">
+            <Search aria-hidden="true" />
+            <input
+              type="search"
+              aria-label={t("search")}
+              placeholder={t("search")}
+              value={query}
+              onChange={(event) => setQuery(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key === "ArrowDown") {
+                  event.preventDefault();
+                  list.current?.querySelector<HTMLElement>(".chat-row [tabindex='0']")?.focus();
+                } else if (event.key === "Escape" && query !== "") {
+                  event.stopPropagation();
+                  setQuery("");
+                }
               }}
-            >
-              {chat.title || "New chat"}
-            </button>
-            <ConfirmButton
-              label="✕"
-              name={`Delete ${chat.title || "New chat"}`}
-              question="Delete this chat?"
-              confirmLabel="Delete"
-              onConfirm={() => void actions.deleteChat(chat.id).catch(actions.report)}
             />
-          </li>
-        ))}
-      </ul>
-    </nav>
+            {query !== "" && (
+              <button type="button" className="quiet icon" aria-label={t("clearSearch")} onClick={() => setQuery("")}>
+                <X aria-hidden="true" />
+              </button>
+            )}
+          </div>
+          <button
+            type="button"
+            className="quiet icon new-chat"
+            aria-label={t("newChat")}
+            title={t("newChat")}
+            disabled={create.busy}
+            onClick={() => void createAndClose()}
+          >
+            <SquarePen aria-hidden="true" />
+          </button>
+        </div>
+        {create.error !== null && (
+          <p className="problem" role="alert">
+            {create.error}
+          </p>
+        )}
+        <ChatRows chats={chats} grouped={query.trim() === ""} onOpened={onDone} />
+        <p className="hint chat-list-note" role="status">
+          {searching ? t("searching") : query.trim() !== "" ? t("found", { count: chats.length }) : chats.length === 0 ? t("none") : ""}
+        </p>
+      </nav>
+    </>
   );
 }

@@ -1,4 +1,6 @@
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { COUNTDOWN_TICK_MS } from "../limits";
 import { useAppState, useSession } from "../state/context";
 
 /** What the user should know at once: a lost connection, and notices of the server. */
@@ -10,7 +12,9 @@ export function Banners() {
     <div className="banners" role="status" aria-live="polite">
       {connection === "offline" && (
         <div className="banner warning" data-testid="offline-banner">
-          <span>{t("offline")}</span>
+          <span>
+            {t("offline")} <Countdown />
+          </span>
           <button type="button" className="quiet" onClick={retry}>
             {t("tryNow")}
           </button>
@@ -25,5 +29,23 @@ export function Banners() {
         </div>
       ))}
     </div>
+  );
+}
+
+/** Seconds to the next attempt; not for screen readers, which would count along. */
+function Countdown() {
+  const { t } = useTranslation("frame");
+  const { retry_at: retryAt } = useAppState();
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), COUNTDOWN_TICK_MS);
+    return () => clearInterval(timer);
+  }, [retryAt]);
+  const seconds = retryAt === null ? 0 : Math.ceil((retryAt - now) / 1_000);
+  return (
+    <span className="countdown" aria-hidden="true">
+      {seconds > 0 ? t("retryIn", { count: seconds }) : t("retrying")}
+    </span>
   );
 }

@@ -1,49 +1,64 @@
-import { MessagesSquare, Settings } from "lucide-react";
+import { PanelLeft, Search, Settings } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { PANELS, type Panel } from "../panels";
-import { WherePicker } from "../where/WherePicker";
+import { PANELS } from "../panels";
+import { WhereMenu } from "../where/WhereMenu";
+import { useFrame } from "./context";
 import { Logo } from "./Logo";
+import { IS_MAC, keyNames } from "./shortcuts";
 
 interface Props {
+  /** Whether the drawer of a narrow page is open. */
   chatsOpen: boolean;
+  /** Whether a wide page has the list beside the chat. */
+  listShown: boolean;
   onToggleChats: () => void;
-  panel: Panel["id"] | null;
-  onPanel: (panel: Panel["id"] | null) => void;
-  onSettings: () => void;
 }
 
-export function TopBar({ chatsOpen, onToggleChats, panel, onPanel, onSettings }: Props) {
+export function TopBar({ chatsOpen, listShown, onToggleChats }: Props) {
   const { t } = useTranslation("frame");
   const { t: panels } = useTranslation("panels");
+  const { panel, showPanel, showOverlay, openSettings } = useFrame();
+  const palette = keyNames("palette", IS_MAC).join("+");
   return (
     <header className="top-bar">
       <button
         type="button"
-        className="quiet icon only-narrow"
+        className="quiet icon"
         aria-label={t("chats")}
-        aria-expanded={chatsOpen}
+        title={`${t("chats")} (${keyNames("toggleChats", IS_MAC).join("+")})`}
+        aria-expanded={chatsOpen || listShown}
         aria-controls="chat-list"
         onClick={onToggleChats}
       >
-        <MessagesSquare aria-hidden="true" />
+        <PanelLeft aria-hidden="true" />
       </button>
       <span className="brand only-wide">
         <Logo /> Sandbridge
       </span>
-      <WherePicker />
+      <WhereMenu />
+      <span className="spacer only-wide" />
+      <button type="button" className="palette-button only-wide" onClick={() => showOverlay("palette")}>
+        <Search aria-hidden="true" />
+        {t("palette")}
+        <kbd aria-hidden="true">{palette}</kbd>
+      </button>
+      <button type="button" className="quiet icon only-narrow" aria-label={t("palette")} onClick={() => showOverlay("palette")}>
+        <Search aria-hidden="true" />
+      </button>
       {PANELS.map(({ id, icon: Icon }) => (
         <button
           key={id}
           type="button"
           className="quiet icon"
           aria-label={panels(id)}
+          title={panels(id)}
           aria-pressed={panel === id}
-          onClick={() => onPanel(panel === id ? null : id)}
+          onClick={() => showPanel(panel === id ? null : id)}
         >
           <Icon aria-hidden="true" />
         </button>
       ))}
-      <button type="button" className="quiet icon" aria-label={t("settings")} onClick={onSettings}>
+      <button type="button" className="quiet icon" aria-label={t("settings")} title={t("settings")} onClick={() => openSettings()}>
         <Settings aria-hidden="true" />
       </button>
     </header>

@@ -1,35 +1,78 @@
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { ChatView } from "../chat/ChatView";
 import { ChatList } from "../chats/ChatList";
-import type { Panel } from "../panels";
+import { settingsSection, showSettings, showWorkbench } from "../lib/location";
+import { useAddress } from "../lib/useAddress";
+import { PANELS, type Panel } from "../panels";
 import { onPanelWanted } from "../panels/open";
-import { SettingsPanel } from "../settings/SettingsPanel";
+import { useActions } from "../state/context";
 import { Banners } from "./Banners";
+import { FrameContext, type Frame, type Overlay } from "./context";
 import { Dock } from "./Dock";
+import { ShortcutHelp } from "./ShortcutHelp";
+import type { Shortcut } from "./shortcuts";
 import { TopBar } from "./TopBar";
+import { useKept } from "./useKept";
+import { useShortcuts } from "./useShortcuts";
+
+const SettingsDialog = lazy(() => import("../settings/SettingsDialog"));
+const Palette = lazy(() => import("./Palette"));
 
 /** The page of someone who is signed in: the list of chats, the open one, and a panel beside it. */
 export function Workbench() {
-  const [settingsOpen, setSettingsOpen] = useState(false);
+  const actions = useActions();
+  const section = settingsSection(useAddress());
   const [chatsOpen, setChatsOpen] = useState(false);
-  const [panel, setPanel] = useState<Panel["id"] | null>(null);
-  useEffect(() => onPanelWanted(setPanel), []);
-  return (
-    <div className="workbench">
-      <TopBar
-        chatsOpen={chatsOpen}
-        onToggleChats={() => setChatsOpen(!chatsOpen)}
-        panel={panel}
-        onPanel={setPanel}
-        onSettings={() => setSettingsOpen(true)}
-      />
-      <Banners />
-      <div className="columns">
-        <ChatList open={chatsOpen} onDone={() => setChatsOpen(false)} />
-        <ChatView onConnectRunner={() => setSettingsOpen(true)} />
-        {panel !== null && <Dock panel={panel} onClose={() => setPanel(null)} />}
-      </div>
-      {settingsOpen && <SettingsPanel onClose={() => setSettingsOpen(false)} />}
-    </div>
+  const [listShown, keepListShown] = useKept("sandbridge.chats", "shown");
+  const [overlay, showOverlay] = useState<Overlay | null>(null);
+  const [panel, showPanel] = usePanel();
+  useEffect(() => onPanelWanted(showPanel), [showPanel]);
+  const openSettings = useCallback((wanted = "") => showSettings(wanted), []);
+  const frame: Frame = useMemo(
+    () => ({ openSettings, panel, showPanel, showOverlay, focusComposer }),
+    [openSettings, panel, showPanel],
   );
+  const toggleChats = () => {
+    if (window.matchMedia("(width < 48rem)").matches) setChatsOpen(!chatsOpen);
+    else keepListShown(listShown === "shown" ? "hidden" : "shown");
+  };
+  const run: Record<Shortcut, () => void> = {
+    palette: () => showOverlay((open) => (open === "palette" ? null : "palette")),
+    newChat: () => void actions.newChat().then(focusComposer, actions.report),
+    focusComposer,
+    toggleChats,
+    settings: () => openSettings(),
+    terminal: () => showPanel(panel === "terminal" ? null : "terminal"),
+    shortcuts: () => showOverlay("shortcuts"),
+  };
+  useShortcuts((shortcut) => run[shortcut]());
+  return (
+    <FrameContext value={frame}>
+      <div className="workbench">
+        <TopBar chatsOpen={chatsOpen} listShown={listShown === "shown"} onToggleChats={toggleChats} />
+        <Banners />
+        <div className="columns">
+          <ChatList open={chatsOpen} shown={listShown === "shown"} onDone={() => setChatsOpen(false)} />
+          <ChatView onConnectRunner={() => openSettings("runners")} />
+          {panel !== null && <Dock panel={panel} onClose={() => showPanel(null)} />}
+        </div>
+        <Suspense>
+          {section !== null && <SettingsDialog section={section} onClose={showWorkbench} />}
+          {overlay === "palette" && <Palette onClose={() => showOverlay(null)} />}
+        </Suspense>
+        {overlay === "shortcuts" && <ShortcutHelp onClose={() => showOverlay(null)} />}
+      </div>
+    </FrameContext>
+  );
+}
+
+function focusComposer(): void {
+  document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus();
+}
+
+/** The open panel stays open over a reload. */
+function usePanel(): [Panel["id"] | null, (panel: Panel["id"] | null) => void] {
+  const [kept, keep] = useKept("sandbridge.panel", null);
+  const known = PANELS.find((panel) => panel.id === kept);
+  return [known?.id ?? null, keep];
 }

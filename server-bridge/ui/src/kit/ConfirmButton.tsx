@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
 
 interface Props {
   /** On the button. */
@@ -12,6 +13,7 @@ interface Props {
 
 /** A button for what cannot be undone: it asks first, in its own place. */
 export function ConfirmButton({ label, name, question, confirmLabel, onConfirm }: Props) {
+  const { t } = useTranslation("frame");
   const [asking, setAsking] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
   const keep = useRef<HTMLButtonElement>(null);
@@ -44,7 +46,7 @@ export function ConfirmButton({ label, name, question, confirmLabel, onConfirm }
         {confirmLabel}
       </button>
       <button type="button" className="quiet" ref={keep} onClick={() => setAsking(false)}>
-        Keep
+        {t("keep")}
       </button>
     </div>
   );

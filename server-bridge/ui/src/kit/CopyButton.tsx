@@ -1,4 +1,5 @@
 import { type RefObject, useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
 import { COPIED_NOTE_MS } from "../limits";
 
 interface Props {
@@ -10,6 +11,7 @@ interface Props {
 
 /** Copies an element's text; where the browser forbids that (plain http), it selects it. */
 export function CopyButton({ name, source }: Props) {
+  const { t } = useTranslation("frame");
   const [note, setNote] = useState<string | null>(null);
   useEffect(() => {
     if (note === null) return;
@@ -22,15 +24,15 @@ export function CopyButton({ name, source }: Props) {
     if (element === null) return;
     try {
       await navigator.clipboard.writeText(element.textContent ?? "");
-      setNote("Copied");
+      setNote(t("copied"));
     } catch {
       window.getSelection()?.selectAllChildren(element);
-      setNote("Selected: press Ctrl+C");
+      setNote(t("selected"));
     }
   };
   return (
     <button type="button" aria-label={note ?? name} onClick={() => void copy()}>
-      <span aria-live="polite">{note ?? "Copy"}</span>
+      <span aria-live="polite">{note ?? t("copy")}</span>
     </button>
   );
 }

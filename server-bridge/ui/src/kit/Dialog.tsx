@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 interface Props {
   title: string;
   /** `drawer` comes from the right and is as high as the page. */
-  shape?: "window" | "drawer" | "page";
+  shape?: "window" | "drawer" | "page" | "palette";
   /** Whether the title is only for screen readers. */
   titleUnseen?: boolean;
   onClose: () => void;
@@ -19,8 +19,17 @@ export function Dialog({ title, shape = "window", titleUnseen = false, onClose, 
   return (
     <Radix.Root open onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
-        <Radix.Overlay className="dialog-shade" />
-        <Radix.Content className={`dialog ${shape}`} aria-describedby={undefined}>
+        {/* Radix's own overlay adds a style element, which the page's content security policy forbids. */}
+        <div className="dialog-shade" aria-hidden="true" />
+        <Radix.Content
+          className={`dialog ${shape}`}
+          aria-describedby={undefined}
+          onOpenAutoFocus={(event) => {
+            // The dialog itself: its first button is the one that closes it.
+            event.preventDefault();
+            if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus();
+          }}
+        >
           <header className={titleUnseen ? "unseen" : undefined}>
             <Radix.Title>{title}</Radix.Title>
             <Radix.Close className="quiet icon" aria-label={t("close")}>

@@ -15,8 +15,9 @@ interface Props {
 
 /** A menu of actions behind a button; arrow keys, typing ahead and Escape work as in any menu. */
 export function Menu({ trigger, items }: Props) {
+  // A modal one adds a style element, which the page's content security policy forbids.
   return (
-    <DropdownMenu.Root>
+    <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className="menu" align="end" sideOffset={4}>

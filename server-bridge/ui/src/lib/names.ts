@@ -2,11 +2,8 @@
 const NAME = /^[a-z0-9][a-z0-9_.-]{0,62}$/;
 const RESERVED = ["none", "auto"];
 
-export const NAME_RULE =
-  "Lower-case letters, digits and . _ - , starting with a letter or digit, at most 63. “none” and “auto” are taken.";
-
-/** What is wrong with a name, or null. */
-export function nameProblem(name: string): string | null {
-  if (RESERVED.includes(name)) return `“${name}” has a meaning of its own. Choose another name.`;
-  return NAME.test(name) ? null : NAME_RULE;
+/** What is wrong with a name, or null: it has a meaning of its own, or is against the rule. */
+export function nameProblem(name: string): "reserved" | "rule" | null {
+  if (RESERVED.includes(name)) return "reserved";
+  return NAME.test(name) ? null : "rule";
 }

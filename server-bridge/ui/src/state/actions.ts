@@ -1,13 +1,16 @@
 /** What a user can do: each asks the server, then tells the reducer. Errors are thrown for the caller to show. */
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
-import { chatIdInAddress, showChatId } from "../lib/location";
-import type { Chat, RunnerToken } from "../types";
+import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
+import type { Chat, RunnerToken, SendResult } from "../types";
 import { type ConversationActions, conversationActions } from "./conversation";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
+import { AUTOMATIC } from "./where";
 
 export interface Actions extends ConversationActions {
+  /** A request of a room's own; see `Api`. */
+  request: Api["request"];
   /** Finds out whether the cookie still holds. */
   resume(): Promise<void>;
   login(user: string, password: string): Promise<void>;
@@ -19,6 +22,14 @@ export interface Actions extends ConversationActions {
   followAddress(): void;
   newChat(): Promise<void>;
   deleteChat(id: string): Promise<void>;
+  renameChat(id: string, title: string): Promise<void>;
+  /** Goes on in a copy of a chat, and opens it. */
+  forkChat(id: string): Promise<void>;
+  /** By title and by what was said. */
+  findChats(query: string): Promise<Chat[]>;
+  loadMoreChats(): Promise<void>;
+  /** Sends a chat's commands to one place, whatever runner is active; null takes that back. */
+  bindChat(id: string, place: string | null): Promise<void>;
   loadOlder(): Promise<void>;
   /** Puts a message on its way: it is kept until the server has it, over a reload too. */
   send(text: string, attachments?: string[]): void;
@@ -54,6 +65,7 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
   const outbox = makeOutbox(api, dispatch, state, chats.startChat, chats.openChat);
   const send = (text: string, attachments: string[] = []) => outbox.add(state(), text, attachments);
   return {
+    request: api.request,
     ...sessionActions(api, dispatch, outbox),
     ...chats,
     ...conversationActions(api, dispatch, state, { openChat: chats.openChat, send }),
@@ -139,7 +151,9 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       dispatch({ type: "chat_received", chat });
       return chat.id;
     },
-    followAddress: () => show(chatIdInAddress()),
+    followAddress: () => {
+      if (!isCovered(window.location.hash)) show(chatIdInAddress());
+    },
     newChat: async () => {
       await newChat();
     },
@@ -163,6 +177,24 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       await api.deleteChat(id);
       dispatch({ type: "chat_deleted", id });
       if (chatIdInAddress() === id) showChatId(null, true);
+    },
+    renameChat: async (id: string, title: string) => {
+      dispatch({ type: "chat_received", chat: await api.renameChat(id, title) });
+    },
+    forkChat: async (id: string) => {
+      const chat = await api.forkChat(id);
+      dispatch({ type: "chat_received", chat });
+      openChat(chat.id);
+    },
+    findChats: (query: string) => api.findChats(query),
+    loadMoreChats: async () => {
+      const last = state().chats.at(-1);
+      if (last !== undefined) dispatch({ type: "more_chats_loaded", chats: await api.moreChats(last.id) });
+    },
+    bindChat: async (id: string, place: string | null) => {
+      const said = { text: `/runner ${place ?? AUTOMATIC}` };
+      const result = await api.request<SendResult>("POST", `/chats/${encodeURIComponent(id)}/messages`, said);
+      dispatch({ type: "messages_received", messages: result.messages });
     },
     loadOlder: async () => {
       const { open_chat_id: id, messages } = state();

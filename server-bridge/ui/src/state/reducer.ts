@@ -1,6 +1,7 @@
 /** The one place where state changes; pure, so that a replayed list of actions gives the same page. */
-import { BANNERS_COUNT } from "../limits";
+import { BANNERS_COUNT, CHAT_PAGE_COUNT } from "../limits";
 import type { Chat, Message, Runner, ServerEvent, Settings } from "../types";
+import { track } from "./activity";
 import { addOutput, addUnknown, findMessage, isOpen, joinNewest, loadOutputs, markAllStale, settleOutput, upsertMessage, without } from "./messages";
 import { type Action, type Banner, INITIAL_STATE, type State } from "./state";
 
@@ -11,9 +12,9 @@ export function reduce(state: State, action: Action): State {
     case "signed_out":
       return { ...INITIAL_STATE, session: "signed_out" };
     case "connection":
-      return { ...state, connection: action.state };
+      return { ...state, connection: action.state, retry_at: null };
     case "connection_restored":
-      return { ...state, live: markAllStale(state.live) };
+      return { ...state, live: markAllStale(state.live), activity: {} };
     case "overview_loaded":
       return {
         ...state,
@@ -21,6 +22,7 @@ export function reduce(state: State, action: Action): State {
         runners: action.runners,
         settings: action.settings,
         chats: newestFirst(action.chats),
+        more_chats: action.chats.length >= CHAT_PAGE_COUNT,
       };
     case "chat_opened":
       return openChat(state, action.id);
@@ -28,7 +30,8 @@ export function reduce(state: State, action: Action): State {
       if (action.chat_id !== state.open_chat_id) return state;
       const { messages, joined } = joinNewest(state.messages, action.page, state.told_ids);
       const more = joined && state.messages_loaded ? state.more_messages : action.page.more;
-      return loadLive({ ...state, messages, messages_loaded: true, more_messages: more }, action.page.messages);
+      const activity = action.page.messages.reduce(track, state.activity);
+      return loadLive({ ...state, messages, messages_loaded: true, more_messages: more, activity }, action.page.messages);
     }
     case "older_loaded":
       if (action.chat_id !== state.open_chat_id) return state;
@@ -62,6 +65,10 @@ export function reduce(state: State, action: Action): State {
       return { ...state, input: null };
     case "chat_entered":
       return { ...state, parents: { ...state.parents, [action.id]: action.from } };
+    case "more_chats_loaded":
+      return addChats(state, action.chats);
+    case "retry_at":
+      return { ...state, retry_at: action.at };
   }
 }
 
@@ -106,7 +113,8 @@ function applyEvent(state: State, event: ServerEvent): State {
   }
 }
 
-function applyMessage(state: State, message: Message): State {
+function applyMessage(before: State, message: Message): State {
+  const state = { ...before, activity: track(before.activity, message) };
   if (message.chat_id === state.open_chat_id) {
     const told_ids = new Set(state.told_ids).add(message.id);
     const messages = upsertMessage(state.messages, message);
@@ -139,12 +147,20 @@ function openChat(state: State, id: string | null): State {
 
 function removeChat(state: State, id: string): State {
   const live = without(state.live, (_, output) => output.chat_id === id);
-  const next = { ...state, live, chats: state.chats.filter((chat) => chat.id !== id) };
+  const { [id]: _, ...activity } = state.activity;
+  const next = { ...state, live, activity, chats: state.chats.filter((chat) => chat.id !== id) };
   return id === state.open_chat_id ? openChat(next, null) : next;
 }
 
 function upsertChat(chats: Chat[], chat: Chat): Chat[] {
   return newestFirst([chat, ...chats.filter((known) => known.id !== chat.id)]);
+}
+
+/** The next page of the list; one without anything new is its end. */
+function addChats(state: State, page: Chat[]): State {
+  const known = new Set(state.chats.map((chat) => chat.id));
+  const fresh = page.filter((chat) => !known.has(chat.id));
+  return { ...state, chats: newestFirst([...state.chats, ...fresh]), more_chats: fresh.length >= CHAT_PAGE_COUNT };
 }
 
 function newestFirst(chats: Chat[]): Chat[] {

@@ -1,6 +1,7 @@
 /** Everything the page knows, and every action that changes it. */
 import type { ConnectionState } from "../events";
 import type { Chat, Me, Message, MessagePage, Runner, ServerEvent, Settings } from "../types";
+import type { Activities } from "./activity";
 import type { LiveOutputs } from "./messages";
 import type { Pending } from "./outbox";
 
@@ -44,6 +45,12 @@ export interface State {
   parents: Record<string, string>;
   banners: Banner[];
   next_banner_id: number;
+  /** What goes on in which chat, as far as events told of it. */
+  activity: Activities;
+  /** Whether the server has chats after the last. */
+  more_chats: boolean;
+  /** When the next attempt to connect is made, as Unix milliseconds. */
+  retry_at: number | null;
 }
 
 export type Action =
@@ -66,7 +73,9 @@ export type Action =
   | { type: "outbox"; outbox: Pending[] }
   | { type: "input_offered"; chat_id: string; text: string; editing?: number }
   | { type: "input_taken" }
-  | { type: "chat_entered"; id: string; from: string };
+  | { type: "chat_entered"; id: string; from: string }
+  | { type: "more_chats_loaded"; chats: Chat[] }
+  | { type: "retry_at"; at: number };
 
 export const INITIAL_STATE: State = {
   session: "unknown",
@@ -86,4 +95,7 @@ export const INITIAL_STATE: State = {
   parents: {},
   banners: [],
   next_banner_id: 1,
+  activity: {},
+  more_chats: false,
+  retry_at: null,
 };

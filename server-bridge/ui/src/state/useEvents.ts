@@ -35,6 +35,7 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
       url: eventsUrl(window.location),
       onEvent,
       onState: (state) => dispatch({ type: "connection", state }),
+      onWaiting: (at) => dispatch({ type: "retry_at", at }),
       onRefused: () => void actions.resume().catch(actions.report),
     });
     current.current = client;

@@ -8,28 +8,43 @@ const docker: Choice = { name: "__docker__", kind: "docker", online: true, avail
 const settings = (active: string | null, ...choices: Choice[]): Settings => ({ active_runner: active, choices });
 
 test("automatic is the only runner, and says so when it is offline", () => {
-  expect(where(settings(null, laptop), [runner("laptop")])).toEqual({ state: "online", hint: "laptop" });
-  expect(where(settings(null, laptop), [runner("laptop", false)])).toEqual({ state: "offline", hint: "laptop is offline." });
+  expect(where(settings(null, laptop), [runner("laptop")], null)).toMatchObject({ place: "laptop", by: "server", state: "online" });
+  const offline = where(settings(null, laptop), [runner("laptop", false)], null);
+  expect(offline).toMatchObject({ place: "laptop", state: "offline", hint: "offline" });
 });
 
 test("automatic with several runners asks to choose", () => {
-  expect(where(settings(null), [runner("a"), runner("b")]).state).toBe("unclear");
+  const several = where(settings(null), [runner("a"), runner("b")], null);
+  expect(several).toMatchObject({ place: null, state: "unclear", hint: "several" });
 });
 
 test("automatic without a runner is Docker only where it is offered", () => {
-  expect(where(settings(null, docker), []).hint).toBe("Docker container");
-  expect(where(settings(null, { ...docker, available: false }), []).state).toBe("unclear");
+  expect(where(settings(null, docker), [], null).place).toBe("__docker__");
+  expect(where(settings(null, { ...docker, available: false }), [], null).hint).toBe("noRunner");
 });
 
 test("a named runner that is offline stays the choice", () => {
   const offline = settings("laptop", { ...laptop, online: false });
-  expect(where(offline, [runner("laptop", false), runner("desk")])).toEqual({ state: "offline", hint: null });
+  expect(where(offline, [runner("laptop", false), runner("desk")], null)).toMatchObject({ place: "laptop", by: "choice", state: "offline" });
+});
+
+test("a runner that lacks a required layer is refused, though it is connected", () => {
+  const weak = { ...runner("laptop"), refused: ["landlock"] };
+  expect(where(settings("laptop", laptop), [weak], null)).toMatchObject({ state: "refused", hint: "refused" });
+  expect(options(settings("laptop", laptop), [weak], "laptop")[1]?.state).toBe("refused");
+});
+
+test("a chat that is bound goes where it says, whatever the active runner is", () => {
+  const bound = where(settings("laptop", laptop, docker), [runner("laptop")], "__docker__");
+  expect(bound).toMatchObject({ place: "__docker__", by: "chat", state: "online" });
 });
 
 test("this server is offered only if the server offers it", () => {
-  expect(options(settings(null, laptop, docker)).map((option) => option.label)).toEqual(["Automatic", "laptop", "Docker container"]);
+  const none: Choice = { name: "none", kind: "none", online: false, available: false, note: "not allowed" };
+  expect(options(settings(null, laptop, docker, none), [], null).map((option) => option.kind)).toEqual(["automatic", "runner", "docker"]);
+  expect(options(settings(null, laptop, none), [], "none").at(-1)).toMatchObject({ kind: "server", state: "offline", note: "not allowed" });
 });
 
 test("an active runner that was revoked is still shown", () => {
-  expect(options(settings("gone", laptop)).at(-1)).toMatchObject({ value: "gone", state: "offline" });
+  expect(options(settings("gone", laptop), [], "gone").at(-1)).toMatchObject({ value: "gone", kind: "gone", state: "offline" });
 });

@@ -1,72 +1,95 @@
-/** Where the next command runs: the routing rules of the server, told in words. Pure. */
+/** Where the next command runs: the routing rules of the server. Pure; the words are those of the room `where`. */
+import i18next from "i18next";
+import { where as words } from "../i18n/en/where";
 import type { Choice, Runner, Settings } from "../types";
 
 /** The value that stands for "unset" in a form; the server reserves the name. */
 export const AUTOMATIC = "auto";
 
-const GONE = "No longer there: choose another.";
+const DOCKER = "__docker__";
+const NONE = "none";
 
-/** A machine's name as people read it. */
+/** A machine's name as people read it, in the language of the page. */
 export function placeName(name: string): string {
-  if (name === "__docker__") return "Docker container";
-  if (name === "none") return "this server";
-  return name;
+  const said = (key: "docker" | "server") => (i18next.isInitialized ? i18next.t(key, { ns: "where" }) : words[key]);
+  if (name === DOCKER) return said("docker");
+  return name === NONE ? said("server") : name;
 }
 
+/** `refused`: connected, and lacks a layer of confinement that the server requires. */
+export type PlaceState = "online" | "offline" | "refused" | "unclear";
+
 export interface Where {
-  state: "online" | "offline" | "unclear";
-  /** Said beside the picker: what stands in the way, or what "automatic" means now. */
-  hint: string | null;
+  /** The place's name; null where nothing is decided. */
+  place: string | null;
+  /** What names it: this chat, the user's choice, or nothing, so that the server chooses. */
+  by: "chat" | "choice" | "server";
+  state: PlaceState;
+  /** What stands in the way. */
+  hint: "gone" | "noRunner" | "several" | "offline" | "refused" | "unavailable" | null;
+  /** The same in the server's words, where it said some. */
+  note: string | null;
 }
 
 export interface Option {
   value: string;
-  label: string;
-  state: Where["state"];
+  kind: "automatic" | "runner" | "docker" | "server" | "gone";
+  state: PlaceState;
   note: string | null;
+  /** Its facts, for a registered machine. */
+  runner: Runner | null;
 }
 
 /** What can be chosen, "automatic" first; a choice that is stored but gone is shown as such. */
-export function options(settings: Settings): Option[] {
-  const automatic: Option = {
-    value: AUTOMATIC,
-    label: "Automatic",
-    state: "online",
-    note: "Your only runner; without any, the Docker container where the server offers it.",
-  };
-  const listed = settings.choices.filter((choice) => choice.name !== AUTOMATIC).map(optionOf);
-  const active = settings.active_runner;
-  const gone = active !== null && active !== AUTOMATIC && !listed.some((option) => option.value === active);
-  if (gone) listed.push({ value: active, label: placeName(active), state: "offline", note: GONE });
+export function options(settings: Settings, runners: Runner[], chosen: string | null): Option[] {
+  const automatic: Option = { value: AUTOMATIC, kind: "automatic", state: "online", note: null, runner: null };
+  // What this server does not offer is no choice, unless it was chosen before.
+  const offered = settings.choices.filter((choice) => choice.kind === "runner" || choice.available || choice.name === chosen);
+  const listed = offered.map((choice) => optionOf(choice, runners));
+  const gone = chosen !== null && chosen !== AUTOMATIC && !listed.some((option) => option.value === chosen);
+  if (gone) listed.push({ value: chosen, kind: "gone", state: "offline", note: null, runner: null });
   return [automatic, ...listed];
 }
 
-function optionOf(choice: Choice): Option {
-  const ready = choice.available && (choice.kind !== "runner" || choice.online);
-  return {
-    value: choice.name,
-    label: placeName(choice.name),
-    state: ready ? "online" : "offline",
-    note: choice.note ?? (ready ? null : choice.kind === "runner" ? "Offline." : "Not available."),
-  };
+function optionOf(choice: Choice, runners: Runner[]): Option {
+  const runner = runners.find((candidate) => choice.kind === "runner" && candidate.name === choice.name) ?? null;
+  const kind = choice.kind === "none" ? "server" : choice.kind;
+  return { value: choice.name, kind, state: stateOf(choice, runner), note: choice.note, runner };
 }
 
-/** The state of the active choice. */
-export function where(settings: Settings, runners: Runner[]): Where {
-  const active = settings.active_runner;
-  if (active === null || active === AUTOMATIC) return whereAutomatic(settings, runners);
-  const choice = settings.choices.find((candidate) => candidate.name === active);
-  if (choice === undefined) return { state: "offline", hint: GONE };
-  return { state: optionOf(choice).state, hint: choice.note };
+function stateOf(choice: Choice, runner: Runner | null): PlaceState {
+  if (choice.kind !== "runner") return choice.available ? "online" : "offline";
+  if (!choice.online) return "offline";
+  return (runner?.refused.length ?? 0) > 0 ? "refused" : choice.available ? "online" : "offline";
+}
+
+/** Where the next command goes; `bound` is what the open chat names, whatever the user's choice is. */
+export function where(settings: Settings, runners: Runner[], bound: string | null): Where {
+  const chosen = bound ?? settings.active_runner;
+  if (chosen === null || chosen === AUTOMATIC) return whereAutomatic(settings, runners);
+  const by = bound === null ? "choice" : "chat";
+  const choice = settings.choices.find((candidate) => candidate.name === chosen);
+  if (choice === undefined) return { place: chosen, by, state: "offline", hint: "gone", note: null };
+  return { place: chosen, by, ...standing(choice, runners) };
+}
+
+function standing(choice: Choice, runners: Runner[]): Pick<Where, "state" | "hint" | "note"> {
+  const { state } = optionOf(choice, runners);
+  if (state === "online") return { state, hint: null, note: null };
+  if (state === "refused") return { state, hint: "refused", note: null };
+  const hint = choice.kind === "runner" && !choice.online ? "offline" : "unavailable";
+  return { state, hint, note: choice.note };
 }
 
 function whereAutomatic(settings: Settings, runners: Runner[]): Where {
-  const only = runners[0];
+  const by = "server";
+  const [only] = runners;
   if (only === undefined) {
     const docker = settings.choices.find((choice) => choice.kind === "docker");
-    if (docker?.available) return { state: "online", hint: "Docker container" };
-    return { state: "unclear", hint: "No runner connected yet." };
+    if (docker?.available) return { place: docker.name, by, state: "online", hint: null, note: null };
+    return { place: null, by, state: "unclear", hint: "noRunner", note: null };
   }
-  if (runners.length > 1) return { state: "unclear", hint: "You have several runners: choose one." };
-  return { state: only.online ? "online" : "offline", hint: only.online ? only.name : `${only.name} is offline.` };
+  if (runners.length > 1) return { place: null, by, state: "unclear", hint: "several", note: null };
+  const choice = { name: only.name, kind: "runner" as const, online: only.online, available: true, note: null };
+  return { place: only.name, by, ...standing(choice, runners) };
 }

@@ -34,7 +34,7 @@ use store::{MessageRole, TurnStatus, User, UserId};
 use crate::commands::Context;
 use crate::context::history;
 use crate::limits::TURNS_QUEUED;
-use crate::models::{Models, ModelsConfig, Place};
+use crate::models::{Models, ModelsConfig};
 use crate::questions::Questions;
 use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
@@ -117,8 +117,7 @@ fn serve(service: &Arc<Inner>, user: &User, chat: &store::ChatId, worker: Worker
             match job {
                 Job::Turn(waiting) => {
                     let lineage = &Lineage::top(chat, waiting.turn, &service.web);
-                    let place = Place::default();
-                    Turn { service, user, chat, waiting, cancelled, lineage, place }.run().await;
+                    Turn { service, user, chat, waiting, cancelled, lineage }.run().await;
                 }
                 Job::Compress => turn::compress_now(service, user, chat, cancelled).await,
             }

@@ -31,6 +31,9 @@ pub enum AgentDocument {
         /// What the turn took, once it is over.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<UsageDocument>,
+        /// While it is queued: whether nothing of its own chat is before it any more, and answers of others are.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        waits: bool,
     },
     /// A tool that was called; the message's text is what it came to.
     Tool {
@@ -115,12 +118,24 @@ pub struct UsageDocument {
 impl AgentDocument {
     pub(super) fn reply(status: TurnStatus) -> Self {
         let status = status.as_str().to_owned();
-        Self::Reply { status, reasoning: String::new(), error: None, usage: None }
+        Self::Reply { status, reasoning: String::new(), error: None, usage: None, waits: false }
+    }
+
+    /// Of a turn that waits for answers of others.
+    pub(super) fn waiting() -> Self {
+        let (reasoning, error, usage) = Default::default();
+        Self::Reply { status: TurnStatus::Queued.as_str().to_owned(), reasoning, error, usage, waits: true }
     }
 
     /// Of an answer that is not the first one of its turn.
     pub(super) fn later_reply(reasoning: String) -> Self {
-        Self::Reply { status: TurnStatus::Done.as_str().to_owned(), reasoning, error: None, usage: None }
+        Self::Reply {
+            status: TurnStatus::Done.as_str().to_owned(),
+            reasoning,
+            error: None,
+            usage: None,
+            waits: false,
+        }
     }
 
     /// A tool that asks its user something.

@@ -26,7 +26,7 @@ use super::show::{Screen, UsageDocument};
 use crate::approval::Mode;
 use crate::context::{Conversation, history};
 use crate::limits::REPLY_WINDOW_SHARE;
-use crate::models::{Lineup, ModelSetup, Place};
+use crate::models::{Lineup, ModelSetup};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
 pub(super) use room::compress_now;
@@ -43,8 +43,6 @@ pub(super) struct Turn<'a> {
     pub(super) cancelled: &'a CancellationToken,
     /// What it is beneath, and what that allows it.
     pub(super) lineage: &'a Lineage,
-    /// Among the answers under way; given back while it waits for its user.
-    pub(super) place: Place,
 }
 
 /// What a turn begins with.
@@ -134,12 +132,12 @@ fn document(
     error: Option<String>,
     usage: Option<UsageDocument>,
 ) -> AgentDocument {
-    AgentDocument::Reply { status: status.as_str().to_owned(), reasoning, error, usage }
+    AgentDocument::Reply { status: status.as_str().to_owned(), reasoning, error, usage, waits: false }
 }
 
 impl Turn<'_> {
     /// Runs it to its end, which is kept and shown.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(self) {
         let mut progress = Progress::default();
         let mut lineup = self.lineup().await;
         if let Ok(found) = &lineup {

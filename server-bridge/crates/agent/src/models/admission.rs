@@ -19,12 +19,15 @@ pub(crate) struct Admission {
     users: Mutex<HashMap<(UserId, bool), Weak<Semaphore>>>,
 }
 
-/// A place among the answers under way; free again when this is dropped. By default none that anybody waits for.
+/// A place among the answers under way, of a turn and all sub-agents beneath it; free again when this is dropped. By default none
+/// that anybody waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     /// In the order in which they are waited for: a user who waits for themselves keeps nobody else waiting.
     wanted: Vec<Arc<Semaphore>>,
     held: Mutex<Held>,
+    /// Whoever takes the place again, alone: two who each got a half of it would wait for each other.
+    taking: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +36,11 @@ struct Held {
     /// How often it was given back and is not taken again: a turn may wait for several answers at once.
     absences: usize,
 }
+
+/// A wait for a person, during which the place is another's. One that is dropped is over, and leaves the place to whoever goes
+/// on.
+#[derive(Debug)]
+pub(crate) struct Away<'a>(&'a Place);
 
 impl Admission {
     /// Lets so many begin in all.
@@ -43,7 +51,7 @@ impl Admission {
 
     /// A place that is not taken yet.
     pub(crate) fn place(&self, user: UserId, kind: Kind) -> Place {
-        Place { wanted: vec![self.of(user, kind), Arc::clone(&self.all)], held: Mutex::default() }
+        Place { wanted: vec![self.of(user, kind), Arc::clone(&self.all)], ..Place::default() }
     }
 
     fn of(&self, user: UserId, kind: Kind) -> Arc<Semaphore> {
@@ -75,24 +83,29 @@ impl Place {
         for wanted in &self.wanted {
             taken.push(Arc::clone(wanted).acquire_owned().await.expect("nobody closes the semaphore"));
         }
-        self.held().permits = taken;
+        let mut held = self.held();
+        // Somebody may have begun to wait for a person meanwhile.
+        if held.absences == 0 {
+            held.permits = taken;
+        }
     }
 
-    /// Gives the place back while its owner waits for a person.
-    pub(crate) fn leave(&self) {
+    /// Gives the place back while somebody waits for a person.
+    pub(crate) fn leave(&self) -> Away<'_> {
         let mut held = self.held();
         held.absences += 1;
         held.permits.clear();
+        Away(self)
     }
 
-    /// Waits for the place again behind [`Place::leave`], with the last absence.
-    pub(crate) async fn come_back(&self) {
-        let is_back = {
-            let mut held = self.held();
-            held.absences = held.absences.saturating_sub(1);
-            held.absences == 0
+    /// Waits for the place where it was given back and nobody waits for a person any more.
+    pub(crate) async fn resume(&self) {
+        let _alone = self.taking.lock().await;
+        let is_due = {
+            let held = self.held();
+            held.absences == 0 && held.permits.is_empty()
         };
-        if is_back {
+        if is_due {
             self.take().await;
         }
     }
@@ -100,6 +113,21 @@ impl Place {
     fn held(&self) -> MutexGuard<'_, Held> {
         // Every change is one step, so a panic elsewhere leaves it whole.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Away<'_> {
+    /// Waits for the place again, with the last of those who were away.
+    pub(crate) async fn end(self) {
+        let place = self.0;
+        drop(self);
+        place.resume().await;
+    }
+}
+
+impl Drop for Away<'_> {
+    fn drop(&mut self) {
+        self.0.held().absences -= 1;
     }
 }
 
@@ -125,14 +153,28 @@ mod tests {
         assert!(timeout(SOON, next.take()).await.is_err());
         held.pop();
         assert!(timeout(SOON, next.take()).await.is_ok());
-        held[0].leave();
-        held[0].leave();
+        let (one, another) = (held[0].leave(), held[0].leave());
         assert!(of(100).try_take(), "whoever waits for a person holds nothing");
-        held[0].come_back().await;
+        one.end().await;
         assert!(of(101).try_take(), "it waits for another person yet");
-        held[0].come_back().await;
+        another.end().await;
         assert!(!of(102).try_take());
         assert!(!Admission::new(0).all.is_closed() && Admission::new(0).all.available_permits() == 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_was_broken_off_leaves_the_place_to_whoever_goes_on_and_it_is_taken_once() {
+        let admission = Admission::new(1);
+        let (turn, other) =
+            (admission.place(UserId(1), Kind::Shared), admission.place(UserId(2), Kind::Shared));
+        assert!(turn.try_take());
+        drop(turn.leave());
+        assert!(other.try_take(), "nobody took it again");
+        let both = async { tokio::join!(turn.resume(), turn.resume()) };
+        let (waited, ()) = tokio::join!(timeout(SOON, both), async { drop(other) });
+        assert!(waited.is_ok(), "each would wait for what the other holds");
+        assert!(!admission.place(UserId(2), Kind::Shared).try_take());
+        turn.resume().await;
     }
 
     #[tokio::test(start_paused = true)]

@@ -188,6 +188,8 @@ fn enter(state: &mut State) -> Vec<Effect> {
     }
     state.is_posting = true;
     state.scroll = Scroll::End;
+    // Whoever has sent it waits for what comes of it.
+    state.typed_ms = 0;
     let text = state.input.take();
     vec![Effect::Post { chat: state.chat.clone(), text }]
 }

@@ -23,7 +23,7 @@ interface Props {
 export function Picker({ name, value, choices, icon, onOpen, onChoose }: Props) {
   const chosen = choices.find((choice) => choice.value === value);
   return (
-    <DropdownMenu.Root onOpenChange={(open) => open && onOpen?.()}>
+    <DropdownMenu.Root modal={false} onOpenChange={(open) => open && onOpen?.()}>
       <DropdownMenu.Trigger asChild>
         <button type="button" className="quiet picker" aria-label={`${name}: ${chosen?.label ?? value}`} title={name}>
           {icon}

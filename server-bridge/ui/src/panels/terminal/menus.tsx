@@ -11,7 +11,7 @@ import { terminals } from "./terminals";
 /** Where a new terminal opens, and those that run elsewhere: in another window, or left running. */
 export function NewMenu({ trigger, activePlace }: { trigger: ReactNode; activePlace: string | null }) {
   const { t } = useTranslation("panels");
-  const { settings } = useAppState();
+  const { settings, runners } = useAppState();
   const [running, setRunning] = useState<ExecView[]>([]);
   const look = (isOpen: boolean) => {
     if (!isOpen) return;
@@ -21,9 +21,9 @@ export function NewMenu({ trigger, activePlace }: { trigger: ReactNode; activePl
       () => setRunning([]),
     );
   };
-  const places = settings === null ? [] : options(settings).filter((option) => option.value !== AUTOMATIC);
+  const places = settings === null ? [] : options(settings, runners, null).filter((option) => option.value !== AUTOMATIC);
   return (
-    <DropdownMenu.Root onOpenChange={look}>
+    <DropdownMenu.Root modal={false} onOpenChange={look}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className="menu" align="end" sideOffset={4}>
@@ -78,7 +78,7 @@ export function OptionsMenu({ trigger, preferences, current, onClose }: OptionsP
     terminals.prefer({ font_px: preferences.font_px + step });
   };
   return (
-    <DropdownMenu.Root>
+    <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className="menu" align="end" sideOffset={4}>

@@ -1,18 +1,21 @@
 import { type FormEvent, useState } from "react";
-import { NAME_RULE, nameProblem } from "../../lib/names";
+import { useTranslation } from "react-i18next";
+import { nameProblem } from "../../lib/names";
 import { useAction } from "../../lib/useAction";
 import { useActions } from "../../state/context";
 import type { RunnerToken } from "../../types";
+import { Problem } from "../parts";
 import { TokenResult } from "./TokenResult";
 
 export function AddRunner() {
+  const { t } = useTranslation("settings");
   const actions = useActions();
   const [name, setName] = useState("");
   const [enrol, setEnrol] = useState(false);
   const [added, setAdded] = useState<RunnerToken | null>(null);
   const add = useAction(async () => {
     const problem = nameProblem(name);
-    if (problem !== null) throw new Error(problem);
+    if (problem !== null) throw new Error(t(`runners.nameProblems.${problem}`, { name }));
     setAdded(await actions.addRunner(name, enrol));
     setName("");
   });
@@ -21,35 +24,35 @@ export function AddRunner() {
     void add.run();
   };
   return (
-    <form className="add-runner" onSubmit={submit}>
-      <h3>Connect a machine</h3>
-      <label htmlFor="runner-name">Runner name</label>
-      <div className="row">
-        <input
-          id="runner-name"
-          placeholder="laptop"
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-          aria-describedby="runner-name-rule"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <button type="submit" className="primary" disabled={add.busy}>
-          Add runner
-        </button>
+    <form className="card stack add-runner" onSubmit={submit}>
+      <h4>{t("runners.connect")}</h4>
+      <div className="field">
+        <label htmlFor="runner-name">{t("runners.name")}</label>
+        <div className="row">
+          <input
+            id="runner-name"
+            placeholder="laptop"
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            required
+            aria-describedby="runner-name-rule"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+          <button type="submit" className="primary" disabled={add.busy}>
+            {t("runners.add")}
+          </button>
+        </div>
+        <p className="hint" id="runner-name-rule">
+          {t("runners.nameProblems.rule")}
+        </p>
       </div>
-      <p className="hint" id="runner-name-rule">
-        {NAME_RULE}
-      </p>
       <label className="check">
         <input type="checkbox" checked={enrol} onChange={(event) => setEnrol(event.target.checked)} />
-        One-use enrolment: the token works once, within an hour, and the machine is given its own
+        {t("runners.enrol")}
       </label>
-      <p className="problem" role="alert">
-        {add.error}
-      </p>
+      <Problem text={add.error} />
       {added !== null && <TokenResult result={added} waiting onDone={() => setAdded(null)} />}
     </form>
   );

@@ -1,17 +1,24 @@
-import { absoluteTime } from "../../lib/format";
+import { useTranslation } from "react-i18next";
+import { useTimeWords } from "../../lib/useTimeWords";
 import type { Layer, Runner } from "../../types";
 
 /** What a machine said of itself when it last registered, and which layers of confinement hold there. */
 export function MachineFacts({ runner }: { runner: Runner }) {
+  const { t } = useTranslation("settings");
+  const { absolute } = useTimeWords();
+  const users = runner.run_as;
   const facts: [string, string | null][] = [
-    ["System", [runner.os, runner.arch].filter((part) => part !== null).join(" · ") || null],
-    ["Host", runner.hostname],
-    ["Workspace", runner.workspace],
-    ["Profile", runner.profile],
-    ["Runs as", runsAs(runner)],
-    ["Kill tier", runner.kill_tier],
-    ["Version", runner.version],
-    ["Token until", runner.token_expires_at === null ? null : absoluteTime(runner.token_expires_at)],
+    [t("runners.facts.system"), [runner.os, runner.arch].filter((part) => part !== null).join(" · ") || null],
+    [t("runners.facts.host"), runner.hostname],
+    [t("runners.facts.workspace"), runner.workspace],
+    [t("runners.facts.profile"), runner.profile],
+    [
+      t("runners.facts.runsAs"),
+      users && (users.privileged === null ? users.default : t("runners.facts.both", { user: users.default, other: users.privileged })),
+    ],
+    [t("runners.facts.kill"), runner.kill_tier],
+    [t("runners.facts.version"), runner.version],
+    [t("runners.facts.until"), runner.token_expires_at === null ? null : absolute(runner.token_expires_at)],
   ];
   const known = facts.filter(([, value]) => value !== null);
   return (
@@ -27,7 +34,7 @@ export function MachineFacts({ runner }: { runner: Runner }) {
         </dl>
       )}
       {runner.layers.length > 0 && (
-        <ul className="layers" aria-label="Confinement">
+        <ul className="layers" aria-label={t("runners.confinement")}>
           {runner.layers.map((layer) => (
             <LayerBadge key={layer.name} layer={layer} />
           ))}
@@ -37,22 +44,18 @@ export function MachineFacts({ runner }: { runner: Runner }) {
   );
 }
 
-function runsAs({ run_as: users }: Runner): string | null {
-  if (users === null) return null;
-  return users.privileged === null ? users.default : `${users.default}; with approval ${users.privileged}`;
-}
 /** Layers that somebody chooses: without them nothing is missing on the machine. */
 const CHOSEN = ["network", "limits"];
 
 function LayerBadge({ layer }: { layer: Layer }) {
+  const { t } = useTranslation("settings");
   if (!layer.holds && CHOSEN.includes(layer.name)) {
     return <li className="badge">{`${layer.name}: ${layer.detail}`}</li>;
   }
   return (
     <li className={layer.holds ? "badge holds" : "badge lacks"} title={layer.detail}>
       <span aria-hidden="true">{layer.holds ? "✓ " : "! "}</span>
-      {layer.name}
-      {layer.holds ? <span className="unseen"> holds</span> : ` does not hold: ${layer.detail}`}
+      {layer.name} {layer.holds ? <span className="unseen">{t("runners.holds")}</span> : t("runners.lacks", { why: layer.detail })}
     </li>
   );
 }

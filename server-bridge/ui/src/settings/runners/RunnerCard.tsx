@@ -1,63 +1,79 @@
 import { useState } from "react";
-import { absoluteTime, relativeTime } from "../../lib/format";
+import { useTranslation } from "react-i18next";
+import { ConfirmButton } from "../../kit/ConfirmButton";
 import { useAction } from "../../lib/useAction";
 import { useNow } from "../../lib/useNow";
+import { useTimeWords } from "../../lib/useTimeWords";
 import { useActions } from "../../state/context";
 import type { Runner, RunnerToken } from "../../types";
-import { ConfirmButton } from "../../kit/ConfirmButton";
-import { MachineFacts } from "./MachineFacts";
 import { StateDot } from "../../where/StateDot";
+import { Problem } from "../parts";
+import { MachineFacts } from "./MachineFacts";
 import { TokenResult } from "./TokenResult";
 
 export function RunnerCard({ runner }: { runner: Runner }) {
+  const { t } = useTranslation("settings");
   const actions = useActions();
   const [rotated, setRotated] = useState<RunnerToken | null>(null);
   const rotate = useAction(async () => setRotated(await actions.rotateRunner(runner.name)));
   const revoke = useAction(actions.revokeRunner);
-  const problem = rotate.error ?? revoke.error;
+  const activate = useActivate(runner.name);
+  const refused = runner.online && runner.refused.length > 0;
   return (
-    <li className="runner" data-testid="runner" data-name={runner.name} data-online={runner.online}>
+    <li className="card runner" data-testid="runner" data-name={runner.name} data-online={runner.online}>
       <header>
-        <StateDot state={runner.online && runner.refused.length === 0 ? "online" : "offline"} />
-        <h3>{runner.name}</h3>
-        {runner.active && <span className="badge active">active</span>}
+        <StateDot state={refused ? "refused" : runner.online ? "online" : "offline"} />
+        <h4>{runner.name}</h4>
+        {runner.active && <span className="badge active">{t("runners.active")}</span>}
         <Seen runner={runner} />
       </header>
-      {runner.online && runner.refused.length > 0 && (
+      {refused && (
         <p className="problem" data-testid="refused">
-          Refused: lacks {runner.refused.join(", ")}, which this server requires.
+          {t("runners.refused", { layers: runner.refused.join(", ") })}
         </p>
       )}
       <MachineFacts runner={runner} />
       <div className="actions">
+        {!runner.active && (
+          <button type="button" className="quiet" disabled={activate.busy} onClick={() => void activate.run()}>
+            {t("runners.activate")}
+          </button>
+        )}
         <button type="button" className="quiet" disabled={rotate.busy} onClick={() => void rotate.run()}>
-          Rotate token
+          {t("runners.rotate")}
         </button>
         <ConfirmButton
-          label="Revoke"
-          name={`Revoke ${runner.name}`}
-          question={`Revoke ${runner.name}? It is disconnected at once, and its token never works again.`}
-          confirmLabel="Revoke"
+          label={t("runners.revoke")}
+          name={t("runners.revokeName", { name: runner.name })}
+          question={t("runners.question", { name: runner.name })}
+          confirmLabel={t("runners.revoke")}
           onConfirm={() => void revoke.run(runner.name)}
         />
       </div>
-      {problem !== null && (
-        <p className="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={rotate.error ?? revoke.error ?? activate.error} />
       {rotated !== null && <TokenResult result={rotated} waiting={false} onDone={() => setRotated(null)} />}
     </li>
   );
 }
 
+/** Makes a place the active one; what the server warns of becomes a banner. */
+export function useActivate(place: string) {
+  const actions = useActions();
+  return useAction(async () => {
+    const warning = await actions.setActiveRunner(place);
+    if (warning !== null) actions.warn(warning);
+  });
+}
+
 function Seen({ runner }: { runner: Runner }) {
+  const { t } = useTranslation("settings");
+  const { relative, absolute } = useTimeWords();
   const now = useNow();
-  if (runner.online) return <span className="hint">online</span>;
-  if (runner.last_seen === null) return <span className="hint">never connected</span>;
+  if (runner.online) return <span className="hint">{t("runners.online")}</span>;
+  if (runner.last_seen === null) return <span className="hint">{t("runners.never")}</span>;
   return (
-    <span className="hint" title={absoluteTime(runner.last_seen)}>
-      last seen {relativeTime(runner.last_seen, now)}
+    <span className="hint" title={absolute(runner.last_seen)}>
+      {t("runners.seen", { when: relative(runner.last_seen, now) })}
     </span>
   );
 }

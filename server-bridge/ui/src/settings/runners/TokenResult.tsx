@@ -1,8 +1,9 @@
-import { useRef } from "react";
-import { absoluteTime } from "../../lib/format";
+import { CircleCheck, LoaderCircle } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { Secret } from "../../kit/Secret";
+import { useTimeWords } from "../../lib/useTimeWords";
 import { useAppState } from "../../state/context";
 import type { RunnerToken } from "../../types";
-import { CopyButton } from "../../kit/CopyButton";
 
 interface Props {
   result: RunnerToken;
@@ -13,40 +14,49 @@ interface Props {
 
 /** A new token, shown this once, and the command to paste on the machine. */
 export function TokenResult({ result, waiting, onDone }: Props) {
-  const { runners } = useAppState();
-  const token = useRef<HTMLElement>(null);
-  const command = useRef<HTMLElement>(null);
-  const online = runners.some((runner) => runner.name === result.name && runner.online);
+  const { t } = useTranslation("settings");
   return (
-    <div className="token-result" role="group" aria-label={`Token of ${result.name}`}>
-      <p>
-        Run this on <strong>{result.name}</strong>. The token is shown only now.
-      </p>
-      <div className="copyable">
-        <code ref={command} data-testid="runner-command">
-          {result.command}
-        </code>
-        <CopyButton name="Copy command" source={command} />
-      </div>
-      <p className="label">Token alone</p>
-      <div className="copyable">
-        <code ref={token} data-testid="runner-token">
-          {result.token}
-        </code>
-        <CopyButton name="Copy token" source={token} />
-      </div>
-      {result.expires_at != null && (
-        <p className="hint">It works for one machine, until {absoluteTime(result.expires_at)}.</p>
-      )}
-      {result.old_token_expires_at != null && (
-        <p className="hint">The previous token works until {absoluteTime(result.old_token_expires_at)}.</p>
-      )}
+    <div className="token-result" role="group" aria-label={t("runners.tokenOf", { name: result.name })}>
+      <TokenCommand result={result} />
       <footer>
-        <span role="status">{waiting && (online ? `${result.name} is connected.` : `Waiting for ${result.name} to connect…`)}</span>
+        {waiting && <WaitingFor name={result.name} />}
         <button type="button" onClick={onDone}>
-          Done
+          {t("done")}
         </button>
       </footer>
     </div>
+  );
+}
+
+/** The line to paste, and until when it works. */
+export function TokenCommand({ result }: { result: RunnerToken }) {
+  const { t } = useTranslation("settings");
+  const { absolute } = useTimeWords();
+  return (
+    <>
+      <p>{t("runners.runThis", { name: result.name })}</p>
+      <Secret text={result.command} name={t("runners.copyCommand")} testId="runner-command" />
+      <details>
+        <summary>{t("runners.tokenAlone")}</summary>
+        <Secret text={result.token} name={t("runners.copyToken")} testId="runner-token" />
+      </details>
+      {result.expires_at != null && <p className="hint">{t("runners.oneUse", { when: absolute(result.expires_at) })}</p>}
+      {result.old_token_expires_at != null && (
+        <p className="hint">{t("runners.oldToken", { when: absolute(result.old_token_expires_at) })}</p>
+      )}
+    </>
+  );
+}
+
+/** Says when a machine comes online. */
+export function WaitingFor({ name }: { name: string }) {
+  const { t } = useTranslation("settings");
+  const { runners } = useAppState();
+  const online = runners.some((runner) => runner.name === name && runner.online);
+  return (
+    <span role="status" className={online ? "waiting-for online" : "waiting-for"}>
+      {online ? <CircleCheck aria-hidden="true" /> : <LoaderCircle aria-hidden="true" className="turning" />}
+      {t(online ? "runners.connected" : "runners.waiting", { name })}
+    </span>
   );
 }

@@ -15,7 +15,7 @@ use crate::engine::turn::Turn;
 use crate::engine::{AgentDocument, history};
 use crate::library::roles::{self, Role};
 use crate::limits::{SUB_AGENT_IDLE_MS, SUB_AGENT_NAME_CHARS};
-use crate::models::{Place, Tier};
+use crate::models::Tier;
 use crate::tools::{Failure, Outcome, Toolbox, Workshop};
 
 /// What a model wants of a sub-agent.
@@ -194,7 +194,7 @@ async fn run(
     let turn = store.queue_turn_beneath(user.id, chat, said.id, shown.id, &item, lineage.turn()).await?;
     service.tell(user.id, ChatEvent::Message(shown.clone()));
     let waiting = Waiting { turn, message: shown.id };
-    Turn { service, user, chat, waiting, cancelled, lineage, place: Place::default() }.run().await;
+    Turn { service, user, chat, waiting, cancelled, lineage }.run().await;
     let ended = async {
         store.use_sub_agent(user.id, chat, workshop.card).await?;
         let items = store.turn_items(user.id, chat, turn).await?;

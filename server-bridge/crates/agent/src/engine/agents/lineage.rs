@@ -1,13 +1,14 @@
 //! What a turn is beneath, and what that allows it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use llm::slots::Kind;
 use store::{ChatId, TurnId};
 
 use super::Errand;
 use crate::limits::{SUB_AGENT_DEPTH, SUB_AGENT_ITERATIONS, SUB_AGENTS_PER_TURN, TURN_ITERATIONS};
+use crate::models::Place;
 use crate::tools::Toolbox;
 use crate::web::Web;
 
@@ -22,14 +23,16 @@ pub(crate) struct Lineage {
     tools: Toolbox,
     /// Sub-agents that were called so far in the turn at the top, by whomever.
     called: Arc<AtomicUsize>,
+    /// The place of the turn at the top among the answers under way: given back while anybody beneath it waits for the user.
+    place: Arc<OnceLock<Place>>,
     errand: Option<Errand>,
 }
 
 impl Lineage {
     /// Of a turn of a user's own chat.
     pub(crate) fn top(chat: &ChatId, turn: TurnId, web: &Web) -> Self {
-        let (called, errand) = Default::default();
-        Self { root: chat.clone(), turn, depth: 0, tools: Toolbox::all(web), called, errand }
+        let (called, place, errand) = Default::default();
+        Self { root: chat.clone(), turn, depth: 0, tools: Toolbox::all(web), called, place, errand }
     }
 
     /// Of a turn beneath this one, with these tools of its own.
@@ -42,6 +45,7 @@ impl Lineage {
             depth,
             tools,
             called: Arc::clone(&self.called),
+            place: Arc::clone(&self.place),
             errand: Some(errand),
         }
     }
@@ -59,6 +63,16 @@ impl Lineage {
             ));
         }
         Ok(())
+    }
+
+    /// The turn's place among the answers under way.
+    pub(in crate::engine) fn place(&self) -> &Place {
+        self.place.get_or_init(Place::default)
+    }
+
+    /// Says which place that is; for the turn at the top, once.
+    pub(in crate::engine) fn put_in(&self, place: Place) -> &Place {
+        self.place.get_or_init(|| place)
     }
 
     /// The chat that the user talks in: what is asked is asked there, and its mode holds for all beneath it.

@@ -110,10 +110,10 @@ impl Turn<'_> {
         question: Option<Question>,
     ) -> Result<Option<Outcome>, End> {
         let Some(Question { mut asking, elsewhere }) = question else { return Ok(None) };
-        self.place.leave();
+        let away = self.lineage.place().leave();
         let answer = async {
             let answer = timeout(APPROVAL_PATIENCE, asking.approval()).await;
-            self.place.come_back().await;
+            away.end().await;
             answer
         };
         let answer = tokio::select! {

@@ -22,20 +22,22 @@ impl Turn<'_> {
 
     /// Waits until it may begin, and says so where it takes a while. `false`: the server stops, and the turn is still queued
     /// on record for the server's next life.
-    pub(super) async fn is_admitted(&mut self, lineup: &Lineup) -> Result<bool, End> {
+    pub(super) async fn is_admitted(&self, lineup: &Lineup) -> Result<bool, End> {
         if self.lineage.errand().is_some() {
-            // The turn that it is a part of has a place, and waits for it.
+            // It works in the place of the turn that it is a part of.
             return Ok(true);
         }
-        self.place = self.service.engine.models.place(self.user.id, lineup.setup.kind);
-        if self.place.try_take() {
+        let place = self.lineage.put_in(self.service.engine.models.place(self.user.id, lineup.setup.kind));
+        if place.try_take() {
             return Ok(true);
         }
+        // Told first: what is said from here on is of this answer.
+        self.screen().change(self.waiting.message, "", &AgentDocument::waiting()).await?;
         self.screen()
             .notice("⏳ Other answers are under way; this one begins when one of them ends.")
             .await?;
         tokio::select! {
-            () = self.place.take() => Ok(true),
+            () = place.take() => Ok(true),
             () = self.cancelled.cancelled() => Err(End::Cancelled),
             () = self.service.stop.cancelled() => Ok(false),
         }

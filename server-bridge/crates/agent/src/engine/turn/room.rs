@@ -13,7 +13,7 @@ use crate::context::{Conversation, compress, history, mask, reminder, stale};
 use crate::engine::agents::Lineage;
 use crate::engine::queue::Waiting;
 use crate::limits::{COMPRESS_COOL_DOWN_ROUNDS, COMPRESS_FORCED_TIMES, COMPRESS_SAVES_PERCENT};
-use crate::models::{Lineup, ModelSetup, Place};
+use crate::models::{Lineup, ModelSetup};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
 use crate::tools::{self, Call};
@@ -35,7 +35,7 @@ pub(in crate::engine) async fn compress_now(
         // Nothing is shown of an answer: there is none.
         let waiting = Waiting { turn: last, message: MessageId(0) };
         let lineage = &Lineage::top(chat, last, &service.web);
-        let turn = Turn { service, user, chat, waiting, cancelled, lineage, place: Place::default() };
+        let turn = Turn { service, user, chat, waiting, cancelled, lineage };
         let lineup = &mut turn.lineup().await?;
         let wish = place::wish(&service.store, user.id, Some(chat)).await?;
         let mut conversation = turn.conversation(&lineup.setup, &wish).await?.conversation;

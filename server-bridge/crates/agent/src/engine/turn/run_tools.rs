@@ -247,12 +247,14 @@ impl Turn<'_> {
         let workshop =
             Workshop { service, user, chat, lineage, card, turn, wish, cancelled, is_plan, approval, shown };
         let work = async {
-            if !call.waits_for_its_user() {
-                return call.run(&workshop, live).await;
-            }
-            self.place.leave();
+            let away = call.waits_for_its_user().then(|| lineage.place().leave());
             let done = call.run(&workshop, live).await;
-            self.place.come_back().await;
+            match away {
+                Some(away) => away.end().await,
+                // What it waited for may have been broken off.
+                None if call.is_sub_agent() => lineage.place().resume().await,
+                None => {}
+            }
             done
         };
         let done = tokio::select! {

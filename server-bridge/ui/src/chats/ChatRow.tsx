@@ -1,0 +1,77 @@
+import { Ellipsis, Pin } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { exportUrl } from "../api";
+import { Menu } from "../kit/Menu";
+import { download } from "../lib/download";
+import { useActions } from "../state/context";
+import type { Activity } from "../state/activity";
+import { placeName } from "../state/where";
+import type { Chat } from "../types";
+import { TitleField } from "./TitleField";
+
+interface Props {
+  chat: Chat;
+  /** Above the first row of a day. */
+  heading: string | null;
+  current: boolean;
+  /** Whether Tab gets here. */
+  reachable: boolean;
+  activity: Activity | null;
+  renaming: boolean;
+  onOpen: () => void;
+  onRename: (on: boolean) => void;
+  onDelete: () => void;
+}
+
+export function ChatRow({ chat, heading, current, reachable, activity, renaming, onOpen, onRename, onDelete }: Props) {
+  const { t } = useTranslation("chats");
+  const actions = useActions();
+  const title = chat.title || t("untitled");
+  return (
+    <>
+      {heading !== null && <h2 className="day">{heading}</h2>}
+      <div className={current ? "chat-row current" : "chat-row"} data-testid="chat" data-chat={chat.id}>
+        {renaming ? (
+          <TitleField chat={chat} onDone={() => onRename(false)} />
+        ) : (
+          <>
+            <button
+              type="button"
+              className="title"
+              tabIndex={reachable ? 0 : -1}
+              aria-current={current ? "page" : undefined}
+              title={title}
+              onClick={onOpen}
+              onDoubleClick={() => onRename(true)}
+            >
+              {activity !== null && (
+                <span className={`activity ${activity}`} role="img" aria-label={t(activity)} title={t(activity)} />
+              )}
+              <span className="title-text">{title}</span>
+              {chat.runner !== null && (
+                <span className="bound" title={t("bound", { place: placeName(chat.runner) })}>
+                  <Pin aria-hidden="true" />
+                </span>
+              )}
+              {chat.found && <span className="excerpt">{chat.found.excerpt}</span>}
+            </button>
+            <Menu
+              trigger={
+                <button type="button" className="quiet icon more" tabIndex={reachable ? 0 : -1} aria-label={t("actionsOf", { title })}>
+                  <Ellipsis aria-hidden="true" />
+                </button>
+              }
+              items={[
+                { label: t("rename"), onSelect: () => onRename(true) },
+                { label: t("fork"), onSelect: () => void actions.forkChat(chat.id).catch(actions.report) },
+                { label: t("exportMarkdown"), onSelect: () => download(exportUrl(chat.id, "markdown")) },
+                { label: t("exportJson"), onSelect: () => download(exportUrl(chat.id, "json")) },
+                { label: t("delete"), danger: true, onSelect: onDelete },
+              ]}
+            />
+          </>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,47 @@
+import { useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useActions } from "../state/context";
+import type { Chat } from "../types";
+
+/** A chat's title while it is changed: Enter and leaving keep it, Escape does not. */
+export function TitleField({ chat, onDone }: { chat: Chat; onDone: () => void }) {
+  const { t } = useTranslation("chats");
+  const actions = useActions();
+  const [title, setTitle] = useState(chat.title);
+  const field = useRef<HTMLInputElement>(null);
+  const ready = useRef(false);
+  const over = useRef(false);
+  useEffect(() => {
+    // A menu that closes gives the focus back to its button first; to lose it by that is not to leave.
+    const frame = requestAnimationFrame(() => {
+      field.current?.focus();
+      field.current?.select();
+      ready.current = true;
+    });
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  const finish = (keep: boolean) => {
+    if (over.current) return;
+    over.current = true;
+    const wanted = title.trim();
+    if (keep && wanted !== "" && wanted !== chat.title) actions.renameChat(chat.id, wanted).catch(actions.report);
+    onDone();
+  };
+  return (
+    <input
+      ref={field}
+      className="title-field"
+      aria-label={t("titleOf")}
+      value={title}
+      maxLength={200}
+      onChange={(event) => setTitle(event.target.value)}
+      onBlur={() => ready.current && finish(true)}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.nativeEvent.isComposing) return;
+        if (event.key === "Enter") finish(true);
+        if (event.key === "Escape") finish(false);
+      }}
+    />
+  );
+}

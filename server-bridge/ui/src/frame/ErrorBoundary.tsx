@@ -1,0 +1,42 @@
+import i18next from "i18next";
+import { Component, type ReactNode } from "react";
+
+interface State {
+  error: Error | null;
+  draft: string;
+}
+
+/** What is shown in place of a page that failed: why, what was being written, and a reload. */
+export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
+  override state: State = { error: null, draft: "" };
+
+  static getDerivedStateFromError(error: unknown): State {
+    // What failed is still on the page at this moment, and with it what the user wrote.
+    const draft = document.querySelector<HTMLTextAreaElement>(".composer textarea")?.value ?? "";
+    return { error: error instanceof Error ? error : new Error(String(error)), draft };
+  }
+
+  override render() {
+    const { error, draft } = this.state;
+    if (error === null) return this.props.children;
+    const t = i18next.getFixedT(null, "frame");
+    return (
+      <main className="centered">
+        <section className="failed" role="alert">
+          <h1>{t("failed")}</h1>
+          <p>{t("failedHint")}</p>
+          {draft !== "" && (
+            <label>
+              {t("draft")}
+              <textarea readOnly value={draft} rows={5} onFocus={(event) => event.currentTarget.select()} />
+            </label>
+          )}
+          <pre className="hint">{error.message}</pre>
+          <button type="button" className="primary" onClick={() => window.location.reload()}>
+            {t("reload")}
+          </button>
+        </section>
+      </main>
+    );
+  }
+}

@@ -1,0 +1,90 @@
+import { Command } from "cmdk";
+import { CornerDownLeft } from "lucide-react";
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Dialog } from "../kit/Dialog";
+import { PALETTE_CHATS_COUNT, SEARCH_PAUSE_MS } from "../limits";
+import { useActions, useAppState } from "../state/context";
+import type { Chat } from "../types";
+import { usePaletteGroups } from "./paletteGroups";
+import "./palette.css";
+
+/** Everything that can be opened or done, found by typing. */
+export default function Palette({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation("frame");
+  const [query, setQuery] = useState("");
+  const chats = usePaletteChats(query);
+  const groups = usePaletteGroups();
+  const actions = useActions();
+  const done = (run: () => void) => () => {
+    onClose();
+    run();
+  };
+  return (
+    <Dialog title={t("palette")} titleUnseen shape="palette" onClose={onClose}>
+      <Command className="palette" label={t("palette")} loop>
+        <Command.Input autoFocus placeholder={t("paletteHint")} value={query} onValueChange={setQuery} />
+        <Command.List>
+          <Command.Empty className="palette-empty">{t("nothingFound")}</Command.Empty>
+          {chats.length > 0 && (
+            <Command.Group heading={t("chats")}>
+              {chats.map((chat) => (
+                <Command.Item
+                  key={chat.id}
+                  value={`chat ${chat.id}`}
+                  keywords={[chat.title, chat.found ? query : ""]}
+                  onSelect={done(() => actions.openChat(chat.id))}
+                >
+                  <span className="palette-name">{chat.title || t("untitled")}</span>
+                  {chat.found && <span className="palette-note">{chat.found.excerpt}</span>}
+                </Command.Item>
+              ))}
+            </Command.Group>
+          )}
+          {groups.map((group) => (
+            <Command.Group key={group.heading} heading={group.heading}>
+              {group.items.map(({ name, note, icon: Icon, run, words }) => (
+                <Command.Item key={name} value={`${group.heading} ${name}`} keywords={words} onSelect={done(run)}>
+                  <Icon aria-hidden="true" />
+                  <span className="palette-name">{name}</span>
+                  {note && <span className="palette-note">{note}</span>}
+                </Command.Item>
+              ))}
+            </Command.Group>
+          ))}
+        </Command.List>
+        <p className="palette-foot" aria-hidden="true">
+          <kbd>↑</kbd>
+          <kbd>↓</kbd> {t("toChoose")} <CornerDownLeft /> {t("toOpen")} <kbd>Esc</kbd> {t("toClose")}
+        </p>
+      </Command>
+    </Dialog>
+  );
+}
+
+/** Chats for what is typed: by title at once, by their text once the server answered. */
+function usePaletteChats(query: string): Chat[] {
+  const { chats } = useAppState();
+  const { findChats } = useActions();
+  const [found, setFound] = useState<Chat[]>([]);
+  const wanted = query.trim();
+  useEffect(() => {
+    setFound([]);
+    if (wanted === "") return;
+    let current = true;
+    const timer = setTimeout(() => {
+      // Without an answer the titles stand alone.
+      findChats(wanted).then((answer) => current && setFound(answer), () => undefined);
+    }, SEARCH_PAUSE_MS);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [wanted, findChats]);
+  if (wanted === "") return chats.slice(0, PALETTE_CHATS_COUNT);
+  const words = wanted.toLowerCase().split(/\s+/);
+  const titled = chats.filter((chat) => words.every((word) => chat.title.toLowerCase().includes(word)));
+  const known = new Set(titled.map((chat) => chat.id));
+  const told = found.filter((chat) => chat.found && !known.has(chat.id));
+  return [...titled, ...told].slice(0, PALETTE_CHATS_COUNT);
+}

@@ -1,0 +1,23 @@
+import { useEffect, useRef } from "react";
+import { type Shortcut, shortcutOf } from "./shortcuts";
+
+/** Does what a shortcut says, unless a dialog is open: there the page behind is out of reach. */
+export function useShortcuts(run: (shortcut: Shortcut) => void): void {
+  const latest = useRef(run);
+  latest.current = run;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.isComposing) return;
+      const target = event.target instanceof HTMLElement ? event.target : document.body;
+      // A terminal needs every key.
+      if (target.closest(".xterm") !== null) return;
+      const shortcut = shortcutOf(event, target.isContentEditable || target.matches("input, textarea, select"));
+      if (shortcut === null) return;
+      if (shortcut !== "palette" && document.querySelector("[role=dialog], [role=alertdialog], [role=menu]") !== null) return;
+      event.preventDefault();
+      latest.current(shortcut);
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+}

@@ -1,0 +1,18 @@
+import { useEffect } from "react";
+import { useTranslation } from "react-i18next";
+import { useAppState } from "../state/context";
+import { overall } from "../state/activity";
+
+/** The window's title: the open chat, and before it what waits for the user or runs, so that a tab in the back tells. */
+export function useTitle(): void {
+  const { t } = useTranslation("frame");
+  const { chats, open_chat_id: openChatId, activity, session } = useAppState();
+  const chat = chats.find((candidate) => candidate.id === openChatId);
+  const { running, asking } = overall(activity);
+  const state = asking > 0 ? `(${asking}) ${t("asking")} · ` : running ? "● " : "";
+  const name = chat?.title ? `${chat.title} · ` : "";
+  const title = session === "signed_in" ? `${state}${name}Sandbridge` : "Sandbridge";
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}

@@ -1,0 +1,74 @@
+import { type FormEvent, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useAction } from "../lib/useAction";
+import { useActions, useAppState } from "../state/context";
+import { Field, Problem } from "./parts";
+import { useRequests } from "./requests";
+
+export default function Account() {
+  const { t } = useTranslation("settings");
+  const { me } = useAppState();
+  const actions = useActions();
+  return (
+    <>
+      <div className="card account-card">
+        <p>
+          <strong>{me?.name}</strong>
+          {me?.admin && <span className="badge">{t("account.admin")}</span>}
+        </p>
+        <button type="button" onClick={() => void actions.logout().catch(actions.report)}>
+          {t("account.signOut")}
+        </button>
+      </div>
+      <PasswordForm user={me?.name ?? ""} />
+    </>
+  );
+}
+
+function PasswordForm({ user }: { user: string }) {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const [current, setCurrent] = useState("");
+  const [next, setNext] = useState("");
+  const [repeated, setRepeated] = useState("");
+  const [changed, setChanged] = useState(false);
+  const change = useAction(async () => {
+    setChanged(false);
+    if (next !== repeated) throw new Error(t("account.differ"));
+    await requests.changePassword(current, next);
+    for (const clear of [setCurrent, setNext, setRepeated]) clear("");
+    setChanged(true);
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void change.run();
+  };
+  const fields = [
+    { label: t("account.current"), value: current, set: setCurrent, complete: "current-password" },
+    { label: t("account.next"), value: next, set: setNext, complete: "new-password" },
+    { label: t("account.repeat"), value: repeated, set: setRepeated, complete: "new-password" },
+  ];
+  return (
+    <form className="stack narrow" onSubmit={submit}>
+      <h4>{t("account.password")}</h4>
+      <input type="text" autoComplete="username" value={user} readOnly hidden />
+      {fields.map(({ label, value, set, complete }) => (
+        <Field key={label} label={label}>
+          {(id) => (
+            <input id={id} type="password" required autoComplete={complete} value={value} onChange={(event) => set(event.target.value)} />
+          )}
+        </Field>
+      ))}
+      <p className="hint">{t("account.passwordHint")}</p>
+      <Problem text={change.error} />
+      <div className="form-end">
+        <button type="submit" className="primary" disabled={change.busy}>
+          {t("account.change")}
+        </button>
+        <span role="status" className="hint">
+          {changed && t("account.changed")}
+        </span>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,128 @@
+import { useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { errorText } from "../api";
+import { SEARCH_PAUSE_MS } from "../limits";
+import { useTimeWords } from "../lib/useTimeWords";
+import { useAppState } from "../state/context";
+import { Field, Problem } from "./parts";
+import { type AuditFilter, useRequests } from "./requests";
+import type { AuditEntry } from "./types";
+import "./figures.css";
+
+/** Who did what: one's own, for administrators everybody's. */
+export default function Audit() {
+  const { t } = useTranslation("settings");
+  const { absolute } = useTimeWords();
+  const { me } = useAppState();
+  const [filter, setFilter] = useState<AuditFilter>({ user: "", action: "" });
+  const { entries, more, busy, error, loadMore } = useAudit(filter);
+  return (
+    <>
+      <div className="fields">
+        {me?.admin && (
+          <Field label={t("audit.user")}>
+            {(id) => (
+              <input
+                id={id}
+                type="search"
+                autoCapitalize="none"
+                spellCheck={false}
+                value={filter.user}
+                onChange={(event) => setFilter({ ...filter, user: event.target.value })}
+              />
+            )}
+          </Field>
+        )}
+        <Field label={t("audit.action")}>
+          {(id) => (
+            <input
+              id={id}
+              type="search"
+              placeholder="file."
+              autoCapitalize="none"
+              spellCheck={false}
+              value={filter.action}
+              onChange={(event) => setFilter({ ...filter, action: event.target.value })}
+            />
+          )}
+        </Field>
+      </div>
+      <Problem text={error} />
+      {entries !== null && entries.length === 0 && <p className="nothing">{t("audit.none")}</p>}
+      {entries !== null && entries.length > 0 && (
+        <div className="table" tabIndex={0} role="region" aria-label={t("sections.audit")}>
+          <table className="audit">
+            <thead>
+              <tr>
+                <th scope="col">{t("audit.at")}</th>
+                <th scope="col">{t("audit.user")}</th>
+                <th scope="col">{t("audit.action")}</th>
+                <th scope="col">{t("audit.target")}</th>
+                <th scope="col">{t("audit.outcome")}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {entries.map((entry) => (
+                <Row key={entry.id} entry={entry} at={absolute(entry.at)} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {more && (
+        <button type="button" disabled={busy} onClick={loadMore}>
+          {t("audit.more")}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Row({ entry, at }: { entry: AuditEntry; at: string }) {
+  return (
+    <tr>
+      <td>{at}</td>
+      <td>{entry.user}</td>
+      <td>
+        <code>{entry.action}</code>
+      </td>
+      <td className="target">
+        {entry.target}
+        {entry.location && <span className="hint"> {entry.location}</span>}
+      </td>
+      <td className={entry.outcome === "ok" ? "hint" : "caution"}>{entry.outcome}</td>
+    </tr>
+  );
+}
+
+/** The trail in pages, begun anew whenever the filter is another. */
+function useAudit(filter: AuditFilter) {
+  const requests = useRequests();
+  const [entries, setEntries] = useState<AuditEntry[] | null>(null);
+  const [more, setMore] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const asked = useRef(0);
+  const load = async (before: number | null) => {
+    const mine = ++asked.current;
+    setBusy(true);
+    try {
+      const page = await requests.audit(filter, before);
+      if (mine !== asked.current) return;
+      setEntries((known) => [...(before === null ? [] : (known ?? [])), ...page.entries]);
+      setMore(page.more);
+      setError(null);
+    } catch (problem) {
+      if (mine === asked.current) setError(errorText(problem));
+    } finally {
+      if (mine === asked.current) setBusy(false);
+    }
+  };
+  useEffect(() => {
+    const first = asked.current === 0;
+    const timer = setTimeout(() => void load(null), first ? 0 : SEARCH_PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [filter]);
+  const last = entries?.at(-1);
+  return { entries, more, busy, error, loadMore: () => void load(last?.id ?? null) };
+}

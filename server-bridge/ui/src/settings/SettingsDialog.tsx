@@ -1,0 +1,66 @@
+import { ChevronLeft, ChevronRight } from "lucide-react";
+import { Suspense } from "react";
+import { useTranslation } from "react-i18next";
+import { Dialog } from "../kit/Dialog";
+import { showSettings } from "../lib/location";
+import { useAppState } from "../state/context";
+import { type Section, sectionsFor } from "./sections";
+import "./settings.css";
+
+interface Props {
+  /** From the address; empty for the list, which a wide page shows beside the first section. */
+  section: string;
+  onClose: () => void;
+}
+
+/** The settings over the page: a list of sections and the open one; on a narrow page one after the other. */
+export default function SettingsDialog({ section, onClose }: Props) {
+  const { t } = useTranslation("settings");
+  const { me } = useAppState();
+  const sections = sectionsFor(me?.admin ?? false);
+  const named = sections.find((candidate) => candidate.id === section);
+  const open = named ?? sections[0];
+  return (
+    <Dialog title={t("title")} shape="page" onClose={onClose}>
+      <div className={named === undefined ? "settings at-list" : "settings"}>
+        <nav aria-label={t("title")}>
+          {(["you", "work", "server"] as const).map((group) => (
+            <div key={group} role="group" aria-label={t(`groups.${group}`)}>
+              <p aria-hidden="true">{t(`groups.${group}`)}</p>
+              {sections
+                .filter((candidate) => candidate.group === group)
+                .map((candidate) => (
+                  <Entry key={candidate.id} section={candidate} current={candidate === open} />
+                ))}
+            </div>
+          ))}
+        </nav>
+        {open !== undefined && (
+          <section className="settings-section" aria-labelledby="section-title" key={open.id}>
+            <header>
+              <button type="button" className="quiet icon only-narrow" aria-label={t("back")} onClick={() => showSettings("")}>
+                <ChevronLeft aria-hidden="true" />
+              </button>
+              <h3 id="section-title">{t(`sections.${open.id}`)}</h3>
+            </header>
+            <p className="hint">{t(`hints.${open.id}`)}</p>
+            <Suspense fallback={<p className="hint">{t("loading")}</p>}>
+              <open.View />
+            </Suspense>
+          </section>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+function Entry({ section, current }: { section: Section; current: boolean }) {
+  const { t } = useTranslation("settings");
+  return (
+    <button type="button" className="quiet" aria-current={current ? "page" : undefined} onClick={() => showSettings(section.id)}>
+      <section.icon aria-hidden="true" />
+      {t(`sections.${section.id}`)}
+      <ChevronRight aria-hidden="true" className="only-narrow" />
+    </button>
+  );
+}

@@ -1,0 +1,69 @@
+import { useTranslation } from "react-i18next";
+import { Field } from "../parts";
+import { type Tier, TIERS } from "../types";
+import type { TierDraft } from "./draft";
+
+interface Props {
+  tiers: Record<Tier, TierDraft>;
+  onChange: (tiers: Record<Tier, TierDraft>) => void;
+}
+
+/** The model of each tier; at least one is needed. */
+export function TierFields({ tiers, onChange }: Props) {
+  const { t } = useTranslation("settings");
+  const change = (tier: Tier, changed: Partial<TierDraft>) => onChange({ ...tiers, [tier]: { ...tiers[tier], ...changed } });
+  return (
+    <fieldset className="tiers">
+      <legend>{t("models.models")}</legend>
+      <p className="hint">{t("models.tierHint")}</p>
+      {TIERS.map((tier) => (
+        <div key={tier} className="tier" role="group" aria-label={t(`models.tiers.${tier}`)}>
+          <Field label={t(`models.tiers.${tier}`)}>
+            {(id) => (
+              <input
+                id={id}
+                placeholder={t("models.modelName")}
+                autoComplete="off"
+                autoCapitalize="none"
+                spellCheck={false}
+                value={tiers[tier].name}
+                onChange={(event) => change(tier, { name: event.target.value })}
+              />
+            )}
+          </Field>
+          {tiers[tier].name.trim() !== "" && (
+            <Figures draft={tiers[tier]} onChange={(changed) => change(tier, changed)} />
+          )}
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
+function Figures({ draft, onChange }: { draft: TierDraft; onChange: (changed: Partial<TierDraft>) => void }) {
+  const { t } = useTranslation("settings");
+  const figures = [
+    { label: t("models.windowTokens"), value: draft.windowTokens, step: "1", placeholder: "200000", key: "windowTokens" },
+    { label: t("models.inputPrice"), value: draft.inputPrice, step: "any", placeholder: "", key: "inputPrice" },
+    { label: t("models.outputPrice"), value: draft.outputPrice, step: "any", placeholder: "", key: "outputPrice" },
+  ] as const;
+  return (
+    <div className="fields three">
+      {figures.map(({ label, value, step, placeholder, key }) => (
+        <Field key={key} label={label}>
+          {(id) => (
+            <input
+              id={id}
+              type="number"
+              min="0"
+              step={step}
+              placeholder={placeholder}
+              value={value}
+              onChange={(event) => onChange({ [key]: event.target.value })}
+            />
+          )}
+        </Field>
+      ))}
+    </div>
+  );
+}

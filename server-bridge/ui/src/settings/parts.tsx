@@ -1,0 +1,97 @@
+/** What several sections are made of. */
+import { type ReactNode, useId } from "react";
+import { useTranslation } from "react-i18next";
+import type { Loaded } from "../lib/useLoaded";
+
+/** An error in its place; nothing without one. */
+export function Problem({ text }: { text: string | null }) {
+  return (
+    <p className="problem" role="alert">
+      {text}
+    </p>
+  );
+}
+
+/** What was asked for once it is there; until then that it is on its way, or why not. */
+export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (value: T) => ReactNode }) {
+  const { t } = useTranslation("settings");
+  if (loaded.value !== null) {
+    return (
+      <>
+        <Problem text={loaded.error} />
+        {children(loaded.value)}
+      </>
+    );
+  }
+  if (loaded.error === null) return <p className="hint">{t("loading")}</p>;
+  return (
+    <div className="load-failed">
+      <Problem text={loaded.error} />
+      <button type="button" onClick={() => void loaded.reload()}>
+        {t("tryAgain")}
+      </button>
+    </div>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  hint?: string;
+  /** Gets the id of the field and that of its hint. */
+  children: (id: string, hintId: string | undefined) => ReactNode;
+}
+
+/** A field with its label above and its hint below. */
+export function Field({ label, hint, children }: FieldProps) {
+  const id = useId();
+  const hintId = hint === undefined ? undefined : `${id}-hint`;
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children(id, hintId)}
+      {hint !== undefined && (
+        <p className="hint" id={hintId}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  legend: string;
+  name: string;
+  value: T | null;
+  choices: readonly { value: T; label: string; hint?: string; warns?: boolean }[];
+  disabled?: boolean;
+  onChoose: (value: T) => void;
+}
+
+/** One of a few, each with a word about it. */
+export function Choices<T extends string>({ legend, name, value, choices, disabled, onChoose }: ChoiceProps<T>) {
+  const id = useId();
+  return (
+    <fieldset className="choices" disabled={disabled}>
+      <legend>{legend}</legend>
+      {choices.map((choice) => (
+        <div key={choice.value} className="choice">
+          <label>
+            <input
+              type="radio"
+              name={name}
+              checked={value === choice.value}
+              aria-describedby={choice.hint === undefined ? undefined : `${id}-${choice.value}`}
+              onChange={() => onChoose(choice.value)}
+            />
+            {choice.label}
+          </label>
+          {choice.hint !== undefined && (
+            <span id={`${id}-${choice.value}`} className={choice.warns ? "caution" : "hint"}>
+              {choice.hint}
+            </span>
+          )}
+        </div>
+      ))}
+    </fieldset>
+  );
+}

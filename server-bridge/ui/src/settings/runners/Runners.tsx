@@ -1,0 +1,23 @@
+import { useTranslation } from "react-i18next";
+import { useAppState } from "../../state/context";
+import { AddRunner } from "./AddRunner";
+import { ContainerCard } from "./ContainerCard";
+import { RunnerCard } from "./RunnerCard";
+
+export default function Runners() {
+  const { t } = useTranslation("settings");
+  const { runners, settings } = useAppState();
+  const docker = settings?.choices.find((choice) => choice.kind === "docker");
+  return (
+    <>
+      <AddRunner />
+      {runners.length === 0 && <p className="nothing">{t("runners.none")}</p>}
+      <ul className="cards">
+        {runners.map((runner) => (
+          <RunnerCard key={runner.name} runner={runner} />
+        ))}
+      </ul>
+      {docker?.available && <ContainerCard place={docker.name} />}
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+/** The sections of the settings, in their order. Each is a chunk of its own; its id is its address, `#/settings/ID`. */
+import {
+  Brain,
+  ChartColumn,
+  CircleUser,
+  Info,
+  KeyRound,
+  type LucideIcon,
+  NotebookPen,
+  Palette,
+  ScrollText,
+  Server,
+  ShieldCheck,
+  SlidersHorizontal,
+  Users,
+} from "lucide-react";
+import { type ComponentType, lazy, type LazyExoticComponent } from "react";
+
+export interface Section {
+  id:
+    | "general"
+    | "appearance"
+    | "account"
+    | "runners"
+    | "models"
+    | "approvals"
+    | "memory"
+    | "usage"
+    | "keys"
+    | "users"
+    | "audit"
+    | "about";
+  icon: LucideIcon;
+  group: "you" | "work" | "server";
+  /** Only administrators have it. */
+  admin?: boolean;
+  View: LazyExoticComponent<ComponentType>;
+}
+
+export const SECTIONS: Section[] = [
+  { id: "general", icon: SlidersHorizontal, group: "you", View: lazy(() => import("./General")) },
+  { id: "appearance", icon: Palette, group: "you", View: lazy(() => import("./Appearance")) },
+  { id: "account", icon: CircleUser, group: "you", View: lazy(() => import("./Account")) },
+  { id: "runners", icon: Server, group: "work", View: lazy(() => import("./runners/Runners")) },
+  { id: "models", icon: Brain, group: "work", View: lazy(() => import("./models/Models")) },
+  { id: "approvals", icon: ShieldCheck, group: "work", View: lazy(() => import("./Approvals")) },
+  { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
+  { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
+  { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },
+  { id: "users", icon: Users, group: "server", admin: true, View: lazy(() => import("./users/Users")) },
+  { id: "audit", icon: ScrollText, group: "server", View: lazy(() => import("./Audit")) },
+  { id: "about", icon: Info, group: "server", View: lazy(() => import("./About")) },
+];
+
+/** Those that a user has. */
+export function sectionsFor(admin: boolean): Section[] {
+  return SECTIONS.filter((section) => admin || !section.admin);
+}

@@ -1,0 +1,97 @@
+import { type FormEvent, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { ConfirmButton } from "../../kit/ConfirmButton";
+import { useAction } from "../../lib/useAction";
+import { useTimeWords } from "../../lib/useTimeWords";
+import { useAppState } from "../../state/context";
+import { Field, Problem } from "../parts";
+import { useRequests } from "../requests";
+import type { User } from "../types";
+
+export function UserCard({ user, onChanged }: { user: User; onChanged: () => Promise<void> }) {
+  const { t } = useTranslation("settings");
+  const { absolute } = useTimeWords();
+  const { me } = useAppState();
+  const requests = useRequests();
+  const [resetting, setResetting] = useState(false);
+  const work = useAction(async (change: () => Promise<unknown>) => {
+    await change();
+    await onChanged();
+  });
+  const own = user.name === me?.name;
+  return (
+    <li className="card user" data-testid="user">
+      <header>
+        <h4>{user.name}</h4>
+        {user.admin && <span className="badge">{t("account.admin")}</span>}
+        {own && <span className="badge active">{t("users.you")}</span>}
+        <span className="hint">{t("users.since", { when: absolute(user.created_at) })}</span>
+      </header>
+      {!own && (
+        <div className="actions">
+          <button
+            type="button"
+            className="quiet"
+            disabled={work.busy}
+            onClick={() => void work.run(() => requests.changeUser(user.name, { admin: !user.admin }))}
+          >
+            {t(user.admin ? "users.takeAdmin" : "users.giveAdmin")}
+          </button>
+          <button type="button" className="quiet" aria-expanded={resetting} onClick={() => setResetting(!resetting)}>
+            {t("users.setPassword")}
+          </button>
+          <ConfirmButton
+            label={t("remove")}
+            name={t("users.removeName", { name: user.name })}
+            question={t("users.question", { name: user.name })}
+            confirmLabel={t("remove")}
+            onConfirm={() => void work.run(() => requests.removeUser(user.name))}
+          />
+        </div>
+      )}
+      <Problem text={work.error} />
+      {resetting && <ResetPassword name={user.name} onDone={() => setResetting(false)} />}
+    </li>
+  );
+}
+
+function ResetPassword({ name, onDone }: { name: string; onDone: () => void }) {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const [password, setPassword] = useState("");
+  const save = useAction(async () => {
+    await requests.changeUser(name, { password });
+    onDone();
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void save.run();
+  };
+  return (
+    <form className="stack narrow" onSubmit={submit}>
+      <Field label={t("users.newPassword", { name })} hint={t("users.newPasswordHint")}>
+        {(id, hint) => (
+          <input
+            id={id}
+            type="password"
+            required
+            autoFocus
+            aria-describedby={hint}
+            autoComplete="new-password"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+        )}
+      </Field>
+      <Problem text={save.error} />
+      <div className="form-end">
+        <button type="submit" className="primary" disabled={save.busy}>
+          {t("save")}
+        </button>
+        <button type="button" className="quiet" onClick={onDone}>
+          {t("cancel")}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,101 @@
+import { type FormEvent, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { ApiError } from "../api";
+import { setupSecret, showSetup } from "../lib/location";
+import { useAction } from "../lib/useAction";
+import { Field, Problem } from "../settings/parts";
+import { useActions } from "../state/context";
+import { Steps } from "./Steps";
+
+/** The first administrator, made by whoever has the secret that the server printed. */
+export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void> }) {
+  const { t } = useTranslation("setup");
+  const actions = useActions();
+  const [given] = useState(() => setupSecret(window.location.hash));
+  const [secret, setSecret] = useState(given);
+  const [name, setName] = useState("admin");
+  const [password, setPassword] = useState("");
+  const [repeated, setRepeated] = useState("");
+  const create = useAction(async () => {
+    if (password !== repeated) throw new Error(t("account.differ"));
+    try {
+      await actions.request("POST", "/setup", { secret: secret.trim(), name: name.trim(), password });
+    } catch (error) {
+      // Somebody else was first: there is an account to sign in with.
+      if (error instanceof ApiError && error.status === 409) return onTaken();
+      throw error;
+    }
+    showSetup();
+    await actions.resume();
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void create.run();
+  };
+  return (
+    <Steps step="account">
+      <form className="stack" onSubmit={submit} aria-busy={create.busy}>
+        {given === "" && (
+          <Field label={t("account.secret")} hint={t("account.secretHint")}>
+            {(id, hint) => (
+              <input
+                id={id}
+                required
+                autoComplete="off"
+                autoCapitalize="none"
+                spellCheck={false}
+                aria-describedby={hint}
+                value={secret}
+                onChange={(event) => setSecret(event.target.value)}
+              />
+            )}
+          </Field>
+        )}
+        <Field label={t("account.name")}>
+          {(id) => (
+            <input
+              id={id}
+              required
+              autoComplete="username"
+              autoCapitalize="none"
+              spellCheck={false}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={t("account.password")}>
+          {(id) => (
+            <input
+              id={id}
+              type="password"
+              required
+              autoFocus
+              autoComplete="new-password"
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={t("account.repeat")}>
+          {(id) => (
+            <input
+              id={id}
+              type="password"
+              required
+              autoComplete="new-password"
+              value={repeated}
+              onChange={(event) => setRepeated(event.target.value)}
+            />
+          )}
+        </Field>
+        <Problem text={create.error} />
+        <div className="form-end">
+          <button type="submit" className="primary" disabled={create.busy}>
+            {t("account.create")}
+          </button>
+        </div>
+      </form>
+    </Steps>
+  );
+}

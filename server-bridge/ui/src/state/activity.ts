@@ -1,0 +1,37 @@
+/** What goes on in which chat: commands and answers on their way, and questions that wait for the user. Pure. */
+import type { Message } from "../types";
+
+export type Activity = "running" | "asking";
+
+/** By chat, then by message. */
+export type Activities = Record<string, Record<number, Activity>>;
+
+function activityOf(message: Message): Activity | null {
+  const status = message.exec?.status ?? message.agent?.status;
+  if (status === "asking") return "asking";
+  return status === "running" || status === "queued" ? "running" : null;
+}
+
+/** Takes note of a message as it is now. */
+export function track(activities: Activities, message: Message): Activities {
+  const known = activities[message.chat_id];
+  const now = activityOf(message);
+  if ((known?.[message.id] ?? null) === now) return activities;
+  const { [message.id]: _, ...others } = known ?? {};
+  const next = now === null ? others : { ...others, [message.id]: now };
+  const { [message.chat_id]: __, ...chats } = activities;
+  return Object.keys(next).length === 0 ? chats : { ...chats, [message.chat_id]: next };
+}
+
+/** What a chat shows: a question goes before anything that runs. */
+export function chatActivity(activities: Activities, chatId: string): Activity | null {
+  const all = Object.values(activities[chatId] ?? {});
+  if (all.includes("asking")) return "asking";
+  return all.length > 0 ? "running" : null;
+}
+
+/** Over all chats: whether something runs, and how many of them ask something. */
+export function overall(activities: Activities): { running: boolean; asking: number } {
+  const chats = Object.keys(activities).map((chat) => chatActivity(activities, chat));
+  return { running: chats.includes("running"), asking: chats.filter((activity) => activity === "asking").length };
+}

@@ -1,0 +1,62 @@
+import { DropdownMenu } from "radix-ui";
+import { Check } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { type Option, placeName } from "../state/where";
+import { machine } from "./machine";
+
+interface Props {
+  options: Option[];
+  value: string;
+  /** What "automatic" means here. */
+  automatic: string;
+  onChoose: (value: string) => void;
+}
+
+/** Places to choose from, within a menu: each with its state, its machine and its profile. */
+export function Places({ options, value, automatic, onChoose }: Props) {
+  const { t } = useTranslation("where");
+  return (
+    <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
+      {options.map((option) => (
+        <DropdownMenu.RadioItem
+          key={option.value}
+          value={option.value}
+          className="menu-item place"
+          data-state-of-place={option.state}
+          aria-label={`${option.kind === "automatic" ? t("automatic") : placeName(option.value)}${option.state === "online" ? "" : `, ${t(option.state)}`}`}
+        >
+          <span className={option.kind === "automatic" ? "dot none" : `dot ${option.state}`} aria-hidden="true" />
+          <span className="place-name">{option.kind === "automatic" ? t("automatic") : placeName(option.value)}</span>
+          {option.runner?.profile && <span className="where-profile">{option.runner.profile}</span>}
+          <DropdownMenu.ItemIndicator className="place-check">
+            <Check aria-hidden="true" />
+          </DropdownMenu.ItemIndicator>
+          <Details option={option} automatic={automatic} />
+        </DropdownMenu.RadioItem>
+      ))}
+    </DropdownMenu.RadioGroup>
+  );
+}
+
+function Details({ option, automatic }: { option: Option; automatic: string }) {
+  const { t } = useTranslation("where");
+  const lines: { text: string; warns: boolean }[] = [];
+  if (option.kind === "automatic") lines.push({ text: automatic, warns: false });
+  if (option.kind === "gone") lines.push({ text: t("hints.gone"), warns: true });
+  if (option.runner !== null) {
+    const facts = machine(option.runner);
+    if (facts !== "") lines.push({ text: facts, warns: false });
+    if (option.runner.online && option.state === "refused") {
+      lines.push({ text: t("hints.refused", { layers: option.runner.refused.join(", ") }), warns: true });
+    }
+  }
+  if (option.kind === "runner" && option.state === "offline") lines.push({ text: t("offline"), warns: true });
+  if ((option.kind === "docker" || option.kind === "server") && option.state === "offline") {
+    lines.push({ text: option.note ?? t("hints.unavailable"), warns: true });
+  }
+  return lines.map(({ text, warns }) => (
+    <span key={text} className={warns ? "place-line warns" : "place-line"}>
+      {text}
+    </span>
+  ));
+}

@@ -1,0 +1,124 @@
+import { DropdownMenu } from "radix-ui";
+import { ChevronDown, Pin } from "lucide-react";
+import type { ComponentProps } from "react";
+import { useTranslation } from "react-i18next";
+import { useFrame } from "../frame/context";
+import { useActions, useAppState } from "../state/context";
+import { AUTOMATIC, options, placeName, type Where, where } from "../state/where";
+import { Places } from "./Places";
+import "./where.css";
+
+/** Where the next command runs, always in view, and the switch of it. */
+export function WhereMenu() {
+  const { t } = useTranslation("where");
+  const { settings, runners, chats, open_chat_id: openChatId } = useAppState();
+  const actions = useActions();
+  const { openSettings } = useFrame();
+  if (settings === null) return <div className="where" aria-busy="true" />;
+  const chat = chats.find((candidate) => candidate.id === openChatId);
+  const bound = chat?.runner ?? null;
+  const now = where(settings, runners, bound);
+
+  const activate = async (value: string) => {
+    try {
+      const warning = await actions.setActiveRunner(value === AUTOMATIC ? null : value);
+      if (warning !== null) actions.warn(warning);
+    } catch (error) {
+      actions.report(error);
+    }
+  };
+  const bind = (value: string) => {
+    if (chat === undefined || value === (bound ?? AUTOMATIC)) return;
+    actions.bindChat(chat.id, value === AUTOMATIC ? null : value).catch(actions.report);
+  };
+  return (
+    <div className="where" data-testid="where" data-state={now.state}>
+      <DropdownMenu.Root modal={false}>
+        <DropdownMenu.Trigger asChild>
+          <WhereButton now={now} />
+        </DropdownMenu.Trigger>
+        <DropdownMenu.Portal>
+          <DropdownMenu.Content className="menu places" align="start" sideOffset={6} collisionPadding={8}>
+            <DropdownMenu.Label className="menu-label">{t("activeRunner")}</DropdownMenu.Label>
+            <Places
+              options={options(settings, runners, settings.active_runner)}
+              value={settings.active_runner ?? AUTOMATIC}
+              automatic={t("automaticNote")}
+              onChoose={(value) => void activate(value)}
+            />
+            {chat !== undefined && (
+              <DropdownMenu.Sub>
+                <DropdownMenu.SubTrigger className="menu-item sub">
+                  <Pin aria-hidden="true" />
+                  {t("thisChat")}
+                  <ChevronDown aria-hidden="true" className="turn" />
+                </DropdownMenu.SubTrigger>
+                <DropdownMenu.Portal>
+                  <DropdownMenu.SubContent className="menu places" collisionPadding={8}>
+                    <Places
+                      options={options(settings, runners, bound)}
+                      value={bound ?? AUTOMATIC}
+                      automatic={t("followNote")}
+                      onChoose={bind}
+                    />
+                  </DropdownMenu.SubContent>
+                </DropdownMenu.Portal>
+              </DropdownMenu.Sub>
+            )}
+            <DropdownMenu.Separator className="menu-line" />
+            <DropdownMenu.Item className="menu-item" onSelect={() => openSettings("runners")}>
+              {t("manage")}
+            </DropdownMenu.Item>
+          </DropdownMenu.Content>
+        </DropdownMenu.Portal>
+      </DropdownMenu.Root>
+      <Reason now={now} />
+    </div>
+  );
+}
+
+function WhereButton({ now, ...trigger }: { now: Where } & ComponentProps<"button">) {
+  const { t } = useTranslation("where");
+  const { runners } = useAppState();
+  const place = now.place === null ? t("undecided") : placeName(now.place);
+  const profile = runners.find((runner) => runner.name === now.place)?.profile;
+  return (
+    <button
+      type="button"
+      {...trigger}
+      className="where-button"
+      title={now.by === "chat" ? t("bound") : t("activeRunner")}
+    >
+      <span className="unseen">{t("activeRunner")}:</span>
+      <span className={`dot ${now.state}`} aria-hidden="true" />
+      {now.by === "chat" && <Pin aria-hidden="true" />}
+      <span className="where-name">{place}</span>
+      {profile && <span className="where-profile">{profile}</span>}
+      {now.place !== null && <span className="unseen">{t(now.state)}</span>}
+      <ChevronDown aria-hidden="true" />
+    </button>
+  );
+}
+
+/** What stands in the way of the next command, if anything does. */
+function Reason({ now }: { now: Where }) {
+  const { t } = useTranslation("where");
+  const { runners } = useAppState();
+  const { openSettings } = useFrame();
+  if (now.hint === null) return null;
+  if (now.hint === "noRunner") {
+    return (
+      <button type="button" className="where-call" onClick={() => openSettings("runners")}>
+        {t("connect")}
+      </button>
+    );
+  }
+  const layers = runners.find((runner) => runner.name === now.place)?.refused.join(", ") ?? "";
+  const said = t(`hints.${now.hint}`, { layers });
+  return (
+    <span className="where-reason" title={now.note ?? said}>
+      {said}
+    </span>
+  );
+}
+

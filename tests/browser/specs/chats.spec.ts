@@ -1,0 +1,128 @@
+import type { Page } from "@playwright/test";
+import { composer, expect, expectAccessible, run, say, signedIn, Speech, test } from "../house/test";
+
+const rows = (page: Page) => page.getByTestId("chat");
+
+async function chatNamed(page: Page, title: string): Promise<void> {
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
+  await expect(rows(page).first()).toContainText("Untitled");
+  await rename(page, title);
+}
+
+async function rename(page: Page, title: string): Promise<void> {
+  await rows(page).first().hover();
+  await rows(page).first().getByRole("button", { name: /^Actions for/ }).click();
+  await page.getByRole("menuitem", { name: "Rename" }).click();
+  await page.getByRole("textbox", { name: "Title of the chat" }).fill(title);
+  await page.keyboard.press("Enter");
+  await expect(rows(page).first()).toContainText(title);
+}
+
+test("chats are found by their title at once and by what was said, and are renamed, forked and deleted", async ({ page }) => {
+  await chatNamed(page, "Bread");
+  await run(page, "!echo flour");
+  await chatNamed(page, "Build");
+  await run(page, "!echo compile");
+  const search = page.getByRole("searchbox", { name: "Search chats" });
+  await search.fill("brea");
+  await expect(rows(page)).toHaveCount(1);
+  await search.fill("compile");
+  await expect(rows(page)).toHaveText([/Build.*compile/]);
+  await search.press("Escape");
+  await expect(rows(page)).toHaveCount(2);
+
+  await rows(page).first().getByRole("button", { name: "Actions for Build" }).click();
+  await page.getByRole("menuitem", { name: "Continue in a copy" }).click();
+  await expect(rows(page)).toHaveCount(3);
+  await expect(page.getByText("compile", { exact: true })).toBeVisible();
+
+  const download = page.waitForEvent("download");
+  await rows(page).first().getByRole("button", { name: /^Actions for/ }).click();
+  await page.getByRole("menuitem", { name: "Export as Markdown" }).click();
+  expect((await download).suggestedFilename()).toMatch(/^chat-.*\.md$/);
+
+  await rows(page).first().getByRole("button", { name: /^Actions for/ }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await expectAccessible(page);
+  await page.getByRole("alertdialog").getByRole("button", { name: "Keep" }).click();
+  await expect(rows(page)).toHaveCount(3);
+  await rows(page).first().getByRole("button", { name: /^Actions for/ }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await expect(rows(page)).toHaveCount(2);
+});
+
+test("the list works without a mouse", async ({ page }) => {
+  for (const title of ["first", "second", "third"]) await chatNamed(page, title);
+  const title = (name: string) => rows(page).getByRole("button", { name, exact: true });
+  await title("third").focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(title("second")).toBeFocused();
+  await page.keyboard.press("End");
+  await expect(title("first")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(title("first")).toHaveAttribute("aria-current", "page");
+  await page.keyboard.press("F2");
+  await page.keyboard.type("renamed");
+  await page.keyboard.press("Escape");
+  await expect(title("first")).toBeFocused();
+  await page.keyboard.press("F2");
+  await page.keyboard.type("last one");
+  await page.keyboard.press("Enter");
+  await expect(title("last one")).toBeFocused();
+  await page.keyboard.press("Delete");
+  await page.getByRole("alertdialog").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await expect(rows(page)).toHaveCount(2);
+});
+
+test("the list and the window's title tell which chat runs, and which one asks", async ({ page, model }) => {
+  const speech = new Speech();
+  model.answers((asked, turn) => (turn === 0 ? { stream: speech } : { call: [["Shell", { command: "ls" }]] }));
+  await say(page, "Speak");
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
+  await expect(rows(page).filter({ hasText: "Speak" }).getByRole("img", { name: "Running" })).toBeVisible();
+  await expect(page).toHaveTitle(/^● /);
+  speech.end();
+  await expect(page.getByRole("img", { name: "Running" })).toHaveCount(0);
+  await say(page, "List");
+  await expect(rows(page).filter({ hasText: "List" }).getByRole("img", { name: "Asks you something" })).toBeVisible();
+  await expect(page).toHaveTitle(/^\(1\) Question/);
+});
+
+test("two people see only what is theirs", async ({ page, browser, server }) => {
+  await run(page, "!echo of-alice");
+  const bob = await server.person("bob");
+  try {
+    await bob.machine("workstation");
+    const other = await signedIn(browser, bob);
+    await run(other.page, "!echo of-bob");
+    await expect(rows(other.page)).toHaveCount(1);
+    await expect(rows(page)).toHaveCount(1);
+    await other.page.getByRole("button", { name: /^Active runner/ }).click();
+    await expect(other.page.getByRole("menuitemradio")).toHaveText([/Automatic/, /workstation/]);
+    await other.page.keyboard.press("Escape");
+    const chat = new URL(page.url()).hash;
+    await other.page.goto(`/${chat}`);
+    await composer(other.page).waitFor();
+    await expect(other.page.getByText("of-alice")).toHaveCount(0);
+    expect(other.errors).toEqual([]);
+  } finally {
+    await bob.close();
+  }
+});
+
+test("on a phone the list is a drawer that opens over the chat and goes when one is chosen", async ({ page }) => {
+  await chatNamed(page, "Bread");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect(rows(page)).not.toBeInViewport();
+  await page.getByRole("button", { name: "Chats", exact: true }).click();
+  await expect(rows(page)).toBeInViewport();
+  await expectAccessible(page);
+  await rows(page).getByRole("button", { name: "Bread", exact: true }).click();
+  await expect(rows(page)).not.toBeInViewport();
+  await page.getByRole("button", { name: "Chats", exact: true }).click();
+  await page.keyboard.press("Escape");
+  await expect(rows(page)).not.toBeInViewport();
+});

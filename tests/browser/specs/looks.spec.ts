@@ -1,0 +1,37 @@
+import { expect, expectAccessible, isAfterTool, picture, run, say, test } from "../house/test";
+
+test("the main views, in both themes and both widths", async ({ page, model, alice, laptop }) => {
+  await alice.machine("desktop");
+  await alice.run(["use", "laptop"]);
+  model.answers((asked) =>
+    isAfterTool(asked) ? { say: "Three files are there: **a**, **b** and **c**." } : { call: [["Shell", { command: "ls" }]] },
+  );
+  await run(page, "!touch a b c; ls -l; echo; uname");
+  await say(page, "What is there?");
+  await page.getByRole("group", { name: /Allow Shell/ }).getByRole("button", { name: "Allow", exact: true }).click();
+  await page.getByText("Three files are there").waitFor();
+  await page.getByRole("button", { name: "New chat" }).click();
+  await run(page, "!for i in 1 2 3; do echo line $i; done");
+  await page.getByRole("button", { name: "New chat" }).click();
+  await expect(page.getByTestId("chat")).toHaveCount(3);
+  await picture(page, "empty");
+  await page.getByTestId("chat").nth(2).getByRole("button").first().click();
+  await page.getByText("Three files are there").waitFor();
+  await picture(page, "chat");
+  await page.getByRole("button", { name: /^Active runner/ }).click();
+  await picture(page, "where");
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
+  await picture(page, "palette");
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+  for (const section of ["", "general", "appearance", "account", "runners", "models", "approvals", "memory", "usage", "keys", "audit", "about"]) {
+    await page.goto(section === "" ? "/#/settings" : `/#/settings/${section}`);
+    await page.getByRole("dialog").waitFor();
+    await page.waitForLoadState("networkidle");
+    await picture(page, `settings-${section || "list"}`);
+  }
+  expect(laptop.name).toBe("laptop");
+});

@@ -1,0 +1,110 @@
+import type { Page } from "@playwright/test";
+import { expect, expectAccessible, signedIn, test } from "../house/test";
+
+const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Memory", "Usage and cost", "API keys", "Users", "Audit", "About"];
+
+async function open(page: Page, section: string): Promise<void> {
+  if ((await page.getByRole("dialog").count()) === 0) await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByRole("navigation", { name: "Settings" }).getByRole("button", { name: section, exact: true }).click();
+  await expect(page.getByRole("heading", { name: section, exact: true })).toBeVisible();
+  await expect(page.getByText("Loading…")).toHaveCount(0);
+}
+
+/** Alice, the first of all users, administers the server. */
+test("every section opens, is accessible in both themes, and has an address", async ({ page }) => {
+  for (const section of SECTIONS) {
+    await open(page, section);
+    await expect(page.getByRole("dialog").getByRole("alert").filter({ hasText: /./ })).toHaveCount(0);
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.reload();
+    await expect(page.getByRole("heading", { name: section, exact: true })).toBeVisible();
+  }
+});
+
+test("users are added, made administrators, given a password and removed", async ({ page }) => {
+  await open(page, "Users");
+  await page.getByLabel("Name", { exact: true }).fill("carol");
+  await page.getByLabel("First password").fill("a long enough password");
+  await page.getByRole("button", { name: "Add user" }).click();
+  const carol = page.getByTestId("user").filter({ hasText: "carol" });
+  await carol.getByRole("button", { name: "Make administrator" }).click();
+  await expect(carol.getByText("Administrator", { exact: true })).toBeVisible();
+  await carol.getByRole("button", { name: "Set password" }).click();
+  await carol.getByLabel("New password of carol").fill("another long password");
+  await carol.getByRole("button", { name: "Save" }).click();
+  await expect(carol.getByLabel("New password of carol")).toHaveCount(0);
+  await carol.getByRole("button", { name: "Remove carol" }).click();
+  await carol.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(carol).toHaveCount(0);
+  await expect(page.getByTestId("user").filter({ hasText: "alice" }).getByRole("button")).toHaveCount(0);
+  await open(page, "Audit");
+  await page.getByLabel("Action").fill("user.");
+  await expect(page.getByRole("cell", { name: "carol" }).first()).toBeVisible();
+});
+
+test("users are only for administrators", async ({ alice, browser, server }) => {
+  const bob = await server.person("bob");
+  const { page, errors } = await signedIn(browser, bob);
+  await open(page, "General");
+  await expect(page.getByRole("button", { name: "Users", exact: true })).toHaveCount(0);
+  await page.goto("/#/settings/users");
+  await expect(page.getByRole("heading", { name: "General", exact: true })).toBeVisible();
+  expect([alice.name, errors]).toEqual(["alice", []]);
+  await bob.close();
+});
+
+test("what agents are told is kept", async ({ page }) => {
+  await open(page, "General");
+  await page.getByLabel("Instructions for every agent").fill("Be brief.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Saved.")).toBeVisible();
+  await page.reload();
+  await expect(page.getByLabel("Instructions for every agent")).toHaveValue("Be brief.");
+});
+
+test("a subscription is added, tried and made the default; its key is never told again", async ({ page, model }) => {
+  model.answersWith({ say: "pong" });
+  await open(page, "Models");
+  await page.getByRole("button", { name: "Add a subscription" }).click();
+  const form = page.getByRole("form", { name: "Add a subscription" });
+  await form.getByLabel("Name", { exact: true }).fill("mine");
+  await form.getByLabel("Address").fill(model.options()[3] ?? "");
+  await form.getByLabel("API key").fill("secret-key-of-mine-wxyz");
+  await form.getByLabel("Balance").fill("scripted");
+  await expectAccessible(page);
+  await form.getByRole("button", { name: "Save" }).click();
+  const card = page.locator("[data-testid=subscription][data-name=mine]");
+  await expect(card).toContainText("ends in wxyz");
+  await card.getByRole("button", { name: "Test" }).click();
+  await expect(card.getByRole("status")).toContainText("pong");
+  await page.getByLabel("Default model").selectOption("mine/balance");
+  await expect(card.getByText("default")).toBeVisible();
+  await card.getByRole("button", { name: "Edit" }).click();
+  await expect(page.getByLabel("API key")).toHaveValue("");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await card.getByRole("button", { name: "Remove mine" }).click();
+  await card.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(card).toHaveCount(0);
+  expect(await page.content()).not.toContain("secret-key-of-mine");
+});
+
+test("a key for a program is shown once, works, and stops when it is removed", async ({ page, server }) => {
+  await open(page, "API keys");
+  await page.getByLabel("Name", { exact: true }).fill("ci");
+  await page.getByLabel("May do").selectOption("read");
+  await page.getByRole("button", { name: "Make key" }).click();
+  const key = await page.getByTestId("api-key").innerText();
+  const asks = async () => (await fetch(`${server.url}/api/v1/me`, { headers: { authorization: `Bearer ${key}` } })).status;
+  expect(await asks()).toBe(200);
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.reload();
+  await expect(page.getByText("ci Look only")).toBeVisible();
+  expect(await page.content()).not.toContain(key);
+  await page.getByRole("button", { name: "Remove key ci" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(page.getByText("No keys yet.")).toBeVisible();
+  expect(await asks()).toBe(401);
+});

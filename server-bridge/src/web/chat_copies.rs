@@ -84,7 +84,7 @@ pub async fn export(
     Ok((headers, Body::from_stream(stream::try_unfold(exporting, Exporting::next))).into_response())
 }
 
-/// A conversation as a JSON file; written down while it is read, see [`Exporting`].
+/// A conversation as a JSON file; it is written down while it is read.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub struct ExportView {

@@ -21,6 +21,10 @@ pub const JSON_BODY_BYTES: usize = 4 * 1024 * 1024;
 pub const JSON_BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Chats in one listing.
 pub const CHAT_PAGE_ROWS: u32 = 1000;
+/// Chats in one listing of those that have some words.
+pub const CHAT_SEARCH_ROWS: u32 = 100;
+/// How much of a message is shown that has them, in bytes.
+pub const EXCERPT_BYTES: usize = 200;
 /// Messages in one page, unless the client asks for another number.
 pub const MESSAGE_PAGE_ROWS: u32 = 200;
 /// The most messages in one page.
@@ -62,6 +66,12 @@ pub const EXEC_INPUT_TOLD_BYTES: u64 = 64 * 1024;
 pub const EXEC_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an attached exec goes on without its client.
 pub const EXEC_CLIENT_GRACE: Duration = Duration::from_secs(10);
+/// How long a terminal goes on without anybody who looks at it, unless its client says otherwise.
+pub const TERMINAL_LINGER: Duration = Duration::from_secs(24 * 3600);
+/// The longest that a client may say.
+pub const TERMINAL_LINGER_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How often it is looked whether somebody does, unless it lingers for less.
+pub const TERMINAL_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// How long an exec's runner may be away before the exec counts as lost.
 pub const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
 /// Execs in one listing, unless the client asks for another number.
@@ -79,8 +89,18 @@ pub const SOCKET_PING_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a closing socket may take to say goodbye.
 pub const SOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Events a slow listener may be behind before it is told to load anew.
-pub const EVENT_QUEUE: usize = 512;
+/// Events of a user that are kept for clients that are slow, or come back; one further behind is told to load anew.
+pub const EVENTS_KEPT: usize = 4096;
+/// The most that those of one user take, in bytes; the newest one is kept whatever its size.
+pub const EVENTS_KEPT_BYTES: usize = 8 * 1024 * 1024;
+/// The most that those of all users take, in bytes; whoever is away longest gives way.
+pub const EVENTS_KEPT_OF_ALL_BYTES: usize = 64 * 1024 * 1024;
+/// How long they are kept while nobody listens.
+pub const EVENTS_KEPT_FOR: Duration = Duration::from_secs(5 * 60);
+/// How often those that are kept in vain are looked for.
+pub const EVENTS_FORGET_INTERVAL: Duration = Duration::from_secs(60);
+/// Events that leave together with one that is sent, if they are there by then.
+pub const EVENT_BATCH: usize = 64;
 /// How often a listener is sent a ping, so that whatever stands between keeps the socket open.
 pub const EVENT_PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Largest message a listener for events may send, in bytes; it has nothing to say.
@@ -89,6 +109,31 @@ pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
 pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often ended sessions and forgotten tokens are deleted.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Entries of the audit trail in one page, unless the client asks for another number.
+pub const AUDIT_PAGE_ROWS: u32 = 100;
+/// The most entries in one page.
+pub const AUDIT_PAGE_MAX_ROWS: u32 = 500;
+/// The most of the beginning, and of the end, of a task's output that is shown, in bytes.
+pub const REPORT_MAX_BYTES: u32 = 256 * 1024;
+/// The largest file that comes with a message, in bytes.
+pub const ATTACHMENT_BYTES: u64 = 32 * 1024 * 1024;
+/// The most files that come with one message.
+pub const ATTACHMENTS: usize = 16;
+/// The longest name that such a file keeps, in characters.
+pub const ATTACHMENT_NAME_CHARS: usize = 100;
+/// The longest path of one, in bytes.
+pub const ATTACHMENT_PATH_BYTES: usize = 512;
+/// Completions of a path, unless the client asks for another number.
+pub const COMPLETIONS: usize = 20;
+/// The most of them.
+pub const COMPLETE_MAX: usize = 100;
+/// Entries of a directory that are looked at for them.
+pub const COMPLETE_LISTED: usize = 10_000;
+/// The longest beginning of a path that is completed, in bytes.
+pub const COMPLETE_PREFIX_BYTES: usize = 1024;
+/// Random bytes of the secret that makes the first account: 192 bits.
+pub const SETUP_SECRET_BYTES: usize = 24;
 
 /// How much of a name that wants to log in is looked at, in bytes; a longer one is nobody's.
 pub const LOGIN_NAME_BYTES: usize = 63;

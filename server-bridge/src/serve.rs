@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use agent::{ChatEvent, ChatService, EventSink};
 use anyhow::Context;
-use sandbox::{LocalConfig, RouterConfig, SandboxRouter};
+use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -38,7 +38,8 @@ use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::{Event, Hub};
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
-use crate::web::{accept, metrics, presence, router};
+use crate::web::setup::{Facts, Setup};
+use crate::web::{accept, events, metrics, presence, router};
 
 use lock::ServerLock;
 
@@ -118,6 +119,9 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
     missing::say(&config);
     // A closed standard output is no reason not to serve.
     let _ = writeln!(io::stdout(), "listening on {}", server.url());
+    if let Some(url) = server.setup_url() {
+        let _ = writeln!(io::stdout(), "make the first account at {url}");
+    }
     let shutdown = server.shutdown_token();
     let signals = async {
         tokio::select! {
@@ -138,6 +142,7 @@ pub struct Server {
     acceptor: Option<TlsAcceptor>,
     state: AppState,
     lock: ServerLock,
+    setup_secret: Option<String>,
 }
 
 impl Server {
@@ -152,6 +157,12 @@ impl Server {
         let store = Store::open(&config.database()).await?.with_encryption_key(config.encryption_key.clone());
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(router_config(&config));
+        let facts = Facts {
+            started_at_ms: store.now_ms(),
+            docker: config.docker,
+            local: config.local != LocalPolicy::Off,
+            sealed: config.encryption_key.is_some(),
+        };
         let hub = Arc::new(Hub::default());
         // A page may be fetched without a model's provider being reached.
         tls::install_provider();
@@ -187,9 +198,12 @@ impl Server {
             tasks: TaskTracker::new(),
             execs: TaskTracker::new(),
             attendance: Attendance::default(),
+            setup: Setup::default(),
+            facts,
         });
         recover::recover(&state).await?;
-        Ok(Self { listener, address, acceptor, state, lock })
+        let setup_secret = if state.store.has_users().await? { None } else { Some(state.setup.begin()) };
+        Ok(Self { listener, address, acceptor, state, lock, setup_secret })
     }
 
     /// The address listened on; with port 0 in the configuration, the one that was found.
@@ -201,6 +215,12 @@ impl Server {
     pub fn url(&self) -> String {
         let scheme = if self.acceptor.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
+    }
+
+    /// Where the first account is made, while there is none: whoever has this address may make it.
+    pub fn setup_url(&self) -> Option<String> {
+        let base = self.state.public_url.clone().unwrap_or_else(|| self.url());
+        self.setup_secret.as_ref().map(|secret| format!("{base}/#setup={secret}"))
     }
 
     /// Cancelling it stops the server.
@@ -218,6 +238,7 @@ impl Server {
         let Self { listener, acceptor, state, lock, .. } = self;
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(purge(state.clone()));
+        state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
         accept::serve(listener, acceptor, router(state.clone()), tasks, state.shutdown.clone()).await;

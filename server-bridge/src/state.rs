@@ -18,6 +18,7 @@ use crate::web::hub::Hub;
 use crate::web::mcp::Mcp;
 use crate::web::pending::PendingHandshakes;
 use crate::web::rate::RateLimiter;
+use crate::web::setup::{Facts, Setup};
 
 /// The state of the server. Cheap to clone; every clone is the same.
 #[derive(Clone)]
@@ -61,6 +62,10 @@ pub struct Shared {
     pub execs: TaskTracker,
     /// Which execs have a client.
     pub attendance: Attendance,
+    /// The first account, while it is to be made.
+    pub setup: Setup,
+    /// What the server was started with.
+    pub facts: Facts,
 }
 
 impl Deref for AppState {

@@ -21,14 +21,18 @@ pub struct SubAgentView {
     /// Its own chat: its messages are read like any chat's, and it is cancelled like any.
     chat_id: String,
     /// The message that shows its last call.
+    #[schema(required)]
     message_id: Option<i64>,
     /// Who it was told to be.
+    #[schema(required)]
     role: Option<String>,
     /// The name it is called by again.
+    #[schema(required)]
     instance: Option<String>,
     /// The beginning of what it was asked first.
     title: String,
     /// Of its last call: `queued`, `running`, `done`, `failed`, `cancelled` or `interrupted`.
+    #[schema(required)]
     status: Option<&'static str>,
     created_at: i64,
     /// When it was called last, or answered.

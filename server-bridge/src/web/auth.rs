@@ -72,6 +72,17 @@ impl Caller {
         self.key.as_ref().map_or(KeyScope::Full, |key| key.scope)
     }
 
+    /// Whether the caller administers the server.
+    ///
+    /// # Errors
+    /// `forbidden` if not.
+    pub fn check_admin(&self) -> Result<(), ApiError> {
+        if self.user.admin {
+            return Ok(());
+        }
+        Err(ApiError::new("forbidden", "only an administrator of the server may do that; ask one"))
+    }
+
     /// Who approves what this request does: its user, unless a program with a key for less says that they did.
     pub fn may_approve(&self) -> Option<&str> {
         (self.scope() == KeyScope::Full).then_some(self.user.name.as_str())

@@ -59,7 +59,8 @@ enum Format {
 
 /// Export a conversation, whole, as a file.
 #[utoipa::path(get, path = "/api/v1/chats/{id}/export", tag = "chats",
-    params(("id" = String, Path), ExportQuery), responses((status = 200), (status = 404)))]
+    params(("id" = String, Path), ExportQuery),
+    responses((status = 200, content((ExportView = "application/json"), (String = "text/markdown"))), (status = 404)))]
 pub async fn export(
     State(state): State<AppState>,
     caller: Caller,
@@ -81,6 +82,17 @@ pub async fn export(
         [(header::CONTENT_TYPE, content_type.to_owned()), (header::CONTENT_DISPOSITION, disposition)];
     let exporting = Exporting { state, chat: Arc::new(chat), format, next: Next::Beginning };
     Ok((headers, Body::from_stream(stream::try_unfold(exporting, Exporting::next))).into_response())
+}
+
+/// A conversation as a JSON file; it is written down while it is read.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub struct ExportView {
+    /// Of this format: 1.
+    version: u32,
+    chat: ChatView,
+    /// All of them, the oldest first.
+    messages: Vec<MessageView>,
 }
 
 /// A conversation on its way out, page by page: it may be larger than the memory.

@@ -1,16 +1,19 @@
 //! Conversations and what is said in them.
 
 use agent::approval::{Answer, Mode};
-use agent::{AgentDocument, ExecDocument, Told};
+use agent::{AgentDocument, ExecDocument, Saying, Told};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{Chat, ChatId, Message, MessageId};
+use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::limits::{CHAT_PAGE_ROWS, MESSAGE_PAGE_MAX_ROWS, MESSAGE_PAGE_ROWS};
+use crate::limits::{
+    CHAT_PAGE_ROWS, CHAT_SEARCH_ROWS, EXCERPT_BYTES, MESSAGE_PAGE_MAX_ROWS, MESSAGE_PAGE_ROWS,
+};
 use crate::state::AppState;
+use crate::web::attachments::with_attachments;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
@@ -22,9 +25,34 @@ pub struct ChatView {
     id: String,
     title: String,
     /// The place this chat is bound to, whatever the active runner is.
+    #[schema(required)]
     runner: Option<String>,
     created_at: i64,
     updated_at: i64,
+    /// Where it was found by what was said in it: what has the words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<FoundView>,
+}
+
+/// A message that has the words that were looked for.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FoundView {
+    message_id: i64,
+    /// What stands around the first word.
+    excerpt: String,
+}
+
+/// Which conversations are wanted.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ChatQuery {
+    /// Words, all of them in the title or in one message; 8 at most.
+    #[serde(default)]
+    query: String,
+    /// Only those behind this one, in their order.
+    before: Option<String>,
+    /// At most 1,000, which is what is listed if absent; 100 where `query` is given.
+    limit: Option<u32>,
 }
 
 /// A message of a conversation.
@@ -38,13 +66,13 @@ pub struct MessageView {
     /// Unix milliseconds.
     created_at: i64,
     /// For the role `exec`: what ran and how it ended.
-    #[schema(value_type = Option<ExecView>)]
+    #[schema(required)]
     exec: Option<ExecDocument>,
     /// For the role `assistant`: an answer, or a tool that was called; its `kind` says which.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required)]
     agent: Option<AgentDocument>,
     /// Whether it was taken back, and is no part of the conversation any more.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     undone: bool,
     /// Where messages are asked for: what was told of one under way, as its events told it, and its text does not hold
     /// yet; the newest 256 KiB.
@@ -60,27 +88,6 @@ pub struct LiveView {
     /// How much was told of the message before, in UTF-16 code units; an `output` event of the message says the same.
     at: u64,
     text: String,
-}
-
-/// A command shown in a chat. Describes what `agent` writes; see there.
-#[derive(ToSchema)]
-#[schema(as = Exec)]
-#[expect(dead_code, reason = "only its schema is used: the document itself is the agent's")]
-pub struct ExecView {
-    exec_id: String,
-    command: String,
-    /// `running`, `exited`, `signaled`, `timed_out`, `cancelled`, `failed` or `lost`.
-    status: String,
-    exit_code: Option<i32>,
-    signal: Option<i32>,
-    duration_ms: Option<u64>,
-    runner: Option<String>,
-    sandbox_denied: bool,
-    truncated: bool,
-    stdout_bytes: u64,
-    stderr_bytes: u64,
-    output_path: Option<String>,
-    error: Option<String>,
 }
 
 /// Which messages are wanted.
@@ -108,6 +115,13 @@ pub struct MessagePage {
 pub struct NewMessage {
     /// A message, a slash command, or `!` and a shell command.
     text: String,
+    /// Chosen by the client, up to 64 characters: the same one again in this chat is the same message, and is answered what
+    /// the first one was. For a client that heard no answer.
+    #[serde(default)]
+    send_id: Option<String>,
+    /// The paths that uploads to this chat answered with, 16 at most; the text may be empty then.
+    #[serde(default)]
+    attachments: Vec<String>,
 }
 
 /// What is known at once; the rest comes as events.
@@ -119,7 +133,7 @@ pub struct PostedView {
     chat: Option<ChatView>,
     /// Where nothing came of the message: why, for programs; its answer says it in words.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'static str>,
+    error: Option<String>,
     /// What a client may put back into its input: the message that was taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<String>,
@@ -131,11 +145,43 @@ pub struct Cancelled {
     cancelled: usize,
 }
 
-/// The caller's conversations, the one where something last happened first.
-#[utoipa::path(get, path = "/api/v1/chats", tag = "chats", responses((status = 200, body = [ChatView])))]
-pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<ChatView>>, ApiError> {
-    let chats = state.store.chats(caller.user.id, CHAT_PAGE_ROWS).await?;
-    Ok(Json(chats.into_iter().map(ChatView::from).collect()))
+/// The caller's conversations, the one where something last happened first; or those that have some words.
+#[utoipa::path(get, path = "/api/v1/chats", tag = "chats", params(ChatQuery),
+    responses((status = 200, body = [ChatView]), (status = 400), (status = 404)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(ChatQuery { query, before, limit }): extract::Query<ChatQuery>,
+) -> Result<Json<Vec<ChatView>>, ApiError> {
+    let words: Vec<&str> = query.split_whitespace().collect();
+    let most = if words.is_empty() { CHAT_PAGE_ROWS } else { CHAT_SEARCH_ROWS };
+    let before = before.as_deref().map(chat_id).transpose()?;
+    let search =
+        ChatSearch { words: &words, before: before.as_ref(), limit: limit.unwrap_or(most).clamp(1, most) };
+    let mut views = Vec::new();
+    for FoundChat { chat, message } in state.store.search_chats(caller.user.id, &search).await? {
+        let found = match message {
+            Some(id) => state.store.message(caller.user.id, id).await.ok(),
+            None => None,
+        };
+        let found = found.map(|message| FoundView {
+            message_id: message.id.0,
+            excerpt: excerpt(&message.text, words.first().copied().unwrap_or_default()),
+        });
+        views.push(ChatView { found, ..chat.into() });
+    }
+    Ok(Json(views))
+}
+
+/// What stands around the first place of a word.
+fn excerpt(text: &str, word: &str) -> String {
+    let (lower, word) = (text.to_ascii_lowercase(), word.to_ascii_lowercase());
+    let at = lower.find(&word).unwrap_or(0);
+    let from = text.floor_char_boundary(at.saturating_sub(EXCERPT_BYTES / 4));
+    let until = text.floor_char_boundary((from + EXCERPT_BYTES).min(text.len()));
+    let (before, behind) = (if from > 0 { "…" } else { "" }, if until < text.len() { "…" } else { "" });
+    let words: Vec<&str> = text[from..until].split_whitespace().collect();
+    format!("{before}{}{behind}", words.join(" "))
 }
 
 /// Begin a conversation.
@@ -223,10 +269,12 @@ pub async fn post(
     Path(id): Path<String>,
     extract::Json(message): extract::Json<NewMessage>,
 ) -> Result<(StatusCode, Json<PostedView>), ApiError> {
-    let posted = state.chats.post(&caller.user, &chat_id(&id)?, &message.text).await?;
-    let (error, input) = (posted.error, posted.input);
-    let messages = posted.messages.into_iter().map(MessageView::from).collect();
-    let chat = posted.chat.map(ChatView::from);
+    let text = with_attachments(&message.text, &message.attachments)?;
+    let saying = Saying { text: &text, send_id: message.send_id.as_deref() };
+    let answered = state.chats.say(&caller.user, &chat_id(&id)?, saying).await?;
+    let (error, input) = (answered.error, answered.input);
+    let messages = answered.messages.into_iter().map(MessageView::from).collect();
+    let chat = answered.chat.map(ChatView::from);
     Ok((StatusCode::ACCEPTED, Json(PostedView { messages, chat, error, input })))
 }
 
@@ -314,6 +362,7 @@ impl From<Chat> for ChatView {
             runner: chat.runner,
             created_at: chat.created_at_ms,
             updated_at: chat.updated_at_ms,
+            found: None,
         }
     }
 }
@@ -338,5 +387,20 @@ impl From<Message> for MessageView {
 impl From<Told> for LiveView {
     fn from(Told { channel, at, text }: Told) -> Self {
         Self { channel, at, text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_shows_the_word_and_is_cut_where_characters_end() {
+        assert_eq!(excerpt("say\n hello   there", "HELLO"), "say hello there");
+        let long = format!("{}needle{}", "ü".repeat(500), "图".repeat(500));
+        let shown = excerpt(&long, "needle");
+        assert!(shown.contains("needle") && shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+        assert!(shown.len() <= EXCERPT_BYTES + 6);
+        assert_eq!(excerpt("İstanbul", "x"), "İstanbul");
     }
 }

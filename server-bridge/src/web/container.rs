@@ -32,6 +32,7 @@ pub struct ContainerView {
     /// Processes and threads.
     pids: i64,
     /// Null: no limit.
+    #[schema(required)]
     cpus: Option<f64>,
     /// Which of these limits the engine cannot hold: `memory`, `pids`, `cpus`.
     unlimited: Vec<&'static str>,
@@ -44,6 +45,7 @@ pub struct ContainerView {
     /// `volume` or `directory`.
     workspace: &'static str,
     /// How long it runs without a request, in seconds; null: without end.
+    #[schema(required)]
     idle_stop: Option<u64>,
 }
 

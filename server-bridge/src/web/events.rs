@@ -3,53 +3,91 @@
 use std::pin::pin;
 
 use axum::extract::State;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use axum::extract::ws::{Message, WebSocket};
 use axum::response::Response;
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use futures_util::SinkExt;
+use serde::Deserialize;
+use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, timeout};
+use utoipa::IntoParams;
 
-use crate::limits::{EVENT_MESSAGE_BYTES, EVENT_PING_INTERVAL, SOCKET_CLOSE_TIMEOUT};
+use crate::limits::{
+    EVENT_BATCH, EVENT_MESSAGE_BYTES, EVENT_PING_INTERVAL, EVENTS_FORGET_INTERVAL, SOCKET_CLOSE_TIMEOUT,
+};
 use crate::state::AppState;
 use crate::web::auth::Caller;
-use crate::web::extract::Upgrade;
-use crate::web::hub::EventText;
+use crate::web::error::ApiError;
+use crate::web::extract::{Query, Upgrade};
+use crate::web::hub::{Event, Heard, Listener, ServerEvent, Stood};
 
-/// Listen to events: a WebSocket of text frames, each a JSON object with `type` and a growing `seq`.
-#[utoipa::path(get, path = "/api/v1/events", tag = "chats", responses((status = 101), (status = 401)))]
-pub async fn connect(State(state): State<AppState>, caller: Caller, upgrade: Upgrade) -> Response {
+/// Where a client stood that comes back; both, or neither.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ResumeQuery {
+    /// The `seq` of the last frame that the client has.
+    after: Option<u64>,
+    /// The `epoch` that its `hello` told.
+    epoch: Option<String>,
+}
+
+/// Listen to events: a WebSocket of text frames, each a JSON object (`ServerEvent`) with `type` and a growing `seq`.
+///
+/// The first one is `hello`. A client that comes back with `after` and `epoch` is told what it missed, each event once;
+/// where that is not kept any more (for some minutes, and while the server runs), a `reset` behind `hello` says that
+/// everything has to be loaded anew, as does `lagged` later on to a client that reads too slowly.
+#[utoipa::path(get, path = "/api/v1/events", tag = "chats", params(ResumeQuery), responses(
+    (status = 101, description = "the socket is open; this is what its frames are", body = ServerEvent),
+    (status = 400), (status = 401)))]
+pub async fn connect(
+    State(state): State<AppState>,
+    caller: Caller,
+    Query(query): Query<ResumeQuery>,
+    upgrade: Upgrade,
+) -> Result<Response, ApiError> {
+    if query.after.is_some() != query.epoch.is_some() {
+        return Err(ApiError::invalid("after and epoch belong together; give both, or neither"));
+    }
     let tracked = state.tasks.token();
-    upgrade.with_max_message_bytes(EVENT_MESSAGE_BYTES).on_upgrade(move |mut socket| async move {
+    Ok(upgrade.with_max_message_bytes(EVENT_MESSAGE_BYTES).on_upgrade(move |mut socket| async move {
         let _tracked = tracked;
-        // Subscribed before the greeting: what happens after a client's `hello` is never missed.
-        let events = state.hub.subscribe(caller.user.id);
         // An error says that the client is gone, which ends it just as well.
-        let _ = relay(&state, &caller, &mut socket, events).await;
+        let _ = relay(&state, &caller, &query, &mut socket).await;
         let _ = timeout(SOCKET_CLOSE_TIMEOUT, socket.send(Message::Close(None))).await;
-    })
+    }))
+}
+
+/// Drops what is kept for clients that did not come back, until the server stops.
+pub async fn forget_gone(state: AppState) {
+    let mut due = interval(EVENTS_FORGET_INTERVAL);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = due.tick() => state.hub.forget_gone(std::time::Instant::now()),
+            () = state.shutdown.cancelled() => return,
+        }
+    }
 }
 
 async fn relay(
     state: &AppState,
     caller: &Caller,
+    query: &ResumeQuery,
     socket: &mut WebSocket,
-    mut events: Receiver<EventText>,
 ) -> Result<(), axum::Error> {
-    let hello = serde_json::json!({"type": "hello", "user": caller.user.name});
-    let mut sequence = 0;
-    socket.send(numbered(&hello.to_string(), &mut sequence)).await?;
+    let stood = query.epoch.as_deref().zip(query.after).map(|(epoch, after)| Stood { epoch, after });
+    // Subscribed before the greeting: what happens after a client's `hello` is never missed.
+    let (mut listener, resumed) = state.hub.subscribe(caller.user.id, stood);
+    let (user, epoch) = (caller.user.name.clone(), state.hub.epoch().to_owned());
+    socket.feed(told(listener.seen(), Event::Hello { user, epoch, resumed })).await?;
+    if stood.is_some() && !resumed {
+        socket.feed(told(listener.seen(), Event::Reset)).await?;
+    }
+    socket.flush().await?;
     let mut ping = interval_at(Instant::now() + EVENT_PING_INTERVAL, EVENT_PING_INTERVAL);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut session_ended = pin!(caller.session_ended(state));
     loop {
         tokio::select! {
-            event = events.recv() => match event {
-                Ok(event) => socket.send(numbered(&event, &mut sequence)).await?,
-                Err(RecvError::Lagged(_)) => {
-                    socket.send(numbered(r#"{"type":"lagged"}"#, &mut sequence)).await?;
-                }
-                Err(RecvError::Closed) => return Ok(()),
-            },
+            heard = listener.next() => send(socket, heard, &mut listener).await?,
             incoming = socket.recv() => match incoming {
                 // A listener has nothing to say; pings are answered beneath.
                 Some(Ok(Message::Close(_))) | None => return Ok(()),
@@ -62,26 +100,21 @@ async fn relay(
     }
 }
 
-/// Puts the next number in front of an event's own fields.
-fn numbered(event: &str, sequence: &mut u64) -> Message {
-    *sequence += 1;
-    let fields = event.strip_prefix('{').unwrap_or(event);
-    Message::Text(Utf8Bytes::from(format!("{{\"seq\":{sequence},{fields}")))
+/// Sends what was heard with whatever else is there by now, together.
+async fn send(socket: &mut WebSocket, first: Heard, listener: &mut Listener) -> Result<(), axum::Error> {
+    let more = std::iter::from_fn(|| listener.ready()).take(EVENT_BATCH);
+    for heard in std::iter::once(first).chain(more) {
+        let frame = match heard {
+            Heard::Event(text) => Message::Text(text),
+            Heard::Lagged(seq) => told(seq, Event::Lagged),
+        };
+        socket.feed(frame).await?;
+    }
+    socket.flush().await
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_event_is_numbered_and_stays_json() {
-        let mut sequence = 0;
-        for expected in 1..3 {
-            let Message::Text(text) = numbered(r#"{"type":"lagged"}"#, &mut sequence) else {
-                panic!("no text")
-            };
-            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-            assert_eq!((&value["seq"], &value["type"]), (&expected.into(), &"lagged".into()));
-        }
-    }
+/// A frame of the socket's own.
+fn told(seq: u64, event: Event) -> Message {
+    let frame = serde_json::to_string(&ServerEvent { seq, event });
+    Message::Text(frame.expect("texts, numbers and words are always JSON").into())
 }

@@ -1,20 +1,58 @@
-//! What happens, told to whoever of the user's clients listens.
+//! What happens, told to whoever of the user's clients listens, and kept for those who come back.
+//!
+//! ```text
+//! publish ─▶ numbered per user ─▶ the newest are kept ─▶ listener: from where it stands, in order, each once
+//!                                        └▶ too far behind: told to load anew
+//! ```
+//! A number is never used twice within one `epoch`, which is one life of the server.
+
+mod feed;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use axum::extract::ws::Utf8Bytes;
 use serde::Serialize;
 use store::UserId;
-use tokio::sync::broadcast;
+use tokio::sync::watch;
+use utoipa::ToSchema;
 
-use crate::limits::EVENT_QUEUE;
+use crate::limits::EVENTS_KEPT_OF_ALL_BYTES;
 use crate::web::chats::{ChatView, MessageView};
 use crate::web::runners::RunnerView;
+use feed::{Feed, Taken};
 
-/// One event as it travels; a socket adds its own `seq`.
-#[derive(Debug, Serialize)]
+/// A frame of the events socket.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ServerEvent {
+    /// Grows by one with each event of the user, whatever socket tells it. Of `hello`, `reset` and `lagged`: where the client
+    /// stands by now; the next event has a larger one.
+    pub seq: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// One event.
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
+    /// The first frame of a socket.
+    Hello {
+        /// Whose events these are.
+        user: String,
+        /// The life of the server that the numbers belong to.
+        epoch: String,
+        /// Whether all behind the asked-for number follows, each once. Otherwise what there is has to be loaded.
+        resumed: bool,
+    },
+    /// What was missed is not kept any more: everything has to be loaded anew.
+    Reset,
+    /// The client was too slow and missed something: everything has to be loaded anew.
+    Lagged,
     /// A message is new or changed.
     Message {
         /// The message.
@@ -56,6 +94,7 @@ pub enum Event {
     /// Where the user's work goes was changed.
     Settings {
         /// The new choice; `null` lets the server choose.
+        #[schema(required)]
         active_runner: Option<String>,
     },
     /// Something the user should know.
@@ -67,56 +106,173 @@ pub enum Event {
     },
 }
 
-/// An event as JSON, made once for all of a user's sockets.
-pub type EventText = Arc<str>;
-
-/// The listeners of every user. Nobody waits for a slow one.
-#[derive(Debug, Default)]
+/// The events of every user. Nobody waits for a slow listener.
+#[derive(Debug)]
 pub struct Hub {
-    users: Mutex<HashMap<UserId, broadcast::Sender<EventText>>>,
+    epoch: String,
+    feeds: Mutex<Feeds>,
+}
+
+#[derive(Debug, Default)]
+struct Feeds {
+    by_user: HashMap<UserId, Feed>,
+    /// What all of them keep.
+    kept_bytes: usize,
+}
+
+/// Where a client stood that comes back.
+#[derive(Debug, Clone, Copy)]
+pub struct Stood<'a> {
+    /// The life of the server it knows.
+    pub epoch: &'a str,
+    /// The last event it has.
+    pub after: u64,
+}
+
+/// A client's place in its user's events.
+#[derive(Debug)]
+pub struct Listener {
+    hub: Arc<Hub>,
+    user: UserId,
+    seen: u64,
+    news: watch::Receiver<u64>,
+}
+
+/// What a listener is told.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The next event, numbered, as JSON.
+    Event(Utf8Bytes),
+    /// Some are not kept any more; this is the number to go on from.
+    Lagged(u64),
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        let epoch = format!("{:016x}", rand::random::<u64>());
+        Self { epoch, feeds: Mutex::default() }
+    }
 }
 
 impl Hub {
-    /// Tells all of a user's sockets; with none there, nobody is told.
+    /// This life of the server: 16 hex digits.
+    pub fn epoch(&self) -> &str {
+        &self.epoch
+    }
+
+    /// Tells all of a user's sockets, and keeps it for those who come back soon.
     pub fn publish(&self, user: UserId, event: &Event) {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(sender) = users.get(&user) else { return };
-        if sender.receiver_count() == 0 {
-            users.remove(&user);
+        // Whoever never listened cannot come back.
+        if !self.lock().counts(user, Instant::now()) {
             return;
         }
         match serde_json::to_string(event) {
-            // Fails only if the last listener left this moment.
-            Ok(text) => drop(sender.send(text.into())),
+            Ok(text) => self.lock().publish(user, &text, Instant::now()),
             Err(error) => tracing::error!(%error, "an event is no JSON"),
         }
     }
 
-    /// Listens to what happens from now on.
-    pub fn subscribe(&self, user: UserId) -> broadcast::Receiver<EventText> {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        users.entry(user).or_insert_with(|| broadcast::Sender::new(EVENT_QUEUE)).subscribe()
+    /// Listens to what happens from now on, or from where a client stood; whether that could be done.
+    pub fn subscribe(self: &Arc<Self>, user: UserId, stood: Option<Stood<'_>>) -> (Listener, bool) {
+        let mut feeds = self.lock();
+        let feed = feeds.by_user.entry(user).or_default();
+        let after = stood.filter(|stood| stood.epoch == self.epoch && feed.has_all_behind(stood.after));
+        let seen = after.map_or(feed.newest(), |stood| stood.after);
+        let news = feed.enter();
+        (Listener { hub: Arc::clone(self), user, seen, news }, after.is_some())
+    }
+
+    /// Drops what is kept for listeners that did not come back in time.
+    pub fn forget_gone(&self, now: Instant) {
+        let mut feeds = self.lock();
+        let Feeds { by_user, kept_bytes } = &mut *feeds;
+        for feed in by_user.values_mut().filter(|feed| feed.is_given_up(now)) {
+            *kept_bytes -= feed.clear();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Feeds> {
+        // Every change is whole before anything in it could panic.
+        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_event_reaches_its_user_and_nobody_else() {
-        let hub = Hub::default();
-        let (mut first, mut second) = (hub.subscribe(UserId(1)), hub.subscribe(UserId(2)));
-        hub.publish(UserId(1), &Event::RunnerRemoved { name: "laptop".to_owned() });
-        assert_eq!(&*first.try_recv().unwrap(), r#"{"type":"runner_removed","name":"laptop"}"#);
-        assert!(second.try_recv().is_err());
+impl Feeds {
+    /// Whether an event of this user has to be written down; where nobody comes back for it, it only has its number.
+    fn counts(&mut self, user: UserId, now: Instant) -> bool {
+        let Some(feed) = self.by_user.get_mut(&user) else { return false };
+        if !feed.is_given_up(now) {
+            return true;
+        }
+        self.kept_bytes -= feed.clear();
+        feed.skip();
+        false
     }
 
-    #[test]
-    fn who_stopped_listening_is_forgotten() {
-        let hub = Hub::default();
-        drop(hub.subscribe(UserId(1)));
-        hub.publish(UserId(1), &Event::Settings { active_runner: None });
-        assert!(hub.users.lock().unwrap().is_empty());
+    fn publish(&mut self, user: UserId, event: &str, now: Instant) {
+        let Some(feed) = self.by_user.get_mut(&user) else { return };
+        let (added, dropped) = feed.push(event);
+        self.kept_bytes = self.kept_bytes + added - dropped;
+        if self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
+            self.make_room(user, now);
+        }
+    }
+
+    /// Whoever is away longest gives way first; then the user who tells so much.
+    fn make_room(&mut self, user: UserId, now: Instant) {
+        let away = |feed: &Feed| feed.away(now).filter(|_| feed.kept_bytes() > 0);
+        while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
+            let longest = self.by_user.iter_mut().filter(|(_, feed)| away(feed).is_some());
+            match longest.max_by_key(|(_, feed)| away(feed)) {
+                Some((_, feed)) => self.kept_bytes -= feed.clear(),
+                None => break,
+            }
+        }
+        if let Some(feed) = self.by_user.get_mut(&user) {
+            self.kept_bytes -= feed.drop_oldest(self.kept_bytes.saturating_sub(EVENTS_KEPT_OF_ALL_BYTES));
+        }
+    }
+}
+
+impl Listener {
+    /// The number of the last event that this listener has.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Waits for what comes next. Nothing is lost where this is dropped.
+    pub async fn next(&mut self) -> Heard {
+        loop {
+            self.news.borrow_and_update();
+            if let Some(heard) = self.ready() {
+                return heard;
+            }
+            // The feed, which holds the other side, is kept as long as the hub.
+            let _ = self.news.changed().await;
+        }
+    }
+
+    /// What comes next, if it is there.
+    pub fn ready(&mut self) -> Option<Heard> {
+        let feeds = self.hub.lock();
+        match feeds.by_user.get(&self.user)?.behind(self.seen) {
+            Taken::Nothing => None,
+            Taken::Event(text) => {
+                self.seen += 1;
+                Some(Heard::Event(text))
+            }
+            Taken::Gone(newest) => {
+                self.seen = newest;
+                Some(Heard::Lagged(newest))
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(feed) = self.hub.lock().by_user.get_mut(&self.user) {
+            feed.leave(Instant::now());
+        }
     }
 }

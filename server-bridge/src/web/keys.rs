@@ -20,8 +20,10 @@ pub struct KeyView {
     /// Unix milliseconds.
     created_at: i64,
     /// Unix milliseconds, to the minute; null if it never was.
+    #[schema(required)]
     last_used: Option<i64>,
     /// Unix milliseconds; null if it does not end.
+    #[schema(required)]
     expires_at: Option<i64>,
     /// Whether it has ended.
     expired: bool,

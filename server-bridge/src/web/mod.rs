@@ -3,7 +3,9 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
-//! | [`answers`] | answers to what a model asks |
+//! | [`answers`], [`attachments`], [`commands`] | answers to what a model asks; files with a message; what can be written |
+//! | [`chat_detail`], [`tasks`] | what stands beside a chat's messages; commands that go on by themselves |
+//! | [`users`], [`audit`], [`setup`] | accounts, the trail of what was done, the first account and what the server is |
 //! | [`chat_turns`], [`chat_copies`] | what of a chat is taken back; a chat forked and exported |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
@@ -18,10 +20,14 @@ pub mod accept;
 pub mod agents;
 pub mod answers;
 pub mod assets;
+pub mod attachments;
+pub mod audit;
 pub mod auth;
 pub mod chat_copies;
+pub mod chat_detail;
 pub mod chat_turns;
 pub mod chats;
+pub mod commands;
 pub mod container;
 pub mod error;
 pub mod events;
@@ -44,7 +50,10 @@ pub mod runners;
 pub mod scope;
 pub mod session;
 pub mod settings;
+pub mod setup;
+pub mod tasks;
 pub mod usage;
+pub mod users;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -62,6 +71,16 @@ pub fn router(state: AppState) -> Router {
         .route("/login", post(session::login))
         .route("/logout", post(session::logout))
         .route("/me", get(session::me))
+        .route("/status", get(setup::status))
+        .route("/setup", post(setup::make))
+        .route("/about", get(setup::about))
+        .route("/password", post(users::change_password))
+        .route("/users", get(users::list).post(users::add))
+        .route("/users/{name}", put(users::change).delete(users::remove))
+        .route("/audit", get(audit::list))
+        .route("/commands", get(commands::list))
+        .route("/tasks", get(tasks::list))
+        .route("/tasks/{id}", get(tasks::show).delete(tasks::kill))
         .route("/keys", get(keys::list).post(keys::add))
         .route("/keys/{name}", delete(keys::remove))
         .route("/runners", get(runners::list).post(runners::add))
@@ -69,7 +88,8 @@ pub fn router(state: AppState) -> Router {
         .route("/runners/{name}/rotate", post(runners::rotate))
         .route("/settings", get(settings::show).put(settings::change))
         .route("/chats", get(chats::list).post(chats::create))
-        .route("/chats/{id}", delete(chats::remove).put(chats::rename))
+        .route("/chats/{id}", get(chat_detail::show).delete(chats::remove).put(chats::rename))
+        .route("/chats/{id}/attachments", post(attachments::add))
         .route("/chats/{id}/messages", get(chats::messages).post(chats::post))
         .route("/chats/{id}/cancel", post(chats::cancel))
         .route("/chats/{id}/undo", post(chat_turns::undo))
@@ -92,6 +112,7 @@ pub fn router(state: AppState) -> Router {
         .route("/files", get(files::read).put(files::write).delete(files::remove))
         .route("/files/stat", get(files::stat))
         .route("/files/list", get(files::list))
+        .route("/files/complete", get(files::complete::complete))
         .route("/files/mkdir", post(files::mkdir))
         .route("/files/rename", post(files::rename))
         .route("/files/tree", get(files::trees::read).put(files::trees::write))

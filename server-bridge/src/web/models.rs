@@ -23,6 +23,7 @@ use crate::web::extract;
 #[derive(Serialize, ToSchema)]
 pub struct ModelList {
     /// What was chosen, `NAME`, `NAME/TIER` or `NAME/MODEL`; null where the first subscription answers.
+    #[schema(required)]
     chosen: Option<String>,
     /// The server's own first, where there is one; then the caller's, the oldest first.
     models: Vec<SubscriptionView>,
@@ -37,16 +38,20 @@ pub struct SubscriptionView {
     /// `openai` or `anthropic`.
     provider: &'static str,
     /// Where it is; null for the server's own, and for one behind a runner.
+    #[schema(required)]
     base_url: Option<String>,
     /// The runner that relays to an endpoint of its own.
+    #[schema(required)]
     runner: Option<String>,
     /// By tier: `vanguard`, `balance`, `swift`.
     models: BTreeMap<&'static str, ModelDocument>,
     /// The tier that answers where nothing else is said.
     default_tier: &'static str,
     /// What answers where it is not there.
+    #[schema(required)]
     fallback: Option<String>,
     /// The last four characters of its key, empty for a short key; null where it has none, or is the server's own.
+    #[schema(required)]
     api_key_end: Option<String>,
 }
 

@@ -4,13 +4,49 @@ use std::sync::OnceLock;
 
 use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
+use serde_json::{Value, json};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use crate::web::{
-    agents, answers, chat_copies, chat_turns, chats, container, events, exec, files, keys, mcp, models,
-    runners, session, settings, usage,
+    agents, answers, attachments, audit, chat_copies, chat_detail, chat_turns, chats, commands, container,
+    error, events, exec, files, keys, mcp, models, runners, session, settings, setup, tasks, usage, users,
 };
+
+/// How an exec stands.
+const EXEC: &[&str] = &["running", "exited", "signaled", "timed_out", "cancelled", "failed", "lost"];
+/// How a turn stands.
+const TURN: &[&str] = &["queued", "running", "done", "failed", "cancelled", "interrupted"];
+/// How a tool stands.
+const TOOL: &[&str] = &["asking", "running", "done", "failed", "denied", "cancelled"];
+/// What there is in a directory.
+const FILE: &[&str] = &["file", "directory", "symlink", "other"];
+/// How much a model may do by itself.
+const APPROVAL: &[&str] = &["plan", "ask", "auto-edit", "full"];
+
+/// The texts, beneath the schemas, that are one of some words.
+const WORDS: &[(&str, &[&str])] = &[
+    ("MessageView/properties/role", &["user", "exec", "notice", "assistant"]),
+    ("ExecDocument/properties/status", EXEC),
+    ("ExecView/properties/status", EXEC),
+    ("AgentDocument/oneOf/0/properties/status", TURN),
+    ("AgentDocument/oneOf/1/properties/status", TOOL),
+    ("SubAgentView/properties/status", TURN),
+    ("TodoDocument/properties/status", &["pending", "in_progress", "completed"]),
+    ("Event/oneOf/4/properties/channel", &["stdout", "stderr", "text", "reasoning"]),
+    ("Event/oneOf/10/properties/level", &["info", "warning"]),
+    ("EntryView/properties/kind", FILE),
+    ("CompletionView/properties/kind", FILE),
+    ("ChatDetail/allOf/1/properties/approval", APPROVAL),
+    ("StatView/properties/kind", FILE),
+    ("ApprovalMode/properties/mode", APPROVAL),
+    ("ContainerView/properties/state", &["none", "stopped", "running", "paused"]),
+    ("ContainerView/properties/user_namespace", &["mapped", "host", "none"]),
+    ("ContainerView/properties/workspace", &["volume", "directory"]),
+    ("ContainerView/properties/unlimited", &["memory", "pids", "cpus"]),
+    ("SubscriptionView/properties/provider", &["openai", "anthropic"]),
+    ("SubscriptionView/properties/default_tier", &["vanguard", "balance", "swift"]),
+];
 
 #[derive(OpenApi)]
 #[openapi(
@@ -56,6 +92,22 @@ use crate::web::{
         usage::show,
         answers::answer,
         chats::rename,
+        chat_detail::show,
+        attachments::add,
+        commands::list,
+        tasks::list,
+        tasks::show,
+        tasks::kill,
+        users::list,
+        users::add,
+        users::change,
+        users::remove,
+        users::change_password,
+        audit::list,
+        setup::status,
+        setup::about,
+        setup::make,
+        files::complete::complete,
         chat_turns::undo,
         chat_turns::rewind,
         chat_copies::fork,
@@ -85,7 +137,12 @@ use crate::web::{
         events::connect,
         mcp::serve,
     ),
-    components(schemas(exec::ExecRequestView, exec::attach::ExecView)),
+    components(schemas(
+        error::ErrorBody,
+        exec::ExecRequestView,
+        exec::frames::ClientFrame,
+        exec::frames::ServerFrame,
+    )),
     modifiers(&Bearer)
 )]
 struct Description;
@@ -109,10 +166,52 @@ impl Modify for Bearer {
 /// The description as JSON.
 pub async fn serve() -> impl IntoResponse {
     static TEXT: OnceLock<String> = OnceLock::new();
-    let text = TEXT.get_or_init(|| {
-        Description::openapi().to_json().expect("a description made of texts and maps is always valid JSON")
-    });
+    let text = TEXT.get_or_init(|| document().to_string());
     ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text.as_str())
+}
+
+/// The description, with what the handlers' types cannot say: the words that a text may be, and what an error looks like.
+pub fn document() -> Value {
+    let mut document = serde_json::to_value(Description::openapi())
+        .expect("a description made of texts and maps is always JSON");
+    for (place, words) in WORDS {
+        for pointer in [format!("/components/schemas/{place}"), format!("/components/schemas/{place}/items")]
+        {
+            if let Some(Value::Object(text)) = document.pointer_mut(&pointer)
+                && text.get("type") != Some(&json!("array"))
+            {
+                let may_be_null = text.get("type").is_some_and(Value::is_array);
+                let words = words.iter().map(|word| json!(word));
+                text.insert("enum".to_owned(), words.chain(may_be_null.then_some(Value::Null)).collect());
+            }
+        }
+    }
+    let error = json!({"description": "It was not done, and why.",
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}});
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    let operations = paths.filter_map(|(path, methods)| Some((path, methods.as_object_mut()?)));
+    for (path, method, operation) in
+        operations.flat_map(|(path, methods)| methods.iter_mut().map(move |(method, is)| (path, method, is)))
+    {
+        // A handler's name alone is not unique.
+        operation["operationId"] = operation_id(method, path).into();
+        if let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) {
+            responses.retain(|status, answer| !status.starts_with(['4', '5']) || !is_bare(answer));
+            responses.insert("default".to_owned(), error.clone());
+        }
+    }
+    document
+}
+
+/// `get_chats_id` of `GET /api/v1/chats/{id}`.
+fn operation_id(method: &str, path: &str) -> String {
+    let words = path.trim_start_matches("/api/v1").split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter(|word| !word.is_empty()).fold(method.to_owned(), |id, word| format!("{id}_{word}"))
+}
+
+/// Whether an answer says nothing but its status.
+fn is_bare(answer: &Value) -> bool {
+    answer["description"].as_str().is_none_or(str::is_empty) && answer.get("content").is_none()
 }
 
 #[cfg(test)]
@@ -133,7 +232,19 @@ mod tests {
             ("/api/v1/runners/{name}/rotate", 1),
             ("/api/v1/settings", 2),
             ("/api/v1/chats", 2),
-            ("/api/v1/chats/{id}", 2),
+            ("/api/v1/chats/{id}", 3),
+            ("/api/v1/chats/{id}/attachments", 1),
+            ("/api/v1/commands", 1),
+            ("/api/v1/tasks", 1),
+            ("/api/v1/tasks/{id}", 2),
+            ("/api/v1/users", 2),
+            ("/api/v1/users/{name}", 2),
+            ("/api/v1/password", 1),
+            ("/api/v1/audit", 1),
+            ("/api/v1/status", 1),
+            ("/api/v1/about", 1),
+            ("/api/v1/setup", 1),
+            ("/api/v1/files/complete", 1),
             ("/api/v1/chats/{id}/undo", 1),
             ("/api/v1/chats/{id}/rewind", 1),
             ("/api/v1/chats/{id}/fork", 1),
@@ -176,6 +287,46 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 50);
+        assert_eq!(description.paths.paths.len(), 62);
+    }
+
+    #[test]
+    fn every_set_of_words_belongs_to_a_text() {
+        let document = document();
+        for (place, words) in WORDS {
+            let schema = document.pointer(&format!("/components/schemas/{place}"));
+            let schema = schema.unwrap_or_else(|| panic!("there is no {place}"));
+            let schema = schema.get("items").unwrap_or(schema);
+            assert_eq!(schema["enum"][0], words[0], "{place}: {schema}");
+            assert!(schema["type"].to_string().contains("string"), "{place}: {schema}");
+        }
+    }
+
+    /// A client is typed by it alone.
+    #[test]
+    fn every_answer_and_every_body_has_a_shape() {
+        let document = document();
+        let paths = document["paths"].as_object().unwrap();
+        for (path, methods) in paths {
+            for (method, operation) in methods.as_object().unwrap() {
+                for (status, answer) in operation["responses"].as_object().unwrap() {
+                    let is_empty = ["101", "202", "204", "206"].contains(&status.as_str());
+                    let content = answer["content"].as_object();
+                    let is_shaped = content
+                        .is_some_and(|types| types.values().all(|content| content["schema"].is_object()));
+                    let is_error = status.starts_with(['4', '5']);
+                    assert!(is_shaped || is_empty || is_error, "{method} {path}: {status}");
+                }
+            }
+        }
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        for (name, schema) in schemas {
+            assert!(
+                schema.get("oneOf").is_some()
+                    || schema.get("allOf").is_some()
+                    || schema.get("type").is_some(),
+                "{name}"
+            );
+        }
     }
 }

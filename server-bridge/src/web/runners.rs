@@ -24,25 +24,35 @@ pub struct RunnerView {
     name: String,
     online: bool,
     /// Unix milliseconds.
+    #[schema(required)]
     last_seen: Option<i64>,
     /// Unix milliseconds.
     created_at: i64,
     /// Unix milliseconds; null if the token does not expire.
+    #[schema(required)]
     token_expires_at: Option<i64>,
     /// Whether the user chose it as the active runner.
     active: bool,
+    #[schema(required)]
     profile: Option<String>,
+    #[schema(required)]
     os: Option<String>,
+    #[schema(required)]
     arch: Option<String>,
+    #[schema(required)]
     hostname: Option<String>,
+    #[schema(required)]
     version: Option<String>,
+    #[schema(required)]
     workspace: Option<String>,
+    #[schema(required)]
     kill_tier: Option<String>,
     /// What confinement holds on it.
     layers: Vec<LayerView>,
     /// The layers that this server requires and the runner lacks; while there is one, nothing runs there.
     refused: Vec<&'static str>,
     /// As whom commands run there, where that is not the runner's own user alone.
+    #[schema(required)]
     run_as: Option<RunAsView>,
 }
 
@@ -52,6 +62,7 @@ pub struct RunAsView {
     /// As whom, where a request names nobody.
     default: String,
     /// Whom a request may name besides, with its owner's approval.
+    #[schema(required)]
     privileged: Option<String>,
 }
 

@@ -14,6 +14,9 @@ const SESSIONS_ONLY: &[(&Method, &str)] = &[
     (&Method::POST, "/api/v1/logout"),
     (&Method::POST, "/api/v1/password"),
     (&Method::PUT, "/api/v1/password"),
+    (&Method::POST, "/api/v1/users"),
+    (&Method::PUT, "/api/v1/users/{name}"),
+    (&Method::DELETE, "/api/v1/users/{name}"),
 ];
 
 /// What looks only, and shows no setting.
@@ -21,6 +24,7 @@ const LOOKING: &[&str] = &[
     "/api/v1/me",
     "/api/v1/runners",
     "/api/v1/chats",
+    "/api/v1/chats/{id}",
     "/api/v1/chats/{id}/messages",
     "/api/v1/chats/{id}/agents",
     "/api/v1/chats/{id}/export",
@@ -28,8 +32,13 @@ const LOOKING: &[&str] = &[
     "/api/v1/files",
     "/api/v1/files/stat",
     "/api/v1/files/list",
+    "/api/v1/files/complete",
     "/api/v1/files/tree",
     "/api/v1/container",
+    "/api/v1/tasks",
+    "/api/v1/tasks/{id}",
+    "/api/v1/commands",
+    "/api/v1/about",
     "/api/v1/execs",
     "/api/v1/execs/{id}",
     "/api/v1/execs/{id}/report",
@@ -42,6 +51,7 @@ const WORKING: &[&str] = &[
     "/api/v1/exec/user",
     "/api/v1/execs/{id}",
     "/api/v1/execs/{id}/cancel",
+    "/api/v1/tasks/{id}",
     "/api/v1/files",
     "/api/v1/files/mkdir",
     "/api/v1/files/rename",
@@ -55,8 +65,11 @@ const LOOKING_TO_WORK: &[&str] = &[
     "/api/v1/runners",
     "/api/v1/files/stat",
     "/api/v1/files/list",
+    "/api/v1/files/complete",
     "/api/v1/execs",
     "/api/v1/execs/{id}/report",
+    "/api/v1/tasks",
+    "/api/v1/about",
 ];
 
 /// The endpoint of the Model Context Protocol, which asks the scope again for each tool.

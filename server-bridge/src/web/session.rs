@@ -47,6 +47,7 @@ pub struct Me {
     name: String,
     admin: bool,
     /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    #[schema(required)]
     active_runner: Option<String>,
     /// The server's version.
     version: &'static str,
@@ -73,12 +74,20 @@ pub async fn login(
     };
     state.logins_by_address.refund(&address);
     state.logins_by_name.refund(&key);
-    let session = state.store.create_session(user.id).await?;
     state.audit(Some(&user.name), "login", None, &address.to_string(), "ok").await;
+    let (cookie, body) = begin_session(&state, user).await?;
+    Ok(([(header::SET_COOKIE, cookie)], Json(body)))
+}
+
+/// Logs a user in who has shown who they are: the cookie, and the answer.
+pub(in crate::web) async fn begin_session(
+    state: &AppState,
+    user: User,
+) -> Result<(HeaderValue, LoggedIn), ApiError> {
+    let session = state.store.create_session(user.id).await?;
     let max_age_s = (session.expires_at_ms - state.store.now_ms()) / 1000;
     let cookie = session_cookie(Some(session.token.expose()), max_age_s, state.is_secure());
-    let body = LoggedIn { token: session.token.into_exposed(), user: UserView::from(user) };
-    Ok(([(header::SET_COOKIE, cookie)], Json(body)))
+    Ok((cookie, LoggedIn { token: session.token.into_exposed(), user: UserView::from(user) }))
 }
 
 /// Log out: the session's token opens nothing any more.

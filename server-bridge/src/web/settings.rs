@@ -20,6 +20,7 @@ const AUTO: &str = "auto";
 #[derive(Serialize, ToSchema)]
 pub struct SettingsView {
     /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    #[schema(required)]
     active_runner: Option<String>,
     choices: Vec<ChoiceView>,
 }
@@ -34,6 +35,7 @@ pub struct ChoiceView {
     /// Whether a command would run there now.
     available: bool,
     /// If not, why, and what to do.
+    #[schema(required)]
     note: Option<String>,
 }
 
@@ -60,8 +62,10 @@ pub struct SettingsChange {
 /// The settings as they are now.
 #[derive(Serialize, ToSchema)]
 pub struct SettingsChanged {
+    #[schema(required)]
     active_runner: Option<String>,
     /// Why a command would not run there now, and what to do.
+    #[schema(required)]
     warning: Option<String>,
 }
 

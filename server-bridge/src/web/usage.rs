@@ -114,6 +114,13 @@ impl UsageView {
 }
 
 impl Sum {
+    /// What all of these took.
+    pub(super) fn of(rows: &[UsageRow]) -> Self {
+        let mut sum = Self::default();
+        rows.iter().for_each(|row| sum.add(row));
+        sum
+    }
+
     fn add(&mut self, row: &UsageRow) {
         self.calls += row.calls;
         self.input_tokens += row.usage.input_tokens;

@@ -10,13 +10,17 @@ async fn events_are_numbered_from_the_greeting_on() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let mut events = alice.socket("/events").await;
-    assert_eq!(events.until(|_| true).await, json!({"type": "hello", "seq": 1, "user": "alice"}));
+    let hello = events.until(|_| true).await;
+    assert_eq!(
+        (&hello["type"], &hello["seq"], &hello["user"], &hello["resumed"]),
+        (&json!("hello"), &json!(0), &json!("alice"), &json!(false))
+    );
     alice.add_runner("laptop").await;
     let added = events.until(|_| true).await;
-    assert_eq!((&added["seq"], &added["runner"]["name"]), (&json!(2), &json!("laptop")));
+    assert_eq!((&added["seq"], &added["runner"]["name"]), (&json!(1), &json!("laptop")));
     alice.send(Method::PUT, "/settings", json!({"active_runner": "laptop"})).await;
     let changed = events.until(|_| true).await;
-    assert_eq!(changed, json!({"type": "settings", "seq": 3, "active_runner": "laptop"}));
+    assert_eq!(changed, json!({"type": "settings", "seq": 2, "active_runner": "laptop"}));
     server.stop().await;
 }
 
@@ -71,6 +75,53 @@ async fn all_windows_of_a_user_are_told() {
     alice.send(Method::POST, "/chats", json!({})).await;
     for window in &mut windows {
         window.until(|event| event["type"] == "chat").await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_has_what_it_missed_and_nothing_twice() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let mut events = alice.socket("/events").await;
+    let hello = events.until(|event| event["type"] == "hello").await;
+    let epoch = hello["epoch"].as_str().unwrap().to_owned();
+    alice.add_runner("one").await;
+    let seen = events.until(|event| event["type"] == "runner").await["seq"].clone();
+    drop(events);
+    alice.add_runner("two").await;
+    alice.add_runner("three").await;
+    let mut events = alice.socket(&format!("/events?after={seen}&epoch={epoch}")).await;
+    let hello = events.until(|_| true).await;
+    assert_eq!((&hello["resumed"], &hello["seq"]), (&json!(true), &seen));
+    let (two, three) = (events.until(|_| true).await, events.until(|_| true).await);
+    assert_eq!((&two["seq"], &two["runner"]["name"]), (&json!(2), &json!("two")));
+    assert_eq!((&three["seq"], &three["runner"]["name"]), (&json!(3), &json!("three")));
+    // Another socket of the same user counts the same.
+    let mut other = alice.socket("/events").await;
+    assert_eq!(other.until(|_| true).await["seq"], 3);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_of_another_life_of_the_server_is_told_to_load_anew() {
+    let server = TestServer::start().await;
+    let (alice, bob) = (server.user("alice").await, server.user("bob").await);
+    let mut events = alice.socket("/events").await;
+    let epoch = events.until(|_| true).await["epoch"].as_str().unwrap().to_owned();
+    for place in ["after=0&epoch=0123456789abcdef".to_owned(), format!("after=7&epoch={epoch}")] {
+        let mut events = alice.socket(&format!("/events?{place}")).await;
+        assert_eq!(events.until(|_| true).await["resumed"], false);
+        assert_eq!(events.until(|_| true).await, json!({"seq": 0, "type": "reset"}));
+    }
+    // Numbers of one user are nothing to another.
+    alice.add_runner("laptop").await;
+    let mut bobs = bob.socket(&format!("/events?after=0&epoch={epoch}")).await;
+    assert_eq!(bobs.until(|_| true).await["user"], "bob");
+    bob.add_runner("desk").await;
+    assert_eq!(bobs.until(|_| true).await["runner"]["name"], "desk");
+    for place in ["after=1", "epoch=x", "after=-1&epoch=x", "after=x&epoch=x"] {
+        assert_eq!(alice.status(Method::GET, &format!("/events?{place}")).await, 400, "{place}");
     }
     server.stop().await;
 }

@@ -1,7 +1,10 @@
 //! A whole server in this process, asked from the outside: HTTP, WebSockets and runners that follow a script.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
+mod audit;
+mod chat_search;
 mod chats;
+mod contract;
 mod enrolment;
 mod events;
 mod exec;
@@ -13,8 +16,13 @@ mod page;
 mod require;
 mod runner_socket;
 mod runners;
+mod sends;
 mod session;
 mod settings;
+mod setup;
 mod start;
 mod support;
+mod tasks;
+mod typing;
+mod users;
 mod xbot;

@@ -1,28 +1,13 @@
-/** The typed client of `/api/v1`. It signs in with the session cookie, so no token is ever held by the page. */
+/** What the page asks of `/api/v1`, in its own words; `api/client.ts` is the typed client beneath. */
+import { createApiClient, taken } from "./api/client";
+import { ApiError, failure } from "./api/error";
 import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS, UPLOAD_TIMEOUT_MS } from "./limits";
 import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
+export { type ApiClient, createApiClient, taken } from "./api/client";
+export { ApiError, errorText, failure } from "./api/error";
+
 export const ROOT = "/api/v1";
-
-/** A request that failed; `message` can be shown as it is. */
-export class ApiError extends Error {
-  constructor(
-    /** The HTTP status, 0 when no answer came. */
-    readonly status: number,
-    readonly kind: string,
-    message: string,
-    /** Seconds to wait, from Retry-After. */
-    readonly retryAfterS: number | null = null,
-  ) {
-    super(message);
-    this.name = "ApiError";
-  }
-}
-
-/** The text to show for anything a request threw. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
 
 /** Where the whole output of a command, or any other file of a sandbox, is downloaded. */
 export function fileUrl(path: string, runner: string | null): string {
@@ -39,19 +24,6 @@ export function eventsUrl(page: { protocol: string; host: string }): string {
 /** Where a whole chat is downloaded. */
 export function exportUrl(chatId: string, format: "markdown" | "json"): string {
   return `${ROOT}/chats/${encodeURIComponent(chatId)}/export?format=${format}`;
-}
-
-/** What a refused request says. */
-export async function failure(response: Response): Promise<ApiError> {
-  const body: unknown = await response.json().catch(() => null);
-  const error = (body as { error?: { kind?: string; message?: string } } | null)?.error;
-  const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
-  return new ApiError(
-    response.status,
-    error?.kind ?? "internal",
-    error?.message ?? `The server answered with status ${response.status}. Try again.`,
-    Number.isNaN(seconds) ? null : seconds,
-  );
 }
 
 export interface Api {
@@ -121,49 +93,70 @@ export function createApi(onUnauthorized: () => void): Api {
     return (response.status === 204 ? undefined : await response.json()) as T;
   }
 
-  const id = encodeURIComponent;
+  const client = createApiClient(onUnauthorized);
+  const chat = (id: string) => ({ params: { path: { id } } });
+  const runner = (name: string) => ({ params: { path: { name } } });
   return {
     request,
-    login: (user, password) => request("POST", "/login", { user, password }),
-    logout: () => request("POST", "/logout"),
-    me: () => request("GET", "/me"),
-    runners: () => request("GET", "/runners"),
-    addRunner: (name, enrol) => request("POST", "/runners", { name, enrol }),
-    rotateRunner: (name) => request("POST", `/runners/${id(name)}/rotate`),
-    revokeRunner: (name) => request("DELETE", `/runners/${id(name)}`),
-    settings: () => request("GET", "/settings"),
-    setActiveRunner: (name) => request("PUT", "/settings", { active_runner: name }),
-    chats: () => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}`),
-    moreChats: (before) => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}&before=${id(before)}`),
-    findChats: (query) => request("GET", `/chats?limit=${CHAT_PAGE_COUNT}&query=${id(query)}`),
-    renameChat: (chatId, title) => request("PUT", `/chats/${id(chatId)}`, { title }),
-    forkChat: (chatId) => request("POST", `/chats/${id(chatId)}/fork`, {}),
-    newChat: () => request("POST", "/chats", {}),
-    deleteChat: (chatId) => request("DELETE", `/chats/${id(chatId)}`),
-    messages: (chatId, before) => {
-      const older = before === undefined ? "" : `&before=${before}`;
-      return request("GET", `/chats/${id(chatId)}/messages?limit=${MESSAGE_PAGE_COUNT}${older}`);
+    login: async (user, password) => void (await client.POST("/api/v1/login", { body: { user, password } })),
+    logout: async () => void (await client.POST("/api/v1/logout")),
+    me: () => taken(client.GET("/api/v1/me")),
+    runners: () => taken(client.GET("/api/v1/runners")),
+    addRunner: (name, enrol) => taken(client.POST("/api/v1/runners", { body: { name, enrol } })),
+    rotateRunner: (name) => taken(client.POST("/api/v1/runners/{name}/rotate", runner(name))),
+    revokeRunner: async (name) => void (await client.DELETE("/api/v1/runners/{name}", runner(name))),
+    settings: () => taken(client.GET("/api/v1/settings")),
+    setActiveRunner: (name) => taken(client.PUT("/api/v1/settings", { body: { active_runner: name } })),
+    chats: () => taken(client.GET("/api/v1/chats", { params: { query: { limit: CHAT_PAGE_COUNT } } })),
+    moreChats: (before) => taken(client.GET("/api/v1/chats", { params: { query: { limit: CHAT_PAGE_COUNT, before } } })),
+    findChats: (query) => taken(client.GET("/api/v1/chats", { params: { query: { limit: CHAT_PAGE_COUNT, query } } })),
+    renameChat: (id, title) => taken(client.PUT("/api/v1/chats/{id}", { ...chat(id), body: { title } })),
+    forkChat: (id) => taken(client.POST("/api/v1/chats/{id}/fork", { ...chat(id), body: {} })),
+    newChat: () => taken(client.POST("/api/v1/chats")),
+    deleteChat: async (id) => void (await client.DELETE("/api/v1/chats/{id}", chat(id))),
+    messages: (id, before) => {
+      const query = { limit: MESSAGE_PAGE_COUNT, before };
+      return taken(client.GET("/api/v1/chats/{id}/messages", { params: { path: { id }, query } }));
     },
-    send: (chatId, text, sendId, attachments) =>
-      request("POST", `/chats/${id(chatId)}/messages`, { text, send_id: sendId, attachments }),
-    cancel: (chatId) => request("POST", `/chats/${id(chatId)}/cancel`),
-    approve: (chatId, messageId, allow, always) =>
-      request("POST", `/chats/${id(chatId)}/approvals`, { message_id: messageId, allow, always }),
-    answer: (chatId, messageId, text) =>
-      request("POST", `/chats/${id(chatId)}/answers`, { message_id: messageId, text }),
-    chatDetails: (chatId) => request("GET", `/chats/${id(chatId)}`),
-    agents: (chatId) => request("GET", `/chats/${id(chatId)}/agents`),
-    setApproval: (chatId, mode) => request("PUT", `/chats/${id(chatId)}/approval`, { mode }),
-    models: (chatId) => request("GET", chatId === null ? "/models" : `/models?chat=${id(chatId)}`),
-    setModel: (chatId, model) => request("PUT", `/chats/${id(chatId)}/model`, { model }),
-    rewind: (chatId, messageId, how) => request("POST", `/chats/${id(chatId)}/rewind`, { message_id: messageId, ...how }),
-    fork: (chatId, messageId) => request("POST", `/chats/${id(chatId)}/fork`, { message_id: messageId }),
-    attach: (chatId, file) => request("POST", `/chats/${id(chatId)}/attachments?name=${id(file.name)}`, file),
-    commands: () => request("GET", "/commands"),
-    completePath: async (prefix, runner) => {
-      const query = new URLSearchParams({ prefix, limit: String(COMPLETIONS_COUNT) });
-      if (runner !== null) query.set("on", runner);
-      return (await request<{ entries: PathEntry[] }>("GET", `/files/complete?${query}`)).entries;
+    send: (id, text, sendId, attachments) => {
+      const body = { text, send_id: sendId, attachments };
+      return taken(client.POST("/api/v1/chats/{id}/messages", { ...chat(id), body }));
+    },
+    cancel: (id) => taken(client.POST("/api/v1/chats/{id}/cancel", chat(id))),
+    approve: async (id, messageId, allow, always) => {
+      const body = { message_id: messageId, allow, always };
+      await client.POST("/api/v1/chats/{id}/approvals", { ...chat(id), body });
+    },
+    answer: async (id, messageId, text) => {
+      const body = { message_id: messageId, text };
+      await client.POST("/api/v1/chats/{id}/answers", { ...chat(id), body });
+    },
+    chatDetails: (id) => taken(client.GET("/api/v1/chats/{id}", chat(id))),
+    agents: (id) => taken(client.GET("/api/v1/chats/{id}/agents", chat(id))),
+    setApproval: async (id, mode) =>
+      void (await client.PUT("/api/v1/chats/{id}/approval", { ...chat(id), body: { mode } })),
+    models: (id) => taken(client.GET("/api/v1/models", { params: { query: id === null ? {} : { chat: id } } })),
+    setModel: async (id, model) =>
+      void (await client.PUT("/api/v1/chats/{id}/model", { ...chat(id), body: { model } })),
+    rewind: (id, messageId, how) =>
+      taken(client.POST("/api/v1/chats/{id}/rewind", { ...chat(id), body: { message_id: messageId, ...how } })),
+    fork: (id, messageId) =>
+      taken(client.POST("/api/v1/chats/{id}/fork", { ...chat(id), body: { message_id: messageId } })),
+    attach: (id, file) =>
+      taken(
+        client.POST("/api/v1/chats/{id}/attachments", {
+          params: { path: { id }, query: { name: file.name } },
+          // Sent as it is: a description of JSON has no word for a file.
+          body: file as unknown as number[],
+          bodySerializer: (body) => body as unknown as BodyInit,
+          headers: { "content-type": "application/octet-stream" },
+          signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS),
+        }),
+      ),
+    commands: () => taken(client.GET("/api/v1/commands")),
+    completePath: async (prefix, on) => {
+      const query = { prefix, limit: COMPLETIONS_COUNT, on: on ?? undefined };
+      return (await taken(client.GET("/api/v1/files/complete", { params: { query } }))).entries;
     },
   };
 }

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use store::ExecStatus;
+use utoipa::ToSchema;
 
 use crate::limits::DOCUMENT_COMMAND_MAX_BYTES;
 
 /// The JSON document of a message that shows a command; clients of the HTTP interface read it as it is.
 ///
 /// To change it: add an optional field. Stored documents are never rewritten.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ExecDocument {
     /// The id of the exec, 32 hex digits.
     pub exec_id: String,
@@ -17,12 +18,16 @@ pub struct ExecDocument {
     /// `running`, `exited`, `signaled`, `timed_out`, `cancelled`, `failed` or `lost`.
     pub status: String,
     /// Its exit code, if it exited.
+    #[schema(required)]
     pub exit_code: Option<i32>,
     /// The number of the signal that ended it.
+    #[schema(required)]
     pub signal: Option<i32>,
     /// How long it ran, in milliseconds.
+    #[schema(required)]
     pub duration_ms: Option<u64>,
     /// Where it ran, as a user is shown: a runner's name, `__docker__` or `none`.
+    #[schema(required)]
     pub runner: Option<String>,
     /// Whether the sandbox denied it something.
     pub sandbox_denied: bool,
@@ -33,8 +38,10 @@ pub struct ExecDocument {
     /// All it wrote to its standard error, in bytes.
     pub stderr_bytes: u64,
     /// The file in its workspace that holds its whole output, if the text is only head and tail.
+    #[schema(required)]
     pub output_path: Option<String>,
     /// What went wrong and what to do next; while the command runs, what its output waits for.
+    #[schema(required)]
     pub error: Option<String>,
 }
 

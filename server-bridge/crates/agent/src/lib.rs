@@ -22,7 +22,9 @@
 //! | `tasks`, [`follow`] | commands that go on by themselves; an exec that is followed to its end |
 //! | `library/` | skills and roles, as a workspace offers them |
 //! | `preferences` | what a user wants of every agent |
+//! | `detail` | what a client is shown of a chat beside its messages |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
+//! | `sends` | messages that a client sends again, and that are done once |
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
 //! | `place` | who a user is to the sandbox, and where their work should go |
@@ -37,6 +39,7 @@
 pub mod approval;
 mod commands;
 mod context;
+mod detail;
 mod ending;
 mod engine;
 mod error;
@@ -52,6 +55,7 @@ mod preferences;
 mod questions;
 mod recover;
 mod running;
+mod sends;
 mod service;
 mod shell;
 mod tasks;
@@ -64,6 +68,7 @@ pub mod web;
 mod tests;
 
 pub use commands::command_usages;
+pub use detail::ContextUse;
 pub use ending::Ending;
 pub use engine::{AgentDocument, SubAgentDocument, TodoDocument, ToolData, UsageDocument};
 pub use error::{Error, Result};
@@ -72,6 +77,7 @@ pub use exec_document::ExecDocument;
 pub use models::{ModelSetup, ModelsConfig};
 pub use place::{sandbox_user, wish, wish_for};
 pub use preferences::Preferences;
+pub use sends::{Answered, Saying};
 pub use service::{ChatService, EventSink};
 pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

@@ -310,3 +310,5 @@ pub const EDIT_REPLACEMENT_BYTES: usize = 10_240;
 pub const STALE_CHECK_TIMEOUT_MS: u64 = 2_000;
 /// How wide the bar of `/context` is, in characters.
 pub const METER_CELLS: usize = 30;
+/// How much of a text that is given back is kept for a client that sends its message again, in bytes.
+pub const SEND_INPUT_KEPT_BYTES: usize = 4 * 1024;

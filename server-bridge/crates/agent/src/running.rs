@@ -70,6 +70,11 @@ impl Running {
         Slot { running: self.clone(), key, cancelled, transcript }
     }
 
+    /// Whether a command of a chat runs.
+    pub(crate) fn is_running(&self, user: UserId, chat: &ChatId) -> bool {
+        self.lock().entries.values().any(|entry| entry.user == user && entry.chat == *chat)
+    }
+
     /// Tells every command of a chat to stop, and returns how many had not been told before.
     pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         let state = self.lock();

@@ -4,20 +4,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use sandbox::SandboxRouter;
-use store::{ChatId, Message, MessageId, MessageRole, Store, UserId};
+use store::{ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::approval::Answer;
 use crate::commands::{self, Context, Input};
 use crate::engine::{self, Engine};
 use crate::models::ModelsConfig;
-use crate::questions::Said;
+use crate::questions;
 use crate::running::Running;
+use crate::sends::{self, Sending};
 use crate::shell::LeftOut;
 use crate::told::{Board, Told};
 use crate::web::Web;
-use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
+use crate::{Answered, ChatEvent, Error, ExecDocument, Posted, Result, Saying, recover};
 
 /// Takes what a chat tells a user's clients. It must not block.
 pub type EventSink = Arc<dyn Fn(UserId, ChatEvent) + Send + Sync>;
@@ -31,6 +33,7 @@ pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) router: SandboxRouter,
     pub(crate) running: Running,
+    sending: Sending,
     pub(crate) engine: Engine,
     pub(crate) web: Web,
     pub(crate) tasks: TaskTracker,
@@ -45,13 +48,14 @@ impl ChatService {
     /// the internet that way.
     pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig, web: Web) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let (running, engine) = (Running::default(), Engine::new(models));
+        let (running, sending, engine) = (Running::default(), Sending::default(), Engine::new(models));
         let instructions_file = OnceLock::new();
         let told = Board::default();
         Self(Arc::new(Inner {
             store,
             router,
             running,
+            sending,
             engine,
             web,
             tasks,
@@ -89,8 +93,51 @@ impl ChatService {
     /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that is gone or another user's, or a text
     /// beyond 1 MiB; [`Error::Stopping`].
     pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
-        // A shutdown waits for what is being posted: its command must not begin behind the shutdown's back.
-        let _tracked = self.0.tasks.token();
+        let _tracked = self.check_saying(user, chat, text).await?;
+        let input = Input::parse(text);
+        let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
+        self.0.answer(user, chat, said, input).await
+    }
+
+    /// The same for a client that may have said it before, and heard no answer: under one id it is done once, and a
+    /// repetition is told what came of the first one.
+    ///
+    /// # Errors
+    /// As for [`ChatService::post`]; [`Error::Refused`] for another text under the same id.
+    pub async fn say(&self, user: &store::User, chat: &ChatId, saying: Saying<'_>) -> Result<Answered> {
+        let Saying { text, send_id } = saying;
+        let Some(send_id) = send_id else { return Ok(self.post(user, chat, text).await?.into()) };
+        let _tracked = self.check_saying(user, chat, text).await?;
+        let under_way = self.0.sending.begin(chat, send_id);
+        let input = Input::parse(text);
+        let said = match self.0.store.say_once(user.id, chat, send_id, input.shown(text)).await? {
+            Said::New(message) => {
+                self.0.tell(user.id, ChatEvent::Message(message.clone()));
+                message
+            }
+            Said::Known(known) if known.message.text != input.shown(text) => {
+                return Err(Error::Refused {
+                    kind: "conflict",
+                    text: "something else was said under this send_id before; choose another one".to_owned(),
+                });
+            }
+            // The server died before anything came of it: it is done now.
+            Said::Known(known)
+                if under_way.is_some() && known.answer_json.is_none() && !known.is_followed =>
+            {
+                known.message
+            }
+            Said::Known(known) => return sends::recall(&self.0, user, *known).await,
+        };
+        let posted = self.0.answer(user, chat, said, input).await?;
+        sends::remember(&self.0, user, chat, send_id, &posted).await;
+        Ok(posted.into())
+    }
+
+    /// Whether something may be said at all. A shutdown waits for what comes of it: its command must not begin behind the
+    /// shutdown's back.
+    async fn check_saying(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<TaskTrackerToken> {
+        let tracked = self.0.tasks.token();
         if self.0.stop.is_cancelled() {
             return Err(Error::Stopping);
         }
@@ -102,14 +149,7 @@ impl ChatService {
                 rule: "is for a sub-agent, which only its own agent talks to; say it in that one's chat",
             });
         }
-        let input = Input::parse(text);
-        let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
-        let chat = self.0.store.chat(user.id, chat).await?;
-        self.0.tell(user.id, ChatEvent::Chat(chat.clone()));
-        let context = Context { service: &self.0, user, chat, said: said.id };
-        let mut posted = commands::dispatch(context, input).await?;
-        posted.messages.insert(0, said);
-        Ok(posted)
+        Ok(tracked)
     }
 
     /// Tells every command and answer under way in a chat to stop, and returns how many there were. Their messages say
@@ -124,13 +164,13 @@ impl ChatService {
 
     /// A user's answer to what their model asks with a message; whether anything waits for it.
     pub fn answer(&self, user: UserId, message: MessageId, answer: Answer) -> bool {
-        self.0.engine.questions.answer(user, message, Said::Approval(answer))
+        self.0.engine.questions.answer(user, message, questions::Said::Approval(answer))
     }
 
     /// A user's answer in words to what their model asks with a message; none where nobody is there to give one. Whether
     /// anything waits for it.
     pub fn answer_in_words(&self, user: UserId, message: MessageId, words: Option<String>) -> bool {
-        self.0.engine.questions.answer(user, message, Said::Words(words))
+        self.0.engine.questions.answer(user, message, questions::Said::Words(words))
     }
 
     /// Puts the output so far into those of the messages whose command still runs.
@@ -159,6 +199,22 @@ impl ChatService {
 }
 
 impl Inner {
+    /// Does what a message asks for that is on record.
+    async fn answer(
+        self: &Arc<Self>,
+        user: &store::User,
+        chat: &ChatId,
+        said: Message,
+        input: Input<'_>,
+    ) -> Result<Posted> {
+        let chat = self.store.chat(user.id, chat).await?;
+        self.tell(user.id, ChatEvent::Chat(chat.clone()));
+        let context = Context { service: self, user, chat, said: said.id };
+        let mut posted = commands::dispatch(context, input).await?;
+        posted.messages.insert(0, said);
+        Ok(posted)
+    }
+
     pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         self.running.cancel(user, chat) + self.engine.cancel(user, chat)
     }

@@ -41,6 +41,19 @@ pub struct AuditRecord {
     pub outcome: String,
 }
 
+/// Which entries are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AuditSearch<'a> {
+    /// Only those of this user.
+    pub user: Option<&'a str>,
+    /// Only those whose action begins like this.
+    pub action: &'a str,
+    /// Only those before this one.
+    pub before: Option<AuditId>,
+    /// At most so many; at most 1,000.
+    pub limit: u32,
+}
+
 impl Store {
     /// Adds an entry.
     ///
@@ -73,6 +86,26 @@ impl Store {
         )
         .bind(before.unwrap_or(AuditId(i64::MAX)))
         .bind(rows(limit))
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The same for entries of one user, or of actions that begin with these words; `before` and `limit` as in
+    /// [`Store::audit`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn search_audit(&self, search: &AuditSearch<'_>) -> Result<Vec<AuditRecord>> {
+        Ok(sqlx::query_as(
+            "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit
+             WHERE id < $1 AND (user_name = $2 OR $2 IS NULL) AND substr(action, 1, $3) = $4
+             ORDER BY id DESC LIMIT $5",
+        )
+        .bind(search.before.unwrap_or(AuditId(i64::MAX)))
+        .bind(search.user)
+        .bind(i64::try_from(search.action.chars().count()).unwrap_or(i64::MAX))
+        .bind(search.action)
+        .bind(rows(search.limit))
         .fetch_all(self.database.reader())
         .await?)
     }

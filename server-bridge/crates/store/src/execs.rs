@@ -136,6 +136,8 @@ pub struct Exec {
     pub started_at_ms: i64,
     /// When its end was recorded, in Unix milliseconds.
     pub finished_at_ms: Option<i64>,
+    /// How long it goes on without anybody who looks at it, in milliseconds; only a terminal has this.
+    pub linger_ms: Option<i64>,
 }
 
 /// What came of [`Store::start_exec`].
@@ -151,7 +153,8 @@ pub enum ExecStart {
 macro_rules! exec_columns {
     () => {
         "exec_id, user_id, chat_id, message_id, request_hash, runner, command, detached, status, exit_code, signal,
-         sandbox_denied, truncated, stdout_bytes, stderr_bytes, output_path, error, started_at_ms, finished_at_ms"
+         sandbox_denied, truncated, stdout_bytes, stderr_bytes, output_path, error, started_at_ms, finished_at_ms,
+         linger_ms"
     };
 }
 
@@ -197,6 +200,20 @@ impl Store {
     /// [`Error::Database`].
     pub async fn detach_exec(&self, user: UserId, exec_id: &ExecId) -> Result<()> {
         sqlx::query("UPDATE execs SET detached = TRUE WHERE user_id = $1 AND exec_id = $2")
+            .bind(user)
+            .bind(exec_id)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// Records that an exec is a terminal, and how long it goes on without anybody who looks at it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn linger_exec(&self, user: UserId, exec_id: &ExecId, linger_ms: i64) -> Result<()> {
+        sqlx::query("UPDATE execs SET linger_ms = $1 WHERE user_id = $2 AND exec_id = $3")
+            .bind(linger_ms)
             .bind(user)
             .bind(exec_id)
             .execute(self.database.writer())
@@ -281,6 +298,33 @@ impl Store {
         ))
         .bind(chat)
         .bind(user)
+        .bind(rows(limit))
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// A user's commands that go on by themselves or did, of one conversation or wherever they were started, the last started
+    /// first; terminals are none of them. `limit` is at most 1,000.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn tasks(
+        &self,
+        user: UserId,
+        chat: Option<&ChatId>,
+        only_running: bool,
+        limit: u32,
+    ) -> Result<Vec<Exec>> {
+        Ok(sqlx::query_as(concat!(
+            "SELECT ",
+            exec_columns!(),
+            " FROM execs WHERE user_id = $1 AND detached AND message_id IS NULL AND linger_ms IS NULL
+                AND (chat_id = $2 OR $2 IS NULL) AND (status = 'running' OR NOT $3)
+             ORDER BY started_at_ms DESC, exec_id LIMIT $4"
+        ))
+        .bind(user)
+        .bind(chat)
+        .bind(only_running)
         .bind(rows(limit))
         .fetch_all(self.database.reader())
         .await?)

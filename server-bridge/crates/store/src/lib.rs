@@ -23,7 +23,8 @@
 //! | `undo`, `fork` | turns taken back; a conversation that goes on as two |
 //! | `approvals` | what a chat's model may do without asking |
 //! | `todos` | what a chat's model wants to do |
-//! | `search` | finding what was said |
+//! | `search`, `chat_search` | finding what was said, and the conversation |
+//! | `sends` | what may be said again and is said once |
 //! | `sub_agents` | conversations beneath others |
 //! | `memories` | what an agent keeps of a user |
 //! | `execs` | commands: started once per id and request, finished once |
@@ -38,6 +39,7 @@
 
 mod approvals;
 mod audit;
+mod chat_search;
 mod chats;
 mod checkpoints;
 mod clock;
@@ -58,6 +60,7 @@ mod passwords;
 mod runners;
 mod seal;
 mod search;
+mod sends;
 mod sessions;
 mod settings;
 mod sub_agents;
@@ -71,7 +74,8 @@ mod users;
 
 use std::path::Path;
 
-pub use audit::{AuditEntry, AuditRecord};
+pub use audit::{AuditEntry, AuditRecord, AuditSearch};
+pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;
 pub use checkpoints::{Before, Checkpoint, Kept, Left};
 pub use clock::Clock;
@@ -90,6 +94,7 @@ pub use offloads::{Offload, OffloadedRead};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
 pub use search::{FoundMessage, MessageSearch};
+pub use sends::{KnownSend, Said};
 pub use sessions::NewSession;
 pub use settings::{ACTIVE_RUNNER, APPROVAL, LANGUAGE};
 pub use sub_agents::{NewSubAgent, SubAgent};

@@ -55,6 +55,10 @@ pub const AUTO_TITLE_MAX_CHARS: usize = 60;
 pub const TITLE_MAX_CHARS: usize = 200;
 /// The largest text of one message, in bytes.
 pub const MESSAGE_TEXT_MAX_BYTES: usize = 1024 * 1024;
+/// The longest id that a client gives to what it says, in bytes.
+pub const SEND_ID_MAX_BYTES: usize = 64;
+/// The largest note of what came of it, in bytes.
+pub const SEND_ANSWER_MAX_BYTES: usize = 16 * 1024;
 /// The largest exec document of one message, in bytes.
 pub const MESSAGE_EXEC_MAX_BYTES: usize = 256 * 1024;
 /// How much of a command line is recorded with its exec, in bytes; the rest is cut.

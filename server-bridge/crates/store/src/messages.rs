@@ -1,6 +1,6 @@
 //! What was said in a conversation, by whom, and what came of it.
 
-use sqlx::FromRow;
+use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_EXEC_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
@@ -95,33 +95,9 @@ impl Store {
         text: &str,
         exec_json: Option<&str>,
     ) -> Result<Message> {
-        check_sizes(text, exec_json)?;
         let now_ms = self.now_ms();
         let mut transaction = self.database.write().await?;
-        let message: Option<Message> = sqlx::query_as(
-            "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms, turn_id)
-             SELECT c.id, $2, $3, $4, $5, $6 FROM chats c WHERE c.id = $1 AND c.user_id = $7
-             RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
-        )
-        .bind(chat)
-        .bind(role)
-        .bind(text)
-        .bind(exec_json)
-        .bind(now_ms)
-        .bind(turn)
-        .bind(user)
-        .fetch_optional(&mut *transaction)
-        .await?;
-        let message = message.ok_or_else(|| Error::not_found("chat", chat))?;
-        let title = (role == MessageRole::User).then(|| title_from(text)).unwrap_or_default();
-        sqlx::query(
-            "UPDATE chats SET title = CASE title WHEN '' THEN $1 ELSE title END, updated_at_ms = $2 WHERE id = $3",
-        )
-        .bind(title)
-        .bind(now_ms)
-        .bind(chat)
-        .execute(&mut *transaction)
-        .await?;
+        let message = append_to(&mut transaction, now_ms, user, chat, turn, role, text, exec_json).await?;
         transaction.commit().await?;
         Ok(message)
     }
@@ -226,6 +202,46 @@ impl Store {
         page.truncate(limit);
         Ok((page, more))
     }
+}
+
+/// Adds a message as a part of a transaction; see [`Store::append_message`].
+#[expect(clippy::too_many_arguments, reason = "all of a row")]
+pub(crate) async fn append_to(
+    transaction: &mut Transaction<'static, Sqlite>,
+    now_ms: i64,
+    user: UserId,
+    chat: &ChatId,
+    turn: Option<TurnId>,
+    role: MessageRole,
+    text: &str,
+    exec_json: Option<&str>,
+) -> Result<Message> {
+    check_sizes(text, exec_json)?;
+    let message: Option<Message> = sqlx::query_as(
+        "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms, turn_id)
+         SELECT c.id, $2, $3, $4, $5, $6 FROM chats c WHERE c.id = $1 AND c.user_id = $7
+         RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
+    )
+    .bind(chat)
+    .bind(role)
+    .bind(text)
+    .bind(exec_json)
+    .bind(now_ms)
+    .bind(turn)
+    .bind(user)
+    .fetch_optional(&mut **transaction)
+    .await?;
+    let message = message.ok_or_else(|| Error::not_found("chat", chat))?;
+    let title = (role == MessageRole::User).then(|| title_from(text)).unwrap_or_default();
+    sqlx::query(
+        "UPDATE chats SET title = CASE title WHEN '' THEN $1 ELSE title END, updated_at_ms = $2 WHERE id = $3",
+    )
+    .bind(title)
+    .bind(now_ms)
+    .bind(chat)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(message)
 }
 
 fn check_sizes(text: &str, exec_json: Option<&str>) -> Result<()> {

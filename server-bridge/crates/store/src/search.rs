@@ -62,13 +62,7 @@ impl Store {
         user: UserId,
         search: &MessageSearch<'_>,
     ) -> Result<Vec<FoundMessage>> {
-        let invalid = |rule: String| Err(Error::Invalid { what: "search", rule });
-        if search.words.len() > SEARCH_WORDS {
-            return invalid(format!("has more than {SEARCH_WORDS} words; take those that matter"));
-        }
-        if search.words.iter().any(|word| word.chars().count() > SEARCH_WORD_MAX_CHARS) {
-            return invalid(format!("has a word of more than {SEARCH_WORD_MAX_CHARS} characters"));
-        }
+        check_words(search.words)?;
         let mut query = sqlx::query_as(SEARCH)
             .bind(user)
             .bind(search.from_ms)
@@ -82,8 +76,20 @@ impl Store {
     }
 }
 
+/// Refuses more words, and longer ones, than a query has room for.
+pub(crate) fn check_words(words: &[&str]) -> Result<()> {
+    let invalid = |rule: String| Err(Error::Invalid { what: "search", rule });
+    if words.len() > SEARCH_WORDS {
+        return invalid(format!("has more than {SEARCH_WORDS} words; take those that matter"));
+    }
+    if words.iter().any(|word| word.chars().count() > SEARCH_WORD_MAX_CHARS) {
+        return invalid(format!("has a word of more than {SEARCH_WORD_MAX_CHARS} characters"));
+    }
+    Ok(())
+}
+
 /// What matches a text with this in it, whatever characters it has.
-fn pattern(word: &str) -> String {
+pub(crate) fn pattern(word: &str) -> String {
     let mut pattern = "%".to_owned();
     for c in word.chars() {
         if matches!(c, '%' | '_' | '\\') {

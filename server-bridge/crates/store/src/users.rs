@@ -1,6 +1,6 @@
 //! Accounts. The first one is an administrator's.
 
-use sqlx::FromRow;
+use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result};
 use crate::{Name, Store, UserId};
@@ -41,6 +41,73 @@ impl Store {
         .map_err(|error| Error::or_taken(error, "user", name))?;
         transaction.commit().await?;
         Ok(user)
+    }
+
+    /// Whether there is any user.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn has_users(&self) -> Result<bool> {
+        Ok(sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM users)")
+            .fetch_one(self.database.reader())
+            .await?)
+    }
+
+    /// Adds the first user, an administrator; `None` where there is one already, however close two come together.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a password that is too short or too long.
+    pub async fn add_first_user(&self, name: &Name, password: &str) -> Result<Option<User>> {
+        let password_hash = self.passwords.hash(password).await?;
+        Ok(sqlx::query_as(
+            "INSERT INTO users (name, password_hash, admin, created_at_ms)
+             SELECT $1, $2, TRUE, $3 WHERE NOT EXISTS (SELECT 1 FROM users)
+             RETURNING id, name, admin, created_at_ms",
+        )
+        .bind(name.as_str())
+        .bind(password_hash)
+        .bind(self.now_ms())
+        .fetch_optional(self.database.writer())
+        .await?)
+    }
+
+    /// Makes a user an administrator, or takes that from them; `None` where nobody would be left to administer.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn set_admin(&self, name: &str, admin: bool) -> Result<Option<User>> {
+        let mut transaction = self.database.write().await?;
+        let user: Option<User> = sqlx::query_as(
+            "UPDATE users SET admin = $1 WHERE name = $2 RETURNING id, name, admin, created_at_ms",
+        )
+        .bind(admin)
+        .bind(name)
+        .fetch_optional(&mut *transaction)
+        .await?;
+        let user = user.ok_or_else(|| Error::not_found("user", name))?;
+        if !has_admin(&mut transaction).await? {
+            return Ok(None);
+        }
+        transaction.commit().await?;
+        Ok(Some(user))
+    }
+
+    /// The same as [`Store::remove_user`], unless nobody would be left to administer; whether it was done.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn remove_user_but_last_admin(&self, name: &str) -> Result<bool> {
+        let mut transaction = self.database.write().await?;
+        let removed =
+            sqlx::query("DELETE FROM users WHERE name = $1").bind(name).execute(&mut *transaction).await?;
+        if removed.rows_affected() == 0 {
+            return Err(Error::not_found("user", name));
+        }
+        if !has_admin(&mut transaction).await? {
+            return Ok(false);
+        }
+        transaction.commit().await?;
+        Ok(true)
     }
 
     /// Every user, by name.
@@ -122,4 +189,9 @@ impl Store {
             .fetch_optional(self.database.reader())
             .await?)
     }
+}
+
+async fn has_admin(transaction: &mut Transaction<'static, Sqlite>) -> Result<bool> {
+    let found = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM users WHERE admin)");
+    Ok(found.fetch_one(&mut **transaction).await?)
 }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, Sandbox, SandboxError};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use store::{ExecStatus, User};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
@@ -25,6 +25,7 @@ use crate::web::extract::{Query, Upgrade};
 
 /// How an exec is read on.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct AttachQuery {
     /// How many bytes of output the client has, what was told to be missing included.
     #[serde(default)]
@@ -39,18 +40,27 @@ pub struct AttachQuery {
 pub struct ExecView {
     exec_id: String,
     command: String,
+    #[schema(required)]
     runner: Option<String>,
     status: &'static str,
+    /// Whether it goes on without a client.
     detached: bool,
+    /// Whether it is a terminal, to which clients come back.
+    terminal: bool,
+    #[schema(required)]
     chat_id: Option<String>,
+    #[schema(required)]
     code: Option<i32>,
+    #[schema(required)]
     signal: Option<i32>,
     sandbox_denied: bool,
     truncated: bool,
     stdout_bytes: u64,
     stderr_bytes: u64,
+    #[schema(required)]
     error: Option<String>,
     started_at: i64,
+    #[schema(required)]
     finished_at: Option<i64>,
 }
 
@@ -62,6 +72,7 @@ impl From<store::Exec> for ExecView {
             runner: exec.runner,
             status: exec.status.as_str(),
             detached: exec.detached,
+            terminal: exec.linger_ms.is_some(),
             chat_id: exec.chat.map(|chat| chat.to_string()),
             code: exec.exit_code,
             signal: exec.signal,
@@ -78,6 +89,7 @@ impl From<store::Exec> for ExecView {
 
 /// How many execs are listed, and which.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct ListQuery {
     /// Only those that run.
     #[serde(default)]
@@ -126,18 +138,34 @@ pub async fn show(
     }))
 }
 
+/// An exec that has ended.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CancelledExec {
+    exec_id: String,
+}
+
 /// End an exec: TERM, grace, KILL on its whole tree.
 #[utoipa::path(post, path = "/api/v1/execs/{id}/cancel", tag = "exec", params(("id" = String, Path)),
-               responses((status = 200), (status = 401), (status = 404)))]
+               responses((status = 200, body = CancelledExec), (status = 401), (status = 404)))]
 pub async fn cancel(
     State(state): State<AppState>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<axum::Json<Value>, ApiError> {
+) -> Result<axum::Json<CancelledExec>, ApiError> {
     let record = find(&state, &caller.user, &id).await?;
+    end(&state, &caller, &record).await?;
+    Ok(axum::Json(CancelledExec { exec_id: record.exec_id.to_string() }))
+}
+
+/// Ends an exec with everything it started, and waits for that; leaves a trace.
+pub(in crate::web) async fn end(
+    state: &AppState,
+    caller: &Caller,
+    record: &store::Exec,
+) -> Result<(), ApiError> {
     if record.status == ExecStatus::Running {
         let options = AttachOptions { output: false, acks: AckMode::Manual };
-        let sandbox = place_of(&state, &caller.user, &record).await?;
+        let sandbox = place_of(state, &caller.user, record).await?;
         let mut exec = sandbox.attach(sandbox_id(&record.exec_id), 0, options).await?;
         exec.control().cancel();
         while let Some(event) = exec.next().await {
@@ -147,11 +175,12 @@ pub async fn cancel(
         }
     }
     state.audit(Some(&caller.user.name), "cancel", record.runner.as_deref(), &record.command, "ok").await;
-    Ok(axum::Json(json!({"exec_id": record.exec_id.to_string()})))
+    Ok(())
 }
 
 /// How much of an exec's output is reported.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct ReportQuery {
     /// Bytes of its beginning; 4,096 if absent.
     head: Option<u32>,
@@ -159,27 +188,43 @@ pub struct ReportQuery {
     tail: Option<u32>,
 }
 
+/// How an exec stands on its machine.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReportView {
+    exec_id: String,
+    /// Whether it runs.
+    running: bool,
+    /// How long ago it was started, in milliseconds.
+    age_ms: u64,
+    /// All it wrote, in bytes.
+    output_bytes: u64,
+    /// The beginning of that.
+    head: String,
+    /// The end of what is behind the beginning.
+    tail: String,
+}
+
 /// How an exec stands on its machine, with the beginning and the end of its output.
 #[utoipa::path(get, path = "/api/v1/execs/{id}/report", tag = "exec", params(("id" = String, Path), ReportQuery),
-               responses((status = 200), (status = 401), (status = 404), (status = 503)))]
+               responses((status = 200, body = ReportView), (status = 401), (status = 404), (status = 503)))]
 pub async fn report(
     State(state): State<AppState>,
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<ReportQuery>,
-) -> Result<axum::Json<Value>, ApiError> {
+) -> Result<axum::Json<ReportView>, ApiError> {
     let record = find(&state, &caller.user, &id).await?;
     let sandbox = place_of(&state, &caller.user, &record).await?;
     let (head, tail) = (query.head.unwrap_or(REPORT_BYTES), query.tail.unwrap_or(REPORT_BYTES));
     let report = sandbox.exec_report(sandbox_id(&record.exec_id), head, tail).await?;
-    Ok(axum::Json(json!({
-        "exec_id": record.exec_id.to_string(),
-        "running": report.exited.is_none() && !report.complete,
-        "age_ms": report.age_ms,
-        "output_bytes": report.output_bytes,
-        "head": String::from_utf8_lossy(&report.head),
-        "tail": String::from_utf8_lossy(&report.tail),
-    })))
+    Ok(axum::Json(ReportView {
+        exec_id: record.exec_id.to_string(),
+        running: report.exited.is_none() && !report.complete,
+        age_ms: report.age_ms,
+        output_bytes: report.output_bytes,
+        head: String::from_utf8_lossy(&report.head).into_owned(),
+        tail: String::from_utf8_lossy(&report.tail).into_owned(),
+    }))
 }
 
 pub(in crate::web) async fn find(state: &AppState, user: &User, id: &str) -> Result<store::Exec, ApiError> {
@@ -189,7 +234,7 @@ pub(in crate::web) async fn find(state: &AppState, user: &User, id: &str) -> Res
 }
 
 /// The sandbox an exec was sent to.
-pub(super) async fn place_of(
+pub(in crate::web) async fn place_of(
     state: &AppState,
     user: &User,
     record: &store::Exec,

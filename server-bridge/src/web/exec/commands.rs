@@ -16,6 +16,7 @@ use futures_util::{FutureExt, StreamExt};
 use sandbox::ExecControl;
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use utoipa::ToSchema;
 
 use super::Receiver;
 use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES};
@@ -24,9 +25,10 @@ use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES};
 const STDIN: u8 = 0;
 
 /// A text frame of the client behind the first one.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ClientFrame {
+#[schema(as = ExecClientFrame)]
+pub enum ClientFrame {
     /// End the command.
     Cancel,
     /// What the client has of the output.

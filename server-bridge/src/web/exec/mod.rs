@@ -11,11 +11,13 @@
 //! ```
 //! A command is attached to its client: 10 s without it cancel it, and so does the end of the client's session. A client
 //! that comes back within that time, or after the server was started anew, sends the same request again with what it has
-//! of the output, and goes on from there. A detached command needs no client.
+//! of the output, and goes on from there. A detached command needs no client. A terminal waits for one for a day, or as long
+//! as was said: any number of clients look at it and type into it, and the last size that one of them told is its size.
 
 pub mod attach;
 pub mod attendance;
 mod commands;
+pub mod frames;
 pub mod program;
 mod pump;
 pub mod recover;
@@ -65,7 +67,9 @@ type Receiver = SplitStream<WebSocket>;
 /// (standard output) or 2 (standard error); `{"type":"gap","bytes"}` stands for output that is not there any more,
 /// `{"type":"interrupted"}` and `{"type":"resumed"}` for a runner that is away and back. Its last text frame is `{"type":"exit","code","signal","timed_out",
 /// "cancelled","sandbox_denied","truncated","duration_ms","runner"}` or `{"type":"error","kind","message"}`.
-#[utoipa::path(get, path = "/api/v1/exec", tag = "exec", responses((status = 101), (status = 401)))]
+#[utoipa::path(get, path = "/api/v1/exec", tag = "exec", responses(
+    (status = 101, description = "the socket is open; `ExecAsk`, `ExecClientFrame` and `ExecServerFrame` are its frames"),
+    (status = 401)))]
 pub async fn connect(State(state): State<AppState>, caller: Caller, upgrade: Upgrade) -> Response {
     let tracked = state.tasks.token();
     upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket| async move {
@@ -186,7 +190,13 @@ async fn put_on_record(
         detached: asked.goes_on(),
     };
     match state.store.start_exec(&start).await? {
-        ExecStart::New => Ok(Begun::New(sandbox)),
+        ExecStart::New => {
+            if let Some(linger) = asked.linger {
+                let linger_ms = i64::try_from(linger.as_millis()).unwrap_or(i64::MAX);
+                state.store.linger_exec(caller.user.id, &start.exec_id, linger_ms).await?;
+            }
+            Ok(Begun::New(sandbox))
+        }
         ExecStart::Existing(known) => Ok(Begun::Known(known)),
     }
 }

@@ -1,7 +1,11 @@
 //! Execs that no client's socket records: detached ones, and those of an earlier life of the server.
 //!
 //! Such an exec is followed without its output. An attached one that no client came back to is cancelled once its runner
-//! is there and 10 s have passed; time without a server does not count.
+//! is there and 10 s have passed; time without a server does not count. So is a terminal that nobody has looked at for as long
+//! as it lingers.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use agent::Ending;
 use agent::follow::Tended;
@@ -10,7 +14,7 @@ use store::User;
 
 use super::Ended;
 use super::attach::followed;
-use crate::limits::{EXEC_AWAY_TIMEOUT, EXEC_CLIENT_GRACE};
+use crate::limits::{EXEC_AWAY_TIMEOUT, EXEC_CLIENT_GRACE, TERMINAL_CHECK_INTERVAL};
 use crate::state::AppState;
 
 /// Follows every exec that an earlier life of the server left behind, but for those of chats. For a server's start.
@@ -47,12 +51,26 @@ async fn end_of(state: &AppState, record: &store::Exec) -> Option<Ended> {
             return None;
         }
     };
+    let has_client = || state.attendance.has_client(record.user, &record.exec_id);
     let end_alone = |control: &ExecControl| {
-        if !state.attendance.has_client(record.user, &record.exec_id) {
+        if !has_client() {
             control.cancel();
         }
     };
-    let tended = (!record.detached).then_some(Tended { every: EXEC_CLIENT_GRACE, look: &end_alone });
+    let linger = record.linger_ms.map(|linger_ms| Duration::from_millis(linger_ms.unsigned_abs()));
+    let alone_since = Mutex::new(Some(Instant::now()));
+    let end_forsaken = |control: &ExecControl| {
+        let mut since = alone_since.lock().unwrap_or_else(PoisonError::into_inner);
+        *since = if has_client() { None } else { since.or_else(|| Some(Instant::now())) };
+        if since.zip(linger).is_some_and(|(since, linger)| since.elapsed() >= linger) {
+            control.cancel();
+        }
+    };
+    let tended = match linger {
+        Some(linger) => Some(Tended { every: linger.min(TERMINAL_CHECK_INTERVAL), look: &end_forsaken }),
+        None if record.detached => None,
+        None => Some(Tended { every: EXEC_CLIENT_GRACE, look: &end_alone }),
+    };
     Some(match followed(state, &user, record).end(EXEC_AWAY_TIMEOUT, tended).await {
         Ok(outcome) => Ended::Finished(outcome),
         Err(error) => Ended::Failed(error),

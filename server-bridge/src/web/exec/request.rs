@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::Subject;
-use crate::limits::{EXEC_TIMEOUT_MAX_S, RUN_AS_MAX_BYTES};
+use crate::limits::{EXEC_TIMEOUT_MAX_S, RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
 use crate::web::error::ApiError;
 
 /// The first frame: `argv` or `shell`, and how to run it.
@@ -55,6 +55,9 @@ pub struct ExecAsk {
     /// A terminal in the place of pipes; then `argv` and `shell` may both be absent, for an interactive shell.
     #[serde(default)]
     pty: Option<PtyAsk>,
+    /// How long a terminal goes on without anybody who looks at it, in seconds: 1 to 604,800; 86,400 if absent.
+    #[serde(default)]
+    linger_s: Option<u32>,
     /// The user of the runner's machine to run as; its default one if absent.
     #[serde(default)]
     run_as: Option<String>,
@@ -91,6 +94,8 @@ pub(super) struct Asked {
     pub(super) detach: bool,
     pub(super) offset: u64,
     pub(super) acks: bool,
+    /// For a terminal: how long it goes on without anybody who looks at it.
+    pub(super) linger: Option<Duration>,
     /// What is run, for the audit trail.
     pub(super) shown: String,
     /// Tells a repetition of a request from a different one with the same id.
@@ -126,6 +131,7 @@ impl ExecAsk {
         if let Some(name) = self.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
             return Err(ApiError::invalid(format!("{name:?} is no name of an environment variable")));
         }
+        let linger = checked_linger(self.linger_s, self.pty.is_some())?;
         let mut request = ExecRequest::new(command);
         request.exec_id = exec_id;
         request.cwd = self.cwd.map(String::into_bytes);
@@ -146,7 +152,7 @@ impl ExecAsk {
             request = request.run_as(user, approval);
         }
         let Self { on, detach, offset, acks, .. } = self;
-        Ok(Asked { request, on, detach, offset, acks, shown, hash })
+        Ok(Asked { request, on, detach, offset, acks, linger, shown, hash })
     }
 
     /// Over everything that says what runs: not the id, nor how its output is read.
@@ -203,6 +209,21 @@ fn checked_timeout(seconds: f64) -> Result<Duration, ApiError> {
     }
 }
 
+fn checked_linger(seconds: Option<u32>, is_terminal: bool) -> Result<Option<Duration>, ApiError> {
+    let wanted = seconds.map(|seconds| Duration::from_secs(seconds.into()));
+    match wanted {
+        Some(_) if !is_terminal => {
+            Err(ApiError::invalid("linger_s belongs to pty: what else goes on says detach"))
+        }
+        Some(wanted) if wanted.is_zero() || wanted > TERMINAL_LINGER_MAX => Err(ApiError::invalid(format!(
+            "linger_s must be between 1 and {}",
+            TERMINAL_LINGER_MAX.as_secs()
+        ))),
+        Some(wanted) => Ok(Some(wanted)),
+        None => Ok(is_terminal.then_some(TERMINAL_LINGER)),
+    }
+}
+
 /// A word as a shell would take it, for people who read the audit trail.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
@@ -252,6 +273,9 @@ mod tests {
             r#"{"shell":"a","run_as":""}"#,
             r#"{"shell":"a","run_as":"a\u001b[2J"}"#,
             r#"{"shell":"a","approved":"yes"}"#,
+            r#"{"shell":"a","linger_s":60}"#,
+            r#"{"pty":{"rows":24,"columns":80},"linger_s":0}"#,
+            r#"{"pty":{"rows":24,"columns":80},"linger_s":604801}"#,
             r#"{"shell":"a","pty":{}}"#,
             r#"{"shell":"a","pty":{"rows":-1,"columns":80}}"#,
             r#"{"shell":"a","pty":{"rows":24,"columns":65536}}"#,
@@ -266,6 +290,7 @@ mod tests {
         let term = "xterm-256color".to_owned();
         assert_eq!(asked.request.pty, Some(Pty { rows: 24, columns: 80, term }));
         assert!(asked.request.stdin && asked.request.retain);
+        assert_eq!(asked.linger, Some(TERMINAL_LINGER));
         assert_eq!(asked.request.command, Command::Shell(INTERACTIVE_SHELL.into()));
         let asked = check(r#"{"argv":["vim"],"pty":{"rows":0,"columns":0,"term":"vt100"}}"#).unwrap();
         assert_eq!((asked.shown.as_str(), asked.request.pty.unwrap().term.as_str()), ("vim", "vt100"));

@@ -12,6 +12,7 @@ use crate::web::extract;
 
 /// Where, and as whom.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct UserQuery {
     /// A place to use instead of the active one.
     on: Option<String>,
@@ -21,6 +22,7 @@ pub struct UserQuery {
 
 /// What is to be known before a command runs as somebody.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RunAsQuestion)]
 pub struct UserView {
     /// Where it would run.
     runner: String,

@@ -2,6 +2,7 @@
 
 mod body;
 mod change;
+pub mod complete;
 mod query;
 mod range;
 pub mod trees;

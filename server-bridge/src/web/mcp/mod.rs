@@ -64,8 +64,8 @@ impl Mcp {
 
 /// The Model Context Protocol over streamable HTTP: `list_runners`, `exec`, `read_file`, `write_file`, `list_directory`, `glob`,
 /// `grep` and background tasks on the caller's runners. Needs an Authorization header; a cookie is not enough.
-#[utoipa::path(post, path = "/mcp", tag = "mcp", request_body(content_type = "application/json"),
-    responses((status = 200, content_type = "text/event-stream"), (status = 202), (status = 401), (status = 403),
+#[utoipa::path(post, path = "/mcp", tag = "mcp", request_body(content = Object, content_type = "application/json"),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = 202), (status = 401), (status = 403),
         (status = 404), (status = 413)))]
 pub async fn serve(State(state): State<AppState>, request: Request) -> Response {
     match answer(state, request).await {

@@ -27,6 +27,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub struct TestServer {
     pub address: SocketAddr,
     pub store: Store,
+    /// Where the first account is made, if there was none.
+    pub setup_url: Option<String>,
     home: TempDir,
     shutdown: CancellationToken,
     running: JoinHandle<()>,
@@ -37,17 +39,22 @@ impl TestServer {
         Self::start_with(ServeArgs::default()).await
     }
 
-    pub async fn start_with(mut args: ServeArgs) -> Self {
+    pub async fn start_with(args: ServeArgs) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), args).await
+    }
+
+    /// The same over what an earlier one left behind.
+    pub async fn start_in(home: TempDir, mut args: ServeArgs) -> Self {
         server_bridge::tls::install_provider();
-        let home = tempfile::tempdir().unwrap();
         args.listen.get_or_insert_with(|| "127.0.0.1:0".to_owned());
         args.docker.get_or_insert_with(|| "off".to_owned());
         let config = Config::load(args, Some(home.path())).unwrap();
         let server = Server::bind(config).await.unwrap();
         let (address, shutdown) = (server.address(), server.shutdown_token());
         let store = server.state().store.clone();
+        let setup_url = server.setup_url();
         let running = tokio::spawn(server.run());
-        Self { address, store, home, shutdown, running }
+        Self { address, store, setup_url, home, shutdown, running }
     }
 
     /// Stops the server and waits until everything ended.

@@ -60,6 +60,11 @@ impl Engine {
         Self { models: Models::new(models), queue, questions, at_work }
     }
 
+    /// Whether an answer is under way in a chat, or waits to be.
+    pub(crate) fn is_working(&self, user: UserId, chat: &store::ChatId) -> bool {
+        self.queue.is_working(user, chat)
+    }
+
     /// Stops what is under way in a chat and forgets what waits; how much that was.
     pub(crate) fn cancel(&self, user: UserId, chat: &store::ChatId) -> usize {
         self.queue.cancel(user, chat) + self.at_work.cancel(user, chat)

@@ -113,6 +113,13 @@ impl Queue {
         Hold::Held(Worker { queue: self.clone(), key })
     }
 
+    /// Whether a turn is under way in a chat, or waits.
+    pub(super) fn is_working(&self, user: UserId, chat: &ChatId) -> bool {
+        let lines = self.lock();
+        let line = lines.get(&(user, chat.clone()));
+        line.is_some_and(|line| line.has_worker || !line.waiting.is_empty())
+    }
+
     /// Stops the turn under way and those that wait; how many were not told before.
     pub(super) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         let mut lines = self.lock();

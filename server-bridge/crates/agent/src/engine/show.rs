@@ -8,6 +8,7 @@ use store::limits::PAGE_MAX_ROWS;
 use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
+use utoipa::ToSchema;
 
 use super::SubAgentDocument;
 use crate::service::Inner;
@@ -15,7 +16,7 @@ use crate::shell::{LeftOut, Live, Transcript};
 use crate::{Channel, ChatEvent, Part};
 
 /// What a message of the agent says beside its text, as clients read it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AgentDocument {
     /// Something the model said. The first one of a turn stands for the whole turn.
@@ -27,9 +28,11 @@ pub enum AgentDocument {
         reasoning: String,
         /// Why the turn did not end well, and what to do.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         error: Option<String>,
         /// What the turn took, once it is over.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         usage: Option<UsageDocument>,
         /// While it is queued: whether nothing of its own chat is before it any more, and answers of others are.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -44,27 +47,32 @@ pub enum AgentDocument {
         /// `asking` (its user whether it may), `running`, `done`, `failed`, `denied` or `cancelled`.
         status: String,
         /// Where it ran.
+        #[schema(required)]
         place: Option<String>,
         /// While it asks: all that its user is to allow, or its question.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
         /// What it asks or shows beside words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         data: Option<ToolData>,
         /// The sub-agent that it called.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         sub_agent: Option<Box<SubAgentDocument>>,
         /// The sub-agent that asks, where it is not the chat's own agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         asked_by: Option<String>,
         /// How long it took, once it has ended, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         duration_ms: Option<u64>,
     },
 }
 
 /// What a tool's card holds for programs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolData {
     /// While it asks whether it may: it may this once only, whatever is answered.
@@ -83,6 +91,7 @@ pub enum ToolData {
     Edit {
         /// What was there; none of a new file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         old: Option<String>,
         /// What is there in its place.
         new: String,
@@ -94,7 +103,7 @@ pub enum ToolData {
 }
 
 /// Something that the model wants to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TodoDocument {
     /// What.
     pub content: String,
@@ -103,7 +112,7 @@ pub struct TodoDocument {
 }
 
 /// What a turn took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UsageDocument {
     /// Tokens that the model read.
     pub input_tokens: u64,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sandbox::Wish;
 use serde::{Deserialize, Serialize};
 use store::{ChatId, MessageId, TurnId, User};
+use utoipa::ToSchema;
 
 use crate::engine::AgentDocument;
 use crate::engine::show::{Screen, UsageDocument};
@@ -13,15 +14,17 @@ use crate::models::Tier;
 use crate::service::Inner;
 
 /// What the card of a sub-agent's call says of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubAgentDocument {
     /// Its own chat, whose messages show all it said and did.
     pub chat_id: String,
     /// Who it was told to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub role: Option<String>,
     /// The name it is called by again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub instance: Option<String>,
     /// How many tools it called in this call.
     pub steps: u32,
@@ -30,6 +33,7 @@ pub struct SubAgentDocument {
     pub doing: String,
     /// What this call took, once it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub usage: Option<UsageDocument>,
 }
 

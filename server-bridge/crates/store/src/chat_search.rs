@@ -1,0 +1,161 @@
+//! Finding conversations: page by page, and by words of their title or of what was said in them.
+
+use sqlx::FromRow;
+
+use crate::chats::Chat;
+use crate::error::Result;
+use crate::limits::{SEARCH_WORDS, rows};
+use crate::search::{check_words, pattern};
+use crate::{ChatId, MessageId, Store, UserId};
+
+/// Which conversations are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChatSearch<'a> {
+    /// Every one of them in the title, or every one in one message; letters of ASCII in either case. None finds all.
+    pub words: &'a [&'a str],
+    /// Only those behind this one, in their order.
+    pub before: Option<&'a ChatId>,
+    /// At most so many; at most 1,000.
+    pub limit: u32,
+}
+
+/// A conversation that was found.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct FoundChat {
+    /// The conversation.
+    #[sqlx(flatten)]
+    pub chat: Chat,
+    /// The last message that has the words, where the title has not.
+    pub message: Option<MessageId>,
+}
+
+/// Those of the user `$1` behind the place `$2` (the last change), `$3` (the beginning), `$4` (the id), the last changed first.
+/// Every word has a place of its own, so that the text of the query never changes.
+const SEARCH: &str = r"SELECT id, user_id, title, runner, created_at_ms, updated_at_ms, message FROM (
+       SELECT c.id, c.user_id, c.title, c.runner, c.created_at_ms, c.updated_at_ms,
+         (lower(c.title) LIKE lower($5) ESCAPE '\' AND lower(c.title) LIKE lower($6) ESCAPE '\'
+          AND lower(c.title) LIKE lower($7) ESCAPE '\' AND lower(c.title) LIKE lower($8) ESCAPE '\'
+          AND lower(c.title) LIKE lower($9) ESCAPE '\' AND lower(c.title) LIKE lower($10) ESCAPE '\'
+          AND lower(c.title) LIKE lower($11) ESCAPE '\' AND lower(c.title) LIKE lower($12) ESCAPE '\') AS in_title,
+         (SELECT m.id FROM messages m
+          WHERE m.chat_id = c.id AND NOT m.undone AND $13
+            AND lower(m.text) LIKE lower($5) ESCAPE '\' AND lower(m.text) LIKE lower($6) ESCAPE '\'
+            AND lower(m.text) LIKE lower($7) ESCAPE '\' AND lower(m.text) LIKE lower($8) ESCAPE '\'
+            AND lower(m.text) LIKE lower($9) ESCAPE '\' AND lower(m.text) LIKE lower($10) ESCAPE '\'
+            AND lower(m.text) LIKE lower($11) ESCAPE '\' AND lower(m.text) LIKE lower($12) ESCAPE '\'
+          ORDER BY m.id DESC LIMIT 1) AS message
+       FROM chats c
+       WHERE c.user_id = $1 AND c.parent_id IS NULL
+         AND (c.updated_at_ms < $2 OR (c.updated_at_ms = $2
+              AND (c.created_at_ms < $3 OR (c.created_at_ms = $3 AND c.id > $4))))) found
+     WHERE in_title OR message IS NOT NULL
+     ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $14";
+
+impl Store {
+    /// A user's own conversations, without those of sub-agents, the one where something last happened first.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotFound`] where `before` is gone or another user's; [`crate::Error::Invalid`] for more than 8 words, or
+    /// one of more than 200 characters.
+    pub async fn search_chats(&self, user: UserId, search: &ChatSearch<'_>) -> Result<Vec<FoundChat>> {
+        check_words(search.words)?;
+        let (updated_at_ms, created_at_ms, id) = match search.before {
+            Some(before) => {
+                let chat = self.chat(user, before).await?;
+                (chat.updated_at_ms, chat.created_at_ms, chat.id.to_string())
+            }
+            None => (i64::MAX, i64::MAX, String::new()),
+        };
+        let mut query = sqlx::query_as(SEARCH).bind(user).bind(updated_at_ms).bind(created_at_ms).bind(id);
+        for at in 0..SEARCH_WORDS {
+            query = query.bind(search.words.get(at).map_or_else(|| "%".to_owned(), |word| pattern(word)));
+        }
+        let found: Vec<FoundChat> = query
+            .bind(!search.words.is_empty())
+            .bind(rows(search.limit))
+            .fetch_all(self.database.reader())
+            .await?;
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MessageRole, Name};
+
+    async fn world() -> (Store, UserId) {
+        let store = Store::open_in_memory().await.unwrap();
+        let alice = store.add_user(&Name::parse("alice").unwrap(), "correct horse", false).await.unwrap();
+        (store, alice.id)
+    }
+
+    async fn chat(store: &Store, user: UserId, title: &str, texts: &[&str]) -> ChatId {
+        let chat = store.create_chat(user).await.unwrap().id;
+        store.rename_chat(user, &chat, title).await.unwrap();
+        for text in texts {
+            store.append_message(user, &chat, MessageRole::Notice, text, None).await.unwrap();
+        }
+        chat
+    }
+
+    async fn found(store: &Store, user: UserId, words: &[&str]) -> Vec<(String, bool)> {
+        let search = ChatSearch { words, before: None, limit: 10 };
+        let found = store.search_chats(user, &search).await.unwrap();
+        found.into_iter().map(|found| (found.chat.title, found.message.is_some())).collect()
+    }
+
+    #[tokio::test]
+    async fn a_chat_is_found_by_its_title_and_by_one_of_its_messages() {
+        let (store, alice) = world().await;
+        chat(&store, alice, "Deploy the site", &["it is live"]).await;
+        chat(&store, alice, "Other", &["first we deploy", "then the site is up"]).await;
+        chat(&store, alice, "100 %", &["50_50 \\ done"]).await;
+        let bob = store.add_user(&Name::parse("bob").unwrap(), "correct horse", false).await.unwrap().id;
+        chat(&store, bob, "Deploy", &["deploy"]).await;
+        let title = ("Deploy the site".to_owned(), false);
+        assert_eq!(found(&store, alice, &["DEPLOY"]).await.len(), 2);
+        assert_eq!(
+            found(&store, alice, &["deploy", "site"]).await,
+            [title.clone()],
+            "in one place all of them"
+        );
+        assert_eq!(found(&store, alice, &["up", "then"]).await, [("Other".to_owned(), true)]);
+        for odd in ["%", "_", "\\"] {
+            assert_eq!(found(&store, alice, &[odd]).await.len(), 1, "{odd}");
+        }
+        assert_eq!(found(&store, alice, &["nowhere"]).await, []);
+        assert_eq!(found(&store, alice, &[]).await.len(), 3);
+        assert!(
+            store
+                .search_chats(alice, &ChatSearch { words: &["x"; 9], before: None, limit: 1 })
+                .await
+                .is_err()
+        );
+    }
+
+    #[tokio::test]
+    async fn pages_follow_each_other_without_a_gap_or_a_double() {
+        let (store, alice) = world().await;
+        for number in 0..7 {
+            chat(&store, alice, &format!("chat {number}"), &[]).await;
+        }
+        let (mut seen, mut last) = (Vec::new(), None);
+        loop {
+            let search = ChatSearch { words: &["chat"], before: last.as_ref(), limit: 3 };
+            let page = store.search_chats(alice, &search).await.unwrap();
+            let Some(end) = page.last() else { break };
+            last = Some(end.chat.id.clone());
+            seen.extend(page.into_iter().map(|found| found.chat.id));
+        }
+        let all: Vec<_> = store.chats(alice, 10).await.unwrap().into_iter().map(|chat| chat.id).collect();
+        assert_eq!(seen, all);
+        let bob = store.add_user(&Name::parse("bob").unwrap(), "correct horse", false).await.unwrap().id;
+        assert!(
+            store
+                .search_chats(bob, &ChatSearch { words: &[], before: last.as_ref(), limit: 3 })
+                .await
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! The audit trail, to be read.
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use store::{AuditId, AuditRecord, AuditSearch};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::limits::{AUDIT_PAGE_MAX_ROWS, AUDIT_PAGE_ROWS};
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+
+/// Which entries are wanted.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AuditQuery {
+    /// Only entries before this one.
+    before: Option<i64>,
+    /// At most 500; 100 if absent.
+    limit: Option<u32>,
+    /// Only what this user did; for administrators, as others see their own only.
+    user: Option<String>,
+    /// Only actions that begin like this: `file.`.
+    #[serde(default)]
+    action: String,
+}
+
+/// Something that was done.
+#[derive(Serialize, ToSchema)]
+pub struct AuditView {
+    id: i64,
+    /// Unix milliseconds.
+    at: i64,
+    /// Who did it; null where that could not be told.
+    #[schema(required)]
+    user: Option<String>,
+    /// `exec`, `file.write`, `login`, ….
+    action: String,
+    /// Where: a runner's name, `__docker__`, `none`, or nothing.
+    #[schema(required)]
+    location: Option<String>,
+    /// To what: a command, a path, a name.
+    target: String,
+    /// `ok`, or what went wrong.
+    outcome: String,
+}
+
+/// Some entries, the newest first.
+#[derive(Serialize, ToSchema)]
+pub struct AuditPage {
+    entries: Vec<AuditView>,
+    /// Whether there are older ones.
+    more: bool,
+}
+
+/// What was done, by whom and where: administrators see everything, others what they did themselves.
+#[utoipa::path(get, path = "/api/v1/audit", tag = "users", params(AuditQuery), responses((status = 200, body = AuditPage)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<AuditQuery>,
+) -> Result<Json<AuditPage>, ApiError> {
+    let limit = query.limit.unwrap_or(AUDIT_PAGE_ROWS).clamp(1, AUDIT_PAGE_MAX_ROWS);
+    let user = if caller.user.admin { query.user.as_deref() } else { Some(caller.user.name.as_str()) };
+    let before = query.before.map(AuditId);
+    // One more says whether there are more.
+    let search = AuditSearch { user, action: &query.action, before, limit: limit + 1 };
+    let mut entries = state.store.search_audit(&search).await?;
+    let more = entries.len() > limit as usize;
+    entries.truncate(limit as usize);
+    Ok(Json(AuditPage { entries: entries.into_iter().map(AuditView::from).collect(), more }))
+}
+
+impl From<AuditRecord> for AuditView {
+    fn from(record: AuditRecord) -> Self {
+        let AuditRecord { id, at_ms, user, action, location, target, outcome } = record;
+        Self { id: id.0, at: at_ms, user, action, location, target, outcome }
+    }
+}

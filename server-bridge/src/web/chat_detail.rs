@@ -1,0 +1,78 @@
+//! A conversation with all that stands beside its messages.
+
+use agent::ContextUse;
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::limits::USAGE_MAX_DAYS;
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::chats::{ChatView, chat_id};
+use crate::web::error::ApiError;
+use crate::web::usage::Sum;
+
+/// A conversation and how it stands.
+#[derive(Serialize, ToSchema)]
+pub struct ChatDetail {
+    #[serde(flatten)]
+    chat: ChatView,
+    /// `plan`, `ask`, `auto-edit` or `full`: how much its model may do without asking.
+    approval: String,
+    /// The model that was chosen for it, or else for all; null where the first subscription answers.
+    #[schema(required)]
+    model: Option<String>,
+    /// Where its agent is, relative to the workspace.
+    cwd: String,
+    /// Whether an answer or a command is under way.
+    busy: bool,
+    /// How full the window of its model is; null where no model answers.
+    #[schema(required)]
+    context: Option<ContextView>,
+    /// What it took, with its sub-agents.
+    usage: Sum,
+    /// For a sub-agent's: the conversation whose agent called it.
+    #[schema(required)]
+    parent_id: Option<String>,
+}
+
+/// How full a window is.
+#[derive(Serialize, ToSchema)]
+pub struct ContextView {
+    /// About how many tokens the next call begins with.
+    used_tokens: usize,
+    /// How many it holds.
+    window_tokens: usize,
+    /// The model, as `SUBSCRIPTION/MODEL`.
+    model: String,
+}
+
+/// A conversation with its model, how much that may do, how full its window is and what it took.
+#[utoipa::path(get, path = "/api/v1/chats/{id}", tag = "chats", params(("id" = String, Path)),
+    responses((status = 200, body = ChatDetail), (status = 404)))]
+pub async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<ChatDetail>, ApiError> {
+    let (id, user) = (chat_id(&id)?, &caller.user);
+    let chat = state.store.chat(user.id, &id).await?;
+    let from_day = state.store.today() - i64::from(USAGE_MAX_DAYS);
+    let rows = state.store.usage(user.id, Some(&id), from_day).await?;
+    let context = state.chats.context_use(user, &id).await?;
+    Ok(Json(ChatDetail {
+        chat: chat.into(),
+        approval: state.store.approval(user.id, &id).await?,
+        model: state.chats.chosen_model(user, Some(&id)).await?,
+        cwd: state.store.chat_cwd(user.id, &id).await?,
+        busy: state.chats.is_busy(user, &id),
+        context: context.map(|ContextUse { model, used_tokens, window_tokens }| ContextView {
+            used_tokens,
+            window_tokens,
+            model,
+        }),
+        usage: Sum::of(&rows),
+        parent_id: state.store.sub_agent(user.id, &id).await?.map(|agent| agent.parent.to_string()),
+    }))
+}

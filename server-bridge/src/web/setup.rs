@@ -1,0 +1,233 @@
+//! The first account, made in the page; and what the server is.
+//!
+//! While there is no user, `serve` prints a secret when it starts. Whoever shows it makes the first administrator, once: who can
+//! read the server's output could make one with `sandbridge user add` as well.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use store::Name;
+use store::limits::{MESSAGE_TEXT_MAX_BYTES, PASSWORD_MIN_CHARS, TITLE_MAX_CHARS};
+use subtle::ConstantTimeEq;
+use utoipa::ToSchema;
+
+use crate::limits::{
+    ATTACHMENT_BYTES, ATTACHMENTS, EVENTS_KEPT_FOR, SETUP_SECRET_BYTES, TERMINAL_LINGER_MAX,
+};
+use crate::state::AppState;
+use crate::web::accept::Connection;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::rate::address_key;
+use crate::web::session::{LoggedIn, begin_session};
+
+/// The secret that makes the first account, as its hash; nothing once that is made.
+#[derive(Debug, Default)]
+pub struct Setup(Mutex<Option<[u8; 32]>>);
+
+impl Setup {
+    /// Another secret, to be shown once.
+    pub fn begin(&self) -> String {
+        let secret = URL_SAFE_NO_PAD.encode(rand::random::<[u8; SETUP_SECRET_BYTES]>());
+        *self.lock() = Some(Sha256::digest(&secret).into());
+        secret
+    }
+
+    /// Whether this is the secret; in a time that says nothing of it.
+    fn is_opened_by(&self, secret: &str) -> bool {
+        let shown = Sha256::digest(secret);
+        self.lock().is_some_and(|known| bool::from(known.as_slice().ct_eq(shown.as_slice())))
+    }
+
+    fn is_due(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    fn end(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<[u8; 32]>> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the server was started with, as people may know it.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// When, in Unix milliseconds.
+    pub started_at_ms: i64,
+    /// Whether users may have containers.
+    pub docker: bool,
+    /// Whether somebody may work on the server itself.
+    pub local: bool,
+    /// Whether secrets that have to be read again are sealed.
+    pub sealed: bool,
+}
+
+/// What is known without a login.
+#[derive(Serialize, ToSchema)]
+pub struct StatusView {
+    /// The server's version.
+    version: &'static str,
+    /// Whether there is no account yet, and the secret that `serve` printed makes the first one.
+    setup_due: bool,
+}
+
+/// What the server is.
+#[derive(Serialize, ToSchema)]
+pub struct AboutView {
+    /// Its version.
+    version: &'static str,
+    /// Unix milliseconds.
+    started_at: i64,
+    /// Seconds since then.
+    uptime_s: i64,
+    /// What keeps its data: `sqlite`.
+    storage: &'static str,
+    /// Whether a model answers the caller.
+    model_configured: bool,
+    /// Whether users may have containers.
+    docker: bool,
+    /// Whether somebody may work on the server itself.
+    local: bool,
+    /// Whether TLS is built in.
+    tls: bool,
+    /// Whether the keys of users' models are sealed.
+    sealed: bool,
+    /// How many accounts there are; for administrators.
+    #[schema(required)]
+    users: Option<usize>,
+    limits: LimitsView,
+}
+
+/// What a client has to stay within.
+#[derive(Serialize, ToSchema)]
+pub struct LimitsView {
+    /// Of a message's text.
+    message_bytes: usize,
+    /// Of one attachment.
+    attachment_bytes: u64,
+    /// Of a message.
+    attachments: usize,
+    /// Of a chat's title.
+    title_chars: usize,
+    /// At least.
+    password_chars: usize,
+    /// How long events are kept for a client that comes back.
+    event_kept_s: u64,
+    /// The longest that a terminal waits for its client.
+    terminal_linger_s: u64,
+}
+
+/// The first account.
+#[derive(Deserialize, ToSchema)]
+pub struct FirstAccount {
+    /// As `sandbridge serve` printed it.
+    secret: String,
+    name: String,
+    /// At least 8 characters.
+    password: String,
+}
+
+/// What is known without a login: above all whether the first account is to be made.
+#[utoipa::path(get, path = "/api/v1/status", tag = "session", security(()), responses((status = 200, body = StatusView)))]
+pub async fn status(State(state): State<AppState>) -> Result<Json<StatusView>, ApiError> {
+    let setup_due = state.setup.is_due() && !state.store.has_users().await?;
+    Ok(Json(StatusView { version: env!("CARGO_PKG_VERSION"), setup_due }))
+}
+
+/// What the server is, and what a client has to stay within.
+#[utoipa::path(get, path = "/api/v1/about", tag = "settings", responses((status = 200, body = AboutView)))]
+pub async fn about(State(state): State<AppState>, caller: Caller) -> Result<Json<AboutView>, ApiError> {
+    let Facts { started_at_ms, docker, local, sealed } = state.facts;
+    let users = if caller.user.admin { Some(state.store.users().await?.len()) } else { None };
+    Ok(Json(AboutView {
+        version: env!("CARGO_PKG_VERSION"),
+        started_at: started_at_ms,
+        uptime_s: (state.store.now_ms() - started_at_ms) / 1000,
+        storage: "sqlite",
+        model_configured: state.chats.has_model(&caller.user).await?,
+        docker,
+        local,
+        tls: state.tls,
+        sealed,
+        users,
+        limits: LimitsView {
+            message_bytes: MESSAGE_TEXT_MAX_BYTES,
+            attachment_bytes: ATTACHMENT_BYTES,
+            attachments: ATTACHMENTS,
+            title_chars: TITLE_MAX_CHARS,
+            password_chars: PASSWORD_MIN_CHARS,
+            event_kept_s: EVENTS_KEPT_FOR.as_secs(),
+            terminal_linger_s: TERMINAL_LINGER_MAX.as_secs(),
+        },
+    }))
+}
+
+/// Make the first account, an administrator's, and log in. Only while there is none, with the secret that `serve` printed.
+#[utoipa::path(post, path = "/api/v1/setup", tag = "session", request_body = FirstAccount, security(()),
+    responses((status = 201, body = LoggedIn), (status = 400), (status = 403), (status = 409), (status = 429)))]
+pub async fn make(
+    State(state): State<AppState>,
+    Extension(connection): Extension<Connection>,
+    extract::Json(FirstAccount { secret, name, password }): extract::Json<FirstAccount>,
+) -> Result<impl IntoResponse, ApiError> {
+    let address = address_key(connection.peer.ip());
+    // As slowly as a password: the empty name is nobody's.
+    let key = (address, String::new());
+    let limited = |seconds| ApiError::rate_limited("attempts", seconds);
+    state.logins_by_name.take(&key, Instant::now()).map_err(limited)?;
+    if state.store.has_users().await? {
+        return Err(done_already());
+    }
+    if !state.setup.is_opened_by(&secret) {
+        state.audit(None, "setup", None, &address.to_string(), "forbidden").await;
+        return Err(ApiError::new(
+            "forbidden",
+            "that is not the secret that `sandbridge serve` printed when it started; look again, or start it anew",
+        ));
+    }
+    let name = Name::parse(&name)?;
+    let user = state.store.add_first_user(&name, &password).await?.ok_or_else(done_already)?;
+    state.setup.end();
+    state.logins_by_name.refund(&key);
+    state.audit(Some(&user.name), "setup", None, user.name.as_str(), "ok").await;
+    let (cookie, session) = begin_session(&state, user).await?;
+    Ok((StatusCode::CREATED, [(header::SET_COOKIE, cookie)], Json(session)))
+}
+
+fn done_already() -> ApiError {
+    ApiError::new(
+        "conflict",
+        "the first account is made already; log in, or ask an administrator for an account",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_opens_until_the_first_account_is_made_and_the_next_one_replaces_it() {
+        let setup = Setup::default();
+        assert!(!setup.is_due() && !setup.is_opened_by(""));
+        let first = setup.begin();
+        assert!(setup.is_due() && setup.is_opened_by(&first));
+        let second = setup.begin();
+        assert!(!setup.is_opened_by(&first) && setup.is_opened_by(&second));
+        assert!(!setup.is_opened_by(&second[1..]) && !setup.is_opened_by(""));
+        setup.end();
+        assert!(!setup.is_opened_by(&second));
+    }
+}

@@ -1,0 +1,116 @@
+//! Commands that go on by themselves: of agents, of MCP clients, of `exec --detach`.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::Exec;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, REPORT_BYTES, REPORT_MAX_BYTES};
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::chats::chat_id;
+use crate::web::error::ApiError;
+use crate::web::exec::attach::{ExecView, end, find, place_of};
+use crate::web::extract;
+use agent::follow::sandbox_id;
+
+/// Which tasks are wanted.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TaskQuery {
+    /// Only those of this conversation.
+    chat: Option<String>,
+    /// Only those that run.
+    #[serde(default)]
+    running: bool,
+    /// At most so many, 1,000 at most; 100 if absent.
+    limit: Option<u32>,
+}
+
+/// How much of a task's output is wanted.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct OutputQuery {
+    /// Bytes of its beginning, 256 KiB at most; 4,096 if absent.
+    head: Option<u32>,
+    /// Bytes of its end, 256 KiB at most; 4,096 if absent.
+    tail: Option<u32>,
+}
+
+/// A task and its output so far.
+#[derive(Serialize, ToSchema)]
+pub struct TaskOutput {
+    task: ExecView,
+    /// Whether it runs.
+    running: bool,
+    /// All it wrote, in bytes.
+    output_bytes: u64,
+    /// The beginning of that.
+    head: String,
+    /// The end of what is behind the beginning.
+    tail: String,
+    /// What is between them, in bytes.
+    left_out_bytes: u64,
+}
+
+/// The caller's tasks, the last started first; terminals are none of them.
+#[utoipa::path(get, path = "/api/v1/tasks", tag = "tasks", params(TaskQuery),
+    responses((status = 200, body = [ExecView]), (status = 404)))]
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(query): extract::Query<TaskQuery>,
+) -> Result<Json<Vec<ExecView>>, ApiError> {
+    let chat = query.chat.as_deref().map(chat_id).transpose()?;
+    if let Some(chat) = &chat {
+        state.store.chat(caller.user.id, chat).await?;
+    }
+    let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
+    let tasks = state.store.tasks(caller.user.id, chat.as_ref(), query.running, limit).await?;
+    Ok(Json(tasks.into_iter().map(ExecView::from).collect()))
+}
+
+/// The beginning and the end of a task's output so far.
+#[utoipa::path(get, path = "/api/v1/tasks/{id}", tag = "tasks", params(("id" = String, Path), OutputQuery),
+    responses((status = 200, body = TaskOutput), (status = 404), (status = 503)))]
+pub async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Query(query): extract::Query<OutputQuery>,
+) -> Result<Json<TaskOutput>, ApiError> {
+    let task = find_task(&state, &caller, &id).await?;
+    let sandbox = place_of(&state, &caller.user, &task).await?;
+    let bytes = |wanted: Option<u32>| wanted.unwrap_or(REPORT_BYTES).min(REPORT_MAX_BYTES);
+    let report = sandbox.exec_report(sandbox_id(&task.exec_id), bytes(query.head), bytes(query.tail)).await?;
+    let shown_bytes = (report.head.len() + report.tail.len()) as u64;
+    Ok(Json(TaskOutput {
+        running: report.exited.is_none() && !report.complete,
+        output_bytes: report.output_bytes,
+        head: String::from_utf8_lossy(&report.head).into_owned(),
+        tail: String::from_utf8_lossy(&report.tail).into_owned(),
+        left_out_bytes: report.output_bytes.saturating_sub(shown_bytes),
+        task: task.into(),
+    }))
+}
+
+/// End a task with everything it started: TERM, grace, KILL.
+#[utoipa::path(delete, path = "/api/v1/tasks/{id}", tag = "tasks", params(("id" = String, Path)),
+    responses((status = 204), (status = 404), (status = 503)))]
+pub async fn kill(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let task = find_task(&state, &caller, &id).await?;
+    end(&state, &caller, &task).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn find_task(state: &AppState, caller: &Caller, id: &str) -> Result<Exec, ApiError> {
+    let record = find(state, &caller.user, id).await?;
+    let is_task = record.detached && record.message.is_none() && record.linger_ms.is_none();
+    if is_task { Ok(record) } else { Err(ApiError::new("not_found", format!("no task is named {id}"))) }
+}

@@ -1,0 +1,184 @@
+//! Accounts, for administrators; and one's own password.
+
+use std::time::Instant;
+
+use agent::sandbox_user;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use sandbox::Disconnect;
+use serde::{Deserialize, Serialize};
+use store::{Name, User};
+use utoipa::ToSchema;
+
+use crate::state::AppState;
+use crate::web::accept::Connection;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::rate::address_key;
+use crate::web::session::{LoggedIn, begin_session};
+
+/// An account.
+#[derive(Serialize, ToSchema)]
+pub struct AccountView {
+    name: String,
+    /// Whether they administer the server.
+    admin: bool,
+    /// Unix milliseconds.
+    created_at: i64,
+}
+
+/// An account to be made.
+#[derive(Deserialize, ToSchema)]
+pub struct NewAccount {
+    name: String,
+    /// At least 8 characters.
+    password: String,
+    #[serde(default)]
+    admin: bool,
+}
+
+/// What of an account is changed; what is left out stays.
+#[derive(Deserialize, ToSchema)]
+pub struct AccountChange {
+    admin: Option<bool>,
+    /// Ends their sessions.
+    password: Option<String>,
+}
+
+/// One's own password.
+#[derive(Deserialize, ToSchema)]
+pub struct PasswordChange {
+    /// The one that holds.
+    current: String,
+    /// The one that shall: at least 8 characters.
+    new: String,
+}
+
+/// All accounts, by name. For administrators.
+#[utoipa::path(get, path = "/api/v1/users", tag = "users", responses((status = 200, body = [AccountView]), (status = 403)))]
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<AccountView>>, ApiError> {
+    caller.check_admin()?;
+    Ok(Json(state.store.users().await?.into_iter().map(AccountView::from).collect()))
+}
+
+/// Make an account. For administrators.
+#[utoipa::path(post, path = "/api/v1/users", tag = "users", request_body = NewAccount,
+    responses((status = 201, body = AccountView), (status = 400), (status = 403), (status = 409)))]
+pub async fn add(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(new): extract::Json<NewAccount>,
+) -> Result<(StatusCode, Json<AccountView>), ApiError> {
+    caller.check_admin()?;
+    let name = Name::parse(&new.name)?;
+    let added = state.store.add_user(&name, &new.password, new.admin).await;
+    audit(&state, &caller, "user.add", name.as_str(), added.is_ok()).await;
+    Ok((StatusCode::CREATED, Json(added?.into())))
+}
+
+/// Change an account: whether it administers, or its password. For administrators; one of them always stays.
+#[utoipa::path(put, path = "/api/v1/users/{name}", tag = "users", request_body = AccountChange,
+    params(("name" = String, Path)),
+    responses((status = 200, body = AccountView), (status = 400), (status = 403), (status = 404), (status = 409)))]
+pub async fn change(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+    extract::Json(AccountChange { admin, password }): extract::Json<AccountChange>,
+) -> Result<Json<AccountView>, ApiError> {
+    caller.check_admin()?;
+    if name == caller.user.name && admin == Some(false) {
+        return Err(not_oneself("take that from"));
+    }
+    if let Some(password) = password {
+        let changed = state.store.set_password(&name, &password).await;
+        audit(&state, &caller, "user.password", &name, changed.is_ok()).await;
+        changed?;
+    }
+    if let Some(admin) = admin {
+        let changed = state.store.set_admin(&name, admin).await;
+        let action = if admin { "user.admin" } else { "user.no_admin" };
+        audit(&state, &caller, action, &name, matches!(changed, Ok(Some(_)))).await;
+        changed?.ok_or_else(last_admin)?;
+    }
+    let user = state.store.user_by_name(&name).await?;
+    let user = user.ok_or_else(|| ApiError::new("not_found", format!("there is no user {name:?}")))?;
+    Ok(Json(user.into()))
+}
+
+/// Remove an account with everything that is its own, and end what it has open. For administrators.
+#[utoipa::path(delete, path = "/api/v1/users/{name}", tag = "users", params(("name" = String, Path)),
+    responses((status = 204), (status = 403), (status = 404), (status = 409)))]
+pub async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    caller.check_admin()?;
+    if name == caller.user.name {
+        return Err(not_oneself("remove"));
+    }
+    let user = state.store.user_by_name(&name).await?;
+    let removed = state.store.remove_user_but_last_admin(&name).await;
+    audit(&state, &caller, "user.remove", &name, matches!(removed, Ok(true))).await;
+    if !removed? {
+        return Err(last_admin());
+    }
+    if let Some(key) = user.map(|user| sandbox_user(&user).key) {
+        for runner in state.router.runners(&key) {
+            state.router.disconnect(&key, &runner.name, Disconnect::Revoked);
+        }
+        state.router.end_own_runners(&key).await;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Change one's own password. Ends all sessions; the answer begins another one, for this page.
+#[utoipa::path(post, path = "/api/v1/password", tag = "session", request_body = PasswordChange,
+    responses((status = 200, body = LoggedIn), (status = 400), (status = 403), (status = 429)))]
+pub async fn change_password(
+    State(state): State<AppState>,
+    Extension(connection): Extension<Connection>,
+    caller: Caller,
+    extract::Json(PasswordChange { current, new }): extract::Json<PasswordChange>,
+) -> Result<impl IntoResponse, ApiError> {
+    let name = caller.user.name.clone();
+    // Whoever has a session may try passwords as slowly as who has none.
+    let key = (address_key(connection.peer.ip()), name.clone());
+    let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
+    state.logins_by_name.take(&key, Instant::now()).map_err(limited)?;
+    if state.store.verify_password(&name, &current).await?.is_none() {
+        state.audit(Some(&name), "user.password", None, &name, "forbidden").await;
+        return Err(ApiError::new("forbidden", "that is not your current password"));
+    }
+    state.logins_by_name.refund(&key);
+    state.store.set_password(&name, &new).await?;
+    state.audit(Some(&name), "user.password", None, &name, "ok").await;
+    let (cookie, session) = begin_session(&state, caller.user).await?;
+    Ok(([(header::SET_COOKIE, cookie)], Json(session)))
+}
+
+fn not_oneself(what: &str) -> ApiError {
+    ApiError::new("conflict", format!("you cannot {what} yourself; another administrator can"))
+}
+
+fn last_admin() -> ApiError {
+    ApiError::new(
+        "conflict",
+        "nobody would be left to administer the server; make another administrator first",
+    )
+}
+
+async fn audit(state: &AppState, caller: &Caller, action: &str, target: &str, is_done: bool) {
+    let outcome = if is_done { "ok" } else { "refused" };
+    state.audit(Some(&caller.user.name), action, None, target, outcome).await;
+}
+
+impl From<User> for AccountView {
+    fn from(user: User) -> Self {
+        Self { name: user.name, admin: user.admin, created_at: user.created_at_ms }
+    }
+}

@@ -1,0 +1,33 @@
+//! The description of the API that the page's client is made from.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+/// Where the page's client is made from it: `npm run contract` in `ui`.
+const FILE: &str = "ui/src/api/openapi.json";
+
+/// With `SANDBRIDGE_WRITE_CONTRACT=1` the file is written instead.
+#[test]
+fn the_page_knows_the_api_as_it_is() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+    let text = format!("{:#}\n", server_bridge::web::openapi::document());
+    if std::env::var_os("SANDBRIDGE_WRITE_CONTRACT").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).is_ok_and(|known| known == text),
+        "{FILE} is not what the code says; run SANDBRIDGE_WRITE_CONTRACT=1 cargo nextest run -p server-bridge \
+         contract, then npm run contract in server-bridge/ui"
+    );
+}
+
+#[test]
+fn the_pages_types_are_made_of_that_file() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/api");
+    let description = std::fs::read(directory.join("openapi.json")).unwrap();
+    let made: String = Sha256::digest(description).iter().map(|byte| format!("{byte:02x}")).collect();
+    let schema = std::fs::read_to_string(directory.join("schema.d.ts")).unwrap();
+    let first = schema.lines().next().unwrap();
+    assert!(first.ends_with(&made), "{first}; run npm run contract in server-bridge/ui");
+}

@@ -1,0 +1,60 @@
+/**
+ * The client of `/api/v1`, typed by the server's own description of it (`schema.d.ts`, made by `npm run contract`).
+ *
+ *   const client = createApiClient(onUnauthorized);
+ *   const chats = await taken(client.GET("/api/v1/chats", { params: { query: { query: "deploy" } } }));
+ *
+ * Every answer that says no, and no answer at all, is an `ApiError`. It signs in with the session cookie, so no token is
+ * ever held by the page; the browser adds the Origin that the server asks for.
+ */
+import createClient from "openapi-fetch";
+import { REQUEST_TIMEOUT_MS } from "../limits";
+import { ApiError, failure } from "./error";
+import type { components, paths } from "./schema";
+
+/** The shapes of what travels, by their names in the description. */
+export type Schemas = components["schemas"];
+
+export type ApiClient = ReturnType<typeof createApiClient>;
+
+/** A 401 of these says nothing about the session. */
+const WITHOUT_SESSION = ["/api/v1/login", "/api/v1/setup"];
+
+/** Node's Request wants a whole address; a page's own addresses need none. */
+function origin(): string {
+  return typeof location === "undefined" ? "http://localhost" : location.origin;
+}
+
+/**
+ * Makes the client; `onUnauthorized` is told of every 401 except that of a login. A request that brings a `signal` of its
+ * own (an upload, a download) has no other time limit.
+ */
+export function createApiClient(onUnauthorized: () => void) {
+  const limited = async (request: Request): Promise<Response> => {
+    try {
+      return await fetch(request);
+    } catch (cause) {
+      if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+      throw new ApiError(0, "unreachable", "The server does not answer. Check your connection and try again.");
+    }
+  };
+  const client = createClient<paths>({ baseUrl: origin(), credentials: "same-origin", fetch: limited });
+  client.use({
+    onRequest({ request, options }) {
+      const asked = (options as { signal?: AbortSignal | null }).signal;
+      return asked ? undefined : new Request(request, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+    },
+    async onResponse({ request, response }) {
+      if (response.ok) return undefined;
+      const isSession = !WITHOUT_SESSION.includes(new URL(request.url).pathname);
+      if (response.status === 401 && isSession) onUnauthorized();
+      throw await failure(response);
+    },
+  });
+  return client;
+}
+
+/** What was answered; failures are thrown before. */
+export async function taken<T>(answer: Promise<{ data?: T }>): Promise<T> {
+  return (await answer).data as T;
+}

@@ -1,0 +1,32 @@
+/** A request that failed; `message` can be shown as it is. */
+export class ApiError extends Error {
+  constructor(
+    /** The HTTP status, 0 when no answer came. */
+    readonly status: number,
+    readonly kind: string,
+    message: string,
+    /** Seconds to wait, from Retry-After. */
+    readonly retryAfterS: number | null = null,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+/** The text to show for anything a request threw. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What an answer that says no means, in the server's own words where it has any. */
+export async function failure(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => null);
+  const error = (body as { error?: { kind?: string; message?: string } } | null)?.error;
+  const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
+  return new ApiError(
+    response.status,
+    error?.kind ?? "internal",
+    error?.message ?? `The server answered with status ${response.status}. Try again.`,
+    Number.isNaN(seconds) ? null : seconds,
+  );
+}

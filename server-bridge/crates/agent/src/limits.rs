@@ -108,8 +108,17 @@ pub const APPROVAL_PATIENCE: std::time::Duration = std::time::Duration::from_sec
 pub const SHELL_TIMEOUT_S: u64 = 120;
 /// The longest it may ask for, in seconds.
 pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
+/// How long a cancelled command of a model may take to end by itself before it is killed with all that it started: half of
+/// [`CANCEL_PROMISE`], and less than a runner gives it by itself.
+pub const SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 /// How long a cancelled command of a model is waited for; its runner goes on ending it.
 pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
+/// Within this a cancelled turn is over, on record, and nothing that it ran is left on a machine that can be reached.
+pub const CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);
+const _: () = assert!(
+    SHELL_CANCEL_GRACE.as_millis() < SHELL_CANCEL_PATIENCE.as_millis()
+        && SHELL_CANCEL_PATIENCE.as_millis() < CANCEL_PROMISE.as_millis()
+);
 /// How often a machine that is away is looked for without news of it, in milliseconds.
 pub const PLACE_LOOK_MS: u64 = 1_000;
 /// How long a task may run: 24 hours.

@@ -125,8 +125,10 @@ pub const PLACE_LOOK_MS: u64 = 1_000;
 pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
 /// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.
 pub const SHELL_KEPT_BYTES: usize = 512 * 1024;
-/// How much of a task's output is reported, at its beginning and at its end each, in bytes: 50 KB in all.
-pub const TASK_REPORT_BYTES: u32 = 25_000;
+/// How much of the beginning of a task's output is reported, in bytes: what a runner keeps of it beside the end.
+pub const TASK_HEAD_BYTES: u32 = 16_000;
+/// How much of its end, in bytes: 50 KB in all.
+pub const TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;
 /// Execs that are looked through for a chat's tasks.
 pub const TASKS_LISTED: u32 = 1_000;
 /// The largest file that is read at once, in bytes.

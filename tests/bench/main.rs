@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bulk;
+mod cancel;
 mod cli;
 mod confinement;
 mod docker;
@@ -48,7 +49,11 @@ const GROUPS: &[Group] = &[
     ("latency", |stage| latency::rows(stage.remote())),
     ("memory", |stage| memory::rows(stage.peers())),
     ("idle", |_| idle::rows()),
-    ("engine", |_| engine::rows()),
+    ("engine", |_| {
+        let mut rows = engine::rows();
+        rows.extend(cancel::rows());
+        rows
+    }),
     ("page", |_| page::rows()),
 ];
 

@@ -4,6 +4,7 @@
 mod agent;
 mod agent_sessions;
 mod agent_subagents;
+mod agent_tasks;
 mod agent_tools;
 mod attacks;
 mod bad_input;

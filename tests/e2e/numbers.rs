@@ -66,6 +66,19 @@ const NUMBERS: &[(&str, &str, &str)] = &[
         "SHELL_TIMEOUT_MAX_S: u64 = 600;",
         "a_command_has_120_seconds_unless_it_asks_for_others_up_to_600",
     ),
+    (AGENT, "CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);", CANCEL),
+    (AGENT, "SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);", CANCEL),
+    (
+        AGENT,
+        "TASK_LIFETIME_S: u64 = 24 * 60 * 60;",
+        "a_command_and_the_task_that_it_becomes_may_run_for_24_hours",
+    ),
+    (AGENT, "TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;", "a_task_is_read_whole_up_to_50_000_bytes"),
+    (
+        AGENT,
+        "SUB_AGENT_IDLE_MS: i64 = 30 * 60 * 1_000;",
+        "a_sub_agent_that_has_a_name_waits_for_30_minutes_and_no_longer",
+    ),
     // What a model is shown.
     (AGENT, "OFFLOAD_TOKENS: usize = 2_000;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
     (AGENT, "OFFLOAD_BYTES: usize = 10_240;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
@@ -101,6 +114,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+const CANCEL: &str = "a_cancelled_command_is_killed_after_half_a_second_and_waited_for_less_than_one";
 const AGENT: &str = "server-bridge/crates/agent/src/limits.rs";
 const LLM: &str = "server-bridge/crates/llm/src/limits.rs";
 const STORE: &str = "server-bridge/crates/store/src/limits.rs";

@@ -110,16 +110,27 @@ pub const APPROVAL_PATIENCE: std::time::Duration = std::time::Duration::from_sec
 pub const SHELL_TIMEOUT_S: u64 = 120;
 /// The longest it may ask for, in seconds.
 pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
+/// How long a cancelled command of a model may take to end by itself before it is killed with all that it started: half of
+/// [`CANCEL_PROMISE`], and less than a runner gives it by itself.
+pub const SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 /// How long a cancelled command of a model is waited for; its runner goes on ending it.
 pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
+/// Within this a cancelled turn is over, on record, and nothing that it ran is left on a machine that can be reached.
+pub const CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);
+const _: () = assert!(
+    SHELL_CANCEL_GRACE.as_millis() < SHELL_CANCEL_PATIENCE.as_millis()
+        && SHELL_CANCEL_PATIENCE.as_millis() < CANCEL_PROMISE.as_millis()
+);
 /// How often a machine that is away is looked for without news of it, in milliseconds.
 pub const PLACE_LOOK_MS: u64 = 1_000;
 /// How long a task may run: 24 hours.
 pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
 /// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.
 pub const SHELL_KEPT_BYTES: usize = 512 * 1024;
-/// How much of a task's output is reported, at its beginning and at its end each, in bytes: 50 KB in all.
-pub const TASK_REPORT_BYTES: u32 = 25_000;
+/// How much of the beginning of a task's output is reported, in bytes: what a runner keeps of it beside the end.
+pub const TASK_HEAD_BYTES: u32 = 16_000;
+/// How much of its end, in bytes: 50 KB in all.
+pub const TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;
 /// Execs that are looked through for a chat's tasks.
 pub const TASKS_LISTED: u32 = 1_000;
 /// The largest file that is read at once, in bytes.

@@ -232,7 +232,7 @@ pub(crate) async fn append_to(
     .fetch_optional(&mut **transaction)
     .await?;
     let message = message.ok_or_else(|| Error::not_found("chat", chat))?;
-    let title = (role == MessageRole::User).then(|| title_from(text)).unwrap_or_default();
+    let title = if role == MessageRole::User { title_from(text) } else { String::new() };
     sqlx::query(
         "UPDATE chats SET title = CASE title WHEN '' THEN $1 ELSE title END, updated_at_ms = $2 WHERE id = $3",
     )

@@ -1,22 +1,32 @@
 //! `Shell`: a command in the sandbox. What takes too long goes on as a task.
 
+mod output;
+
+use std::convert::Infallible;
+use std::pin::pin;
 use std::time::Duration;
 
-use sandbox::{AckMode, Exec, ExecEvent, ExecRequest, Profile, Sandbox};
+use sandbox::{AckMode, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::AuditEntry;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop, visible};
 use crate::Ending;
 use crate::approval::Access;
 use crate::limits::{
-    SHELL_CANCEL_PATIENCE, SHELL_KEPT_BYTES, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
+    SHELL_CANCEL_GRACE, SHELL_CANCEL_PATIENCE, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
 };
 use crate::shell::{Utf8Decoder, request_hash};
 use crate::tasks;
+use output::Output;
+
+/// The signal that nothing can ignore, on every system that a runner is built for.
+const SIGKILL: i32 = 9;
 
 /// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -98,17 +108,22 @@ fn timeout_s(asked: Option<u64>) -> u64 {
 
 async fn request(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<ExecRequest, Failure> {
     let cwd = workshop.service.store.chat_cwd(workshop.user.id, workshop.chat).await?;
-    let mut request = ExecRequest::shell(arguments.command.as_str());
+    let mut request = long_lived(&arguments.command);
     request.cwd = (!cwd.is_empty()).then(|| cwd.into_bytes());
-    request.merge_stderr = true;
     request.profile = workshop.is_plan.then_some(Profile::ReadOnly);
-    // A task is read later, and by others.
-    (request.retain, request.acks) = (true, AckMode::Manual);
-    request.timeout = Some(Duration::from_secs(TASK_LIFETIME_S));
     Ok(match &arguments.run_as {
         Some(user) => request.run_as(user.as_str(), workshop.approval.clone()),
         None => request,
     })
+}
+
+/// A command that may become a task: it is read later, and by others.
+fn long_lived(command: &str) -> ExecRequest {
+    let mut request = ExecRequest::shell(command);
+    request.merge_stderr = true;
+    (request.retain, request.acks) = (true, AckMode::Manual);
+    request.timeout = Some(Duration::from_secs(TASK_LIFETIME_S));
+    request
 }
 
 /// An exec on record: after a restart of the server it is found, and ended unless it is a task.
@@ -178,24 +193,18 @@ impl Watch {
         workshop: &Workshop<'_>,
         live: Live<'_>,
     ) -> Result<Outcome, Failure> {
-        let mut deadline = Instant::now() + patience;
-        let control = self.exec.control();
-        let (mut decoder, mut is_cancelled, mut has_started) = (Utf8Decoder::default(), false, false);
+        let deadline = Instant::now() + patience;
+        let (mut decoder, mut has_started) = (Utf8Decoder::default(), false);
+        let mut ending = pin!(end_when_cancelled(self.exec.control(), workshop.cancelled));
         loop {
             let event = tokio::select! {
                 event = self.exec.next() => event,
-                () = workshop.cancelled.cancelled(), if !is_cancelled => {
-                    is_cancelled = true;
-                    control.cancel();
-                    deadline = Instant::now() + SHELL_CANCEL_PATIENCE;
-                    continue;
-                }
                 // Its runner goes on ending it.
-                () = sleep_until(deadline), if is_cancelled => {
+                () = &mut ending => {
                     self.record.finish(workshop, &Ending::refused("cancelled", "cancelled by the user")).await?;
                     return Ok(Outcome::failed("cancelled by the user; it is being ended"));
                 }
-                () = sleep_until(deadline), if has_started && !is_cancelled => {
+                () = sleep_until(deadline), if has_started && !workshop.cancelled.is_cancelled() => {
                     return self.become_task(workshop).await;
                 }
             };
@@ -240,8 +249,31 @@ impl Watch {
     }
 }
 
+/// Ends a command once its user wants it to. Returns when it was waited for long enough.
+async fn end_when_cancelled(control: ExecControl, cancelled: &CancellationToken) {
+    cancelled.cancelled().await;
+    control.cancel();
+    insist(async {
+        if let Err(error) = control.signal(SIGKILL).await {
+            tracing::debug!(%error, "a cancelled command is left to its runner");
+        }
+    })
+    .await;
+}
+
+/// Kills what has not ended by itself in time, and waits for that, but not for ever.
+async fn insist(kill: impl Future<Output = ()>) {
+    let kill = async {
+        sleep(SHELL_CANCEL_GRACE).await;
+        kill.await;
+        std::future::pending().await
+    };
+    // It ends with the time alone.
+    let _: Result<Infallible, Elapsed> = timeout(SHELL_CANCEL_PATIENCE, kill).await;
+}
+
 /// What the model is told of a command that ended.
-fn told(text: &str, ending: &Ending, outcome: &sandbox::ExecOutcome) -> Outcome {
+fn told(text: &str, ending: &Ending, outcome: &ExecOutcome) -> Outcome {
     let mut lines = Vec::new();
     if !text.is_empty() {
         lines.push(text.trim_end_matches('\n').to_owned());
@@ -263,53 +295,9 @@ fn told(text: &str, ending: &Ending, outcome: &sandbox::ExecOutcome) -> Outcome 
     Outcome { is_error: failed, ..Outcome::done(lines.join("\n")) }
 }
 
-/// The beginning and the end of an output.
-#[derive(Default)]
-struct Output {
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    left_out_bytes: u64,
-}
-
-impl Output {
-    fn push(&mut self, bytes: &[u8]) {
-        let room = SHELL_KEPT_BYTES - self.head.len();
-        let (head, rest) = bytes.split_at(bytes.len().min(room));
-        self.head.extend_from_slice(head);
-        self.tail.extend_from_slice(rest);
-        // Twice as much before it is cut, so that little is moved.
-        if self.tail.len() > 2 * SHELL_KEPT_BYTES {
-            self.cut_tail();
-        }
-    }
-
-    fn cut_tail(&mut self) {
-        let surplus = self.tail.len().saturating_sub(SHELL_KEPT_BYTES);
-        self.tail.drain(..surplus);
-        self.left_out_bytes += surplus as u64;
-    }
-
-    fn text(&self) -> String {
-        let surplus = self.tail.len().saturating_sub(SHELL_KEPT_BYTES);
-        let (left_out_bytes, tail) = (self.left_out_bytes + surplus as u64, &self.tail[surplus..]);
-        if left_out_bytes == 0 {
-            // A character may stand on both sides.
-            return String::from_utf8_lossy(&[&self.head, tail].concat()).into_owned();
-        }
-        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(tail));
-        format!("{head}\n… {left_out_bytes} bytes left out …\n{tail}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn of(pieces: &[&[u8]]) -> String {
-        let mut output = Output::default();
-        pieces.iter().for_each(|piece| output.push(piece));
-        output.text()
-    }
 
     #[test]
     fn a_command_has_120_seconds_unless_it_asks_for_others_up_to_600() {
@@ -317,16 +305,44 @@ mod tests {
         assert_eq!(asked.map(timeout_s), [120, 1, 1, 600, 600]);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_cancelled_command_is_killed_after_half_a_second_and_waited_for_less_than_one() {
+        let begun = Instant::now();
+        let mut killed_after = None;
+        insist(async { killed_after = Some(begun.elapsed()) }).await;
+        let (grace, patience) = (Duration::from_millis(500), Duration::from_millis(800));
+        assert_eq!((killed_after.map(rounded), rounded(begun.elapsed())), (Some(grace), patience));
+        // A machine that does not answer holds up nobody.
+        let begun = Instant::now();
+        insist(std::future::pending()).await;
+        assert_eq!(rounded(begun.elapsed()), patience);
+    }
+
+    /// Timers may be late by a millisecond.
+    fn rounded(duration: Duration) -> Duration {
+        Duration::from_millis(u64::try_from(duration.as_millis() / 10 * 10).unwrap())
+    }
+
     #[test]
-    fn a_long_output_keeps_its_beginning_and_its_end() {
-        assert_eq!(of(&[b"a", "é".as_bytes(), b"b"]), "aéb");
-        let whole = vec![b'x'; 2 * SHELL_KEPT_BYTES];
-        assert_eq!(of(&[&whole]).len(), whole.len(), "all of it, as long as it fits");
-        let long = [b"begin".to_vec(), vec![b'x'; 5 * SHELL_KEPT_BYTES], b"end".to_vec()].concat();
-        let pieces: Vec<&[u8]> = long.chunks(1000).collect();
-        let text = of(&pieces);
-        let left_out = long.len() - 2 * SHELL_KEPT_BYTES;
-        assert!(text.starts_with("begin") && text.ends_with("end"));
-        assert!(text.contains(&format!("… {left_out} bytes left out …")));
+    fn a_command_and_the_task_that_it_becomes_may_run_for_24_hours() {
+        assert_eq!(long_lived("make").timeout, Some(Duration::from_secs(24 * 60 * 60)));
+        let outcome = ExecOutcome {
+            code: None,
+            signal: Some(15),
+            timed_out: true,
+            cancelled: false,
+            sandbox_denied: false,
+            truncated: false,
+            still_open: false,
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            duration: Duration::from_secs(TASK_LIFETIME_S),
+        };
+        let told = told("built half", &Ending::of(&outcome), &outcome);
+        assert!(
+            told.is_error && told.text.starts_with("built half\n(ended: it ran for 24 hours)"),
+            "{}",
+            told.text
+        );
     }
 }

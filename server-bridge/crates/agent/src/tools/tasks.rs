@@ -1,5 +1,6 @@
 //! `task_status`, `task_read`, `task_kill`: commands that go on by themselves.
 
+use sandbox::ExecReport;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -7,7 +8,7 @@ use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
 use crate::follow::sandbox_id;
-use crate::limits::TASK_REPORT_BYTES;
+use crate::limits::{TASK_HEAD_BYTES, TASK_TAIL_BYTES};
 use crate::tasks;
 
 /// Of which task.
@@ -93,16 +94,18 @@ async fn read(arguments: &Read, workshop: &Workshop<'_>) -> Result<Outcome, Fail
     let task = find(&arguments.id, workshop).await?;
     let sandbox = tasks::place(workshop.service, workshop.user, &task).await?;
     let id = sandbox_id(&task.exec_id);
-    let report = sandbox.exec_report(id, TASK_REPORT_BYTES, TASK_REPORT_BYTES).await?;
+    let report = sandbox.exec_report(id, TASK_HEAD_BYTES, TASK_TAIL_BYTES).await?;
+    Ok(Outcome::done(format!("{}\n{}", tasks::line(&task), output(&report))))
+}
+
+/// The beginning and the end of a task's output, and how much is between them.
+fn output(report: &ExecReport) -> String {
     let shown_bytes = (report.head.len() + report.tail.len()) as u64;
     let (head, tail) = (String::from_utf8_lossy(&report.head), String::from_utf8_lossy(&report.tail));
-    let left_out_bytes = report.output_bytes.saturating_sub(shown_bytes);
-    let gap = if left_out_bytes == 0 {
-        String::new()
-    } else {
-        format!("\n… {left_out_bytes} bytes left out …\n")
-    };
-    Ok(Outcome::done(format!("{}\n{head}{gap}{tail}", tasks::line(&task))))
+    match report.output_bytes.saturating_sub(shown_bytes) {
+        0 => format!("{head}{tail}"),
+        left_out_bytes => format!("{head}\n… {left_out_bytes} bytes left out …\n{tail}"),
+    }
 }
 
 async fn kill(arguments: &Kill, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {

@@ -6,6 +6,7 @@ use store::{MessageRole, NewSubAgent, SubAgent, TurnStatus};
 use tokio_util::sync::CancellationToken;
 
 use super::errand::{Card, Errand, SubAgentDocument};
+use super::idle::{Named, named};
 use super::lineage::Lineage;
 use super::result::{last_words, told};
 use crate::ChatEvent;
@@ -14,7 +15,7 @@ use crate::engine::show::UsageDocument;
 use crate::engine::turn::Turn;
 use crate::engine::{AgentDocument, history};
 use crate::library::roles::{self, Role};
-use crate::limits::{SUB_AGENT_IDLE_MS, SUB_AGENT_NAME_CHARS};
+use crate::limits::SUB_AGENT_NAME_CHARS;
 use crate::models::Tier;
 use crate::tools::{Failure, Outcome, Toolbox, Workshop};
 
@@ -114,15 +115,15 @@ async fn find(wanted: &Wanted<'_>, workshop: &Workshop<'_>, sandbox: &Sandbox) -
     let own = workshop.lineage.tools();
     let mut remark = None;
     if let Some(name) = wanted.instance {
-        let open_since_ms = store.now_ms() - SUB_AGENT_IDLE_MS;
-        if let Some(agent) = store.sub_agent_called(user, parent, name, open_since_ms).await? {
-            return call_again(agent, wanted, workshop, sandbox).await;
-        }
-        if store.sub_agent_called(user, parent, name, 0).await?.is_some() {
-            remark = Some(format!(
-                "(The sub-agent {name:?} of before was closed: nobody called it for 30 minutes. This is a new one that knows \
-                 nothing of it.)"
-            ));
+        match named(store, user, parent, name).await? {
+            Named::Open(agent) => return call_again(agent, wanted, workshop, sandbox).await,
+            Named::Closed => {
+                remark = Some(format!(
+                    "(The sub-agent {name:?} of before was closed: nobody called it for 30 minutes. This is a new one that \
+                     knows nothing of it.)"
+                ));
+            }
+            Named::Nobody => {}
         }
     }
     let role = match wanted.role {

@@ -14,12 +14,14 @@
 //! | `lineage` | what a turn is beneath, and what that allows it |
 //! | `errand` | what a sub-agent is called for, and the card that shows it |
 //! | `call` | one call, from its arguments to its result |
+//! | `idle` | one with a name, which waits for its next call |
 //! | `result` | what its parent is told of it |
 //! | `at_work` | which sub-agents are at work |
 
 mod at_work;
 mod call;
 mod errand;
+mod idle;
 mod lineage;
 mod result;
 

@@ -106,8 +106,10 @@ pub(super) fn duration(duration_ms: u64) -> String {
     }
 }
 
-/// Rows with their columns aligned.
+/// Rows with their columns aligned; what a terminal would obey is shown, not sent.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let shown = |row: &Vec<String>| row.iter().map(|cell| printable(cell)).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -151,5 +153,6 @@ mod tests {
     fn columns_are_aligned() {
         let rows = [["NAME", "STATE"], ["laptop", "on"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows), "NAME    STATE\nlaptop  on");
+        assert_eq!(table(&[vec!["a\u{1b}[2J".to_owned()]]), "a\\u{1b}[2J");
     }
 }

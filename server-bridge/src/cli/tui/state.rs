@@ -62,6 +62,8 @@ pub(super) struct Asking {
     pub(super) since_ms: u64,
     /// Whether it had the keys already: who took them back keeps them.
     pub(super) had_keys: bool,
+    /// Whether the answer is on its way.
+    pub(super) is_sent: bool,
     /// Which answer is chosen; the one behind the last stands for one's own words.
     pub(super) selected: usize,
     pub(super) own_words: String,

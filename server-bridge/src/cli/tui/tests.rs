@@ -144,6 +144,15 @@ fn what_is_written_is_sent_and_its_answer_streams_in() {
 }
 
 #[test]
+fn keys_of_the_shell_work_in_the_text() {
+    let mut person = Person::new(60, 20);
+    person.types("one two").control('w').control('z');
+    assert_eq!(person.state.input.text(), "one two");
+    person.control('u');
+    assert!(person.state.input.is_empty());
+}
+
+#[test]
 fn an_approval_says_which_machine_and_is_answered_by_key() {
     for (key, allow, always) in [('a', true, false), ('A', true, true), ('d', false, false)] {
         let mut person = Person::new(60, 20);
@@ -211,10 +220,16 @@ fn a_question_is_answered_with_a_choice_or_in_own_words() {
         "{}",
         person.sees()
     );
-    person.types("2").key(KeyCode::Enter);
-    assert_eq!(person.wanted(), [answer(Some("blue"))]);
+    person.types("2").key(KeyCode::Enter).key(KeyCode::Enter);
+    assert_eq!(person.wanted(), [answer(Some("blue"))], "it is answered once");
+    let refused = |person: &mut Person| {
+        let failure = Failure::other("unreachable", "no answer");
+        person.happens(Event::Done(answer(None), Err(failure)));
+    };
+    refused(&mut person);
     person.types("green 2").key(KeyCode::Enter);
     assert_eq!(person.wanted(), [answer(Some("green 2"))]);
+    refused(&mut person);
     for _ in 0..7 {
         person.key(KeyCode::Backspace);
     }

@@ -29,7 +29,7 @@ fn asked(state: &State) -> Option<Asked> {
 
 pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     match asked(state) {
-        Some(_) if !state.may_answer() => Vec::new(),
+        Some(_) if !state.may_answer() || state.asking.is_sent => Vec::new(),
         Some(Asked::Approval { has_always }) => approval(state, key, has_always),
         Some(Asked::Question { options }) => question(state, key, &options),
         None => Vec::new(),
@@ -60,6 +60,7 @@ fn approval(state: &mut State, key: KeyEvent, has_always: bool) -> Vec<Effect> {
         state.note("not connected: answer it when the server is back", true);
         return Vec::new();
     }
+    state.asking.is_sent = true;
     vec![Effect::Approve { chat, message, allow, always }]
 }
 
@@ -78,6 +79,7 @@ fn question(state: &mut State, key: KeyEvent, options: &[String]) -> Vec<Effect>
                 state.note("not connected: answer it when the server is back", true);
                 return Vec::new();
             }
+            state.asking.is_sent = true;
             return vec![Effect::Answer { chat: state.chat.clone(), message: state.asking.message, text }];
         }
         KeyCode::Char(character) if !key.modifiers.contains(KeyModifiers::CONTROL) => {

@@ -167,6 +167,9 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
             if matches!(effect, Effect::LoadOlder { .. }) {
                 state.is_loading_older = false;
             }
+            if matches!(effect, Effect::Approve { .. } | Effect::Answer { .. }) {
+                state.asking.is_sent = false;
+            }
             if matches!(effect, Effect::Cancel { .. }) {
                 state.is_cancelling = false;
             }

@@ -140,6 +140,13 @@ fn input(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     match key.code {
         KeyCode::Enter if is_new_line => state.input.new_line(),
         KeyCode::Char('j') if key.modifiers.contains(KeyModifiers::CONTROL) => state.input.new_line(),
+        // As shells have it.
+        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            state.input.area.delete_line_by_head();
+        }
+        KeyCode::Char('z') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            state.input.area.undo();
+        }
         KeyCode::Enter => return enter(state),
         KeyCode::Tab => complete(state),
         KeyCode::Up | KeyCode::Down if count > 1 => {

@@ -118,32 +118,35 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             None
         }
         Action::Cards => {
-            state.card = None;
-            let cards: Vec<i64> = state
-                .transcript
-                .entries()
-                .filter(|entry| entry.is_card())
-                .map(|entry| entry.message.id)
-                .collect();
-            if let Some(last) = cards.last() {
-                (state.card, state.focus) = (Some(*last), Focus::Cards);
-            }
+            choose_last_card(state);
             None
         }
         Action::UnfoldAll => {
-            let cards: Vec<i64> = state.transcript.entries().map(|entry| entry.message.id).collect();
-            let has_folded =
-                state.transcript.entries().any(|entry| entry.is_card() && entry.is_unfolded != Some(true));
-            for card in cards {
-                if let Some(entry) = state.transcript.entry_mut(card) {
-                    entry.is_unfolded = Some(has_folded);
-                    entry.revision += 1;
-                }
-            }
+            unfold_all(state);
             None
         }
     };
     Vec::new()
+}
+
+fn choose_last_card(state: &mut State) {
+    let last = state.transcript.entries().rev().find(|entry| entry.is_card());
+    if let Some(card) = last.map(|entry| entry.message.id) {
+        (state.card, state.focus) = (Some(card), Focus::Cards);
+    }
+}
+
+/// Unfolds all cards, or folds them where none is folded.
+fn unfold_all(state: &mut State) {
+    let cards = || state.transcript.entries().filter(|entry| entry.is_card());
+    let has_folded = cards().any(|entry| entry.is_unfolded != Some(true));
+    let ids: Vec<i64> = cards().map(|entry| entry.message.id).collect();
+    for id in ids {
+        if let Some(entry) = state.transcript.entry_mut(id) {
+            entry.is_unfolded = Some(has_folded);
+            entry.revision += 1;
+        }
+    }
 }
 
 fn title(state: &State, chat: &str) -> String {

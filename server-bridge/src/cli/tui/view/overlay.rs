@@ -15,6 +15,7 @@ use super::theme::Theme;
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send"),
     ("Alt+Enter, Ctrl+J", "a new line"),
+    ("Ctrl+W, Ctrl+U, Ctrl+Z", "delete a word, the line before the cursor; undo that"),
     ("Up, Down", "what was sent before; choose a completion"),
     ("Tab", "complete; else go on to what is asked, the cards, the text"),
     ("Esc", "close; cancel what runs"),
@@ -60,7 +61,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
         }
         Some(Overlay::Help(scrolled)) => {
             let line = |(keys, what): &(&'static str, &'static str)| {
-                Line::from(vec![Span::styled(format!("{keys:22}"), theme.accent), Span::raw(*what)])
+                Line::from(vec![Span::styled(format!("{keys:23}"), theme.accent), Span::raw(*what)])
             };
             let room = usize::from(frame.area().height).saturating_sub(4);
             let first = (*scrolled).min(KEYS.len().saturating_sub(room));

@@ -56,7 +56,13 @@ db.commit()`;
   expect(await page.getByTestId("message").count()).toBeLessThan(120);
   await say(page, "!echo at-the-end");
   await expect(messages(page, "exec").last()).toContainText("at-the-end");
-  await log.evaluate((element) => element.scrollBy(0, -3_000));
-  await page.getByRole("button", { name: /Jump to newest/ }).click();
+  await expect(messages(page, "exec").last()).toHaveAttribute("data-status", "exited");
+  const jump = page.getByRole("button", { name: /Jump to newest/ });
+  await log.hover();
+  await expect(async () => {
+    await page.mouse.wheel(0, -3_000);
+    await expect(jump).toBeVisible({ timeout: 1_000 });
+  }).toPass();
+  await jump.click();
   await expect(messages(page, "exec").last()).toBeInViewport();
 });

@@ -30,6 +30,8 @@ export function MessageList({ pending, handle }: Props) {
   const items = useMemo(() => itemsOf(messages, live, pending), [messages, live, pending]);
   const position = usePosition(items);
   const list = useRef<VirtuosoHandle>(null);
+  // A list that must find its end first is unseen until it has; one that has just begun is there at once.
+  const [opensAtEnd] = useState(() => items.length > FEW_ITEMS_COUNT);
   const [atEnd, setAtEnd] = useState(true);
   // The newest item when the end went out of view.
   const [seen, setSeen] = useState<string | null>(null);
@@ -59,7 +61,7 @@ export function MessageList({ pending, handle }: Props) {
             tabIndex={0}
             data={items}
             firstItemIndex={position.firstIndex}
-            initialTopMostItemIndex={{ index: "LAST", align: "end" }}
+            initialTopMostItemIndex={opensAtEnd ? { index: "LAST", align: "end" } : 0}
             computeItemKey={keyOf}
             itemContent={contentOf}
             components={COMPONENTS}
@@ -130,6 +132,8 @@ function Row({ item }: { item: Item }) {
   );
 }
 
+/** So many items fit into any view. */
+const FEW_ITEMS_COUNT = 2;
 const COMPONENTS = { Header: ListHead, Footer: ListFoot };
 const keyOf = (_: number, item: Item) => item.key;
 const contentOf = (_: number, item: Item) => <Row item={item} />;

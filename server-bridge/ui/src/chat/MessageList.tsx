@@ -65,7 +65,8 @@ export function MessageList({ pending, handle }: Props) {
             computeItemKey={keyOf}
             itemContent={contentOf}
             components={COMPONENTS}
-            increaseViewportBy={DRAWN_BEYOND_PX}
+            // Few above: their heights are guessed until they are drawn, and what is in view moves by what was wrong.
+            increaseViewportBy={{ top: 0, bottom: DRAWN_BEYOND_PX }}
             atBottomThreshold={STICK_TO_END_PX}
             atBottomStateChange={(isAtEnd) => {
               setAtEnd(isAtEnd);

@@ -55,6 +55,12 @@ specs! {
     panel_files,
     panel_tasks,
     panel_terminal,
+    runners,
+    chats,
+    keyboard,
+    settings,
+    setup,
+    looks,
 }
 
 /// What the first view loads before anybody opens a panel or the settings: the page and what its head names.

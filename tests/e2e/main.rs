@@ -35,7 +35,6 @@ mod mcp_server;
 mod network;
 mod numbers;
 
-mod panel;
 mod python;
 mod resume;
 mod routing;

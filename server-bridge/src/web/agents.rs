@@ -1,6 +1,7 @@
 //! Sub-agents of a chat, and what their user wants of every agent and lets it keep.
 
 use agent::Preferences;
+use agent::approval::Mode;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -43,6 +44,9 @@ pub struct PreferencesView {
     /// The language to answer in; without one, the language that the user writes in.
     #[serde(default)]
     language: Option<String>,
+    /// The approval mode that new chats begin with, `plan`, `ask`, `auto-edit` or `full`; `ask` without one.
+    #[serde(default)]
+    approval: Option<String>,
 }
 
 /// Something that is kept of a user.
@@ -83,8 +87,11 @@ pub async fn set_preferences(
     caller: Caller,
     extract::Json(wanted): extract::Json<PreferencesView>,
 ) -> Result<Json<PreferencesView>, ApiError> {
-    let PreferencesView { instructions, language } = wanted;
-    let set = state.chats.set_preferences(caller.user.id, &Preferences { instructions, language }).await?;
+    let PreferencesView { instructions, language, approval } = wanted;
+    let mode = |word: String| word.parse::<Mode>().map_err(|error| ApiError::invalid(format!("approval {error}")));
+    let approval = approval.map(mode).transpose()?;
+    let wanted = Preferences { instructions, language, approval };
+    let set = state.chats.set_preferences(caller.user.id, &wanted).await?;
     state.audit(Some(&caller.user.name), "settings.agent", None, "", "ok").await;
     Ok(Json(set.into()))
 }
@@ -130,8 +137,8 @@ impl From<SubAgent> for SubAgentView {
 }
 
 impl From<Preferences> for PreferencesView {
-    fn from(Preferences { instructions, language }: Preferences) -> Self {
-        Self { instructions, language }
+    fn from(Preferences { instructions, language, approval }: Preferences) -> Self {
+        Self { instructions, language, approval: approval.map(|mode| mode.to_string()) }
     }
 }
 

@@ -19,6 +19,8 @@ export function temporary(name: string): string {
 export class Server {
   readonly home = temporary("server");
   url = "";
+  /** The address for the first account, once it was printed. */
+  private setup = new Promise<string>(() => {});
   private child: ChildProcess | null = null;
 
   constructor(private readonly options: string[]) {}
@@ -35,6 +37,7 @@ export class Server {
     this.child = child;
     if (child.stdout === null) throw new Error("the server's output is no pipe");
     const lines = createInterface({ input: child.stdout });
+    this.setup = new Promise((done) => lines.on("line", (line) => line.includes("#setup=") && done(line)));
     const first = await new Promise<string>((done, failed) => {
       lines.once("line", done);
       child.once("exit", () => failed(new Error("the server ended before it listened")));
@@ -42,6 +45,11 @@ export class Server {
     const url = first.split(/\s+/).find((word) => word.startsWith("http"));
     if (url === undefined) throw new Error(`no address in: ${first}`);
     this.url = url.replace(/\/$/, "");
+  }
+
+  /** What makes the first account, as the server prints it while there is none. */
+  async setupSecret(): Promise<string> {
+    return (await this.setup).split("#setup=")[1]?.trim() ?? "";
   }
 
   /** Ends it: in an orderly way, or without a word. */

@@ -62,11 +62,15 @@ test("the list works without a mouse", async ({ page }) => {
   await expect(title("first")).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(title("first")).toHaveAttribute("aria-current", "page");
+  await expect(composer(page)).toBeFocused();
+  await title("first").focus();
   await page.keyboard.press("F2");
+  await expect(page.getByRole("textbox", { name: "Title of the chat" })).toBeFocused();
   await page.keyboard.type("renamed");
   await page.keyboard.press("Escape");
   await expect(title("first")).toBeFocused();
   await page.keyboard.press("F2");
+  await expect(page.getByRole("textbox", { name: "Title of the chat" })).toBeFocused();
   await page.keyboard.type("last one");
   await page.keyboard.press("Enter");
   await expect(title("last one")).toBeFocused();
@@ -79,11 +83,12 @@ test("the list works without a mouse", async ({ page }) => {
 
 test("the list and the window's title tell which chat runs, and which one asks", async ({ page, model }) => {
   const speech = new Speech();
-  model.answers((asked, turn) => (turn === 0 ? { stream: speech } : { call: [["Shell", { command: "ls" }]] }));
+  model.answers((_, turn) => (turn === 0 ? { stream: speech } : { call: [["Shell", { command: "ls" }]] }));
   await say(page, "Speak");
   await page.getByRole("button", { name: "New chat", exact: true }).click();
   await expect(rows(page).filter({ hasText: "Speak" }).getByRole("img", { name: "Running" })).toBeVisible();
   await expect(page).toHaveTitle(/^● /);
+  speech.say("Spoken.");
   speech.end();
   await expect(page.getByRole("img", { name: "Running" })).toHaveCount(0);
   await say(page, "List");

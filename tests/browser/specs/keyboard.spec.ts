@@ -35,7 +35,8 @@ test("everything is a few keys away: the palette opens chats, runners, settings 
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect(page.getByText("hello", { exact: true })).toBeVisible();
 
-  await palette("nothing has this name");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("nothing has this name");
   await expect(page.getByText("Nothing found")).toBeVisible();
 });
 

@@ -18,6 +18,10 @@ test("the main views, in both themes and both widths", async ({ page, model, ali
   await page.getByTestId("chat").nth(2).getByRole("button").first().click();
   await page.getByText("Three files are there").waitFor();
   await picture(page, "chat");
+  await page.getByRole("button", { name: "Terminal", exact: true }).click();
+  await page.getByRole("complementary", { name: "Terminal" }).waitFor();
+  await picture(page, "dock");
+  await page.getByRole("complementary", { name: "Terminal" }).getByRole("button", { name: "Close", exact: true }).click();
   await page.getByRole("button", { name: /^Active runner/ }).click();
   await picture(page, "where");
   await expectAccessible(page);
@@ -27,10 +31,10 @@ test("the main views, in both themes and both widths", async ({ page, model, ali
   await picture(page, "palette");
   await expectAccessible(page);
   await page.keyboard.press("Escape");
-  for (const section of ["", "general", "appearance", "account", "runners", "models", "approvals", "memory", "usage", "keys", "audit", "about"]) {
+  for (const section of ["", "general", "appearance", "account", "runners", "models", "approvals", "memory", "usage", "keys", "users", "audit", "about"]) {
     await page.goto(section === "" ? "/#/settings" : `/#/settings/${section}`);
     await page.getByRole("dialog").waitFor();
-    await page.waitForLoadState("networkidle");
+    await expect(page.getByText("Loading…")).toHaveCount(0);
     await picture(page, `settings-${section || "list"}`);
   }
   expect(laptop.name).toBe("laptop");

@@ -56,6 +56,23 @@ test("users are only for administrators", async ({ alice, browser, server }) => 
   await bob.close();
 });
 
+test("new chats begin in the approval mode that was chosen, and the open one keeps its own until it is changed", async ({ page }) => {
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
+  await open(page, "Approvals");
+  const begin = page.getByRole("group", { name: "New chats begin with" });
+  await begin.getByRole("radio", { name: "Auto-edit" }).check();
+  const own = page.getByRole("group", { name: /^In “/ });
+  await expect(own.getByRole("radio", { name: "Ask" })).toBeChecked();
+  await own.getByRole("radio", { name: "Plan" }).check();
+  await page.reload();
+  await expect(begin.getByRole("radio", { name: "Auto-edit" })).toBeChecked();
+  await expect(own.getByRole("radio", { name: "Plan" })).toBeChecked();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
+  await open(page, "Approvals");
+  await expect(own.getByRole("radio", { name: "Auto-edit" })).toBeChecked();
+});
+
 test("what agents are told is kept", async ({ page }) => {
   await open(page, "General");
   await page.getByLabel("Instructions for every agent").fill("Be brief.");
@@ -73,7 +90,7 @@ test("a subscription is added, tried and made the default; its key is never told
   await form.getByLabel("Name", { exact: true }).fill("mine");
   await form.getByLabel("Address").fill(model.options()[3] ?? "");
   await form.getByLabel("API key").fill("secret-key-of-mine-wxyz");
-  await form.getByLabel("Balance").fill("scripted");
+  await form.getByRole("textbox", { name: "Balance" }).fill("scripted");
   await expectAccessible(page);
   await form.getByRole("button", { name: "Save" }).click();
   const card = page.locator("[data-testid=subscription][data-name=mine]");

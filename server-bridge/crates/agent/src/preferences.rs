@@ -1,7 +1,8 @@
 //! What a user wants of every agent of theirs.
 
-use store::{LANGUAGE, Store, UserId};
+use store::{APPROVAL, LANGUAGE, Store, UserId};
 
+use crate::approval::Mode;
 use crate::limits::{LANGUAGE_CHARS, OWN_INSTRUCTIONS_BYTES};
 use crate::{ChatService, Error, Result};
 
@@ -14,6 +15,8 @@ pub struct Preferences {
     pub instructions: Option<String>,
     /// The language to answer in, in any words; the user's own where it is not set. At most 64 characters, on one line.
     pub language: Option<String>,
+    /// How much the model of a new chat may do without asking; it asks where this is not set.
+    pub approval: Option<Mode>,
 }
 
 impl ChatService {
@@ -24,7 +27,8 @@ impl ChatService {
     pub async fn preferences(&self, user: UserId) -> Result<Preferences> {
         let store = &self.0.store;
         let (instructions, language) = (instructions(store, user).await?, language(store, user).await?);
-        Ok(Preferences { instructions, language })
+        let approval = store.setting(user, APPROVAL).await?.and_then(|mode| mode.parse().ok());
+        Ok(Preferences { instructions, language, approval })
     }
 
     /// Sets all of it; what is not there, or empty, is taken back. It holds from the next turn on.
@@ -50,7 +54,8 @@ impl ChatService {
         let store = &self.0.store;
         store.set_setting(user, INSTRUCTIONS, instructions.as_deref()).await?;
         store.set_setting(user, LANGUAGE, language.as_deref()).await?;
-        Ok(Preferences { instructions, language })
+        store.set_setting(user, APPROVAL, wanted.approval.map(Mode::as_str)).await?;
+        Ok(Preferences { instructions, language, approval: wanted.approval })
     }
 
     /// What is kept of a user, by name.

@@ -193,11 +193,18 @@ impl Registry {
         }
     }
 
-    /// Forgets a life that is over, unless another one stands in its place.
+    /// Forgets a life that is over, unless another one stands in its place. One that ends with its connection, as by a
+    /// goodbye, is forgotten before that connection leaves: then this is the news.
     pub(crate) fn forget(&self, key: &Key) {
-        let mut lives = self.lives();
-        if lives.get(key).is_some_and(|life| life.link.is_over()) {
-            lives.remove(key);
+        let was_online = {
+            let mut lives = self.lives();
+            if !lives.get(key).is_some_and(|life| life.link.is_over()) {
+                return;
+            }
+            lives.remove(key).is_some_and(|life| life.is_online)
+        };
+        if was_online {
+            self.tell(RunnerEvent::Offline { user_key: key.0.clone(), name: key.1.clone() });
         }
     }
 

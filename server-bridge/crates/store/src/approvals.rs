@@ -101,4 +101,18 @@ mod tests {
         assert!(store.set_approval(eve, &chat, "full").await.is_err());
         assert!(store.allow_for_good(eve, &chat, "Shell", "make").await.is_err());
     }
+
+    #[tokio::test]
+    async fn new_chat_begins_in_the_mode_that_its_user_set_and_an_old_one_keeps_its_own() {
+        let store = Store::open_in_memory().await.unwrap();
+        let add =
+            |name| store.add_user(Box::leak(Box::new(Name::parse(name).unwrap())), "correct horse", false);
+        let (ada, eve) = (add("ada").await.unwrap().id, add("eve").await.unwrap().id);
+        let old = store.create_chat(ada).await.unwrap().id;
+        store.set_setting(ada, crate::APPROVAL, Some("auto-edit")).await.unwrap();
+        let (new, others) = (store.create_chat(ada).await.unwrap().id, store.create_chat(eve).await.unwrap().id);
+        assert_eq!(store.approval(ada, &old).await.unwrap(), "ask");
+        assert_eq!(store.approval(ada, &new).await.unwrap(), "auto-edit");
+        assert_eq!(store.approval(eve, &others).await.unwrap(), "ask");
+    }
 }

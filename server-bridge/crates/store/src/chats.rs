@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{SETTING_VALUE_MAX_BYTES, TITLE_MAX_CHARS, rows};
-use crate::{ChatId, Store, UserId};
+use crate::{APPROVAL, ChatId, Store, UserId};
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -25,18 +25,20 @@ pub struct Chat {
 }
 
 impl Store {
-    /// Begins a conversation.
+    /// Begins a conversation, in the approval mode that its user set with [`APPROVAL`].
     ///
     /// # Errors
     /// [`Error::Database`], also if the user was removed meanwhile.
     pub async fn create_chat(&self, user: UserId) -> Result<Chat> {
         Ok(sqlx::query_as(
-            "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms) VALUES ($1, $2, '', $3, $3)
+            "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms, approval) VALUES ($1, $2, '', $3, $3,
+                COALESCE((SELECT value FROM settings WHERE user_id = $2 AND name = $4), 'ask'))
              RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
         )
         .bind(ChatId::random())
         .bind(user)
         .bind(self.now_ms())
+        .bind(APPROVAL)
         .fetch_one(self.database.writer())
         .await?)
     }

@@ -91,7 +91,7 @@ pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
 pub use search::{FoundMessage, MessageSearch};
 pub use sessions::NewSession;
-pub use settings::{ACTIVE_RUNNER, LANGUAGE};
+pub use settings::{ACTIVE_RUNNER, APPROVAL, LANGUAGE};
 pub use sub_agents::{NewSubAgent, SubAgent};
 pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
 pub use todos::{Todo, TodoStatus};

@@ -8,6 +8,8 @@ use crate::{Store, UserId};
 pub const ACTIVE_RUNNER: &str = "active_runner";
 /// The key of the language that a user wants to be answered in; without a value that of what they write.
 pub const LANGUAGE: &str = "agent_language";
+/// The key of the approval mode that a user's new conversations begin with; without a value they ask.
+pub const APPROVAL: &str = "approval";
 
 impl Store {
     /// The value of a user's setting, if it is set.

@@ -1,4 +1,5 @@
 import { Ellipsis, Pin } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { exportUrl } from "../api";
 import { Menu } from "../kit/Menu";
@@ -19,30 +20,44 @@ interface Props {
   activity: Activity | null;
   renaming: boolean;
   onOpen: () => void;
-  onRename: (on: boolean) => void;
+  onRename: () => void;
+  /** The title is no longer being changed. */
+  onRenamed: () => void;
   onDelete: () => void;
 }
 
-export function ChatRow({ chat, heading, current, reachable, activity, renaming, onOpen, onRename, onDelete }: Props) {
+export function ChatRow({ chat, heading, current, reachable, activity, renaming, onOpen, onRename, onRenamed, onDelete }: Props) {
   const { t } = useTranslation("chats");
   const actions = useActions();
+  const button = useRef<HTMLButtonElement>(null);
+  const byKey = useRef(false);
+  useEffect(() => {
+    // Whoever ended it with a key goes on from the row.
+    if (!renaming && byKey.current) button.current?.focus();
+    byKey.current = false;
+  }, [renaming]);
+  const finish = (withKey: boolean) => {
+    byKey.current = withKey;
+    onRenamed();
+  };
   const title = chat.title || t("untitled");
   return (
     <>
       {heading !== null && <h2 className="day">{heading}</h2>}
       <div className={current ? "chat-row current" : "chat-row"} data-testid="chat" data-chat={chat.id}>
         {renaming ? (
-          <TitleField chat={chat} onDone={() => onRename(false)} />
+          <TitleField chat={chat} onDone={finish} />
         ) : (
           <>
             <button
               type="button"
+              ref={button}
               className="title"
               tabIndex={reachable ? 0 : -1}
               aria-current={current ? "page" : undefined}
               title={title}
               onClick={onOpen}
-              onDoubleClick={() => onRename(true)}
+              onDoubleClick={onRename}
             >
               {activity !== null && (
                 <span className={`activity ${activity}`} role="img" aria-label={t(activity)} title={t(activity)} />
@@ -62,7 +77,7 @@ export function ChatRow({ chat, heading, current, reachable, activity, renaming,
                 </button>
               }
               items={[
-                { label: t("rename"), onSelect: () => onRename(true) },
+                { label: t("rename"), onSelect: onRename },
                 { label: t("fork"), onSelect: () => void actions.forkChat(chat.id).catch(actions.report) },
                 { label: t("exportMarkdown"), onSelect: () => download(exportUrl(chat.id, "markdown")) },
                 { label: t("exportJson"), onSelect: () => download(exportUrl(chat.id, "json")) },

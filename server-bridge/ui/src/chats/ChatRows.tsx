@@ -29,13 +29,13 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
   const [deleting, setDeleting] = useState<Chat | null>(null);
   const at = Math.max(0, chats.findIndex((chat) => chat.id === (reached ?? openChatId)));
 
+  const focusTitle = (id: string) => rows.current?.querySelector<HTMLElement>(`[data-chat="${id}"] .title`)?.focus();
   const focusRow = (index: number) => {
     const chat = chats[index];
     if (chat === undefined) return;
     setReached(chat.id);
-    const focus = () => rows.current?.querySelector<HTMLElement>(`[data-chat="${chat.id}"] .title`)?.focus();
-    // What is scrolled into view, or was a field a moment ago, is there with the next frame.
-    view.current?.scrollIntoView({ index, done: () => requestAnimationFrame(focus) });
+    // What is scrolled into view is there with the next frame.
+    view.current?.scrollIntoView({ index, done: () => requestAnimationFrame(() => focusTitle(chat.id)) });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const chat = chats[at];
@@ -95,9 +95,10 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
               actions.openChat(chat.id);
               onOpened();
             }}
-            onRename={(on) => {
-              setRenaming(on ? chat.id : null);
-              if (!on) focusRow(index);
+            onRename={() => setRenaming(chat.id)}
+            onRenamed={() => {
+              setReached(chat.id);
+              setRenaming(null);
             }}
             onDelete={() => setDeleting(chat)}
           />

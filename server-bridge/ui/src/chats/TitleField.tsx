@@ -4,7 +4,7 @@ import { useActions } from "../state/context";
 import type { Chat } from "../types";
 
 /** A chat's title while it is changed: Enter and leaving keep it, Escape does not. */
-export function TitleField({ chat, onDone }: { chat: Chat; onDone: () => void }) {
+export function TitleField({ chat, onDone }: { chat: Chat; onDone: (byKey: boolean) => void }) {
   const { t } = useTranslation("chats");
   const actions = useActions();
   const [title, setTitle] = useState(chat.title);
@@ -20,12 +20,12 @@ export function TitleField({ chat, onDone }: { chat: Chat; onDone: () => void })
     });
     return () => cancelAnimationFrame(frame);
   }, []);
-  const finish = (keep: boolean) => {
+  const finish = (keep: boolean, byKey: boolean) => {
     if (over.current) return;
     over.current = true;
     const wanted = title.trim();
     if (keep && wanted !== "" && wanted !== chat.title) actions.renameChat(chat.id, wanted).catch(actions.report);
-    onDone();
+    onDone(byKey);
   };
   return (
     <input
@@ -35,12 +35,12 @@ export function TitleField({ chat, onDone }: { chat: Chat; onDone: () => void })
       value={title}
       maxLength={200}
       onChange={(event) => setTitle(event.target.value)}
-      onBlur={() => ready.current && finish(true)}
+      onBlur={() => ready.current && finish(true, false)}
       onKeyDown={(event) => {
         event.stopPropagation();
         if (event.nativeEvent.isComposing) return;
-        if (event.key === "Enter") finish(true);
-        if (event.key === "Escape") finish(false);
+        if (event.key === "Enter") finish(true, true);
+        if (event.key === "Escape") finish(false, true);
       }}
     />
   );

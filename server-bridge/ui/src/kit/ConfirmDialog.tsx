@@ -16,7 +16,7 @@ export function ConfirmDialog({ question, note, confirmLabel, onConfirm, onClose
     <AlertDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
         <div className="dialog-shade" aria-hidden="true" />
-        <AlertDialog.Content className="dialog window question">
+        <AlertDialog.Content className="dialog window question" aria-modal="true">
           <AlertDialog.Title>{question}</AlertDialog.Title>
           <AlertDialog.Description className="hint">{note}</AlertDialog.Description>
           <div className="question-buttons">

@@ -9,6 +9,9 @@ import { type AuditFilter, useRequests } from "./requests";
 import type { AuditEntry } from "./types";
 import "./figures.css";
 
+/** Outcomes that need no second look. */
+const FINE = ["ok", "allow"];
+
 /** Who did what: one's own, for administrators everybody's. */
 export default function Audit() {
   const { t } = useTranslation("settings");
@@ -50,7 +53,7 @@ export default function Audit() {
       <Problem text={error} />
       {entries !== null && entries.length === 0 && <p className="nothing">{t("audit.none")}</p>}
       {entries !== null && entries.length > 0 && (
-        <div className="table" tabIndex={0} role="region" aria-label={t("sections.audit")}>
+        <div className="sheet" tabIndex={0} role="region" aria-label={t("sections.audit")}>
           <table className="audit">
             <thead>
               <tr>
@@ -90,7 +93,7 @@ function Row({ entry, at }: { entry: AuditEntry; at: string }) {
         {entry.target}
         {entry.location && <span className="hint"> {entry.location}</span>}
       </td>
-      <td className={entry.outcome === "ok" ? "hint" : "caution"}>{entry.outcome}</td>
+      <td className={FINE.includes(entry.outcome) ? "hint" : "caution"}>{entry.outcome}</td>
     </tr>
   );
 }

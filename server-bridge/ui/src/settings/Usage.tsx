@@ -60,7 +60,7 @@ function Report({ report, days }: { report: UsageReport; days: number }) {
       </div>
       {report.days.length === 0 ? <p className="nothing">{t("usage.none")}</p> : <DayBars report={report} days={days} />}
       {report.models.length > 0 && (
-        <div className="table" tabIndex={0} role="region" aria-label={t("usage.byModel")}>
+        <div className="sheet" tabIndex={0} role="region" aria-label={t("usage.byModel")}>
           <table>
             <thead>
               <tr>

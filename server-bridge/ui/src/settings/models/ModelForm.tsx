@@ -122,7 +122,7 @@ function Address({ draft, change }: PartProps) {
   return (
     <>
       {(runners.length > 0 || draft.relayed) && (
-        <label className="check">
+        <label className="tick">
           <input
             type="checkbox"
             checked={draft.relayed}
@@ -180,7 +180,7 @@ function KeyField({ draft, known, change }: PartProps & { known: Subscription | 
         )}
       </Field>
       {kept !== null && (
-        <label className="check">
+        <label className="tick">
           <input type="checkbox" checked={draft.withoutKey} onChange={(event) => change({ withoutKey: event.target.checked })} />
           {t("models.takeKey")}
         </label>

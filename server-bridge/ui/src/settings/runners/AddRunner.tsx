@@ -48,7 +48,7 @@ export function AddRunner() {
           {t("runners.nameProblems.rule")}
         </p>
       </div>
-      <label className="check">
+      <label className="tick">
         <input type="checkbox" checked={enrol} onChange={(event) => setEnrol(event.target.checked)} />
         {t("runners.enrol")}
       </label>

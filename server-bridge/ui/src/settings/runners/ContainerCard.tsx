@@ -134,7 +134,7 @@ function Controls({ container, reload }: { container: Container | null; reload: 
         confirmLabel={t("container.reset")}
         onConfirm={() => void work.run(() => requests.resetContainer(workspace), t("container.wasReset"))}
       />
-      <label className="check whole">
+      <label className="tick whole">
         <input type="checkbox" checked={workspace} onChange={(event) => setWorkspace(event.target.checked)} />
         {t("container.workspace")}
       </label>

@@ -75,7 +75,7 @@ function AddUser({ onAdded }: { onAdded: () => Promise<void> }) {
           )}
         </Field>
       </div>
-      <label className="check">
+      <label className="tick">
         <input type="checkbox" checked={admin} onChange={(event) => setAdmin(event.target.checked)} />
         {t("users.makeAdmin")}
       </label>

@@ -328,6 +328,20 @@ async fn runner_that_was_started_anew_or_revoked_has_lost_its_execs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn runner_that_says_goodbye_is_told_to_be_offline_once() {
+    let mut world = world().await;
+    let mut events = world.router.subscribe();
+    let goodbye = proto::session::Close::new(CloseCode::GoingAway, "the runner stops");
+    let frame = LinkMessage::Binary(goodbye.to_frame());
+    futures_util::SinkExt::send(&mut world.runner.link, frame).await.unwrap();
+    settle().await;
+    assert!(matches!(events.try_recv().unwrap(), RunnerEvent::Offline { .. }));
+    settle().await;
+    assert!(events.try_recv().is_err());
+    assert!(world.router.runners("u1").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn runner_that_says_goodbye_has_ended_its_execs() {
     let mut world = world().await;
     let mut exec = world.sandbox.exec(ExecRequest::shell("x")).await.unwrap();

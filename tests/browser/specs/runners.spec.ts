@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { binary } from "../house/process";
-import { expect, expectAccessible, run, test } from "../house/test";
+import { expect, expectAccessible, run, say, test } from "../house/test";
 
 const button = (page: Page) => page.getByRole("button", { name: /^Active runner/ });
 
@@ -57,6 +57,13 @@ test("a chat that is bound to a machine says so and runs there, whatever runner 
   await page.getByRole("button", { name: "New chat", exact: true }).click();
   await expect(button(page)).toHaveAccessibleName(/^Active runner: laptop/);
   expect(await run(page, "!pwd")).toContain(laptop.workspace);
+});
+
+test("what runs is cancelled from the chat", async ({ page }) => {
+  await say(page, "!echo started; sleep 300");
+  await expect(page.getByText("started", { exact: true })).toBeVisible();
+  await page.getByRole("button", { name: "Cancel" }).first().click();
+  await expect(page.locator("[data-testid=message][data-status=cancelled]")).toBeVisible();
 });
 
 test("a machine that is gone is told of where the next command would run", async ({ page, laptop }) => {

@@ -129,7 +129,7 @@ export const ELAPSED_TICK_MS = 1_000;
 /** Output of a finished tool folds behind its head; beyond so many lines a compact one shows only its first ones. */
 export const COMPACT_LINES_COUNT = 12;
 
-/** Pixels above and below the visible messages that are kept drawn. */
+/** Pixels below the visible messages that are kept drawn. */
 export const DRAWN_BEYOND_PX = 900;
 
 /** As many characters as an answer to a question may have; the server counts bytes. */

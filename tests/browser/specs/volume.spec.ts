@@ -43,20 +43,36 @@ db.commit()`;
   expect(await page.getByTestId("message").count()).toBeLessThan(80);
   // Upwards through several pages: what is in view stays where it is when earlier ones are put before it.
   await log.hover();
-  for (let page_ = 0; page_ < 3; page_ += 1) {
-    const loaded = page.waitForResponse((response) => response.url().includes("before="));
-    await log.evaluate((element) => element.scrollTo(0, 0));
+  for (let round = 0; round < 3; round += 1) {
+    // Earlier ones come when what is in view was looked at.
+    let open = () => {};
+    const gate = new Promise<void>((done) => (open = done));
+    await page.route(/before=/, async (route) => {
+      await gate;
+      await route.continue();
+    });
+    await expect(async () => {
+      await log.evaluate((element) => element.scrollTo(0, 0));
+      await expect(page.getByText("Loading earlier messages…")).toBeInViewport({ timeout: 1_000 });
+    }).toPass();
     const top = log.getByTestId("message").first();
     const [text, before] = [(await top.innerText()).split("\n")[0] ?? "", await top.boundingBox()];
-    await loaded;
+    open();
     await expect.poll(() => log.evaluate((element) => element.scrollTop)).toBeGreaterThan(1_000);
-    const after = await log.getByText(text, { exact: false }).first().boundingBox();
-    expect(Math.abs((after?.y ?? -9_999) - (before?.y ?? 0))).toBeLessThan(60);
+    await page.unroute(/before=/);
+    const same = log.getByTestId("message").filter({ hasText: new RegExp(`^${text}\\b`) }).first();
+    await expect.poll(async () => Math.abs(((await same.boundingBox())?.y ?? -9_999) - (before?.y ?? 0))).toBeLessThan(60);
   }
   expect(await page.getByTestId("message").count()).toBeLessThan(120);
   await say(page, "!echo at-the-end");
   await expect(messages(page, "exec").last()).toContainText("at-the-end");
-  await log.evaluate((element) => element.scrollBy(0, -3_000));
-  await page.getByRole("button", { name: /Jump to newest/ }).click();
+  await expect(messages(page, "exec").last()).toHaveAttribute("data-status", "exited");
+  const jump = page.getByRole("button", { name: /Jump to newest/ });
+  await log.hover();
+  await expect(async () => {
+    await page.mouse.wheel(0, -3_000);
+    await expect(jump).toBeVisible({ timeout: 1_000 });
+  }).toPass();
+  await jump.click();
   await expect(messages(page, "exec").last()).toBeInViewport();
 });

@@ -30,6 +30,8 @@ export function MessageList({ pending, handle }: Props) {
   const items = useMemo(() => itemsOf(messages, live, pending), [messages, live, pending]);
   const position = usePosition(items);
   const list = useRef<VirtuosoHandle>(null);
+  // A list that must find its end first is unseen until it has; one that has just begun is there at once.
+  const [opensAtEnd] = useState(() => items.length > FEW_ITEMS_COUNT);
   const [atEnd, setAtEnd] = useState(true);
   // The newest item when the end went out of view.
   const [seen, setSeen] = useState<string | null>(null);
@@ -59,11 +61,12 @@ export function MessageList({ pending, handle }: Props) {
             tabIndex={0}
             data={items}
             firstItemIndex={position.firstIndex}
-            initialTopMostItemIndex={{ index: "LAST", align: "end" }}
+            initialTopMostItemIndex={opensAtEnd ? { index: "LAST", align: "end" } : 0}
             computeItemKey={keyOf}
             itemContent={contentOf}
             components={COMPONENTS}
-            increaseViewportBy={DRAWN_BEYOND_PX}
+            // Few above: their heights are guessed until they are drawn, and what is in view moves by what was wrong.
+            increaseViewportBy={{ top: 0, bottom: DRAWN_BEYOND_PX }}
             atBottomThreshold={STICK_TO_END_PX}
             atBottomStateChange={(isAtEnd) => {
               setAtEnd(isAtEnd);
@@ -130,6 +133,8 @@ function Row({ item }: { item: Item }) {
   );
 }
 
+/** So many items fit into any view. */
+const FEW_ITEMS_COUNT = 2;
 const COMPONENTS = { Header: ListHead, Footer: ListFoot };
 const keyOf = (_: number, item: Item) => item.key;
 const contentOf = (_: number, item: Item) => <Row item={item} />;

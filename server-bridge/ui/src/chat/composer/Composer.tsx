@@ -141,9 +141,8 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
           autoFocus
           autoCapitalize="none"
           spellCheck={false}
-          role="combobox"
           aria-autocomplete="list"
-          aria-expanded={completions.found.length > 0}
+          aria-haspopup="listbox"
           aria-controls={completions.found.length > 0 ? list : undefined}
           aria-activedescendant={completions.found.length > 0 ? `${list}-${completions.marked}` : undefined}
           value={text}

@@ -267,17 +267,19 @@ fn chat_sink(hub: Arc<Hub>) -> EventSink {
     Arc::new(move |user, event| {
         let event = match event {
             ChatEvent::Message(message) => Event::Message { message: Box::new(message.into()) },
-            ChatEvent::Output { chat, message, channel, text } => Event::Output {
+            ChatEvent::Output { chat, message, channel, text, at } => Event::Output {
                 chat_id: chat.to_string(),
                 message_id: message.0,
                 channel: channel.as_str(),
                 text,
+                at,
             },
-            ChatEvent::Said { chat, message, part, text } => Event::Output {
+            ChatEvent::Said { chat, message, part, text, at } => Event::Output {
                 chat_id: chat.to_string(),
                 message_id: message.0,
                 channel: part.as_str(),
                 text,
+                at,
             },
             ChatEvent::Chat(chat) => Event::Chat { chat: chat.into() },
             ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },

@@ -144,7 +144,8 @@ fn timed(action: &mut impl FnMut()) -> Duration {
     start.elapsed()
 }
 
-fn shown(duration: Duration) -> String {
+/// A duration in the unit that suits it.
+pub(crate) fn shown(duration: Duration) -> String {
     let microseconds = duration.as_secs_f64() * 1e6;
     if microseconds < 10_000.0 {
         format!("{microseconds:.0} µs")

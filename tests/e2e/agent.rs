@@ -159,10 +159,10 @@ fn messages_are_answered_one_after_the_other() {
     for (number, word) in [(1, "one"), (2, "two"), (3, "three")] {
         assert_eq!(ended(&client, &chat, number)["text"], format!("you said {word}"));
     }
-    // Without a machine it is told so, and has no tools.
+    // Without a machine it is told so; the tools stay, as what was said may have called them.
     let first = &model.asked()[0];
     assert!(
-        first.raw.contains("No machine can be reached") && first.body["tools"].is_null(),
+        first.raw.contains("No machine can be reached") && first.body["tools"].is_array(),
         "{}",
         first.raw
     );

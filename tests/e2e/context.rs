@@ -396,15 +396,13 @@ fn a_provider_that_says_it_is_too_long_is_asked_again_with_less() {
         let summaries = asked.raw.contains("a summary of it all");
         asked.raw.contains("turn 3") && !summaries && !asked.last_of_user().starts_with(SUMMARY)
     };
-    // What it counts has to be what we count, or the end that stays would be all of it.
-    let habits = Habits { remembers: true, counts: true, pauses: false };
-    let model = ScriptedModel::start_with(habits, move |asked| match asked.last_of_user() {
+    let model = ScriptedModel::start(move |asked| match asked.last_of_user() {
         last if last.starts_with(SUMMARY) => Reply::Say("a summary of it all".to_owned()),
         _ if is_full(asked) => Reply::Refuse(
             400,
             json!({"error": {"code": "context_length_exceeded", "message": "x"}}).to_string(),
         ),
-        last => Reply::Say(format!("{last} {}", "is done ".repeat(100))),
+        last => Reply::Say(format!("{last} {}", "is done ".repeat(1_000))),
     });
     let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");

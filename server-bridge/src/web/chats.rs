@@ -1,7 +1,7 @@
 //! Conversations and what is said in them.
 
 use agent::approval::{Answer, Mode};
-use agent::{AgentDocument, ExecDocument};
+use agent::{AgentDocument, ExecDocument, Told};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -46,6 +46,20 @@ pub struct MessageView {
     /// Whether it was taken back, and is no part of the conversation any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     undone: bool,
+    /// Where messages are asked for: what was told of one under way, as its events told it, and its text does not hold
+    /// yet; the newest 256 KiB.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    live: Vec<LiveView>,
+}
+
+/// Something that was told of a message under way.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LiveView {
+    /// `stdout` or `stderr`, `text` or `reasoning`.
+    channel: &'static str,
+    /// How much was told of the message before, in UTF-16 code units; an `output` event of the message says the same.
+    at: u64,
+    text: String,
 }
 
 /// A command shown in a chat. Describes what `agent` writes; see there.
@@ -193,7 +207,11 @@ pub async fn messages(
         None => state.store.messages(caller.user.id, &id, before, limit).await?,
     };
     state.chats.fill_live(&mut messages);
-    Ok(Json(MessagePage { messages: messages.into_iter().map(MessageView::from).collect(), more }))
+    let live = |message: Message| MessageView {
+        live: state.chats.told(message.id).into_iter().map(LiveView::from).collect(),
+        ..message.into()
+    };
+    Ok(Json(MessagePage { messages: messages.into_iter().map(live).collect(), more }))
 }
 
 /// Say something. `!command` runs in the active sandbox; its output comes as events.
@@ -312,6 +330,13 @@ impl From<Message> for MessageView {
             exec: document.and_then(|json| serde_json::from_str(json).ok()),
             agent: document.and_then(|json| serde_json::from_str(json).ok()),
             undone: message.undone,
+            live: Vec::new(),
         }
+    }
+}
+
+impl From<Told> for LiveView {
+    fn from(Told { channel, at, text }: Told) -> Self {
+        Self { channel, at, text }
     }
 }

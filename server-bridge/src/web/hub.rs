@@ -30,6 +30,8 @@ pub enum Event {
         channel: &'static str,
         /// What it wrote.
         text: String,
+        /// How much was told of the message before, in UTF-16 code units.
+        at: u64,
     },
     /// A chat is new or changed.
     Chat {

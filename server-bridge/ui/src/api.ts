@@ -88,8 +88,6 @@ export interface Api {
   models(chatId: string | null): Promise<ModelList>;
   /** `NAME/TIER`; null takes the chat's own choice back. */
   setModel(chatId: string, model: string | null): Promise<void>;
-  /** Takes the chat's last message back, with the files that it changed. */
-  undo(chatId: string, force: boolean): Promise<{ text: string }>;
   /** Takes a message back, and all behind it. */
   rewind(chatId: string, messageId: number, how: TakeBack): Promise<{ text: string }>;
   fork(chatId: string, messageId: number): Promise<Chat>;
@@ -158,7 +156,6 @@ export function createApi(onUnauthorized: () => void): Api {
     setApproval: (chatId, mode) => request("PUT", `/chats/${id(chatId)}/approval`, { mode }),
     models: (chatId) => request("GET", chatId === null ? "/models" : `/models?chat=${id(chatId)}`),
     setModel: (chatId, model) => request("PUT", `/chats/${id(chatId)}/model`, { model }),
-    undo: (chatId, force) => request("POST", `/chats/${id(chatId)}/undo`, { force }),
     rewind: (chatId, messageId, how) => request("POST", `/chats/${id(chatId)}/rewind`, { message_id: messageId, ...how }),
     fork: (chatId, messageId) => request("POST", `/chats/${id(chatId)}/fork`, { message_id: messageId }),
     attach: (chatId, file) => request("POST", `/chats/${id(chatId)}/attachments?name=${id(file.name)}`, file),

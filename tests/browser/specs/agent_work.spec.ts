@@ -105,7 +105,7 @@ test("a question of the model is answered by one of its options, or in other wor
 });
 
 test("what is to be done stays above the composer until it is done", async ({ page, model }) => {
-  const todos = (status: string) => ({ call: [["todo_write", { todos: [{ content: "Paint it", status }] }]] as [string, object][] });
+  const todos = (status: string) => ({ call: [["todo_write", { items: [{ content: "Paint it", status }] }]] as [string, object][] });
   model.answersWith(todos("in_progress"), { say: "Working on it." }, todos("completed"), { say: "All done." });
   await say(page, "Plan");
   await expect(last(page)).toContainText("Working on it.");

@@ -2,13 +2,14 @@ import type { Page } from "@playwright/test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, expectAccessible, picture, run, test } from "../house/test";
+import { showPanel } from "../house/panels";
 
 const UPLOAD_BYTES = 5_000_000;
 
 const item = (page: Page, name: string) => page.getByRole("treeitem", { name });
 
 async function openFiles(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Files", exact: true }).click();
+  await showPanel(page, "Files");
   await page.getByRole("tree", { name: "Files of the workspace" }).waitFor();
 }
 

@@ -1,9 +1,10 @@
 import { expect, expectAccessible, picture, test } from "../house/test";
+import { showPanel } from "../house/panels";
 
 test("a command in the background is seen, looked into and ended", async ({ page, alice }) => {
   await alice.run(["exec", "--detach", "--", "sh", "-c", "echo first words; sleep 300"]);
   await alice.run(["exec", "--detach", "--", "sh", "-c", "seq 1 20000; exit 3"]);
-  await page.getByRole("button", { name: "Background tasks", exact: true }).click();
+  await showPanel(page, "Background tasks");
   const [running, ended] = [page.getByRole("region", { name: "Running" }), page.getByRole("region", { name: "Ended" })];
   const task = running.getByTestId("task").filter({ hasText: "first words" });
   await task.getByRole("button", { expanded: false }).click();
@@ -20,4 +21,18 @@ test("a command in the background is seen, looked into and ended", async ({ page
   await task.getByRole("button", { name: "End it" }).click();
   await expect(ended.getByTestId("task").filter({ hasText: "first words" }).getByTestId("task-status")).toHaveText("ended by you");
   expect(await alice.json(["ps"])).toEqual([]);
+});
+
+test("a terminal among the tasks is shown again, also in another window, and both see what is typed", async ({ page }) => {
+  await showPanel(page, "Terminal");
+  await page.getByRole("button", { name: "Open a terminal on laptop" }).click();
+  await expect(page.locator(".xterm-rows")).toContainText(/[$#] /);
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await showPanel(other, "Background tasks");
+  await other.getByRole("button", { name: "Show in the terminal" }).click();
+  await expect(other.getByTestId("terminal-status")).toHaveAttribute("data-state", "open");
+  await page.bringToFront();
+  await page.keyboard.type("echo both-$((1+1))\n");
+  for (const window of [page, other]) await expect(window.locator(".xterm-rows")).toContainText("both-2");
 });

@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
 import { expect, expectAccessible, picture, test } from "../house/test";
+import { showPanel } from "../house/panels";
 
 /** While much is written, a frame may take so long on a busy machine, and a key so long to be seen. */
 const FRAME_MS = 1_000;
@@ -8,7 +9,7 @@ const status = (page: Page) => page.getByTestId("terminal-status");
 const rows = (page: Page) => page.locator(".xterm-rows");
 
 async function openTerminal(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Terminal", exact: true }).click();
+  await showPanel(page, "Terminal");
   await page.getByRole("button", { name: "Open a terminal on laptop" }).click();
   await expect(status(page)).toHaveAttribute("data-state", "open");
 }
@@ -51,7 +52,7 @@ test("a terminal is there again after a reload, and after the server was started
   await type(page, "word=kept; echo before-$((1+1))");
   await expect(rows(page)).toContainText("before-2");
   await page.reload();
-  await page.getByRole("button", { name: "Terminal", exact: true }).click();
+  await showPanel(page, "Terminal");
   await expect(rows(page)).toContainText("before-2");
   await expect(status(page)).toHaveAttribute("data-state", "open");
   await page.keyboard.type("echo again-$word\n");
@@ -82,8 +83,8 @@ test("a flood leaves the page at hand, and nothing of it is lost", async ({ page
   expect(worst).toBeLessThan(FRAME_MS);
 });
 
-test("what a program writes asks before it copies, and takes no title that misleads", async ({ page, context }) => {
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
+test("what a program writes asks before it copies, and takes no title that misleads", async ({ page }) => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
   await openTerminal(page);
   await type(page, "printf '\\e]52;c;%s\\a' $(printf 'evil words' | base64); printf '\\e]0;a\\xe2\\x80\\xaeb%0999d\\a' 1; printf '\\e[8;5;5t'");
   await expect(page.getByRole("group", { name: /wants to put this text into your clipboard/ })).toContainText("evil words");

@@ -55,6 +55,8 @@ pub enum ChatEvent {
         channel: Channel,
         /// What it wrote, decoded.
         text: String,
+        /// How much was told of the message before, in UTF-16 code units; counted when it is told.
+        at: u64,
     },
     /// A model said something more: shown as [`ChatEvent::Output`] is.
     Said {
@@ -66,6 +68,8 @@ pub enum ChatEvent {
         part: Part,
         /// The next words.
         text: String,
+        /// As that of [`ChatEvent::Output`].
+        at: u64,
     },
     /// A conversation is new, or changed: its title, its binding, its time.
     Chat(Chat),

@@ -26,6 +26,7 @@
 //! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
 //! | `place` | who a user is to the sandbox, and where their work should go |
+//! | `told` | what was told live of messages under way, for clients that come later |
 //! | `event`, `error` | what is told, and what can go wrong |
 //! | [`limits`] | every limit and timeout |
 //!
@@ -54,6 +55,7 @@ mod running;
 mod service;
 mod shell;
 mod tasks;
+mod told;
 mod tools;
 mod undo;
 pub mod web;
@@ -71,4 +73,5 @@ pub use models::{ModelSetup, ModelsConfig};
 pub use place::{sandbox_user, wish, wish_for};
 pub use preferences::Preferences;
 pub use service::{ChatService, EventSink};
+pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

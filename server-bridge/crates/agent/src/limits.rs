@@ -38,6 +38,8 @@ pub const OUTPUT_FILE_MODE: u32 = 0o600;
 /// How much of a command its message's document repeats, in bytes; the user's own message has it whole.
 pub const DOCUMENT_COMMAND_MAX_BYTES: usize = 4_096;
 
+/// How much is kept of what was told live of one message under way, in bytes, for clients that come later.
+pub const TOLD_KEPT_BYTES: usize = 256 * 1024;
 /// How long live output is gathered before it is told, in milliseconds: about 20 events a second.
 pub const LIVE_WINDOW_MS: u64 = 50;
 /// How much live output is gathered at most before it is told, in bytes.

@@ -15,6 +15,7 @@ use crate::models::ModelsConfig;
 use crate::questions::Said;
 use crate::running::Running;
 use crate::shell::LeftOut;
+use crate::told::{Board, Told};
 use crate::web::Web;
 use crate::{ChatEvent, Error, ExecDocument, Posted, Result, recover};
 
@@ -35,6 +36,7 @@ pub(crate) struct Inner {
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     sink: EventSink,
+    told: Board,
     instructions_file: OnceLock<PathBuf>,
 }
 
@@ -45,7 +47,19 @@ impl ChatService {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, engine) = (Running::default(), Engine::new(models));
         let instructions_file = OnceLock::new();
-        Self(Arc::new(Inner { store, router, running, engine, web, tasks, stop, sink, instructions_file }))
+        let told = Board::default();
+        Self(Arc::new(Inner {
+            store,
+            router,
+            running,
+            engine,
+            web,
+            tasks,
+            stop,
+            sink,
+            told,
+            instructions_file,
+        }))
     }
 
     /// Tells every agent of every user what stands in this file, where there is one; it is read anew at each turn, its first
@@ -129,6 +143,12 @@ impl ChatService {
         }
     }
 
+    /// What was told live of a message under way, the newest 256 KiB of it; the message's own text does not hold it yet.
+    /// What is told later begins where this ends.
+    pub fn told(&self, message: MessageId) -> Vec<Told> {
+        self.0.told.of(message)
+    }
+
     /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`]; cancels and records
     /// what runs elsewhere; and returns when every task has ended. Later posts are refused.
     pub async fn shutdown(&self) {
@@ -152,7 +172,19 @@ impl Inner {
         self.instructions_file.get().map(PathBuf::as_path)
     }
 
-    pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {
+    pub(crate) fn tell(&self, user: UserId, mut event: ChatEvent) {
+        // Held until it is told, so that no two are told in another order than they are counted in.
+        let mut board = self.told.write();
+        match &mut event {
+            ChatEvent::Output { message, channel, text, at, .. } => {
+                *at = board.add(*message, channel.as_str(), text);
+            }
+            ChatEvent::Said { message, part, text, at, .. } => {
+                *at = board.add(*message, part.as_str(), text);
+            }
+            ChatEvent::Message(message) => board.changed(message),
+            ChatEvent::Chat(_) | ChatEvent::ActiveRunner(_) => {}
+        }
         (self.sink)(user, event);
     }
 

@@ -1,9 +1,11 @@
 //! Attempts until one answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
 
+use crate::draft::Draft;
 use crate::error::Error;
 use crate::message::{Message, Request};
 use crate::model::Model;
@@ -44,13 +46,15 @@ impl std::fmt::Display for Progress<'_> {
 /// Asks until there is an answer, or no point in asking; holds a slot during each attempt, none in the pauses.
 ///
 /// A model that refuses a conversation with images is asked again without them: many see none, and one image that a provider
-/// does not like would spoil every later call. Dropped, it ends at once.
+/// does not like would spoil every later call. Whoever goes on with a conversation gives the same draft again, and pays for what
+/// is new in it. Dropped, it ends at once.
 ///
 /// # Errors
 /// That of the last attempt.
 pub async fn call(
     model: &Model,
     request: &Request,
+    draft: &mut Draft,
     patience: Patience,
     seat: &Seat,
     mut each: impl FnMut(Progress<'_>),
@@ -59,7 +63,7 @@ pub async fn call(
     loop {
         let slot = seat.take().await;
         let asked = without_images.as_ref().unwrap_or(request);
-        let answered = model.ask(asked, |delta| each(Progress::Delta(delta))).await;
+        let answered = model.ask(asked, draft, |delta| each(Progress::Delta(delta))).await;
         drop(slot);
         let error = match answered {
             Ok(reply) => return Ok(reply),
@@ -86,8 +90,8 @@ pub async fn call(
 fn blind(request: &Request) -> Option<Request> {
     let mut request = request.clone();
     let mut count = 0;
-    for message in &mut request.messages {
-        let content = match message {
+    for message in request.messages.iter_mut().filter(|message| shows_images(message)) {
+        let content = match Arc::make_mut(message) {
             Message::User(content) => content,
             Message::Tool(result) => &mut result.content,
             Message::Assistant(_) => continue,
@@ -98,4 +102,13 @@ fn blind(request: &Request) -> Option<Request> {
         }
     }
     (count > 0).then_some(request)
+}
+
+fn shows_images(message: &Message) -> bool {
+    let content = match message {
+        Message::User(content) => content,
+        Message::Tool(result) => &result.content,
+        Message::Assistant(_) => return false,
+    };
+    content.iter().any(|content| content.text().is_none())
 }

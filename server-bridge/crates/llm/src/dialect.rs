@@ -1,5 +1,6 @@
 //! The one trait that providers differ by: how a request is written and an answer is read. No I/O.
 
+use crate::draft::Draft;
 use crate::error::Error;
 use crate::limits::SHOWN_CHARACTERS;
 use crate::message::Request;
@@ -8,8 +9,9 @@ use crate::transport::Call;
 
 /// A provider's words.
 pub trait Dialect: Send + Sync {
-    /// Writes a request. The same request gives the same bytes, and a longer conversation the same first bytes.
-    fn write(&self, request: &Request) -> Call;
+    /// Writes a request. The same request gives the same bytes, and a longer conversation the same first bytes; what the draft
+    /// has of it already costs nothing.
+    fn write(&self, request: &Request, draft: &mut Draft) -> Call;
 
     /// Reads the events of one answer.
     fn decoder(&self) -> Box<dyn Decode>;

@@ -1,13 +1,15 @@
 //! Straight to a provider over HTTP.
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 
 use crate::address::is_public;
 use crate::error::Error;
@@ -187,7 +189,11 @@ impl Transport for Http {
         if let Some((name, value)) = &self.key {
             request = request.header(name, value);
         }
-        let request = request.header("content-type", "application/json").body(call.body);
+        // Its length is told, since not every provider takes a body of unknown length.
+        let length: usize = call.body.iter().map(Bytes::len).sum();
+        let body = reqwest::Body::wrap_stream(stream::iter(call.body.into_iter().map(Ok::<_, Infallible>)));
+        let request =
+            request.header(CONTENT_TYPE, "application/json").header(CONTENT_LENGTH, length).body(body);
         async move {
             let response = request.send().await.map_err(|error| failed(&error))?;
             let retry_after_s = response
@@ -296,7 +302,7 @@ mod tests {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Connections::default().client(Reach::Public).unwrap();
         let http = Http { client, base_url: "https://localhost:9".to_owned(), key: None };
-        let call = Call { path: "/v1/messages", headers: Vec::new(), body: "{}".into() };
+        let call = Call { path: "/v1/messages", headers: Vec::new(), body: vec!["{}".into()] };
         let refused = http.send(call).await.map(|answer| answer.status);
         assert!(matches!(&refused, Err(Error::Refused(why)) if why.contains("own network")), "{refused:?}");
     }

@@ -16,6 +16,7 @@
 //! | [`reply`] | what a model answers: events, and what they come to |
 //! | [`dialect`] | the one trait: **a new provider** is one implementation of it |
 //! | [`openai`], [`anthropic`] | the dialects |
+//! | [`draft`] | what was written of a conversation, kept for the next request |
 //! | [`transport`], [`http`] | how bytes travel; straight over HTTP |
 //! | [`address`] | which addresses are everybody's |
 //! | `sse` | server-sent events out of bytes |
@@ -30,6 +31,7 @@ pub mod address;
 pub mod anthropic;
 pub mod call;
 pub mod dialect;
+pub mod draft;
 pub mod error;
 pub mod http;
 pub mod limits;
@@ -45,6 +47,7 @@ pub mod transport;
 
 pub use call::{Progress, call};
 pub use dialect::Dialect;
+pub use draft::Draft;
 pub use error::Error;
 pub use message::{Assistant, Content, Message, Reasoning, Request, SystemPart, Tool, ToolCall, ToolResult};
 pub use model::{Deadlines, Model};

@@ -1,5 +1,7 @@
 //! A conversation, and what is asked of a model.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,8 +16,8 @@ pub struct Request {
     pub tools: Vec<Tool>,
     /// Who it is and how it shall work.
     pub system: Vec<SystemPart>,
-    /// What was said so far; the last one is the user's or a tool's.
-    pub messages: Vec<Message>,
+    /// What was said so far; the last one is the user's or a tool's. Shared, so that what was written of one is known again.
+    pub messages: Vec<Arc<Message>>,
     /// What holds for this call alone, told behind the last message: the next call may not have it, so no cache should.
     pub reminder: Option<String>,
     /// How many tokens it may answer with.

@@ -8,6 +8,7 @@ use futures_util::stream::BoxStream;
 use tokio::time::{Instant, timeout_at};
 
 use crate::dialect::Dialect;
+use crate::draft::Draft;
 use crate::error::Error;
 use crate::limits::{ANSWER_BYTES, ATTEMPT_LIMIT, ATTEMPT_TIMEOUT, REFUSAL_BYTES};
 use crate::message::Request;
@@ -70,10 +71,15 @@ impl Model {
     ///
     /// # Errors
     /// Any of [`Error`]; what came before it is void.
-    pub async fn ask(&self, request: &Request, mut each: impl FnMut(&Delta)) -> Result<Reply, Error> {
+    pub async fn ask(
+        &self,
+        request: &Request,
+        draft: &mut Draft,
+        mut each: impl FnMut(&Delta),
+    ) -> Result<Reply, Error> {
         let Deadlines { silence, whole } = self.deadlines;
         let ends = &Ends { silence, whole, at: Instant::now() + whole };
-        let sent = self.transport.send(self.dialect.write(request));
+        let sent = self.transport.send(self.dialect.write(request, draft));
         let answer = alive(ends, sent).await??;
         if !(200..300).contains(&answer.status) {
             return Err(self.refused(answer, ends).await);

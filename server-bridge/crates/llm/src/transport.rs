@@ -13,8 +13,8 @@ pub struct Call {
     pub path: &'static str,
     /// Names in small letters, and values; the key is the transport's business.
     pub headers: Vec<(&'static str, String)>,
-    /// JSON.
-    pub body: Bytes,
+    /// JSON, in pieces.
+    pub body: Vec<Bytes>,
 }
 
 /// A provider's answer as it arrives. Dropped, it ends the connection.

@@ -12,7 +12,7 @@ use llm::openai::OpenAi;
 use llm::retry::Patience;
 use llm::slots::{Kind, Seat, Slots};
 use llm::transport::{Answer, Call, Transport};
-use llm::{Content, Delta, Error, Message, Model, Progress, Reply, Request, Stop, call};
+use llm::{Content, Delta, Draft, Error, Message, Model, Progress, Reply, Request, Stop, call};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -21,7 +21,7 @@ fn request() -> Request {
         model: "m".to_owned(),
         tools: Vec::new(),
         system: Vec::new(),
-        messages: vec![Message::user("hello")],
+        messages: vec![Message::user("hello").into()],
         reminder: None,
         max_tokens: 100,
         thinking_tokens: None,
@@ -84,14 +84,22 @@ impl Scripted {
 
     async fn call(&self) -> (Result<Reply, Error>, Vec<String>) {
         let mut told = Vec::new();
-        let reply = call(&self.model(), &request(), hasty(), &seat(), |progress| match progress {
-            Progress::Delta(Delta::Text(text)) => told.push(text.clone()),
-            Progress::Delta(_) => {}
-            Progress::Retrying { attempt, attempts, error, .. } => {
-                told.push(format!("{} {attempt}/{attempts}", error.kind()));
-            }
-        })
-        .await;
+        let reply =
+            call(
+                &self.model(),
+                &request(),
+                &mut Draft::default(),
+                hasty(),
+                &seat(),
+                |progress| match progress {
+                    Progress::Delta(Delta::Text(text)) => told.push(text.clone()),
+                    Progress::Delta(_) => {}
+                    Progress::Retrying { attempt, attempts, error, .. } => {
+                        told.push(format!("{} {attempt}/{attempts}", error.kind()));
+                    }
+                },
+            )
+            .await;
         (reply, told)
     }
 }
@@ -155,7 +163,7 @@ async fn an_answer_without_an_end_in_size_is_refused() {
     let flood = said(&"x".repeat(1024 * 1024)).repeat(33);
     let provider = Scripted::start(vec![format!("{OK}{flood}")]).await;
     let model = provider.model();
-    assert_eq!(model.ask(&request(), |_| {}).await.unwrap_err().kind(), "nonsense");
+    assert_eq!(model.ask(&request(), &mut Draft::default(), |_| {}).await.unwrap_err().kind(), "nonsense");
 }
 
 #[tokio::test]
@@ -165,7 +173,7 @@ async fn arguments_of_10_mb_arrive() {
         "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"a\",\"function\":{{\"name\":\"FileCreate\",\"arguments\":\"{arguments}\"}}}}]}}}}]}}\n\n"
     );
     let provider = Scripted::start(vec![format!("{OK}{delta}{END}")]).await;
-    let reply = provider.model().ask(&request(), |_| {}).await.unwrap();
+    let reply = provider.model().ask(&request(), &mut Draft::default(), |_| {}).await.unwrap();
     let content = reply.message.tool_calls[0].parse().unwrap()["content"].as_str().unwrap().len();
     assert_eq!((content, reply.stop), (10_000_000, Stop::ToolCalls));
 }
@@ -200,7 +208,7 @@ async fn ask_slow(head_s: u64, pieces: &[(u64, String)], has_no_end: bool) -> (R
         pieces.iter().map(|(pause_s, piece)| (Duration::from_secs(*pause_s), piece.clone())).collect();
     let slow = Slow { head: Duration::from_secs(head_s), pieces, has_no_end };
     let began = tokio::time::Instant::now();
-    let reply = Model::new(OpenAi, slow).ask(&request(), |_| {}).await;
+    let reply = Model::new(OpenAi, slow).ask(&request(), &mut Draft::default(), |_| {}).await;
     (reply, began.elapsed().as_secs())
 }
 
@@ -233,7 +241,9 @@ async fn a_call_in_its_pause_holds_no_slot() {
     let seat = Slots::default().seat("alice", Kind::Personal);
     let down = Model::new(OpenAi, Down);
     let request = request();
-    let calls = (0..100).map(|_| call(&down, &request, Patience::default(), &seat, |_| {}));
+    let calls = (0..100).map(|_| async {
+        call(&down, &request, &mut Draft::default(), Patience::default(), &seat, |_| {}).await
+    });
     let began = tokio::time::Instant::now();
     let replies = futures_util::future::join_all(calls).await;
     assert!(replies.iter().all(Result::is_err));
@@ -255,9 +265,12 @@ async fn a_model_that_sees_nothing_is_asked_again_without_the_images() {
     .await;
     let model = provider.model();
     let image = Content::Image { media_type: "image/png".to_owned(), data: Bytes::from_static(&[1]) };
-    let request = Request { messages: vec![Message::User(vec!["look".into(), image])], ..request() };
+    let request = Request { messages: vec![Message::User(vec!["look".into(), image]).into()], ..request() };
     let mut told = Vec::new();
-    let mut ask = async || call(&model, &request, hasty(), &seat(), |news| told.push(news.to_string())).await;
+    let mut ask = async || {
+        call(&model, &request, &mut Draft::default(), hasty(), &seat(), |news| told.push(news.to_string()))
+            .await
+    };
     assert_eq!(ask().await.unwrap().message.text, "hi");
     assert!(matches!(ask().await, Err(Error::Refused(why)) if why.contains("nor this")));
     assert!(told[0].contains("asking without the images"), "{told:?}");

@@ -19,7 +19,7 @@ use sqlx::{FromRow, Sqlite, Transaction};
 use crate::error::{Result, check_length};
 use crate::limits::{MASKS_KEPT, MASKS_KEPT_CHARS, TURN_ITEM_MAX_BYTES};
 use crate::turns::live_turns;
-use crate::{ChatId, ItemId, Spent, Store, TurnId, TurnUsage, UserId};
+use crate::{ChatId, ItemId, Spent, Store, TurnId, UserId};
 
 /// One item of a conversation, as it was said.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -385,7 +385,7 @@ impl Store {
     ) -> Result<ItemId> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write().await?;
-        let item = crate::turns::append(turn, item_json, TurnUsage::default(), &mut transaction).await?;
+        let item = crate::turns::append(turn, item_json, &mut *transaction).await?;
         self.count_for_turn(turn, spent, &mut transaction).await?;
         sqlx::query(
             "INSERT INTO prompt_counts (chat_id, item_id, tokens, estimate, system_estimate, tools_estimate)

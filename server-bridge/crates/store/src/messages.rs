@@ -98,19 +98,9 @@ impl Store {
         check_sizes(text, exec_json)?;
         let now_ms = self.now_ms();
         let mut transaction = self.database.write().await?;
-        let title: Option<String> =
-            sqlx::query_scalar("SELECT title FROM chats WHERE id = $1 AND user_id = $2")
-                .bind(chat)
-                .bind(user)
-                .fetch_optional(&mut *transaction)
-                .await?;
-        let mut title = title.ok_or_else(|| Error::not_found("chat", chat))?;
-        if title.is_empty() && role == MessageRole::User {
-            title = title_from(text);
-        }
-        let message = sqlx::query_as(
+        let message: Option<Message> = sqlx::query_as(
             "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms, turn_id)
-             VALUES ($1, $2, $3, $4, $5, $6)
+             SELECT c.id, $2, $3, $4, $5, $6 FROM chats c WHERE c.id = $1 AND c.user_id = $7
              RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
         )
         .bind(chat)
@@ -119,14 +109,19 @@ impl Store {
         .bind(exec_json)
         .bind(now_ms)
         .bind(turn)
-        .fetch_one(&mut *transaction)
+        .bind(user)
+        .fetch_optional(&mut *transaction)
         .await?;
-        sqlx::query("UPDATE chats SET title = $1, updated_at_ms = $2 WHERE id = $3")
-            .bind(title)
-            .bind(now_ms)
-            .bind(chat)
-            .execute(&mut *transaction)
-            .await?;
+        let message = message.ok_or_else(|| Error::not_found("chat", chat))?;
+        let title = (role == MessageRole::User).then(|| title_from(text)).unwrap_or_default();
+        sqlx::query(
+            "UPDATE chats SET title = CASE title WHEN '' THEN $1 ELSE title END, updated_at_ms = $2 WHERE id = $3",
+        )
+        .bind(title)
+        .bind(now_ms)
+        .bind(chat)
+        .execute(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         Ok(message)
     }

@@ -4,7 +4,7 @@
 //!   queue ─► queued ─begin─► running ─finish─► done | failed | cancelled | interrupted (the server stopped)
 //! ```
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::{FromRow, Sqlite, SqliteExecutor, Transaction};
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
@@ -195,16 +195,13 @@ impl Store {
         Ok(true)
     }
 
-    /// Adds an item to a turn, and to what it took.
+    /// Adds an item to a turn.
     ///
     /// # Errors
     /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for a turn whose conversation was deleted.
-    pub async fn append_turn_item(&self, turn: TurnId, item_json: &str, usage: TurnUsage) -> Result<ItemId> {
+    pub async fn append_turn_item(&self, turn: TurnId, item_json: &str) -> Result<ItemId> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
-        let mut transaction = self.database.write().await?;
-        let item = append(turn, item_json, usage, &mut transaction).await?;
-        transaction.commit().await?;
-        Ok(item)
+        append(turn, item_json, self.database.writer()).await
     }
 
     /// Puts another item in an item's place.
@@ -298,19 +295,20 @@ impl Store {
     }
 }
 
-/// Adds an item.
+/// Adds an item: one statement, by itself or within a change.
 pub(crate) async fn append(
     turn: TurnId,
     item_json: &str,
-    usage: TurnUsage,
-    transaction: &mut Transaction<'static, Sqlite>,
+    executor: impl SqliteExecutor<'_>,
 ) -> Result<ItemId> {
-    count(turn, usage, transaction).await?;
-    Ok(sqlx::query_scalar("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2) RETURNING id")
-        .bind(turn)
-        .bind(item_json)
-        .fetch_one(&mut **transaction)
-        .await?)
+    sqlx::query_scalar(
+        "INSERT INTO turn_items (turn_id, item_json) SELECT t.id, $2 FROM turns t WHERE t.id = $1 RETURNING id",
+    )
+    .bind(turn)
+    .bind(item_json)
+    .fetch_optional(executor)
+    .await?
+    .ok_or_else(|| Error::not_found("turn", turn))
 }
 
 /// Adds to what a turn took.
@@ -355,9 +353,8 @@ mod tests {
         let second = store.queue_turn(user, &chat, None, message, "4").await.unwrap();
         assert!(store.begin_turn(first, "m").await.unwrap());
         assert!(!store.begin_turn(first, "m").await.unwrap());
-        let usage = TurnUsage { input_tokens: 5, output_tokens: 2, cost_micros: 7, ..TurnUsage::default() };
-        store.append_turn_item(first, "2", usage).await.unwrap();
-        store.append_turn_item(first, "3", usage).await.unwrap();
+        store.append_turn_item(first, "2").await.unwrap();
+        store.append_turn_item(first, "3").await.unwrap();
         assert_eq!(store.turn_items(user, &chat, first).await.unwrap(), ["1", "2", "3"]);
         assert_eq!(store.turn_items(user, &chat, second).await.unwrap(), ["1", "2", "3", "4"]);
         let open: Vec<_> =
@@ -374,7 +371,7 @@ mod tests {
         store.begin_turn(first, "m").await.unwrap();
         let second = store.queue_turn(user, &chat, None, message, "4").await.unwrap();
         for item in ["2", "3"] {
-            store.append_turn_item(first, item, TurnUsage::default()).await.unwrap();
+            store.append_turn_item(first, item).await.unwrap();
         }
         assert!(store.begin_turn(second, "m").await.unwrap());
         assert!(!store.begin_turn(second, "m").await.unwrap(), "it has begun");
@@ -407,7 +404,7 @@ mod tests {
         store.set_chat_cwd(user, &chat, "src").await.unwrap();
         assert_eq!(store.chat_cwd(user, &chat).await.unwrap(), "src");
         store.delete_chat(user, &chat).await.unwrap();
-        let late = store.append_turn_item(turn, "2", TurnUsage::default()).await;
+        let late = store.append_turn_item(turn, "2").await;
         assert!(matches!(late, Err(Error::NotFound { .. })), "{late:?}");
     }
 }

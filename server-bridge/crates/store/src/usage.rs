@@ -2,7 +2,7 @@
 
 use sqlx::{FromRow, Sqlite, Transaction};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::{DAY_MS, USAGE_ROWS};
 use crate::{ChatId, Store, TurnId, TurnUsage, UserId};
 
@@ -41,20 +41,38 @@ impl Store {
         spent: Spent<'_>,
         transaction: &mut Transaction<'static, Sqlite>,
     ) -> Result<()> {
-        let owner: Option<(UserId, ChatId)> = sqlx::query_as(
+        crate::turns::count(turn, spent.usage, transaction).await?;
+        let Spent { subscription, model, usage } = spent;
+        sqlx::query(
             // What a sub-agent took is the chat's at the top.
             "WITH RECURSIVE up (id, parent_id) AS (
                 SELECT c.id, c.parent_id FROM chats c JOIN turns t ON t.chat_id = c.id WHERE t.id = $1
                 UNION ALL SELECT c.id, c.parent_id FROM chats c JOIN up ON c.id = up.parent_id
              )
-             SELECT c.user_id, c.id FROM up JOIN chats c ON c.id = up.id WHERE up.parent_id IS NULL",
+             INSERT INTO model_usage (user_id, day, chat_id, subscription, model, calls, input_tokens,
+                cache_read_tokens, cache_write_tokens, output_tokens, cost_micros)
+             SELECT c.user_id, $2, c.id, $3, $4, 1, $5, $6, $7, $8, $9
+                FROM up JOIN chats c ON c.id = up.id WHERE up.parent_id IS NULL
+             ON CONFLICT (user_id, day, chat_id, subscription, model) DO UPDATE SET
+                calls = model_usage.calls + 1,
+                input_tokens = model_usage.input_tokens + excluded.input_tokens,
+                cache_read_tokens = model_usage.cache_read_tokens + excluded.cache_read_tokens,
+                cache_write_tokens = model_usage.cache_write_tokens + excluded.cache_write_tokens,
+                output_tokens = model_usage.output_tokens + excluded.output_tokens,
+                cost_micros = model_usage.cost_micros + excluded.cost_micros",
         )
         .bind(turn)
-        .fetch_optional(&mut **transaction)
+        .bind(self.today())
+        .bind(subscription)
+        .bind(model)
+        .bind(usage.input_tokens)
+        .bind(usage.cache_read_tokens)
+        .bind(usage.cache_write_tokens)
+        .bind(usage.output_tokens)
+        .bind(usage.cost_micros)
+        .execute(&mut **transaction)
         .await?;
-        let (user, chat) = owner.ok_or_else(|| Error::not_found("turn", turn))?;
-        crate::turns::count(turn, spent.usage, transaction).await?;
-        self.count(transaction, user, &chat, spent).await
+        Ok(())
     }
 
     /// What a user's models took from that day on, by day and model, the newest day first; in one conversation (a removed
@@ -86,41 +104,6 @@ impl Store {
     pub fn today(&self) -> i64 {
         self.now_ms().div_euclid(DAY_MS)
     }
-
-    async fn count(
-        &self,
-        transaction: &mut Transaction<'_, Sqlite>,
-        user: UserId,
-        chat: &ChatId,
-        spent: Spent<'_>,
-    ) -> Result<()> {
-        let Spent { subscription, model, usage } = spent;
-        sqlx::query(
-            "INSERT INTO model_usage (user_id, day, chat_id, subscription, model, calls, input_tokens,
-                cache_read_tokens, cache_write_tokens, output_tokens, cost_micros)
-             VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10)
-             ON CONFLICT (user_id, day, chat_id, subscription, model) DO UPDATE SET
-                calls = model_usage.calls + 1,
-                input_tokens = model_usage.input_tokens + excluded.input_tokens,
-                cache_read_tokens = model_usage.cache_read_tokens + excluded.cache_read_tokens,
-                cache_write_tokens = model_usage.cache_write_tokens + excluded.cache_write_tokens,
-                output_tokens = model_usage.output_tokens + excluded.output_tokens,
-                cost_micros = model_usage.cost_micros + excluded.cost_micros",
-        )
-        .bind(user)
-        .bind(self.today())
-        .bind(chat)
-        .bind(subscription)
-        .bind(model)
-        .bind(usage.input_tokens)
-        .bind(usage.cache_read_tokens)
-        .bind(usage.cache_write_tokens)
-        .bind(usage.output_tokens)
-        .bind(usage.cost_micros)
-        .execute(&mut **transaction)
-        .await?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -130,7 +113,7 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use super::*;
-    use crate::{Clock, MessageRole, Name};
+    use crate::{Clock, Error, MessageRole, Name};
 
     fn spent<'a>(subscription: &'a str, model: &'a str, input_tokens: i64) -> Spent<'a> {
         let usage = TurnUsage { input_tokens, output_tokens: 1, cost_micros: 7, ..TurnUsage::default() };

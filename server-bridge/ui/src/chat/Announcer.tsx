@@ -9,15 +9,16 @@ import { execSummary } from "./cards/execSummary";
 export function Announcer({ messages }: { messages: Message[] }) {
   const { t } = useTranslation("chat");
   const [said, setSaid] = useState("");
-  // What was open when it was looked at last; only what changes after that is news.
+  // What was open when it was looked at last, and what has been asked; only what changes after that is news.
   const open = useRef(new Set<number>());
+  const asked = useRef(new Set<number>());
   useEffect(() => {
     for (const message of messages) {
       const { id, agent, exec } = message;
       if (isOpen(message)) {
-        const isNew = !open.current.has(id);
         open.current.add(id);
-        if (agent?.kind !== "tool" || agent.status !== "asking" || (!isNew && said !== "")) continue;
+        if (agent?.kind !== "tool" || agent.status !== "asking" || asked.current.has(id)) continue;
+        asked.current.add(id);
         if (agent.data?.kind === "question") setSaid(t("said.question", { text: agent.detail ?? agent.hint }));
         else setSaid(t("said.asks", { tool: agent.tool }));
       } else if (open.current.delete(id)) {
@@ -25,7 +26,7 @@ export function Announcer({ messages }: { messages: Message[] }) {
         else if (agent?.kind === "reply") setSaid(t("said.answered", { text: message.text.slice(0, ANNOUNCED_CHARS) }));
       }
     }
-  }, [messages, t, said]);
+  }, [messages, t]);
   return (
     <p className="unseen" role="status">
       {said}

@@ -15,7 +15,7 @@ export function Dock({ panel, onClose }: { panel: Panel["id"]; onClose: () => vo
   const width = Number(kept);
   return (
     <aside className="dock" aria-label={t(shown.id)} style={width > 0 ? { width: clamp(width) } : undefined}>
-      <Edge label={frame("resize")} onWidth={(px) => keep(String(clamp(px)))} />
+      <Edge label={frame("resize")} width={clamp(width > 0 ? width : window.innerWidth / 2)} onWidth={(px) => keep(String(clamp(px)))} />
       <header>
         <h2>{t(shown.id)}</h2>
         <button type="button" className="quiet icon" aria-label={frame("close")} onClick={onClose}>
@@ -34,7 +34,7 @@ function clamp(px: number): number {
 }
 
 /** The dock's left edge, to be dragged, or moved with the arrow keys. */
-function Edge({ label, onWidth }: { label: string; onWidth: (px: number) => void }) {
+function Edge({ label, width, onWidth }: { label: string; width: number; onWidth: (px: number) => void }) {
   const drag = (event: PointerEvent<HTMLDivElement>) => {
     const dock = event.currentTarget.parentElement;
     if (dock === null || !event.currentTarget.hasPointerCapture(event.pointerId)) return;
@@ -52,6 +52,9 @@ function Edge({ label, onWidth }: { label: string; onWidth: (px: number) => void
       className="dock-edge"
       role="separator"
       aria-orientation="vertical"
+      aria-valuenow={width}
+      aria-valuemin={DOCK_MIN_PX}
+      aria-valuemax={DOCK_MAX_PX}
       aria-label={label}
       tabIndex={0}
       onPointerDown={(event) => {

@@ -44,11 +44,12 @@ export class Outbox {
 
   /** Takes up what an earlier page of this user's could not send. */
   load(user: string): void {
-    if (user === this.user) return;
-    this.user = user;
-    const kept = this.keys().map((key) => parsed(this.options.storage.getItem(key)));
-    this.items = kept.filter((item) => item !== null).sort((a, b) => a.created_at - b.created_at);
-    this.items = this.items.map((item) => (item.status === "refused" ? item : { ...item, status: "waiting" }));
+    if (user !== this.user) {
+      this.user = user;
+      const kept = this.keys().map((key) => parsed(this.options.storage.getItem(key)));
+      this.items = kept.filter((item) => item !== null).sort((a, b) => a.created_at - b.created_at);
+      this.items = this.items.map((item) => (item.status === "refused" ? item : { ...item, status: "waiting" }));
+    }
     this.changed();
     this.flush();
   }

@@ -316,16 +316,17 @@ mod tests {
         }
         let mut conversation = of(1_000, &messages);
         let short = request(&conversation, 7, Extent::Shortened);
-        let size: usize = short.messages.iter().map(tokens::of_message).sum();
+        let size: usize = short.messages.iter().map(|message| tokens::of_message(message)).sum();
         assert!(size < SHORTENED_CHARS + 3 * SHORTENED_RESULT_CHARS + 1_000, "{size}");
         let half = request(&conversation, 7, Extent::Half);
         assert!(
-            matches!(half.messages[0], Message::User(_)) && matches!(half.messages[1], Message::Assistant(_))
+            matches!(*half.messages[0], Message::User(_))
+                && matches!(*half.messages[1], Message::Assistant(_))
         );
         assert!(half.messages.len() < short.messages.len());
         let mask =
             Mask { id: "mk_1".to_owned(), item: ItemId(3), placeholder: "line".to_owned(), size_chars: 1 };
         conversation.mask(vec![mask]);
-        assert!(request(&conversation, 7, Extent::Whole).messages.contains(&result("1", "line")));
+        assert!(request(&conversation, 7, Extent::Whole).messages.contains(&result("1", "line").into()));
     }
 }

@@ -1,8 +1,9 @@
 //! The request that a turn asks again and again, and how much of the window it takes.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use llm::{Message, Request};
+use llm::{Draft, Message, Request};
 use store::{Compaction, ContextEdit, ItemId, Mask, PromptCount, StoredContext, TurnId};
 
 use super::{history, tokens};
@@ -23,6 +24,8 @@ pub(crate) struct Item {
 #[derive(Debug)]
 pub(crate) struct Conversation {
     request: Request,
+    /// What was written of it: each request costs what is new in it.
+    draft: Draft,
     window_tokens: usize,
     items: Vec<Item>,
     masks: HashMap<ItemId, Mask>,
@@ -44,6 +47,7 @@ impl Conversation {
         let base = (tokens::of_system(&request.system), tokens::of_tools(&request.tools));
         let mut conversation = Self {
             request,
+            draft: Draft::default(),
             window_tokens: usize::try_from(window_tokens).unwrap_or(usize::MAX).max(1),
             items: Vec::new(),
             masks: HashMap::new(),
@@ -99,7 +103,7 @@ impl Conversation {
     fn show(&mut self) {
         let messages = self.shown(&self.items);
         self.messages_tokens = messages.iter().map(tokens::of_message).sum();
-        self.request.messages = messages;
+        self.request.messages = messages.into_iter().map(Arc::new).collect();
     }
 
     /// What the model is shown of the first items, or all.
@@ -117,6 +121,11 @@ impl Conversation {
         &self.request
     }
 
+    /// The same, with what was written of it before.
+    pub(crate) fn draft(&mut self) -> (&Request, &mut Draft) {
+        (&self.request, &mut self.draft)
+    }
+
     /// Sets what is told at the end of the next request alone.
     pub(crate) fn remind(&mut self, reminder: Option<String>) {
         self.request.reminder = reminder;
@@ -129,7 +138,7 @@ impl Conversation {
         aim(&mut self.request);
         self.show();
         // Amid a turn: some providers refuse to go on thinking behind a call that no thought of theirs led to.
-        if matches!(self.request.messages.last(), Some(Message::Tool(_))) {
+        if self.request.messages.last().is_some_and(|last| matches!(**last, Message::Tool(_))) {
             self.request.thinking_tokens = None;
         }
     }
@@ -138,7 +147,7 @@ impl Conversation {
     pub(crate) fn amend_last(
         &mut self,
         turn: TurnId,
-        change: impl FnOnce(&mut [Message]) -> bool,
+        change: impl FnOnce(&mut [Arc<Message>]) -> bool,
     ) -> Option<&Item> {
         let item = self.items.last_mut().filter(|item| item.turn == turn)?;
         if !change(&mut self.request.messages) {
@@ -147,14 +156,14 @@ impl Conversation {
         let last = self.request.messages.last()?;
         self.messages_tokens += tokens::of_message(last);
         self.messages_tokens = self.messages_tokens.saturating_sub(tokens::of_message(&item.message));
-        item.message.clone_from(last);
+        item.message.clone_from(&**last);
         Some(item)
     }
 
     /// Adds an item at the end.
     pub(crate) fn push(&mut self, id: ItemId, turn: TurnId, message: Message) {
         self.messages_tokens += tokens::of_message(&message);
-        self.request.messages.push(message.clone());
+        self.request.messages.push(Arc::new(message.clone()));
         self.items.push(Item { id, turn, message });
     }
 
@@ -276,7 +285,7 @@ impl Conversation {
             model: model.clone(),
             tools: tools.clone(),
             system: system.clone(),
-            messages,
+            messages: messages.into_iter().map(Arc::new).collect(),
             reminder: None,
             max_tokens: *max_tokens,
             thinking_tokens: *thinking_tokens,
@@ -299,6 +308,11 @@ pub(super) mod tests {
     /// A conversation of these, with ids from 1 on, all of one turn.
     pub(crate) fn of(window_tokens: u32, messages: &[Message]) -> Conversation {
         Conversation::new(request(), "", window_tokens, stored(messages))
+    }
+
+    /// What its model is shown.
+    pub(crate) fn messages_of(conversation: &Conversation) -> Vec<Message> {
+        conversation.request().messages.iter().map(|message| (**message).clone()).collect()
     }
 
     pub(crate) fn stored(messages: &[Message]) -> StoredContext {
@@ -380,7 +394,7 @@ pub(super) mod tests {
             Compaction { up_to_item: ItemId(2), last_item: ItemId(3), summary: "short".to_owned() };
         conversation.compact(compaction.clone());
         let expected = [Message::user("short"), messages[2].clone(), messages[3].clone()];
-        assert_eq!(conversation.request().messages, expected);
+        assert_eq!(messages_of(&conversation), expected);
         assert_eq!(conversation.rounds_since_compaction(), Some(1));
         let stored = StoredContext {
             items: stored(&messages).items.split_off(2),
@@ -403,6 +417,6 @@ pub(super) mod tests {
         };
         stored.edits = vec![edit(1, None), edit(3, Some(Message::user("z")))];
         let conversation = Conversation::new(request(), "", 1_000, stored);
-        assert_eq!(conversation.request().messages, [Message::user("b"), Message::user("z")]);
+        assert_eq!(messages_of(&conversation), [Message::user("b"), Message::user("z")]);
     }
 }

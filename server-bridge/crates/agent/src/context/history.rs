@@ -108,15 +108,15 @@ fn close(open: Option<Open>, messages: &mut Vec<Message>) {
 
 #[cfg(test)]
 mod tests {
-    use llm::{Reasoning, Request};
+    use llm::Reasoning;
     use store::StoredContext;
 
     use super::*;
     use crate::context::Conversation;
-    use crate::context::conversation::tests::{of, reads, request, result, stored};
+    use crate::context::conversation::tests::{messages_of, of, reads, request, result, stored};
 
     fn mended(messages: &[Message]) -> Vec<Message> {
-        of(1_000, messages).request().messages.clone()
+        messages_of(&of(1_000, messages))
     }
 
     /// With lines in the place of the items of these numbers.
@@ -128,8 +128,7 @@ mod tests {
             size_chars: 1,
         };
         let stored = StoredContext { masks: items.iter().map(mask).collect(), ..stored(messages) };
-        let Request { messages, .. } = Conversation::new(request(), "", 1_000, stored).request().clone();
-        messages
+        messages_of(&Conversation::new(request(), "", 1_000, stored))
     }
 
     #[test]
@@ -168,7 +167,7 @@ mod tests {
         let mut stored = stored(&[Message::user("a"), Message::user("b")]);
         stored.items[1].item_json = "{".to_owned();
         let conversation = Conversation::new(request(), "", 1_000, stored);
-        assert_eq!(conversation.request().messages, [Message::user("a")]);
+        assert_eq!(messages_of(&conversation), [Message::user("a")]);
         assert_eq!(
             mended(&[Message::user("a"), Message::Assistant(Assistant::default())]),
             [Message::user("a")]

@@ -234,13 +234,16 @@ impl Screen<'_> {
 
     /// Shows more of an answer at the end of its message, until that is changed.
     pub(super) fn said(&self, message: MessageId, part: Part, text: String) {
-        self.service.tell(self.user.id, ChatEvent::Said { chat: self.chat.clone(), message, part, text });
+        self.service
+            .tell(self.user.id, ChatEvent::Said { chat: self.chat.clone(), message, part, text, at: 0 });
     }
 
     fn output(&self, message: MessageId, outputs: Vec<(Channel, String)>) {
         for (channel, text) in outputs {
-            self.service
-                .tell(self.user.id, ChatEvent::Output { chat: self.chat.clone(), message, channel, text });
+            self.service.tell(
+                self.user.id,
+                ChatEvent::Output { chat: self.chat.clone(), message, channel, text, at: 0 },
+            );
         }
     }
 

@@ -34,7 +34,7 @@ impl Relay {
         let headers = headers.chain([("content-type".to_owned(), "application/json".to_owned())]).collect();
         let request = LlmRequest { path: call.path.to_owned(), headers };
         let mut stream = sandbox.llm(request).await.map_err(failed)?;
-        for piece in call.body.chunks(RELAY_PIECE_BYTES) {
+        for piece in call.body.iter().flat_map(|piece| piece.chunks(RELAY_PIECE_BYTES)) {
             stream.write(piece).await.map_err(failed)?;
         }
         let answer = stream.finish().await.map_err(failed)?;

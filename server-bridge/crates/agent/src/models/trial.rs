@@ -1,7 +1,7 @@
 //! Asking a model once, to see whether it answers.
 
 use llm::retry::Patience;
-use llm::{Message, Request, call};
+use llm::{Draft, Message, Request, call};
 use tokio::time::{Instant, timeout};
 
 use super::{Choice, Models};
@@ -37,7 +37,7 @@ impl Models {
             model: setup.name.clone(),
             tools: Vec::new(),
             system: Vec::new(),
-            messages: vec![Message::user("Answer with the word: ready")],
+            messages: vec![Message::user("Answer with the word: ready").into()],
             reminder: None,
             max_tokens: MODEL_TRIAL_TOKENS.min(setup.reply_tokens),
             thinking_tokens: None,
@@ -45,7 +45,8 @@ impl Models {
         let seat = self.seat(user.id, setup.kind);
         let begun = Instant::now();
         let once = Patience { attempts: 1, ..Patience::default() };
-        let asked = call(&setup.model, &request, once, &seat, |_| {});
+        let draft = &mut Draft::default();
+        let asked = call(&setup.model, &request, draft, once, &seat, |_| {});
         let late = || llm::Error::Timeout(format!("no answer within {} s", MODEL_TRIAL_TIMEOUT.as_secs()));
         let reply = timeout(MODEL_TRIAL_TIMEOUT, asked).await.map_err(|_| Error::Model(late()))??;
         Ok(Trial {

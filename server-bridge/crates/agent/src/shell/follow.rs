@@ -141,7 +141,7 @@ impl Run {
         }
         for (channel, text) in told {
             let (chat, message) = (self.message.chat.clone(), self.message.id);
-            self.service.tell(self.user.id, ChatEvent::Output { chat, message, channel, text });
+            self.service.tell(self.user.id, ChatEvent::Output { chat, message, channel, text, at: 0 });
         }
     }
 }

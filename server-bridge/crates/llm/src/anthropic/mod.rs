@@ -4,6 +4,7 @@ mod read;
 mod write;
 
 use crate::dialect::{Decode, Dialect};
+use crate::draft::Draft;
 use crate::message::Request;
 use crate::transport::Call;
 
@@ -15,10 +16,10 @@ pub struct Anthropic;
 const VERSION: &str = "2023-06-01";
 
 impl Dialect for Anthropic {
-    fn write(&self, request: &Request) -> Call {
+    fn write(&self, request: &Request, draft: &mut Draft) -> Call {
         let headers =
             vec![("accept", "text/event-stream".to_owned()), ("anthropic-version", VERSION.to_owned())];
-        Call { path: "/v1/messages", headers, body: write::body(request) }
+        Call { path: "/v1/messages", headers, body: write::body(request, draft) }
     }
 
     fn decoder(&self) -> Box<dyn Decode> {

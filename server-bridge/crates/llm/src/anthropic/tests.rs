@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -20,15 +22,23 @@ fn request() -> Request {
         model: "m".to_owned(),
         tools: vec![tool("Read"), tool("Glob")],
         system: vec![part("base", true), part("project", true), part("today", false)],
-        messages: vec![Message::user("hello")],
+        messages: vec![Message::user("hello").into()],
         reminder: None,
         max_tokens: 100,
         thinking_tokens: None,
     }
 }
 
+fn shared<const N: usize>(messages: [Message; N]) -> Vec<Arc<Message>> {
+    messages.into_iter().map(Arc::new).collect()
+}
+
+fn body(request: &Request) -> Vec<u8> {
+    Anthropic.write(request, &mut Draft::default()).body.concat()
+}
+
 fn written(request: &Request) -> Value {
-    serde_json::from_slice(&Anthropic.write(request).body).unwrap()
+    serde_json::from_slice(&body(request)).unwrap()
 }
 
 #[test]
@@ -71,7 +81,7 @@ fn a_recorded_answer_with_thinking_text_and_a_tool_is_read() {
     assert_eq!((reply.usage.cache_write_tokens, reply.usage.output_tokens), (100, 89));
     // It goes back as it came.
     let mut request = request();
-    request.messages.push(Message::Assistant(reply.message));
+    request.messages.push(Message::Assistant(reply.message).into());
     let content = &written(&request)["messages"][1]["content"];
     assert_eq!(content[0], json!({"type": "thinking", "thinking": "Let me see.", "signature": "EqQB"}));
     assert_eq!(content[1], json!({"type": "redacted_thinking", "data": "EmwK"}));
@@ -118,14 +128,14 @@ fn every_reason_to_stop_is_known() {
 #[test]
 fn what_stays_the_same_is_marked_for_the_cache() {
     let mut request = request();
-    request.messages = vec![
+    request.messages = shared([
         Message::user("a"),
         Message::Assistant(Assistant { text: "b".to_owned(), ..Assistant::default() }),
         Message::user("c"),
         Message::Assistant(Assistant { text: "d".to_owned(), ..Assistant::default() }),
         Message::user("e"),
         Message::user("f"),
-    ];
+    ]);
     let body = written(&request);
     let marked = |value: &Value| value.get("cache_control").is_some();
     assert!(!marked(&body["tools"][0]) && marked(&body["tools"][1]));
@@ -151,7 +161,7 @@ fn results_of_tools_are_the_users_next_turn() {
     };
     let image = Content::Image { media_type: "image/png".to_owned(), data: vec![1, 2, 3].into() };
     let unsigned = Reasoning { text: "another provider's".to_owned(), ..Reasoning::default() };
-    request.messages.extend([
+    request.messages.extend(shared([
         Message::Assistant(Assistant {
             reasoning: vec![unsigned],
             text: " ".to_owned(),
@@ -160,7 +170,7 @@ fn results_of_tools_are_the_users_next_turn() {
         result("1", false),
         result("2", true),
         Message::User(vec![image]),
-    ]);
+    ]));
     request.thinking_tokens = Some(1000);
     let body = written(&request);
     assert_eq!(body["messages"][1]["content"].as_array().unwrap().len(), 2, "{body}");
@@ -182,6 +192,6 @@ fn a_reminder_stands_behind_all_that_a_cache_may_hold() {
     assert_eq!(reminded, plain, "and the marks are where they were");
     request
         .messages
-        .push(Message::Assistant(crate::Assistant { text: "x".to_owned(), ..Default::default() }));
+        .push(Message::Assistant(crate::Assistant { text: "x".to_owned(), ..Default::default() }).into());
     assert_eq!(written(&request)["messages"][2]["role"], "user");
 }

@@ -3,131 +3,231 @@
 //! A provider's cache holds what stands before a mark. There may be four: one behind the tools, one behind the static part
 //! of the system prompt, and two that move along with the conversation, so that each call finds what the one before put there.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
-use crate::message::{Assistant, Content, Message, Request, Tool, ToolResult};
+use crate::draft::{Draft, Ending, Wording, Writer, head, put};
+use crate::message::{Assistant, Content, Message, Request, ToolResult};
 
 /// Marks that move along with the conversation.
 const MOVING_MARKS: usize = 2;
 
-/// In the order in which it is written, and in which the provider's cache reads it.
+/// What is added at the end of the block that a mark stands behind.
+const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
+
+/// All before the messages, in the order in which the provider's cache reads it.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Head<'a> {
     model: &'a str,
     stream: bool,
     max_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Value>,
+    thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    tools: Vec<ToolLine<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Value>,
-    messages: Vec<Turn>,
+    system: Vec<SystemLine<'a>>,
 }
 
 #[derive(Serialize)]
-struct Turn {
-    role: &'static str,
-    content: Vec<Value>,
+struct Thinking {
+    r#type: &'static str,
+    budget_tokens: u32,
 }
 
-pub(super) fn body(request: &Request) -> Bytes {
-    let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
-    tools.last_mut().into_iter().for_each(mark);
-    let mut system: Vec<Value> =
-        request.system.iter().map(|part| json!({"type": "text", "text": part.text})).collect();
+#[derive(Serialize)]
+struct ToolLine<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+struct SystemLine<'a> {
+    r#type: &'static str,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct CacheControl {
+    r#type: &'static str,
+}
+
+const EPHEMERAL: CacheControl = CacheControl { r#type: "ephemeral" };
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: &'a str,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: Map<String, Value>,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: String,
+}
+
+pub(super) fn body(request: &Request, draft: &mut Draft) -> Vec<Bytes> {
+    let mut tools: Vec<ToolLine<'_>> = request
+        .tools
+        .iter()
+        .map(|tool| ToolLine {
+            name: &tool.name,
+            description: &tool.description,
+            input_schema: &tool.parameters,
+            cache_control: None,
+        })
+        .collect();
+    tools.last_mut().into_iter().for_each(|tool| tool.cache_control = Some(EPHEMERAL));
+    let line = |text| SystemLine { r#type: "text", text, cache_control: None };
+    let mut system: Vec<SystemLine<'_>> = request.system.iter().map(|part| line(&part.text)).collect();
     let is_static = request.system.iter().take_while(|part| part.is_static).count();
-    system[..is_static].last_mut().into_iter().for_each(mark);
-    let body = Body {
+    system[..is_static].last_mut().into_iter().for_each(|part| part.cache_control = Some(EPHEMERAL));
+    let head = head(&Head {
         model: &request.model,
         stream: true,
         // Thinking counts as answering here.
         max_tokens: request.max_tokens.saturating_add(request.thinking_tokens.unwrap_or(0)),
-        thinking: request.thinking_tokens.map(|tokens| json!({"type": "enabled", "budget_tokens": tokens})),
+        thinking: request.thinking_tokens.map(|budget_tokens| Thinking { r#type: "enabled", budget_tokens }),
         tools,
         system,
-        messages: turns(&request.messages, request.reminder.as_deref()),
+    });
+    let mut written = draft.write::<Messages>(request);
+    let users = written.passages.iter().rev().filter(|turn| turn.ending == Ending::Parts).take(MOVING_MARKS);
+    let marks: Vec<usize> = users.map(|turn| turn.end - "}]}".len()).collect();
+    marks.into_iter().for_each(|at| written.add(at, MARK));
+    if let Some(text) = &request.reminder {
+        remind(text, &mut written);
+    }
+    written.between(head, b"]}")
+}
+
+/// The reminder stands behind the last mark.
+fn remind(text: &str, written: &mut crate::draft::Written<'_>) {
+    let block = Block::Text { text };
+    let last = written.last();
+    let users = last.filter(|turn| turn.ending == Ending::Parts);
+    let (at, added) = match users {
+        Some(turn) => (turn.end - "]}".len(), serde_json::to_vec(&block)),
+        None => {
+            let turn = Turn { role: "user", content: vec![block] };
+            (last.map_or(0, |turn| turn.end), serde_json::to_vec(&turn))
+        }
     };
-    serde_json::to_vec(&body).expect("strings and numbers are always JSON").into()
+    let added = added.expect("strings are always JSON");
+    written.add(at, [b","].into_iter().flatten().copied().chain(added).collect::<Vec<u8>>());
 }
 
-fn mark(block: &mut Value) {
-    block["cache_control"] = json!({"type": "ephemeral"});
-}
+/// Messages of one role in a row are one turn, results of tools among the user's.
+struct Messages;
 
-/// Messages of one role in a row are one turn, results of tools among the user's. The reminder stands behind the last mark.
-fn turns(messages: &[Message], reminder: Option<&str>) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
-    for message in messages {
-        let (role, content) = match message {
-            Message::User(content) => ("user", content.iter().map(block).collect()),
-            Message::Assistant(said) => ("assistant", assistant(said)),
-            Message::Tool(result) => ("user", vec![tool_result(result)]),
-        };
-        match turns.last_mut() {
-            Some(last) if last.role == role => last.content.extend(content),
-            _ => turns.push(Turn { role, content }),
-        }
+impl Wording for Messages {
+    const NAME: &'static str = "messages";
+
+    fn joins(before: &Message, next: &Message) -> bool {
+        role(before) == role(next)
     }
-    // A turn without content is refused.
-    turns.retain(|turn| !turn.content.is_empty());
-    let users = turns.iter_mut().rev().filter(|turn| turn.role == "user");
-    users.take(MOVING_MARKS).filter_map(|turn| turn.content.last_mut()).for_each(mark);
-    if let Some(reminder) = reminder {
-        let block = json!({"type": "text", "text": reminder});
-        match turns.last_mut().filter(|turn| turn.role == "user") {
-            Some(turn) => turn.content.push(block),
-            None => turns.push(Turn { role: "user", content: vec![block] }),
+
+    fn write(messages: &[Arc<Message>], out: &mut Writer) -> Ending {
+        let role = messages.first().map_or("user", |message| role(message));
+        let content: Vec<Block<'_>> = messages.iter().flat_map(|message| blocks(message)).collect();
+        // A turn without content is refused.
+        if content.is_empty() {
+            return Ending::Closed;
         }
+        put(&Turn { role, content }, out);
+        if role == "user" { Ending::Parts } else { Ending::Closed }
     }
-    turns
 }
 
-fn tool(tool: &Tool) -> Value {
-    json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+fn role(message: &Message) -> &'static str {
+    match message {
+        Message::User(_) | Message::Tool(_) => "user",
+        Message::Assistant(_) => "assistant",
+    }
 }
 
-fn block(content: &Content) -> Value {
+fn blocks(message: &Message) -> Vec<Block<'_>> {
+    match message {
+        Message::User(content) => content.iter().map(block).collect(),
+        Message::Assistant(said) => assistant(said),
+        Message::Tool(result) => vec![tool_result(result)],
+    }
+}
+
+fn block(content: &Content) -> Block<'_> {
     match content {
-        Content::Text(text) => json!({"type": "text", "text": text}),
+        Content::Text(text) => Block::Text { text },
         Content::Image { media_type, data } => {
-            let source = json!({"type": "base64", "media_type": media_type, "data": STANDARD.encode(data)});
-            json!({"type": "image", "source": source})
+            Block::Image { source: Source { r#type: "base64", media_type, data: STANDARD.encode(data) } }
         }
     }
 }
 
-fn assistant(said: &Assistant) -> Vec<Value> {
+fn assistant(said: &Assistant) -> Vec<Block<'_>> {
     let thoughts =
         said.reasoning.iter().filter_map(|thought| match (&thought.redacted, &thought.signature) {
-            (Some(data), _) => Some(json!({"type": "redacted_thinking", "data": data})),
-            (None, Some(signature)) => {
-                Some(json!({"type": "thinking", "thinking": thought.text, "signature": signature}))
-            }
+            (Some(data), _) => Some(Block::RedactedThinking { data }),
+            (None, Some(signature)) => Some(Block::Thinking { thinking: &thought.text, signature }),
             // Another provider's: it would be refused.
             (None, None) => None,
         });
-    let text = (!said.text.trim().is_empty()).then(|| json!({"type": "text", "text": said.text}));
+    let text = (!said.text.trim().is_empty()).then_some(Block::Text { text: &said.text });
     // One that was cut off amid its thinking says nothing, and thinking must not stand last.
     if text.is_none() && said.tool_calls.is_empty() {
         return Vec::new();
     }
-    let calls = said.tool_calls.iter().map(|call| {
-        let input = call.parse().unwrap_or_default();
-        json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+    let calls = said.tool_calls.iter().map(|call| Block::ToolUse {
+        id: &call.id,
+        name: &call.name,
+        input: call.parse().unwrap_or_default(),
     });
     thoughts.chain(text).chain(calls).collect()
 }
 
-fn tool_result(result: &ToolResult) -> Value {
-    let content: Vec<Value> = result.content.iter().map(block).collect();
-    let mut value = json!({"type": "tool_result", "tool_use_id": result.call_id, "content": content});
-    if result.is_error {
-        value["is_error"] = json!(true);
+fn tool_result(result: &ToolResult) -> Block<'_> {
+    Block::ToolResult {
+        tool_use_id: &result.call_id,
+        content: result.content.iter().map(block).collect(),
+        is_error: result.is_error,
     }
-    value
 }

@@ -4,6 +4,7 @@ mod read;
 mod write;
 
 use crate::dialect::{Decode, Dialect};
+use crate::draft::Draft;
 use crate::message::Request;
 use crate::transport::Call;
 
@@ -12,9 +13,9 @@ use crate::transport::Call;
 pub struct OpenAi;
 
 impl Dialect for OpenAi {
-    fn write(&self, request: &Request) -> Call {
+    fn write(&self, request: &Request, draft: &mut Draft) -> Call {
         let headers = vec![("accept", "text/event-stream".to_owned())];
-        Call { path: "/v1/chat/completions", headers, body: write::body(request) }
+        Call { path: "/v1/chat/completions", headers, body: write::body(request, draft) }
     }
 
     fn decoder(&self) -> Box<dyn Decode> {

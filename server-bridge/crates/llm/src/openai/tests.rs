@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -18,15 +20,23 @@ fn request() -> Request {
             parameters: json!({"type": "object"}),
         }],
         system: vec![SystemPart { text: "Be brief.".to_owned(), is_static: true }],
-        messages: vec![Message::user("hello")],
+        messages: vec![Message::user("hello").into()],
         reminder: None,
         max_tokens: 100,
         thinking_tokens: None,
     }
 }
 
+fn shared<const N: usize>(messages: [Message; N]) -> Vec<Arc<Message>> {
+    messages.into_iter().map(Arc::new).collect()
+}
+
+fn body(request: &Request) -> Vec<u8> {
+    OpenAi.write(request, &mut Draft::default()).body.concat()
+}
+
 fn written(request: &Request) -> Value {
-    serde_json::from_slice(&OpenAi.write(request).body).unwrap()
+    serde_json::from_slice(&body(request)).unwrap()
 }
 
 #[test]
@@ -125,7 +135,7 @@ fn errors_within_a_stream_are_told() {
 fn a_conversation_is_written_in_its_words() {
     let mut request = request();
     let image = Content::Image { media_type: "image/png".to_owned(), data: vec![1, 2, 3].into() };
-    request.messages = vec![
+    request.messages = shared([
         Message::User(vec!["look".into(), image.clone()]),
         Message::Assistant(Assistant {
             reasoning: vec![Reasoning { text: "hm".to_owned(), ..Reasoning::default() }],
@@ -137,7 +147,7 @@ fn a_conversation_is_written_in_its_words() {
         }),
         Message::Tool(ToolResult { call_id: "1".to_owned(), content: vec!["ok".into()], is_error: false }),
         Message::Tool(ToolResult { call_id: "2".to_owned(), content: vec![image], is_error: true }),
-    ];
+    ]);
     let body = written(&request);
     assert_eq!(body["messages"][0], json!({"role": "system", "content": "Be brief."}));
     assert_eq!(body["messages"][1]["content"][1]["image_url"]["url"], "data:image/png;base64,AQID");
@@ -154,11 +164,13 @@ fn a_conversation_is_written_in_its_words() {
 #[test]
 fn a_longer_conversation_begins_with_the_same_bytes() {
     let mut request = request();
-    let before = OpenAi.write(&request).body;
-    assert_eq!(before, OpenAi.write(&request).body);
-    request.messages.push(Message::Assistant(Assistant { text: "hi".to_owned(), ..Assistant::default() }));
-    request.messages.push(Message::user("more"));
-    let after = OpenAi.write(&request).body;
+    let before = body(&request);
+    assert_eq!(before, body(&request));
+    request
+        .messages
+        .push(Message::Assistant(Assistant { text: "hi".to_owned(), ..Assistant::default() }).into());
+    request.messages.push(Message::user("more").into());
+    let after = body(&request);
     let shared = before.iter().zip(&after).take_while(|(left, right)| left == right).count();
     assert!(shared >= before.len() - "]}".len(), "{shared} of {}", before.len());
 }
@@ -169,13 +181,13 @@ fn images_of_results_stand_behind_all_results_of_an_answer() {
     let result =
         |id: &str, content| Message::Tool(ToolResult { call_id: id.to_owned(), content, is_error: false });
     let mut request = request();
-    request.messages = vec![
+    request.messages = shared([
         Message::user("look"),
         result("1", vec!["a".into(), image.clone()]),
         result("2", vec!["b".into(), image.clone()]),
         Message::user("again"),
         result("3", vec![image]),
-    ];
+    ]);
     let body = written(&request);
     let roles: Vec<&str> = body["messages"]
         .as_array()
@@ -195,9 +207,9 @@ fn a_reminder_stands_at_the_end_of_what_was_said_last() {
     assert_eq!(last(&request), json!({"role": "user", "content": "hello\n\nit is late"}));
     request
         .messages
-        .push(Message::Assistant(crate::Assistant { text: "x".to_owned(), ..Default::default() }));
+        .push(Message::Assistant(crate::Assistant { text: "x".to_owned(), ..Default::default() }).into());
     assert_eq!(last(&request), json!({"role": "user", "content": "it is late"}));
     let image = Content::Image { media_type: "image/png".to_owned(), data: vec![0].into() };
-    request.messages.push(Message::User(vec!["see".into(), image]));
+    request.messages.push(Message::User(vec!["see".into(), image]).into());
     assert_eq!(last(&request)["content"][2]["text"], "it is late");
 }

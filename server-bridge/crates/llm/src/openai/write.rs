@@ -1,31 +1,50 @@
 //! A request in the words of chat completions.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::draft::{Draft, Ending, Wording, Writer, head, put};
 use crate::message::{Assistant, Content, Message, Request, Tool, ToolCall, ToolResult};
 
-/// In the order in which it is written: what changes from call to call stands last.
+/// All before the messages, which stand last: they change from call to call.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Head<'a> {
     model: &'a str,
     stream: bool,
-    stream_options: Value,
+    stream_options: StreamOptions,
     max_completion_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
-    messages: Vec<Line<'a>>,
+    tools: Vec<ToolLine<'a>>,
 }
 
-/// A message. Nothing of it is copied: thousands of them are written for every answer.
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct ToolLine<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+}
+
+/// A message.
 #[derive(Serialize)]
 struct Line<'a> {
     role: &'static str,
@@ -33,7 +52,7 @@ struct Line<'a> {
     tool_call_id: Option<&'a str>,
     content: Said<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<Value>,
+    tool_calls: Vec<CallLine<'a>>,
     #[serde(skip_serializing_if = "String::is_empty")]
     reasoning_content: String,
 }
@@ -43,43 +62,91 @@ struct Line<'a> {
 #[serde(untagged)]
 enum Said<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<Value>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct CallLine<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: CalledFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CalledFunction<'a> {
+    name: &'a str,
+    arguments: &'a str,
 }
 
 impl<'a> Line<'a> {
     fn said(role: &'static str, content: Said<'a>) -> Self {
         Self { role, tool_call_id: None, content, tool_calls: Vec::new(), reasoning_content: String::new() }
     }
+
+    fn ending(&self) -> Ending {
+        match &self.content {
+            _ if self.role == "assistant" => Ending::Closed,
+            Said::Text(_) => Ending::Text,
+            Said::Parts(parts) if parts.is_empty() => Ending::NoParts,
+            Said::Parts(_) => Ending::Parts,
+        }
+    }
 }
 
 /// Up to so many thinking tokens are `low`, and up to the second number `medium`.
 const EFFORT_TOKENS: (u32, u32) = (4_096, 16_384);
 
-pub(super) fn body(request: &Request) -> Bytes {
-    let system = request.system.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n");
-    let system = (!system.is_empty()).then(|| Line::said("system", Said::Text(system.as_str().into())));
-    let mut messages: Vec<Line<'_>> = system.into_iter().chain(messages(&request.messages)).collect();
-    request.reminder.iter().for_each(|reminder| remind(&mut messages, reminder));
-    let body = Body {
+pub(super) fn body(request: &Request, draft: &mut Draft) -> Vec<Bytes> {
+    let mut head = head(&Head {
         model: &request.model,
         stream: true,
-        stream_options: json!({"include_usage": true}),
+        stream_options: StreamOptions { include_usage: true },
         max_completion_tokens: request.max_tokens,
         reasoning_effort: request.thinking_tokens.map(effort),
         tools: request.tools.iter().map(tool).collect(),
-        messages,
-    };
-    serde_json::to_vec(&body).expect("strings and numbers are always JSON").into()
+    });
+    let system = request.system.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n");
+    if !system.is_empty() {
+        head.extend(json(&Line::said("system", Said::Text(system.into()))));
+    }
+    let mut written = draft.write::<ChatCompletions>(request);
+    if let Some(reminder) = &request.reminder {
+        // To what the user or a tool said last: not every server takes two of the user's in a row, or one behind a tool's.
+        let last = written.last();
+        let (end, ending) = last.map_or((0, Ending::Closed), |passage| (passage.end, passage.ending));
+        let (at, added) = match ending {
+            Ending::Text => {
+                let text = json(&format!("\n\n{reminder}"));
+                (end - r#""}"#.len(), text[1..text.len() - 1].to_vec())
+            }
+            Ending::Parts | Ending::NoParts => {
+                let comma = (ending == Ending::Parts).then_some(b',');
+                (end - "]}".len(), comma.into_iter().chain(json(&Part::Text { text: reminder })).collect())
+            }
+            Ending::Closed => {
+                let line = json(&Line::said("user", Said::Text(reminder.into())));
+                (end, [b','].into_iter().chain(line).collect())
+            }
+        };
+        written.add(at, added);
+    }
+    written.between(head, b"]}")
 }
 
-/// Adds it to what the user or a tool said last: not every server takes two of the user's in a row, or one behind a tool's.
-fn remind<'a>(messages: &mut Vec<Line<'a>>, reminder: &'a str) {
-    let last = messages.last_mut().filter(|last| last.role == "user" || last.role == "tool");
-    match last.map(|last| &mut last.content) {
-        Some(Said::Text(text)) => text.to_mut().extend(["\n\n", reminder]),
-        Some(Said::Parts(parts)) => parts.push(json!({"type": "text", "text": reminder})),
-        None => messages.push(Line::said("user", Said::Text(reminder.into()))),
-    }
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("strings and numbers are always JSON")
 }
 
 fn effort(tokens: u32) -> &'static str {
@@ -90,34 +157,42 @@ fn effort(tokens: u32) -> &'static str {
     }
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &Tool) -> ToolLine<'_> {
     let Tool { name, description, parameters } = tool;
-    json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
+    ToolLine { r#type: "function", function: Function { name, description, parameters } }
 }
 
-/// A tool's message holds text alone. Its images follow as the user's, behind all results of an answer: what stands between
-/// those is refused.
-fn messages(messages: &[Message]) -> Vec<Line<'_>> {
-    let (mut written, mut images) = (Vec::with_capacity(messages.len() + 1), Vec::new());
-    let settle = |images: &mut Vec<Value>| {
-        let images = std::mem::take(images);
-        (!images.is_empty()).then(|| Line::said("user", Said::Parts(images)))
-    };
-    for message in messages {
-        if !matches!(message, Message::Tool(_)) {
-            written.extend(settle(&mut images));
-        }
-        written.push(match message {
-            Message::User(content) => Line::said("user", parts(content)),
-            Message::Assistant(said) => assistant(said),
-            Message::Tool(result) => {
-                images.extend(result.content.iter().filter(|content| content.text().is_none()).map(part));
-                tool_result(result)
-            }
-        });
+struct ChatCompletions;
+
+impl Wording for ChatCompletions {
+    const NAME: &'static str = "chat completions";
+
+    fn joins(_before: &Message, next: &Message) -> bool {
+        matches!(next, Message::Tool(_))
     }
-    written.extend(settle(&mut images));
-    written
+
+    /// A tool's message holds text alone. Its images follow as the user's, behind all results of an answer: what stands between
+    /// those is refused.
+    fn write(messages: &[Arc<Message>], out: &mut Writer) -> Ending {
+        let (mut images, mut ending) = (Vec::new(), Ending::Closed);
+        for message in messages {
+            let line = match &**message {
+                Message::User(content) => Line::said("user", parts(content)),
+                Message::Assistant(said) => assistant(said),
+                Message::Tool(result) => {
+                    images.extend(result.content.iter().filter(|content| content.text().is_none()).map(part));
+                    tool_result(result)
+                }
+            };
+            ending = line.ending();
+            put(&line, out);
+        }
+        if !images.is_empty() {
+            put(&Line::said("user", Said::Parts(images)), out);
+            ending = Ending::Parts;
+        }
+        ending
+    }
 }
 
 fn parts(content: &[Content]) -> Said<'_> {
@@ -127,12 +202,12 @@ fn parts(content: &[Content]) -> Said<'_> {
     }
 }
 
-fn part(content: &Content) -> Value {
+fn part(content: &Content) -> Part<'_> {
     match content {
-        Content::Text(text) => json!({"type": "text", "text": text}),
+        Content::Text(text) => Part::Text { text },
         Content::Image { media_type, data } => {
             let url = format!("data:{media_type};base64,{}", STANDARD.encode(data));
-            json!({"type": "image_url", "image_url": {"url": url}})
+            Part::ImageUrl { image_url: ImageUrl { url } }
         }
     }
 }
@@ -147,10 +222,10 @@ fn assistant(said: &Assistant) -> Line<'_> {
     line
 }
 
-fn call(call: &ToolCall) -> Value {
+fn call(call: &ToolCall) -> CallLine<'_> {
     // Some servers parse them again, and refuse the whole conversation where that fails.
     let arguments = if is_object(&call.arguments) { call.arguments.as_str() } else { "{}" };
-    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+    CallLine { id: &call.id, r#type: "function", function: CalledFunction { name: &call.name, arguments } }
 }
 
 /// Whether arguments are a JSON object, without making anything of it.

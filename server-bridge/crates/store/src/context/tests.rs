@@ -1,4 +1,5 @@
 use super::*;
+use crate::TurnUsage;
 use crate::{MessageId, MessageRole, Name, OffloadedRead};
 
 struct World {
@@ -26,7 +27,7 @@ impl World {
         let turn = self.store.queue_turn(self.user, &self.chat, None, self.message, items[0]).await.unwrap();
         self.store.begin_turn(turn, "m").await.unwrap();
         for item in &items[1..] {
-            self.store.append_turn_item(turn, item, TurnUsage::default()).await.unwrap();
+            self.store.append_turn_item(turn, item).await.unwrap();
         }
         let context = self.context(turn).await;
         (turn, context.items.iter().filter(|item| item.turn == turn).map(|item| item.id).collect())

@@ -51,6 +51,12 @@ function Image({ src, alt }: ComponentPropsWithoutRef<"img">) {
   return <Link href={typeof src === "string" ? src : ""}>{t("foreignImage", { name: alt || src || "" })}</Link>;
 }
 
+// The only field in Markdown: an item of a list that is done, or is not.
+function Check({ checked }: ComponentPropsWithoutRef<"input">) {
+  const { t } = useTranslation("chat");
+  return <input type="checkbox" checked={checked === true} disabled aria-label={t(checked ? "todos.completed" : "todos.pending")} />;
+}
+
 function Table({ children }: ComponentPropsWithoutRef<"table">) {
   return (
     <div className="table" tabIndex={0} role="group">
@@ -61,4 +67,4 @@ function Table({ children }: ComponentPropsWithoutRef<"table">) {
 
 const PLUGINS = [remarkGfm];
 const NONE: [] = [];
-const COMPONENTS: Components = { a: Link, img: Image, table: Table, pre: CodeBlock };
+const COMPONENTS: Components = { a: Link, img: Image, table: Table, pre: CodeBlock, input: Check };

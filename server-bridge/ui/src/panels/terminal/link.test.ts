@@ -142,6 +142,7 @@ test("what is typed into a lost connection is not sent later", () => {
   last().say(STARTED);
   last().break();
   made.send(new Uint8Array([1]));
+  expect(made.waitingBytes).toBe(0);
   vi.runOnlyPendingTimers();
   last().open();
   last().say(STARTED);

@@ -197,9 +197,9 @@ export class ExecLink {
   }
 
   private sendWaiting(): void {
-    while (this.sent - this.taken < TERMINAL_INPUT_WINDOW_BYTES) {
+    while (this.socket?.readyState === WebSocket.OPEN && this.sent - this.taken < TERMINAL_INPUT_WINDOW_BYTES) {
       const piece = this.input.shift();
-      if (piece === undefined || this.socket?.readyState !== WebSocket.OPEN) return;
+      if (piece === undefined) return;
       const frame = new Uint8Array(piece.length + 1);
       frame.set(piece, 1);
       this.socket.send(frame);

@@ -105,8 +105,8 @@ export class TerminalSession {
   async answerCopy(allow: boolean): Promise<void> {
     const text = this.view.copy;
     this.show({ copy: null });
+    if (allow && text !== null) await copy(text);
     this.screen.focus();
-    if (allow && text !== null) await navigator.clipboard.writeText(text);
   }
 
   /** Leaves what runs to itself and forgets it here. */
@@ -211,6 +211,18 @@ export class TerminalSession {
     this.view = { ...this.view, ...change };
     this.onChange();
   }
+}
+
+/** Pages without TLS have no clipboard of their own, but what is selected can be copied. */
+async function copy(text: string): Promise<void> {
+  const clipboard = (navigator as Partial<Navigator>).clipboard;
+  if (clipboard !== undefined) return clipboard.writeText(text);
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
 }
 
 /** A dim line of the page's own in the terminal. */

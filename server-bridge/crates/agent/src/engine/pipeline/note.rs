@@ -1,5 +1,7 @@
 //! The note in front of a user's message: what holds from there on. Only what differs from the note before is said again.
 
+use std::sync::Arc;
+
 use llm::{Content, Message};
 
 const BEGIN: &str = "<context>\n";
@@ -8,12 +10,16 @@ const END: &str = "\n</context>\n\n";
 /// Puts a note in front of the last message, unless the last note says the same; that message where it was changed.
 ///
 /// The last message is the user's: a turn's own.
-pub(in crate::engine) fn put<'a>(messages: &'a mut [Message], note: &str) -> Option<&'a Message> {
+pub(in crate::engine) fn put<'a>(messages: &'a mut [Arc<Message>], note: &str) -> Option<&'a Message> {
     let (last, before) = messages.split_last_mut()?;
     // A turn that is begun again has one already.
-    if of(last).or_else(|| before.iter().rev().find_map(of)) == Some(note) {
+    if of(last).or_else(|| before.iter().rev().find_map(|message| of(message))) == Some(note) {
         return None;
     }
+    if !matches!(**last, Message::User(_)) {
+        return None;
+    }
+    let last = Arc::make_mut(last);
     let Message::User(content) = last else { return None };
     let words = match content.first_mut() {
         // One text: not every server takes several.
@@ -47,11 +53,11 @@ mod tests {
 
     #[test]
     fn a_note_is_said_again_only_where_it_changed() {
-        let mut messages = vec![Message::user("one")];
+        let mut messages = vec![Arc::new(Message::user("one"))];
         assert_eq!(text(put(&mut messages, "here").unwrap()), "<context>\nhere\n</context>\n\none");
-        messages.push(Message::user("two"));
+        messages.push(Message::user("two").into());
         assert_eq!(put(&mut messages, "here"), None);
-        messages.push(Message::user("three"));
+        messages.push(Message::user("three").into());
         assert!(text(put(&mut messages, "there").unwrap()).ends_with("there\n</context>\n\nthree"));
         assert_eq!(put(&mut messages, "there"), None, "a turn that is begun again");
         let again = text(put(&mut messages, "elsewhere").unwrap());

@@ -2,8 +2,8 @@
 
 use std::pin::pin;
 
-use llm::{Assistant, Delta, Message, Reply, Request};
-use store::{MessageId, Spent, TurnUsage};
+use llm::{Assistant, Delta, Draft, Message, Reply, Request};
+use store::{MessageId, Spent};
 use tokio::sync::mpsc;
 
 use super::{End, Progress, Turn, document};
@@ -41,7 +41,7 @@ impl Turn<'_> {
         let is_first = !progress.has_first;
         let message = is_first.then_some(self.waiting.message).or(progress.void.take());
         let mut shown = Shown { message, ..Shown::default() };
-        let Some(answered) = self.answered_aloud(setup, conversation.request(), &mut shown).await? else {
+        let Some(answered) = self.answered_aloud(setup, conversation.draft(), &mut shown).await? else {
             self.keep_half(shown, is_first, progress).await?;
             return Err(End::Cancelled);
         };
@@ -71,14 +71,14 @@ impl Turn<'_> {
     async fn answered_aloud(
         &self,
         setup: &ModelSetup,
-        request: &Request,
+        (request, draft): (&Request, &mut Draft),
         shown: &mut Shown,
     ) -> Result<Option<Result<Reply, llm::Error>>, End> {
         let models = &self.service.engine.models;
         let seat = models.seat(self.user.id, self.lineage.slots(setup.kind));
         // Bounded by what an answer may be.
         let (sender, mut pieces) = mpsc::unbounded_channel();
-        let mut asking = pin!(llm::call(&setup.model, request, models.patience(), &seat, |news| {
+        let mut asking = pin!(llm::call(&setup.model, request, draft, models.patience(), &seat, |news| {
             let piece = match news {
                 llm::Progress::Delta(Delta::Text(text)) => Piece::Text(text.clone()),
                 llm::Progress::Delta(Delta::Reasoning(text)) => Piece::Reasoning(text.clone()),
@@ -154,7 +154,7 @@ impl Turn<'_> {
         if !text.is_empty() {
             let said = Assistant { text: text.clone(), ..Assistant::default() };
             let item = history::to_json(&Message::Assistant(said));
-            self.service.store.append_turn_item(self.waiting.turn, &item, TurnUsage::default()).await?;
+            self.service.store.append_turn_item(self.waiting.turn, &item).await?;
         }
         self.settle(text, shown, is_first, progress).await
     }

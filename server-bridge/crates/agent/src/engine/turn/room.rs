@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use llm::{Message, Reply, Request, Stop, ToolCall};
+use llm::{Draft, Message, Reply, Request, Stop, ToolCall};
 use sandbox::Wish;
-use store::{ChatId, MessageId, Spent, TurnUsage, User};
+use store::{ChatId, MessageId, Spent, User};
 use tokio_util::sync::CancellationToken;
 
 use super::{End, Progress, Turn};
@@ -110,7 +110,7 @@ impl Turn<'_> {
         if reply.message.tool_calls.is_empty() {
             let (turn, message) = (self.waiting.turn, Message::user(GO_ON));
             let item = history::to_json(&message);
-            let item = self.service.store.append_turn_item(turn, &item, TurnUsage::default()).await?;
+            let item = self.service.store.append_turn_item(turn, &item).await?;
             conversation.push(item, turn, message);
         }
         self.force_room("the conversation fills the model's window", lineup, conversation, progress).await
@@ -223,8 +223,9 @@ impl Turn<'_> {
     ) -> Result<Result<Reply, llm::Error>, End> {
         let models = &self.service.engine.models;
         let seat = models.seat(self.user.id, self.lineage.slots(setup.kind));
+        let draft = &mut Draft::default();
         tokio::select! {
-            answered = llm::call(&setup.model, request, models.patience(), &seat, |_| {}) => Ok(answered),
+            answered = llm::call(&setup.model, request, draft, models.patience(), &seat, |_| {}) => Ok(answered),
             () = self.cancelled.cancelled() => Err(End::Cancelled),
         }
     }

@@ -3,7 +3,7 @@
 use futures_util::{StreamExt, stream};
 use llm::{Content, Message, ToolCall, ToolResult};
 use sandbox::{Approval, Wish};
-use store::{MessageId, TurnUsage};
+use store::MessageId;
 use tokio::time::Instant;
 
 use super::approve::Question;
@@ -24,8 +24,8 @@ struct Card {
     place: Option<String>,
     /// What it does there.
     access: Access,
-    /// How much could be done without asking when it was looked at.
-    mode: Mode,
+    /// How much could be done without asking when it was looked at; of what only looks nobody asks.
+    mode: Option<Mode>,
     /// What is allowed for good where its user says so.
     subject: String,
     verdict: Verdict,
@@ -121,7 +121,7 @@ impl Turn<'_> {
                 let (result, stops) = result?;
                 let (turn, message) = (self.waiting.turn, Message::Tool(result));
                 let item = history::to_json(&message);
-                let item = self.service.store.append_turn_item(turn, &item, TurnUsage::default()).await?;
+                let item = self.service.store.append_turn_item(turn, &item).await?;
                 conversation.push(item, turn, message);
                 failure = failure.or(stops);
             }
@@ -144,14 +144,14 @@ impl Turn<'_> {
     ) -> Result<Card, End> {
         let place = self.service.router.check(&sandbox_user(self.user), wish).ok();
         let place = place.map(|target| target.name().to_owned());
-        let mode = self.mode().await?;
         let (access, subject) = match &parsed {
             Ok(parsed) => (self.access(parsed, wish).await, self.subject(parsed, place.as_deref()).await?),
             Err(_) => (Access::Read, String::new()),
         };
+        let mode = if access == Access::Read { None } else { Some(self.mode().await?) };
         let mut parsed = parsed;
         let mut verdict = Verdict::Allowed;
-        if let Ok(known) = &parsed {
+        if let (Ok(known), Some(mode)) = (&parsed, mode) {
             verdict = self.verdict(mode, &call, access, &subject).await?;
             if verdict == Verdict::Asks && known.detail().len() > APPROVAL_DETAIL_BYTES {
                 verdict = Verdict::Allowed;
@@ -228,11 +228,15 @@ impl Turn<'_> {
         live: Live<'_>,
     ) -> Result<(Outcome, Option<End>), End> {
         let Self { service, user, chat, cancelled, lineage, .. } = *self;
-        let now = self.mode().await?;
-        if verdict(now, card.access) == Verdict::Denied {
-            return Ok((Outcome::denied(PLAN_MODE), None));
+        let mut is_plan = card.mode == Some(Mode::Plan);
+        if card.verdict == Verdict::Asks {
+            // The mode may be another one since it was asked.
+            let now = self.mode().await?;
+            if verdict(now, card.access) == Verdict::Denied {
+                return Ok((Outcome::denied(PLAN_MODE), None));
+            }
+            is_plan |= now == Mode::Plan;
         }
-        let is_plan = card.mode == Mode::Plan || now == Mode::Plan;
         // It asks in every mode, so that whoever comes here was told that it may.
         let approval = (card.access == Access::Privileged && card.verdict == Verdict::Asks)
             .then(|| Approval::given_by(user.name.as_str()));

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Message } from "../types";
 import { type Activities, chatActivity, overall, track } from "./activity";
-import { execMessage, message } from "./fixtures";
+import { execMessage, message, openState } from "./fixtures";
+import { reduce } from "./reducer";
 
 const asking = (id: number, chatId: string): Message => ({
   ...message(id, "", chatId),
@@ -26,6 +27,16 @@ test("a question goes before what runs", () => {
 test("over all chats those count that are listed", () => {
   const activities = after(execMessage(1, "", {}, "a"), asking(2, "b"), asking(3, "sub-agent"));
   expect(overall(activities, ["a", "b"])).toEqual({ running: true, asking: 1 });
+});
+
+test("what was asked for is overtaken by what events told meanwhile", () => {
+  const looked = { type: "chat_looked_at" as const, chat_id: "b", messages: [execMessage(1, "", {}, "b")] };
+  expect(chatActivity(reduce(openState(), looked).activity, "b")).toBe("running");
+  const ended = reduce(openState(), {
+    type: "events",
+    events: [{ type: "message", seq: 1, message: execMessage(1, "", { status: "exited" }, "b") }],
+  });
+  expect(chatActivity(reduce(ended, looked).activity, "b")).toBeNull();
 });
 
 test("a message that changes nothing leaves the same value", () => {

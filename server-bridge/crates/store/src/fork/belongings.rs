@@ -231,7 +231,7 @@ const PROMPT_COUNTS: Fate = Fate::Copied {
     rows: "JOIN copied_rows i ON i.copy_id = $1 AND i.kind = 'item' AND i.old_id = s.item_id WHERE s.chat_id = $3",
 };
 
-/// Where a turn that is not copied (`$4` is the last one that is) changed them, those of before it, which [`earlier_todos`]
+/// Where a turn that is not copied (`$4` is the last one that is) changed them, those of before it, which [`EARLIER_TODOS`]
 /// copies.
 const CHAT_TODOS: Fate = Fate::Copied {
     columns: &[

@@ -137,7 +137,7 @@ async fn a_fork_shows_its_model_what_the_original_does() {
     let items = store.stored_context(user, &chat, second).await.unwrap().items;
     let edit = ContextEdit { item: items[2].id, item_json: Some("two, edited".to_owned()) };
     store.edit_context(second, &[edit]).await.unwrap();
-    let last = store.append_turn_item(second, "result", TurnUsage::default()).await.unwrap();
+    let last = store.append_turn_item(second, "result").await.unwrap();
     let mask = Mask { id: "mask_1".to_owned(), item: last, placeholder: "a line".to_owned(), size_chars: 6 };
     store.add_masks(&chat, &[mask]).await.unwrap();
     let compaction = Compaction { up_to_item: told, last_item: last, summary: "a summary".to_owned() };

@@ -2,6 +2,8 @@ import type { Page } from "@playwright/test";
 import { expect, expectAccessible, signedIn, test } from "../house/test";
 
 const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Memory", "Usage and cost", "API keys", "Users", "Audit", "About"];
+/** Between them they have every colour of the settings. */
+const COLOURFUL = ["Runners", "Approvals", "Usage and cost"];
 
 async function open(page: Page, section: string): Promise<void> {
   if ((await page.getByRole("dialog").count()) === 0) await page.getByRole("button", { name: "Settings" }).click();
@@ -16,12 +18,16 @@ test("every section opens, is accessible in both themes, and has an address", as
     await open(page, section);
     await expect(page.getByRole("dialog").getByRole("alert").filter({ hasText: /./ })).toHaveCount(0);
     await expectAccessible(page);
+    if (!COLOURFUL.includes(section)) continue;
     await page.emulateMedia({ colorScheme: "dark" });
     await expectAccessible(page);
     await page.emulateMedia({ colorScheme: "light" });
-    await page.reload();
-    await expect(page.getByRole("heading", { name: section, exact: true })).toBeVisible();
   }
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.goto("/#/settings/models");
+  await expect(page.getByRole("heading", { name: "Models", exact: true })).toBeVisible();
 });
 
 test("users are added, made administrators, given a password and removed", async ({ page }) => {

@@ -92,7 +92,8 @@ pub async fn set_preferences(
     extract::Json(wanted): extract::Json<PreferencesView>,
 ) -> Result<Json<PreferencesView>, ApiError> {
     let PreferencesView { instructions, language, approval } = wanted;
-    let mode = |word: String| word.parse::<Mode>().map_err(|error| ApiError::invalid(format!("approval {error}")));
+    let mode =
+        |word: String| word.parse::<Mode>().map_err(|error| ApiError::invalid(format!("approval {error}")));
     let approval = approval.map(mode).transpose()?;
     let wanted = Preferences { instructions, language, approval };
     let set = state.chats.set_preferences(caller.user.id, &wanted).await?;

@@ -161,5 +161,9 @@ export const DOCK_STEP_PX = 32;
 /** How often the countdown to the next attempt to connect moves. */
 export const COUNTDOWN_TICK_MS = 500;
 
+/** So many of the newest chats are looked at for what runs in them or asks something, by so many of their last messages. */
+export const CHATS_LOOKED_AT_COUNT = 8;
+export const MESSAGES_LOOKED_AT_COUNT = 8;
+
 /** Chats that the command palette offers for what is typed. */
 export const PALETTE_CHATS_COUNT = 8;

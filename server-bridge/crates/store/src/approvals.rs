@@ -110,7 +110,8 @@ mod tests {
         let (ada, eve) = (add("ada").await.unwrap().id, add("eve").await.unwrap().id);
         let old = store.create_chat(ada).await.unwrap().id;
         store.set_setting(ada, crate::APPROVAL, Some("auto-edit")).await.unwrap();
-        let (new, others) = (store.create_chat(ada).await.unwrap().id, store.create_chat(eve).await.unwrap().id);
+        let (new, others) =
+            (store.create_chat(ada).await.unwrap().id, store.create_chat(eve).await.unwrap().id);
         assert_eq!(store.approval(ada, &old).await.unwrap(), "ask");
         assert_eq!(store.approval(ada, &new).await.unwrap(), "auto-edit");
         assert_eq!(store.approval(eve, &others).await.unwrap(), "ask");

@@ -8,7 +8,8 @@ export function useTitle(): void {
   const { t } = useTranslation("frame");
   const { chats, open_chat_id: openChatId, activity, session } = useAppState();
   const chat = chats.find((candidate) => candidate.id === openChatId);
-  const { running, asking } = overall(activity);
+  // Sub-agents' chats are in no list: the chats they work for stand for them.
+  const { running, asking } = overall(activity, chats.map((known) => known.id));
   const state = asking > 0 ? `(${asking}) ${t("asking")} · ` : running ? "● " : "";
   const name = chat?.title ? `${chat.title} · ` : "";
   const title = session === "signed_in" ? `${state}${name}Sandbridge` : "Sandbridge";

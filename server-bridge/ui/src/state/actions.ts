@@ -3,6 +3,7 @@ import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
 import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
 import type { Chat, RunnerToken, SendResult } from "../types";
+import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
@@ -169,6 +170,8 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
         if (id !== wanted) showChatId(id, true);
         dispatch({ type: "chat_opened", id });
         if (id !== null) await loadNewest(id);
+        // Without an answer nothing is shown: the next event of such a chat tells.
+        lookAround(api, dispatch, chats, id).catch(() => undefined);
       } catch (error) {
         report(error);
       }

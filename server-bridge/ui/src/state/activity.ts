@@ -30,8 +30,8 @@ export function chatActivity(activities: Activities, chatId: string): Activity |
   return all.length > 0 ? "running" : null;
 }
 
-/** Over all chats: whether something runs, and how many of them ask something. */
-export function overall(activities: Activities): { running: boolean; asking: number } {
-  const chats = Object.keys(activities).map((chat) => chatActivity(activities, chat));
+/** Over chats: whether something runs, and how many of them ask something. */
+export function overall(activities: Activities, chatIds: string[]): { running: boolean; asking: number } {
+  const chats = chatIds.map((id) => chatActivity(activities, id));
   return { running: chats.includes("running"), asking: chats.filter((activity) => activity === "asking").length };
 }

@@ -14,7 +14,7 @@ export function reduce(state: State, action: Action): State {
     case "connection":
       return { ...state, connection: action.state, retry_at: null };
     case "connection_restored":
-      return { ...state, live: markAllStale(state.live), activity: {} };
+      return { ...state, live: markAllStale(state.live), activity: {}, heard: new Set() };
     case "overview_loaded":
       return {
         ...state,
@@ -67,6 +67,9 @@ export function reduce(state: State, action: Action): State {
       return { ...state, parents: { ...state.parents, [action.id]: action.from } };
     case "more_chats_loaded":
       return addChats(state, action.chats);
+    case "chat_looked_at":
+      if (state.heard.has(action.chat_id)) return state;
+      return { ...state, activity: action.messages.reduce(track, state.activity) };
     case "retry_at":
       return { ...state, retry_at: action.at };
   }
@@ -114,7 +117,8 @@ function applyEvent(state: State, event: ServerEvent): State {
 }
 
 function applyMessage(before: State, message: Message): State {
-  const state = { ...before, activity: track(before.activity, message) };
+  const heard = before.heard.has(message.chat_id) ? before.heard : new Set(before.heard).add(message.chat_id);
+  const state = { ...before, activity: track(before.activity, message), heard };
   if (message.chat_id === state.open_chat_id) {
     const told_ids = new Set(state.told_ids).add(message.id);
     const messages = upsertMessage(state.messages, message);

@@ -47,6 +47,8 @@ export interface State {
   next_banner_id: number;
   /** What goes on in which chat, as far as events told of it. */
   activity: Activities;
+  /** Chats that events told of since everything was loaded: what was asked about them meanwhile may be older. */
+  heard: ReadonlySet<string>;
   /** Whether the server has chats after the last. */
   more_chats: boolean;
   /** When the next attempt to connect is made, as Unix milliseconds. */
@@ -75,7 +77,8 @@ export type Action =
   | { type: "input_taken" }
   | { type: "chat_entered"; id: string; from: string }
   | { type: "more_chats_loaded"; chats: Chat[] }
-  | { type: "retry_at"; at: number };
+  | { type: "retry_at"; at: number }
+  | { type: "chat_looked_at"; chat_id: string; messages: Message[] };
 
 export const INITIAL_STATE: State = {
   session: "unknown",
@@ -96,6 +99,7 @@ export const INITIAL_STATE: State = {
   banners: [],
   next_banner_id: 1,
   activity: {},
+  heard: new Set(),
   more_chats: false,
   retry_at: null,
 };

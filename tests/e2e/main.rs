@@ -49,4 +49,5 @@ mod tar;
 mod third_party;
 mod tidy;
 mod tui;
+mod web_terminal;
 mod xbot;

@@ -12,7 +12,8 @@
 //! A command is attached to its client: 10 s without it cancel it, and so does the end of the client's session. A client
 //! that comes back within that time, or after the server was started anew, sends the same request again with what it has
 //! of the output, and goes on from there. A detached command needs no client. A terminal waits for one for a day, or as long
-//! as was said: any number of clients look at it and type into it, and the last size that one of them told is its size.
+//! as was said: any number of clients look at it, the one that attached last types into it, and the last size that one of them
+//! told is its size.
 
 pub mod attach;
 pub mod attendance;

@@ -8,6 +8,7 @@ import { ExecCard } from "./cards/ExecCard";
 import { ToolCard } from "./cards/ToolCard";
 import { MessageMenu } from "./MessageMenu";
 import { Reply } from "./Reply";
+import "./messages.css";
 
 interface Props {
   message: Message;

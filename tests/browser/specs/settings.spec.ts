@@ -66,10 +66,12 @@ test("new chats begin in the approval mode that was chosen, and the open one kee
   await page.getByRole("button", { name: "New chat", exact: true }).click();
   await open(page, "Approvals");
   const begin = page.getByRole("group", { name: "New chats begin with" });
-  await begin.getByRole("radio", { name: "Auto-edit" }).check();
+  await begin.getByRole("radio", { name: "Auto-edit" }).click();
+  await expect(begin.getByRole("radio", { name: "Auto-edit" })).toBeChecked();
   const own = page.getByRole("group", { name: /^In “/ });
   await expect(own.getByRole("radio", { name: "Ask" })).toBeChecked();
-  await own.getByRole("radio", { name: "Plan" }).check();
+  await own.getByRole("radio", { name: "Plan" }).click();
+  await expect(own.getByRole("radio", { name: "Plan" })).toBeChecked();
   await page.reload();
   await expect(begin.getByRole("radio", { name: "Auto-edit" })).toBeChecked();
   await expect(own.getByRole("radio", { name: "Plan" })).toBeChecked();

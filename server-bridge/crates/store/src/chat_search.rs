@@ -115,11 +115,7 @@ mod tests {
         chat(&store, bob, "Deploy", &["deploy"]).await;
         let title = ("Deploy the site".to_owned(), false);
         assert_eq!(found(&store, alice, &["DEPLOY"]).await.len(), 2);
-        assert_eq!(
-            found(&store, alice, &["deploy", "site"]).await,
-            [title.clone()],
-            "in one place all of them"
-        );
+        assert_eq!(found(&store, alice, &["deploy", "site"]).await, [title], "in one place all of them");
         assert_eq!(found(&store, alice, &["up", "then"]).await, [("Other".to_owned(), true)]);
         for odd in ["%", "_", "\\"] {
             assert_eq!(found(&store, alice, &[odd]).await.len(), 1, "{odd}");

@@ -34,6 +34,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("SubAgentView/properties/status", TURN),
     ("TodoDocument/properties/status", &["pending", "in_progress", "completed"]),
     ("Event/oneOf/4/properties/channel", &["stdout", "stderr", "text", "reasoning"]),
+    ("LiveView/properties/channel", &["stdout", "stderr", "text", "reasoning"]),
     ("Event/oneOf/10/properties/level", &["info", "warning"]),
     ("EntryView/properties/kind", FILE),
     ("CompletionView/properties/kind", FILE),

@@ -30,33 +30,19 @@ export type TurnStatus = Extract<Agent, { kind: "reply" }>["status"];
 export type ToolStatus = Extract<Agent, { kind: "tool" }>["status"];
 export type Usage = Schemas["UsageDocument"];
 
-export type Message = Schemas["MessageView"] & {
-  /** Only where messages are asked for: what was told of it while it is under way. */
-  live?: Piece[];
-};
-
-export interface MessagePage {
-  messages: Message[];
-  more: boolean;
-}
+export type Message = Schemas["MessageView"];
+export type MessagePage = Schemas["MessagePage"];
 
 /** The answer to a sent text; `chat` is there when the text opened a new chat (`/new`). */
 export type SendResult = Schemas["PostedView"];
 
 /** Something that was told of a message under way; `at` is how many characters were told of it before. */
-export interface Piece {
-  channel: Channel;
-  at: number;
-  text: string;
-}
-
-type Told = Schemas["ServerEvent"];
-type ToldOutput = Extract<Told, { type: "output" }>;
+export type Piece = Schemas["LiveView"];
 
 /** Where a command wrote to, or what a model does. */
-export type Channel = ToldOutput["channel"];
+export type Channel = Piece["channel"];
 
-export type ServerEvent = Exclude<Told, ToldOutput> | (ToldOutput & Piece);
+export type ServerEvent = Schemas["ServerEvent"];
 
 export const APPROVAL_MODES = ["plan", "ask", "auto-edit", "full"] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];

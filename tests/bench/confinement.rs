@@ -1,4 +1,8 @@
-//! What confinement costs: the same command on two runners, of which one confines nothing. They take turns.
+//! What confinement costs: the same command on two runners, of which one confines nothing.
+//!
+//! The difference is smaller than what a busy machine adds to either, so they are measured side by side: a few execs of one, a
+//! few of the other, many rounds, the order changing; what counts is the median of the rounds' ratios. Both are driven by one
+//! task of one runtime.
 
 use std::time::{Duration, Instant};
 
@@ -6,36 +10,72 @@ use sandbox::Sandbox;
 
 use crate::handle::exec_true;
 use crate::remote::Remote;
-use crate::samples::{Row, Samples, WARM_UPS};
+use crate::samples::{Row, Samples};
 
-const SAMPLES: usize = 2_000;
+const ROUNDS: usize = 2_000;
 
-/// Samples of one kind in a row before the other kind takes its turn, so that a drifting machine touches both alike.
-const TURN: usize = 20;
+/// Execs of one kind in a row that count, behind one that does not: it meets what the other kind left in the caches.
+const TURN: usize = 2;
+
+/// Rounds that do not count.
+const WARM_UP_ROUNDS: usize = 20;
+
+/// Parts of the rounds, each of which is looked at by itself: how far they lie apart says how much to believe.
+const PARTS: usize = 8;
 
 pub(crate) fn rows() -> Vec<Row> {
-    let (confined, open) = (Remote::start(), Remote::start_under("full-control"));
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    while with.len() < SAMPLES {
-        with.extend(confined.run(turn(confined.sandbox())));
-        without.extend(open.run(turn(open.sandbox())));
-    }
-    let (with, without) = (Samples::new(with), Samples::new(without));
+    let confined = Remote::start();
+    let open = confined.beside("full-control");
+    let rounds = confined.run(rounds(confined.sandbox(), open.sandbox()));
+    let samples = |kind: usize| Samples::new(rounds.iter().flat_map(|round| round[kind]).collect());
+    let ratios: Vec<f64> = rounds.iter().map(|[with, without]| seconds(with) / seconds(without)).collect();
+    let parts = ratios.chunks(ROUNDS.div_ceil(PARTS)).map(|part| median(part.to_vec()));
+    let (low, high) =
+        parts.fold((f64::MAX, 0.0), |(low, high): (f64, f64), part| (low.min(part), high.max(part)));
+    let (with, without) = (samples(0), samples(1));
     vec![
         without.row("handle exec `true`, profile full-control"),
-        with.row_against("the same, profile workspace", &without, "full-control", "≤ 1.03 ×"),
+        Row {
+            ratio: format!("{:.3} × ({low:.2} to {high:.2})", median(ratios)),
+            ..with.row_against("the same, profile workspace", &without, "full-control", "≤ 1.03 ×")
+        },
     ]
 }
 
-async fn turn(sandbox: Sandbox) -> Vec<Duration> {
-    for _ in 0..WARM_UPS {
-        exec_true(&sandbox).await;
+/// Rounds of execs in turns: first those of the confined runner, then those of the open one.
+async fn rounds(confined: Sandbox, open: Sandbox) -> Vec<[[Duration; TURN]; 2]> {
+    let mut rounds = Vec::with_capacity(ROUNDS);
+    for round in 0..ROUNDS + WARM_UP_ROUNDS {
+        let measured = if round % 2 == 0 {
+            let with = turn(&confined).await;
+            [with, turn(&open).await]
+        } else {
+            let without = turn(&open).await;
+            [turn(&confined).await, without]
+        };
+        if round >= WARM_UP_ROUNDS {
+            rounds.push(measured);
+        }
     }
-    let mut durations = Vec::with_capacity(TURN);
-    for _ in 0..TURN {
+    rounds
+}
+
+async fn turn(sandbox: &Sandbox) -> [Duration; TURN] {
+    exec_true(sandbox).await;
+    let mut durations = [Duration::ZERO; TURN];
+    for duration in &mut durations {
         let start = Instant::now();
-        exec_true(&sandbox).await;
-        durations.push(start.elapsed());
+        exec_true(sandbox).await;
+        *duration = start.elapsed();
     }
     durations
+}
+
+fn seconds(durations: &[Duration]) -> f64 {
+    durations.iter().sum::<Duration>().as_secs_f64()
+}
+
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }

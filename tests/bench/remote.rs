@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::pin::Pin;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::{Sink, Stream, StreamExt as _};
@@ -27,7 +28,7 @@ const WRITE_BUFFER_BYTES: usize = 32 * 1024;
 /// A remote runner and the handle to it.
 pub(crate) struct Remote {
     sandbox: Sandbox,
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     served: Option<JoinHandle<()>>,
     runner: Child,
     directory: TempDir,
@@ -36,13 +37,17 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub(crate) fn start() -> Self {
-        Self::start_under("workspace")
-    }
-
-    /// The same with a profile other than the usual one.
-    pub(crate) fn start_under(profile: &'static str) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        Self::start_on(Arc::new(runtime), "workspace")
+    }
+
+    /// One more under another profile, whose handle is served by the same threads.
+    pub(crate) fn beside(&self, profile: &'static str) -> Self {
+        Self::start_on(Arc::clone(&self.runtime), profile)
+    }
+
+    fn start_on(runtime: Arc<Runtime>, profile: &'static str) -> Self {
         let (directory, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         std::fs::create_dir(directory.path().join("workspace")).unwrap();
         let connected = connect(directory.path().to_owned(), state.path().to_owned(), profile);

@@ -260,7 +260,7 @@ pub(super) async fn go_on(
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
     let _awaited = state.execs.token();
-    let _attended = state.attendance.enter(caller.user.id, &record.exec_id);
+    let attended = state.attendance.enter(caller.user.id, &record.exec_id);
     let is_running = record.status == ExecStatus::Running;
     let until = is_running.then(|| Instant::now() + EXEC_AWAY_TIMEOUT);
     let subject = Subject {
@@ -273,6 +273,7 @@ pub(super) async fn go_on(
         followed: record.detached,
         acks,
         offset,
+        later: Some(attended.later()),
     };
     loop {
         let attached = tokio::select! {

@@ -43,6 +43,7 @@ use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEO
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
+use crate::web::exec::attendance::Later;
 use crate::web::exec::commands::commands;
 use crate::web::exec::pump::{Acks, End, orphaned, output};
 use crate::web::exec::request::{Asked, ExecAsk};
@@ -66,7 +67,8 @@ type Receiver = SplitStream<WebSocket>;
 /// The server's first frame is `{"type":"started","exec_id","runner","offset","stdin_offset"}`, or with `detach`
 /// `{"type":"detached","exec_id","runner"}` and nothing more. Its binary frames are output behind a byte 1
 /// (standard output) or 2 (standard error); `{"type":"gap","bytes"}` stands for output that is not there any more,
-/// `{"type":"interrupted"}` and `{"type":"resumed"}` for a runner that is away and back. Its last text frame is `{"type":"exit","code","signal","timed_out",
+/// `{"type":"watching"}` tells one that says `acks` that another has come since, whose input is taken from now on; asking again
+/// takes it back; `{"type":"interrupted"}` and `{"type":"resumed"}` for a runner that is away and back. Its last text frame is `{"type":"exit","code","signal","timed_out",
 /// "cancelled","sandbox_denied","truncated","duration_ms","runner"}` or `{"type":"error","kind","message"}`.
 #[utoipa::path(get, path = "/api/v1/exec", tag = "exec", responses(
     (status = 101, description = "the socket is open; `ExecAsk`, `ExecClientFrame` and `ExecServerFrame` are its frames"),
@@ -97,7 +99,8 @@ async fn converse(
     // From here on a stopping server waits for the record.
     let _awaited = state.execs.token();
     let mut subject = asked.subject();
-    let _attended = state.attendance.enter(caller.user.id, &subject.id);
+    let attended = state.attendance.enter(caller.user.id, &subject.id);
+    subject.later = Some(attended.later());
     let sandbox = match begin(state, caller, &asked).await? {
         Begun::New(sandbox) => sandbox,
         Begun::Known(record) => {
@@ -217,6 +220,8 @@ struct Subject {
     acks: bool,
     /// What it has of the output already, in bytes.
     offset: u64,
+    /// Who comes to it later than this client, from where on that one's input is taken.
+    later: Option<Later>,
 }
 
 /// A command that was sent.
@@ -249,7 +254,7 @@ impl<'a> Running<'a> {
         sender: &mut Sender,
         receiver: &mut Receiver,
     ) {
-        let Subject { id, stdin, acks, offset, .. } = self.subject;
+        let Subject { id, stdin, acks, offset, later, .. } = self.subject;
         let control = exec.control();
         let input = exec.input_bytes().unwrap_or(0);
         let hello = json!({
@@ -259,7 +264,7 @@ impl<'a> Running<'a> {
             "offset": offset,
             "stdin_offset": input,
         });
-        let (told, acks) = Acks::new(*acks, *offset, input);
+        let (told, acks) = Acks::new(*acks, *offset, input, later.clone());
         let end = tokio::select! {
             end = output(&mut exec, &hello, first, sender, acks) => end,
             () = commands(receiver, &control, *stdin, &told) => End::ClientGone,

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::attendance::Later;
 use super::commands::Told;
 use super::{Ended, Sender, text};
 use crate::limits::{EXEC_CLIENT_GRACE, EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
@@ -38,6 +39,7 @@ pub(super) struct Acks {
     received: watch::Receiver<u64>,
     input: watch::Receiver<u64>,
     counted: u64,
+    later: Option<Later>,
 }
 
 /// News of them.
@@ -46,16 +48,18 @@ enum News {
     Received,
     /// Its input was taken up to here.
     InputTaken(u64),
+    /// Another client's input is taken from now on.
+    Watching,
 }
 
 impl Acks {
     /// Where `offset` is what the client has already, and `input` where its input begins; the other side is for what it
     /// says.
-    pub(super) fn new(is_manual: bool, offset: u64, input: u64) -> (Told, Self) {
+    pub(super) fn new(is_manual: bool, offset: u64, input: u64, later: Option<Later>) -> (Told, Self) {
         let (received_sender, received) = watch::channel(offset);
         let (input_sender, input) = watch::channel(input);
         let told = Told { received: received_sender, input: input_sender };
-        (told, Self { is_manual, received, input, counted: offset })
+        (told, Self { is_manual, received, input, counted: offset, later })
     }
 
     /// Waits for either.
@@ -66,6 +70,7 @@ impl Acks {
         tokio::select! {
             Ok(()) = self.received.changed() => News::Received,
             Ok(()) = self.input.changed() => News::InputTaken(*self.input.borrow_and_update()),
+            () = later(self.later.as_mut()) => News::Watching,
             else => std::future::pending().await,
         }
     }
@@ -78,6 +83,14 @@ impl Acks {
             self.counted = has;
             exec.consumed(usize::try_from(more).unwrap_or(usize::MAX));
         }
+    }
+}
+
+/// Waits for another client to come.
+async fn later(later: Option<&mut Later>) {
+    match later {
+        Some(later) => later.came().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -101,14 +114,16 @@ pub(super) async fn output(
             next = tokio::select! {
                 event = exec.next() => Some(event),
                 news = acks.news() => {
-                    match news {
-                        News::Received => acks.count(exec),
-                        News::InputTaken(offset) => {
-                            let frame = json!({"type": "input", "offset": offset});
-                            if sender.send(text(&frame)).await.is_err() {
-                                return End::ClientGone;
-                            }
+                    let frame = match news {
+                        News::Received => {
+                            acks.count(exec);
+                            continue;
                         }
+                        News::InputTaken(offset) => json!({"type": "input", "offset": offset}),
+                        News::Watching => json!({"type": "watching"}),
+                    };
+                    if sender.send(text(&frame)).await.is_err() {
+                        return End::ClientGone;
                     }
                     continue;
                 }

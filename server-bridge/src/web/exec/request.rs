@@ -191,6 +191,7 @@ impl Asked {
             followed: false,
             acks: self.acks,
             offset: 0,
+            later: None,
         }
     }
 

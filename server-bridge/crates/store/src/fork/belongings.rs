@@ -46,7 +46,10 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "approval_rules", fate: Fate::Stays("what was allowed for good is asked for again") },
     Belonging { table: "checkpoints", fate: Fate::Stays("the copy changed no files, and takes none back") },
     Belonging { table: "checkpoint_contents", fate: Fate::Stays("as the checkpoints") },
-    Belonging { table: "sends", fate: Fate::Stays("an id under which something was said once, in the original") },
+    Belonging {
+        table: "sends",
+        fate: Fate::Stays("an id under which something was said once, in the original"),
+    },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
     Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },

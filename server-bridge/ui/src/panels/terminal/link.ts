@@ -7,7 +7,8 @@
  *
  * What runs is asked for once under an id chosen here; the same request, or a look at the id, goes on with it. Output is
  * acknowledged when the screen has it, which is what makes a flood wait. Input goes no further ahead than the server takes
- * it, and none is kept for later: what is typed into a lost connection is refused, and the page says so.
+ * it, and none is kept for later: what is typed into a lost connection is refused, and the page says so. Of several windows
+ * that show the same terminal the one that asked last types; another asks again when somebody types there.
  */
 import { backoffMs } from "../../events";
 import { TERMINAL_ACK_BYTES, TERMINAL_ACK_MS, TERMINAL_INPUT_PIECE_BYTES, TERMINAL_INPUT_WINDOW_BYTES } from "../../limits";
@@ -34,6 +35,7 @@ type Told =
   | { type: "started"; runner: string | null; offset: number; stdin_offset: number }
   | { type: "gap"; bytes: number }
   | { type: "input"; offset: number }
+  | { type: "watching" }
   | { type: "interrupted" }
   | { type: "resumed" }
   | End;
@@ -73,6 +75,8 @@ export class ExecLink {
   private input: Uint8Array[] = [];
   private sent = 0;
   private taken = 0;
+  /** Whether another window's input is taken. */
+  private isWatching = false;
   private size: { rows: number; columns: number } | null = null;
 
   constructor(private readonly options: LinkOptions) {
@@ -100,6 +104,7 @@ export class ExecLink {
     socket.onclose = () => {
       this.socket = null;
       if (this.state.kind === "ended") return;
+      this.isWatching = false;
       this.change({ kind: "lost" });
       this.schedule();
       if (!isGreeted) void refused().then((end) => end !== null && this.end(end));
@@ -127,7 +132,15 @@ export class ExecLink {
     for (let at = 0; at < bytes.length; at += TERMINAL_INPUT_PIECE_BYTES) {
       this.input.push(bytes.subarray(at, at + TERMINAL_INPUT_PIECE_BYTES));
     }
-    this.sendWaiting();
+    if (!this.isWatching) this.sendWaiting();
+    else if (this.socket?.readyState === WebSocket.OPEN) this.takeOver();
+  }
+
+  /** Asks again, with what was typed meanwhile. */
+  private takeOver(): void {
+    const typed = this.input;
+    this.connect();
+    this.input = typed;
   }
 
   /** The screen has so many more bytes. */
@@ -162,10 +175,16 @@ export class ExecLink {
         this.pending = null;
         this.attempt = 0;
         this.sent = this.taken = told.stdin_offset;
-        this.input = [];
+        // Typed to take the terminal over; of a lost connection nothing is kept.
+        if (!this.isWatching) this.input = [];
+        this.isWatching = false;
         this.change({ kind: "open" });
         this.options.onStarted(told.runner);
         if (this.size !== null) this.tell({ type: "resize", ...this.size });
+        this.sendWaiting();
+        break;
+      case "watching":
+        this.isWatching = true;
         break;
       case "gap":
         this.received += told.bytes;

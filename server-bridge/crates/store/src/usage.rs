@@ -79,7 +79,7 @@ impl Store {
     /// one too), or in all. 10,000 rows at most.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`crate::Error::Database`].
     pub async fn usage(&self, user: UserId, chat: Option<&ChatId>, from_day: i64) -> Result<Vec<UsageRow>> {
         Ok(sqlx::query_as(
             "SELECT day, subscription, model,

@@ -214,12 +214,12 @@ impl Feeds {
         let (added, dropped) = feed.push(event);
         self.kept_bytes = self.kept_bytes + added - dropped;
         if self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
-            self.make_room(user, now);
+            self.make_room(now);
         }
     }
 
-    /// Whoever is away longest gives way first; then the user who tells so much.
-    fn make_room(&mut self, user: UserId, now: Instant) {
+    /// Whoever is away longest gives way first; then whoever keeps most.
+    fn make_room(&mut self, now: Instant) {
         let away = |feed: &Feed| feed.away(now).filter(|_| feed.kept_bytes() > 0);
         while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
             let longest = self.by_user.iter_mut().filter(|(_, feed)| away(feed).is_some());
@@ -228,8 +228,13 @@ impl Feeds {
                 None => break,
             }
         }
-        if let Some(feed) = self.by_user.get_mut(&user) {
-            self.kept_bytes -= feed.drop_oldest(self.kept_bytes.saturating_sub(EVENTS_KEPT_OF_ALL_BYTES));
+        // Not whoever tells now: another may hold nearly all of it.
+        while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
+            let largest = self.by_user.values_mut().max_by_key(|feed| feed.kept_bytes());
+            match largest.map_or(0, |feed| feed.drop_oldest(1)) {
+                0 => break,
+                dropped => self.kept_bytes -= dropped,
+            }
         }
     }
 }

@@ -40,6 +40,10 @@ pub const DOCUMENT_COMMAND_MAX_BYTES: usize = 4_096;
 
 /// How much is kept of what was told live of one message under way, in bytes, for clients that come later.
 pub const TOLD_KEPT_BYTES: usize = 256 * 1024;
+/// What a piece of it takes beside its text, in bytes.
+pub const TOLD_PIECE_BYTES: usize = 96;
+/// How much of that is kept of all messages together, in bytes.
+pub const TOLD_KEPT_OF_ALL_BYTES: usize = 64 * 1024 * 1024;
 /// How long live output is gathered before it is told, in milliseconds: about 20 events a second.
 pub const LIVE_WINDOW_MS: u64 = 50;
 /// How much live output is gathered at most before it is told, in bytes.

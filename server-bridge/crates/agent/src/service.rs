@@ -228,6 +228,11 @@ impl Inner {
         self.instructions_file.get().map(PathBuf::as_path)
     }
 
+    /// Nothing more is told of a message that is gone.
+    pub(crate) fn forget(&self, message: MessageId) {
+        self.told.write().forget(message);
+    }
+
     pub(crate) fn tell(&self, user: UserId, mut event: ChatEvent) {
         // Held until it is told, so that no two are told in another order than they are counted in.
         let mut board = self.told.write();

@@ -1,12 +1,12 @@
 //! What was told live of each message under way, so that a client that comes later reads what the others saw.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use store::{Message, MessageId, MessageRole};
 
-use crate::limits::TOLD_KEPT_BYTES;
+use crate::limits::{TOLD_KEPT_BYTES, TOLD_KEPT_OF_ALL_BYTES, TOLD_PIECE_BYTES};
 
 /// Something that was told of a message before the message itself said it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,14 @@ pub struct Told {
 
 /// Of every message under way.
 #[derive(Debug, Default)]
-pub(crate) struct Board(Mutex<HashMap<MessageId, Entry>>);
+pub(crate) struct Board(Mutex<Entries>);
+
+/// The entries, the oldest message first, and what all of them keep.
+#[derive(Debug, Default)]
+struct Entries {
+    by_message: BTreeMap<MessageId, Entry>,
+    kept_bytes: usize,
+}
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -30,8 +37,40 @@ struct Entry {
     end: u64,
 }
 
+impl Entry {
+    /// Adds a text; how many bytes more are kept.
+    fn add(&mut self, channel: &'static str, text: &str) -> usize {
+        let (at, before) = (self.end, self.kept_bytes);
+        self.end += text.encode_utf16().count() as u64;
+        self.kept_bytes += text.len();
+        match self.pieces.back_mut() {
+            Some(last) if last.channel == channel && last.text.len() < TOLD_KEPT_BYTES / 8 => {
+                last.text.push_str(text);
+            }
+            _ => {
+                self.kept_bytes += TOLD_PIECE_BYTES;
+                self.pieces.push_back(Told { channel, at, text: text.to_owned() });
+            }
+        }
+        self.kept_bytes - before
+    }
+
+    /// Lets the oldest piece go; how many bytes that were.
+    fn drop_oldest(&mut self) -> usize {
+        let bytes = self.pieces.pop_front().map_or(0, |oldest| oldest.text.len() + TOLD_PIECE_BYTES);
+        self.kept_bytes -= bytes;
+        bytes
+    }
+
+    /// Keeps nothing, and counts on; how many bytes were kept.
+    fn clear(&mut self) -> usize {
+        self.pieces = VecDeque::new();
+        std::mem::take(&mut self.kept_bytes)
+    }
+}
+
 /// The board while nothing is added to it: what is told under it is told in order.
-pub(crate) struct Writing<'a>(MutexGuard<'a, HashMap<MessageId, Entry>>);
+pub(crate) struct Writing<'a>(MutexGuard<'a, Entries>);
 
 impl Board {
     /// Nobody else adds anything until this is dropped.
@@ -42,38 +81,53 @@ impl Board {
 
     /// What is kept of a message: the newest of it.
     pub(crate) fn of(&self, message: MessageId) -> Vec<Told> {
-        self.write().0.get(&message).map(|entry| entry.pieces.iter().cloned().collect()).unwrap_or_default()
+        self.write()
+            .0
+            .by_message
+            .get(&message)
+            .map(|entry| entry.pieces.iter().cloned().collect())
+            .unwrap_or_default()
     }
 }
 
 impl Writing<'_> {
-    /// Adds what is told next; where it begins.
+    /// Adds what is told next; where it begins. Where too much is kept the oldest goes: of this message, then of the others.
     pub(crate) fn add(&mut self, message: MessageId, channel: &'static str, text: &str) -> u64 {
-        let entry = self.0.entry(message).or_default();
+        let Entries { by_message, kept_bytes } = &mut *self.0;
+        let entry = by_message.entry(message).or_default();
         let at = entry.end;
-        entry.end += text.encode_utf16().count() as u64;
-        entry.kept_bytes += text.len();
-        match entry.pieces.back_mut() {
-            Some(last) if last.channel == channel && last.text.len() < TOLD_KEPT_BYTES / 8 => {
-                last.text.push_str(text);
-            }
-            _ => entry.pieces.push_back(Told { channel, at, text: text.to_owned() }),
-        }
+        *kept_bytes += entry.add(channel, text);
         while entry.kept_bytes > TOLD_KEPT_BYTES {
-            let Some(oldest) = entry.pieces.pop_front() else { break };
-            entry.kept_bytes -= oldest.text.len();
+            *kept_bytes -= entry.drop_oldest();
+        }
+        if *kept_bytes > TOLD_KEPT_OF_ALL_BYTES {
+            for oldest in by_message.values_mut() {
+                *kept_bytes -= oldest.clear();
+                if *kept_bytes <= TOLD_KEPT_OF_ALL_BYTES {
+                    break;
+                }
+            }
         }
         at
     }
 
     /// A message speaks for itself from now on; counting goes on as long as it is under way.
     pub(crate) fn changed(&mut self, message: &Message) {
-        let Some(entry) = self.0.get_mut(&message.id) else { return };
         if !is_under_way(message) {
-            self.0.remove(&message.id);
-        } else if message.role == MessageRole::Assistant {
-            (entry.pieces, entry.kept_bytes) = Default::default();
+            return self.forget(message.id);
         }
+        let Entries { by_message, kept_bytes } = &mut *self.0;
+        if let Some(entry) =
+            by_message.get_mut(&message.id).filter(|_| message.role == MessageRole::Assistant)
+        {
+            *kept_bytes -= entry.clear();
+        }
+    }
+
+    /// A message is over, or gone.
+    pub(crate) fn forget(&mut self, message: MessageId) {
+        let entry = self.0.by_message.remove(&message);
+        self.0.kept_bytes -= entry.map_or(0, |entry| entry.kept_bytes);
     }
 }
 
@@ -119,13 +173,30 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded() {
         let board = Board::default();
-        let text = "x".repeat(TOLD_KEPT_BYTES / 4);
+        let text = "x".repeat(TOLD_KEPT_BYTES / 4 - TOLD_PIECE_BYTES);
         for _ in 0..9 {
             board.write().add(MessageId(1), "stdout", &text);
         }
         let kept = board.of(MessageId(1));
         assert!(kept.iter().map(|told| told.text.len()).sum::<usize>() <= TOLD_KEPT_BYTES);
         assert_eq!(kept[0].at as usize, 5 * text.len());
+    }
+
+    #[test]
+    fn small_pieces_and_many_messages_are_bounded_too() {
+        let board = Board::default();
+        for at in 0..TOLD_KEPT_BYTES / 32 {
+            board.write().add(MessageId(1), ["stdout", "stderr"][at % 2], "x");
+        }
+        assert!(board.of(MessageId(1)).len() <= TOLD_KEPT_BYTES / TOLD_PIECE_BYTES);
+        let messages = (TOLD_KEPT_OF_ALL_BYTES / TOLD_KEPT_BYTES) as i64 + 8;
+        for id in 1..=messages {
+            board.write().add(MessageId(id), "stdout", &"x".repeat(TOLD_KEPT_BYTES - TOLD_PIECE_BYTES));
+        }
+        assert!(board.of(MessageId(1)).is_empty() && !board.of(MessageId(messages)).is_empty());
+        assert!(board.write().0.kept_bytes <= TOLD_KEPT_OF_ALL_BYTES);
+        (1..=messages).for_each(|id| board.write().forget(MessageId(id)));
+        assert_eq!(board.write().0.kept_bytes, 0);
     }
 
     #[test]

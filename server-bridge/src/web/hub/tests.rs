@@ -121,6 +121,21 @@ fn who_is_away_longest_gives_way_where_all_keep_too_much() {
 }
 
 #[test]
+fn who_comes_last_is_served_where_others_keep_much() {
+    let hub = Arc::new(Hub::default());
+    let text = "x".repeat(EVENTS_KEPT_BYTES / 8);
+    let users = (EVENTS_KEPT_OF_ALL_BYTES / EVENTS_KEPT_BYTES) as i64;
+    let _listeners: Vec<Listener> = (0..users).map(|user| hub.subscribe(UserId(user), None).0).collect();
+    (0..8 * users).for_each(|at| hub.publish(UserId(at % users), &notice(&text)));
+    let (mut listener, _) = hub.subscribe(UserId(users), None);
+    (0..4).for_each(|_| hub.publish(UserId(users), &notice(&text)));
+    for _ in 0..4 {
+        assert!(matches!(listener.ready(), Some(Heard::Event(_))));
+    }
+    assert!(hub.lock().kept_bytes <= EVENTS_KEPT_OF_ALL_BYTES);
+}
+
+#[test]
 fn what_is_kept_for_who_does_not_come_back_is_dropped_and_its_numbers_are_not_used_again() {
     let hub = Arc::new(Hub::default());
     let (listener, _) = hub.subscribe(ALICE, None);

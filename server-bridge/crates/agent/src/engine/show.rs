@@ -213,11 +213,9 @@ impl Screen<'_> {
         text: &str,
         document: &AgentDocument,
     ) -> store::Result<()> {
-        let message = self
-            .service
-            .store
-            .update_message(self.user.id, id, &cut(text), Some(&document.to_json()))
-            .await?;
+        let store = &self.service.store;
+        let updated = store.update_message(self.user.id, id, &cut(text), Some(&document.to_json())).await;
+        let message = updated.inspect_err(|_| self.service.forget(id))?;
         self.service.tell(self.user.id, ChatEvent::Message(message));
         Ok(())
     }

@@ -217,6 +217,9 @@ pub(crate) async fn conclude(
         updated => updated,
     };
     service.store.finish_exec(user.id, exec_id, &ending.outcome).await?;
+    if updated.is_err() {
+        service.forget(shown.message.id);
+    }
     let message = updated?;
     service.tell(user.id, ChatEvent::Message(message.clone()));
     Ok(message)

@@ -15,11 +15,11 @@ test("the main views, in both themes and both widths", async ({ page, model, ali
   await page.getByRole("button", { name: "New chat" }).click();
   await expect(page.getByTestId("chat")).toHaveCount(3);
   await picture(page, "empty");
-  await page.getByTestId("chat").nth(2).getByRole("button").first().click();
+  await page.getByTestId("chat").filter({ hasText: "touch a b c" }).getByRole("button").first().click();
   await page.getByText("Three files are there").waitFor();
   await picture(page, "chat");
   await page.getByRole("button", { name: "Terminal", exact: true }).click();
-  await page.getByRole("complementary", { name: "Terminal" }).waitFor();
+  await page.getByRole("button", { name: "Open a terminal on laptop" }).waitFor();
   await picture(page, "dock");
   await page.getByRole("complementary", { name: "Terminal" }).getByRole("button", { name: "Close", exact: true }).click();
   await page.getByRole("button", { name: /^Active runner/ }).click();

@@ -75,7 +75,10 @@ async fn run(command: UserCommand, home: Option<&Path>) -> anyhow::Result<(Value
         }
         UserCommand::Passwd { name, password_stdin } => {
             set_password(&home, &name, &new_password(password_stdin)?).await?;
-            (json!({"name": name}), format!("changed the password of {name}; their sessions have ended"))
+            (
+                json!({"name": name}),
+                format!("changed the password of {name}; their sessions have ended, their API keys are gone"),
+            )
         }
         UserCommand::Remove { name } => {
             remove_user(&home, &name).await?;
@@ -126,7 +129,7 @@ pub async fn list_users(home: &Path) -> anyhow::Result<Vec<User>> {
     Ok(users?)
 }
 
-/// Gives a user another password and ends their sessions.
+/// Gives a user another password, ends their sessions and removes their API keys.
 ///
 /// # Errors
 /// As for [`add_user`].

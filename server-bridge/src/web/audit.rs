@@ -63,10 +63,15 @@ pub async fn list(
     extract::Query(query): extract::Query<AuditQuery>,
 ) -> Result<Json<AuditPage>, ApiError> {
     let limit = query.limit.unwrap_or(AUDIT_PAGE_ROWS).clamp(1, AUDIT_PAGE_MAX_ROWS);
-    let user = if caller.user.admin { query.user.as_deref() } else { Some(caller.user.name.as_str()) };
+    let (user, from_ms) = if caller.user.admin {
+        (query.user.as_deref(), 0)
+    } else {
+        // An account before theirs may have had the same name.
+        (Some(caller.user.name.as_str()), caller.user.created_at_ms)
+    };
     let before = query.before.map(AuditId);
     // One more says whether there are more.
-    let search = AuditSearch { user, action: &query.action, before, limit: limit + 1 };
+    let search = AuditSearch { user, action: &query.action, from_ms, before, limit: limit + 1 };
     let mut entries = state.store.search_audit(&search).await?;
     let more = entries.len() > limit as usize;
     entries.truncate(limit as usize);

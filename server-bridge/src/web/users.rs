@@ -44,7 +44,7 @@ pub struct NewAccount {
 #[derive(Deserialize, ToSchema)]
 pub struct AccountChange {
     admin: Option<bool>,
-    /// Ends their sessions.
+    /// Another's, not one's own. Ends their sessions and removes their API keys.
     password: Option<String>,
 }
 
@@ -79,7 +79,8 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(added?.into())))
 }
 
-/// Change an account: whether it administers, or its password. For administrators; one of them always stays.
+/// Change an account: whether it administers, its password, or both in one go. For administrators; one of them always stays.
+/// One's own password is changed with `POST /api/v1/password`.
 #[utoipa::path(put, path = "/api/v1/users/{name}", tag = "users", request_body = AccountChange,
     params(("name" = String, Path)),
     responses((status = 200, body = AccountView), (status = 400), (status = 403), (status = 404), (status = 409)))]
@@ -93,20 +94,22 @@ pub async fn change(
     if name == caller.user.name && admin == Some(false) {
         return Err(not_oneself("take that from"));
     }
-    if let Some(password) = password {
-        let changed = state.store.set_password(&name, &password).await;
-        audit(&state, &caller, "user.password", &name, changed.is_ok()).await;
-        changed?;
+    if name == caller.user.name && password.is_some() {
+        return Err(ApiError::new(
+            "conflict",
+            "your own password is changed with the one that holds: POST /api/v1/password",
+        ));
     }
+    let changed = state.store.change_user(&name, admin, password.as_deref()).await;
+    let is_done = matches!(changed, Ok(Some(_)));
     if let Some(admin) = admin {
-        let changed = state.store.set_admin(&name, admin).await;
         let action = if admin { "user.admin" } else { "user.no_admin" };
-        audit(&state, &caller, action, &name, matches!(changed, Ok(Some(_)))).await;
-        changed?.ok_or_else(last_admin)?;
+        audit(&state, &caller, action, &name, is_done).await;
     }
-    let user = state.store.user_by_name(&name).await?;
-    let user = user.ok_or_else(|| ApiError::new("not_found", format!("there is no user {name:?}")))?;
-    Ok(Json(user.into()))
+    if password.is_some() {
+        audit(&state, &caller, "user.password", &name, is_done).await;
+    }
+    Ok(Json(changed?.ok_or_else(last_admin)?.into()))
 }
 
 /// Remove an account with everything that is its own, and end what it has open. For administrators.
@@ -136,7 +139,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Change one's own password. Ends all sessions; the answer begins another one, for this page.
+/// Change one's own password. Ends all sessions and removes all API keys; the answer begins another session, for this page.
 #[utoipa::path(post, path = "/api/v1/password", tag = "session", request_body = PasswordChange,
     responses((status = 200, body = LoggedIn), (status = 400), (status = 403), (status = 429)))]
 pub async fn change_password(

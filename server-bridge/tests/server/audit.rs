@@ -1,5 +1,6 @@
 //! Reading the trail of what was done.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use store::AuditEntry;
 
@@ -21,6 +22,21 @@ async fn administrators_read_all_of_it_and_others_their_own() {
     assert_eq!(targets(&bob.get("/audit?action=runner.&user=alice").await), ["desk"], "a wish is no right");
     assert_eq!(targets(&alice.get("/audit?action=runner.&user=alice").await), ["laptop"]);
     assert_eq!(bob.get("/audit?action=nothing").await, json!({"entries": [], "more": false}));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_takes_the_name_of_an_account_that_is_gone_does_not_read_what_it_did() {
+    let server = TestServer::start().await;
+    let (alice, bob) = (server.user("alice").await, server.user("bob").await);
+    bob.add_runner("secret-desk").await;
+    assert_eq!(alice.status(Method::DELETE, "/users/bob").await, 204);
+    let bob = server.user("bob").await;
+    bob.add_runner("desk").await;
+    let runners = "/audit?action=runner.add";
+    let entries = bob.get(runners).await["entries"].as_array().unwrap().clone();
+    assert_eq!((entries.len(), &entries[0]["target"]), (1, &json!("desk")));
+    assert_eq!(alice.get(&format!("{runners}&user=bob")).await["entries"].as_array().unwrap().len(), 2);
     server.stop().await;
 }
 

@@ -42,12 +42,14 @@ async fn somebody_always_administers_and_nobody_takes_it_from_themselves() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     assert_eq!(alice.send(Method::PUT, "/users/alice", json!({"admin": false})).await.0, 409);
+    assert_eq!(alice.send(Method::PUT, "/users/alice", json!({"password": "another one"})).await.0, 409);
+    assert!(server.store.verify_password("alice", PASSWORD).await.unwrap().is_some());
     assert_eq!(alice.status(Method::DELETE, "/users/alice").await, 409);
     let bob = server.user("bob").await;
     alice.send(Method::PUT, "/users/bob", json!({"admin": true})).await;
     assert_eq!(bob.send(Method::PUT, "/users/alice", json!({"admin": false})).await.0, 200);
     assert_eq!(alice.status(Method::GET, "/users").await, 403, "she is none any more");
-    assert_eq!(server.store.set_admin("bob", false).await.unwrap(), None, "he is the last one");
+    assert_eq!(server.store.change_user("bob", Some(false), None).await.unwrap(), None, "he is the last one");
     assert!(!server.store.remove_user_but_last_admin("bob").await.unwrap());
     assert!(server.store.user_by_name("bob").await.unwrap().unwrap().admin);
     server.stop().await;

@@ -71,22 +71,37 @@ impl Store {
         .await?)
     }
 
-    /// Makes a user an administrator, or takes that from them; `None` where nobody would be left to administer.
+    /// Makes a user an administrator, or takes that from them, and gives them another password as [`Store::set_password`]
+    /// does; both or neither, and what is `None` stays. `None` where nobody would be left to administer.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
-    pub async fn set_admin(&self, name: &str, admin: bool) -> Result<Option<User>> {
+    /// [`Error::NotFound`]; [`Error::Invalid`] for a password that is too short or too long.
+    pub async fn change_user(
+        &self,
+        name: &str,
+        admin: Option<bool>,
+        password: Option<&str>,
+    ) -> Result<Option<User>> {
+        let password_hash = match password {
+            Some(password) => Some(self.passwords.hash(password).await?),
+            None => None,
+        };
         let mut transaction = self.database.write().await?;
         let user: Option<User> = sqlx::query_as(
-            "UPDATE users SET admin = $1 WHERE name = $2 RETURNING id, name, admin, created_at_ms",
+            "UPDATE users SET admin = COALESCE($1, admin), password_hash = COALESCE($2, password_hash) WHERE name = $3
+             RETURNING id, name, admin, created_at_ms",
         )
         .bind(admin)
+        .bind(&password_hash)
         .bind(name)
         .fetch_optional(&mut *transaction)
         .await?;
         let user = user.ok_or_else(|| Error::not_found("user", name))?;
         if !has_admin(&mut transaction).await? {
             return Ok(None);
+        }
+        if password_hash.is_some() {
+            end_logins(&mut transaction, user.id).await?;
         }
         transaction.commit().await?;
         Ok(Some(user))
@@ -120,7 +135,8 @@ impl Store {
             .await?)
     }
 
-    /// Gives a user another password and ends all their sessions.
+    /// Gives a user another password, ends all their sessions and removes the keys of their programs: whoever knew the old
+    /// one may have made some.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Invalid`] for a password that is too short or too long.
@@ -134,7 +150,7 @@ impl Store {
                 .fetch_optional(&mut *transaction)
                 .await?;
         let user = user.ok_or_else(|| Error::not_found("user", name))?;
-        sqlx::query("DELETE FROM sessions WHERE user_id = $1").bind(user).execute(&mut *transaction).await?;
+        end_logins(&mut transaction, user).await?;
         Ok(transaction.commit().await?)
     }
 
@@ -189,6 +205,13 @@ impl Store {
             .fetch_optional(self.database.reader())
             .await?)
     }
+}
+
+/// Ends whatever lets somebody in as this user, but for the password.
+async fn end_logins(transaction: &mut Transaction<'static, Sqlite>, user: UserId) -> Result<()> {
+    sqlx::query("DELETE FROM sessions WHERE user_id = $1").bind(user).execute(&mut **transaction).await?;
+    sqlx::query("DELETE FROM api_keys WHERE user_id = $1").bind(user).execute(&mut **transaction).await?;
+    Ok(())
 }
 
 async fn has_admin(transaction: &mut Transaction<'static, Sqlite>) -> Result<bool> {

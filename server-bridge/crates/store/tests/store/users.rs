@@ -1,6 +1,6 @@
 //! Accounts, passwords, sessions and settings.
 
-use store::{Error, Name, UserId};
+use store::{Error, KeyScope, Name, UserId};
 
 use crate::support::{DAY_MS, PASSWORD, START_MS, add_user, store};
 
@@ -57,17 +57,40 @@ async fn a_password_that_is_too_short_or_too_long_is_refused() {
 }
 
 #[tokio::test]
-async fn a_new_password_ends_that_users_sessions_and_no_others() {
+async fn a_new_password_ends_that_users_sessions_and_keys_and_no_others() {
     let (store, _) = store().await;
     let (ann, bob) = (add_user(&store, "ann").await, add_user(&store, "bob").await);
     let anns = store.create_session(ann.id).await.unwrap().token;
     let bobs = store.create_session(bob.id).await.unwrap().token;
+    let mut keys = Vec::new();
+    for user in [&ann, &bob] {
+        keys.push(store.add_key(user.id, &Name::parse("k").unwrap(), KeyScope::Full, None).await.unwrap().1);
+    }
     store.set_password("ann", "another horse").await.unwrap();
+    assert!(store.key_user(keys[0].expose()).await.unwrap().is_none());
+    assert!(store.key_user(keys[1].expose()).await.unwrap().is_some());
     assert_eq!(store.session_user(anns.expose()).await.unwrap(), None);
     assert_eq!(store.session_user(bobs.expose()).await.unwrap(), Some(bob));
     assert!(store.verify_password("ann", PASSWORD).await.unwrap().is_none());
     assert!(store.verify_password("ann", "another horse").await.unwrap().is_some());
     assert!(matches!(store.set_password("nobody", PASSWORD).await, Err(Error::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn a_user_is_changed_as_a_whole_or_not_at_all() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await;
+    assert_eq!(store.change_user("ann", Some(false), Some("another horse")).await.unwrap(), None);
+    assert!(store.change_user("ann", Some(true), Some("short")).await.is_err());
+    assert!(store.verify_password("ann", PASSWORD).await.unwrap().is_some(), "the last one administers");
+    let bob = add_user(&store, "bob").await;
+    let token = store.create_session(bob.id).await.unwrap().token;
+    assert!(store.change_user("bob", Some(true), None).await.unwrap().unwrap().admin);
+    assert!(store.session_user(token.expose()).await.unwrap().is_some(), "the password stayed");
+    assert!(store.change_user("bob", None, Some("another horse")).await.unwrap().unwrap().admin);
+    assert_eq!(store.session_user(token.expose()).await.unwrap(), None);
+    assert_eq!(store.user_by_name("ann").await.unwrap(), Some(ann));
+    assert!(matches!(store.change_user("nobody", None, None).await, Err(Error::NotFound { .. })));
 }
 
 #[tokio::test]

@@ -23,6 +23,10 @@ pub const JSON_BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub const CHAT_PAGE_ROWS: u32 = 1000;
 /// Chats in one listing of those that have some words.
 pub const CHAT_SEARCH_ROWS: u32 = 100;
+/// Searches for them at once, of all users; one user has one.
+pub const CHAT_SEARCHES: usize = 2;
+/// How long a search waits for its turn: what was typed before may still be looked for.
+pub const CHAT_SEARCH_PATIENCE: Duration = Duration::from_secs(2);
 /// How much of a message is shown that has them, in bytes.
 pub const EXCERPT_BYTES: usize = 200;
 /// Messages in one page, unless the client asks for another number.

@@ -38,6 +38,7 @@ use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::{Event, Hub};
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
+use crate::web::searches::Searches;
 use crate::web::setup::{Facts, Setup};
 use crate::web::{accept, events, metrics, presence, router};
 
@@ -191,6 +192,7 @@ impl Server {
             logins_by_address: RateLimiter::new(LOGINS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
+            searches: Searches::default(),
             pending_handshakes: Arc::default(),
             mcp: Mcp::new(&shutdown),
             metrics: metrics::handle(),

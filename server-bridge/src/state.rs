@@ -18,6 +18,7 @@ use crate::web::hub::Hub;
 use crate::web::mcp::Mcp;
 use crate::web::pending::PendingHandshakes;
 use crate::web::rate::RateLimiter;
+use crate::web::searches::Searches;
 use crate::web::setup::{Facts, Setup};
 
 /// The state of the server. Cheap to clone; every clone is the same.
@@ -48,6 +49,8 @@ pub struct Shared {
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.
     pub registrations: RateLimiter<IpAddr>,
+    /// Room for searches.
+    pub searches: Searches,
     /// Room for sockets that have not registered yet.
     pub pending_handshakes: Arc<PendingHandshakes>,
     /// The endpoint of the Model Context Protocol.

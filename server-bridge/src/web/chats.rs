@@ -46,7 +46,8 @@ pub struct FoundView {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ChatQuery {
-    /// Words, all of them in the title or in one message; 8 at most.
+    /// Words, all of them in the title or in one message; 8 at most, each of 64 characters at most. The first 16,384
+    /// characters of the newest 20,000 messages are looked at, and one search of a user at a time.
     #[serde(default)]
     query: String,
     /// Only those behind this one, in their order.
@@ -147,7 +148,7 @@ pub struct Cancelled {
 
 /// The caller's conversations, the one where something last happened first; or those that have some words.
 #[utoipa::path(get, path = "/api/v1/chats", tag = "chats", params(ChatQuery),
-    responses((status = 200, body = [ChatView]), (status = 400), (status = 404)))]
+    responses((status = 200, body = [ChatView]), (status = 400), (status = 404), (status = 429)))]
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
@@ -156,6 +157,7 @@ pub async fn list(
     let words: Vec<&str> = query.split_whitespace().collect();
     let most = if words.is_empty() { CHAT_PAGE_ROWS } else { CHAT_SEARCH_ROWS };
     let before = before.as_deref().map(chat_id).transpose()?;
+    let _turn = if words.is_empty() { None } else { Some(state.searches.begin(caller.user.id).await?) };
     let search =
         ChatSearch { words: &words, before: before.as_ref(), limit: limit.unwrap_or(most).clamp(1, most) };
     let mut views = Vec::new();

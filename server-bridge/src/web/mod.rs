@@ -10,7 +10,7 @@
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
-//! | [`guard`], [`auth`], [`scope`], [`rate`], [`pending`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
+//! | [`guard`], [`auth`], [`scope`], [`rate`], [`pending`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`] | the listening socket: connections, TLS, buffers |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
@@ -48,6 +48,7 @@ pub mod runner_admission;
 pub mod runner_socket;
 pub mod runners;
 pub mod scope;
+pub mod searches;
 pub mod session;
 pub mod settings;
 pub mod setup;

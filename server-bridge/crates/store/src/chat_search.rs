@@ -3,8 +3,11 @@
 use sqlx::FromRow;
 
 use crate::chats::Chat;
-use crate::error::Result;
-use crate::limits::{SEARCH_WORDS, rows};
+use crate::error::{Error, Result};
+use crate::limits::{
+    CHAT_SEARCH_MESSAGES, CHAT_SEARCH_TEXT_CHARS, CHAT_SEARCH_WORD_MAX_CHARS, SEARCH_TIMEOUT, SEARCH_WORDS,
+    rows,
+};
 use crate::search::{check_words, pattern};
 use crate::{ChatId, MessageId, Store, UserId};
 
@@ -38,27 +41,34 @@ const SEARCH: &str = r"SELECT id, user_id, title, runner, created_at_ms, updated
           AND lower(c.title) LIKE lower($9) ESCAPE '\' AND lower(c.title) LIKE lower($10) ESCAPE '\'
           AND lower(c.title) LIKE lower($11) ESCAPE '\' AND lower(c.title) LIKE lower($12) ESCAPE '\') AS in_title,
          (SELECT m.id FROM messages m
-          WHERE m.chat_id = c.id AND NOT m.undone AND $13
-            AND lower(m.text) LIKE lower($5) ESCAPE '\' AND lower(m.text) LIKE lower($6) ESCAPE '\'
-            AND lower(m.text) LIKE lower($7) ESCAPE '\' AND lower(m.text) LIKE lower($8) ESCAPE '\'
-            AND lower(m.text) LIKE lower($9) ESCAPE '\' AND lower(m.text) LIKE lower($10) ESCAPE '\'
-            AND lower(m.text) LIKE lower($11) ESCAPE '\' AND lower(m.text) LIKE lower($12) ESCAPE '\'
+          WHERE m.chat_id = c.id AND m.id >= $15 AND NOT m.undone AND $13
+            AND ($5 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($5) ESCAPE '\') AND ($6 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($6) ESCAPE '\')
+            AND ($7 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($7) ESCAPE '\') AND ($8 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($8) ESCAPE '\')
+            AND ($9 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($9) ESCAPE '\') AND ($10 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($10) ESCAPE '\')
+            AND ($11 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($11) ESCAPE '\') AND ($12 = '%' OR lower(substr(m.text, 1, $16)) LIKE lower($12) ESCAPE '\')
           ORDER BY m.id DESC LIMIT 1) AS message
        FROM chats c
-       WHERE c.user_id = $1 AND c.parent_id IS NULL
+       WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying
          AND (c.updated_at_ms < $2 OR (c.updated_at_ms = $2
               AND (c.created_at_ms < $3 OR (c.created_at_ms = $3 AND c.id > $4))))) found
      WHERE in_title OR message IS NOT NULL
      ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $14";
 
+/// The first of the newest `$2` messages in the conversations of the user `$1`. SQLite takes a cross join from the left, so that
+/// others' messages are not looked at.
+const FIRST: &str = "SELECT COALESCE(MIN(id), 0) FROM (
+       SELECT m.id FROM chats c CROSS JOIN messages m
+       WHERE m.chat_id = c.id AND c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying ORDER BY m.id DESC LIMIT $2) newest";
+
 impl Store {
-    /// A user's own conversations, without those of sub-agents, the one where something last happened first.
+    /// A user's own conversations, without those of sub-agents, the one where something last happened first. Words are looked
+    /// for in the first 16,384 characters of the newest 20,000 messages.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`] where `before` is gone or another user's; [`crate::Error::Invalid`] for more than 8 words, or
-    /// one of more than 200 characters.
+    /// one of more than 64 characters, and for a search that takes longer than 3 s.
     pub async fn search_chats(&self, user: UserId, search: &ChatSearch<'_>) -> Result<Vec<FoundChat>> {
-        check_words(search.words)?;
+        check_words(search.words, CHAT_SEARCH_WORD_MAX_CHARS)?;
         let (updated_at_ms, created_at_ms, id) = match search.before {
             Some(before) => {
                 let chat = self.chat(user, before).await?;
@@ -66,16 +76,24 @@ impl Store {
             }
             None => (i64::MAX, i64::MAX, String::new()),
         };
+        let has_words = !search.words.is_empty();
+        let mut connection = if has_words {
+            self.database.search(SEARCH_TIMEOUT).await?
+        } else {
+            self.database.reader().acquire().await?
+        };
+        let first: i64 = if has_words {
+            let first = sqlx::query_scalar(FIRST).bind(user).bind(CHAT_SEARCH_MESSAGES);
+            first.fetch_one(&mut *connection).await.map_err(Error::or_slow)?
+        } else {
+            0
+        };
         let mut query = sqlx::query_as(SEARCH).bind(user).bind(updated_at_ms).bind(created_at_ms).bind(id);
         for at in 0..SEARCH_WORDS {
             query = query.bind(search.words.get(at).map_or_else(|| "%".to_owned(), |word| pattern(word)));
         }
-        let found: Vec<FoundChat> = query
-            .bind(!search.words.is_empty())
-            .bind(rows(search.limit))
-            .fetch_all(self.database.reader())
-            .await?;
-        Ok(found)
+        let query = query.bind(has_words).bind(rows(search.limit)).bind(first).bind(CHAT_SEARCH_TEXT_CHARS);
+        query.fetch_all(&mut *connection).await.map_err(Error::or_slow)
     }
 }
 
@@ -128,6 +146,48 @@ mod tests {
                 .await
                 .is_err()
         );
+    }
+
+    #[tokio::test]
+    async fn what_is_behind_the_beginning_of_a_long_message_is_not_looked_at_and_no_word_is_endless() {
+        let (store, alice) = world().await;
+        chat(&store, alice, "long", &[&format!("{}end beyond", "ä".repeat(16_381))]).await;
+        assert_eq!(found(&store, alice, &["end"]).await, [("long".to_owned(), true)]);
+        assert_eq!(found(&store, alice, &["beyond"]).await, []);
+        for (length, is_refused) in [(64, false), (65, true)] {
+            let word = "x".repeat(length);
+            let search = ChatSearch { words: &[&word], before: None, limit: 1 };
+            assert_eq!(store.search_chats(alice, &search).await.is_err(), is_refused, "{length}");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_the_newest_messages_are_looked_at() {
+        let (store, alice) = world().await;
+        let first = chat(&store, alice, "first", &["needle", "straw"]).await;
+        let fill = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT $1)
+            INSERT INTO messages (chat_id, role, text, created_at_ms) SELECT $2, 'notice', 'hay', 0 FROM n";
+        let fill = sqlx::query(fill).bind(CHAT_SEARCH_MESSAGES - 1).bind(&first);
+        fill.execute(store.database.writer()).await.unwrap();
+        assert_eq!(found(&store, alice, &["straw"]).await.len(), 1);
+        assert_eq!(found(&store, alice, &["needle"]).await, []);
+    }
+
+    #[tokio::test]
+    async fn a_copy_that_is_not_whole_is_neither_found_nor_changed() {
+        let (store, alice) = world().await;
+        let copy = chat(&store, alice, "copy", &["hello"]).await;
+        let message = store.messages(alice, &copy, None, 1).await.unwrap().0[0].id;
+        sqlx::query("UPDATE chats SET is_copying = TRUE").execute(store.database.writer()).await.unwrap();
+        assert_eq!(found(&store, alice, &["hello"]).await, []);
+        assert_eq!(found(&store, alice, &[]).await, []);
+        assert!(store.rename_chat(alice, &copy, "mine").await.is_err());
+        assert!(store.bind_chat_runner(alice, &copy, None).await.is_err());
+        assert!(store.touch_chat(alice, &copy).await.is_err());
+        assert!(store.append_message(alice, &copy, MessageRole::User, "more", None).await.is_err());
+        assert!(store.update_message(alice, message, "other", None).await.is_err());
+        assert!(store.delete_chat(alice, &copy).await.is_err());
+        assert_eq!(store.remove_unfinished_forks().await.unwrap(), 1);
     }
 
     #[tokio::test]

@@ -87,7 +87,7 @@ impl Store {
             });
         }
         sqlx::query_as(
-            "UPDATE chats SET title = $1, updated_at_ms = $2 WHERE id = $3 AND user_id = $4
+            "UPDATE chats SET title = $1, updated_at_ms = $2 WHERE id = $3 AND user_id = $4 AND NOT is_copying
              RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
         )
         .bind(title)
@@ -107,7 +107,7 @@ impl Store {
     pub async fn bind_chat_runner(&self, user: UserId, id: &ChatId, runner: Option<&str>) -> Result<Chat> {
         check_length("runner's name", runner.unwrap_or_default(), SETTING_VALUE_MAX_BYTES)?;
         sqlx::query_as(
-            "UPDATE chats SET runner = $1, updated_at_ms = $2 WHERE id = $3 AND user_id = $4
+            "UPDATE chats SET runner = $1, updated_at_ms = $2 WHERE id = $3 AND user_id = $4 AND NOT is_copying
              RETURNING id, user_id, title, runner, created_at_ms, updated_at_ms",
         )
         .bind(runner)
@@ -124,12 +124,14 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
     pub async fn touch_chat(&self, user: UserId, id: &ChatId) -> Result<()> {
-        let touched = sqlx::query("UPDATE chats SET updated_at_ms = $1 WHERE id = $2 AND user_id = $3")
-            .bind(self.now_ms())
-            .bind(id)
-            .bind(user)
-            .execute(self.database.writer())
-            .await?;
+        let touched = sqlx::query(
+            "UPDATE chats SET updated_at_ms = $1 WHERE id = $2 AND user_id = $3 AND NOT is_copying",
+        )
+        .bind(self.now_ms())
+        .bind(id)
+        .bind(user)
+        .execute(self.database.writer())
+        .await?;
         if touched.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
     }
 
@@ -138,7 +140,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
     pub async fn delete_chat(&self, user: UserId, id: &ChatId) -> Result<()> {
-        let deleted = sqlx::query("DELETE FROM chats WHERE id = $1 AND user_id = $2")
+        let deleted = sqlx::query("DELETE FROM chats WHERE id = $1 AND user_id = $2 AND NOT is_copying")
             .bind(id)
             .bind(user)
             .execute(self.database.writer())

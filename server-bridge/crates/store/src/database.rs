@@ -2,6 +2,7 @@
 //!
 //! Writes take turns on one connection and begin as writes (`BEGIN IMMEDIATE`), so neither this process nor another
 //! that has the same file open can make one fail half-way: it waits its turn. Reads go side by side and never wait.
+//! Searches read everything, so they have connections and a deadline of their own.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use sqlx::ConnectOptions;
 use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -19,16 +21,21 @@ use sqlx::{Sqlite, Transaction};
 use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, Result};
-use crate::limits::{ACQUIRE_TIMEOUT_MS, BUSY_TIMEOUT_MS, OPEN_RETRY_MS, READ_CONNECTIONS};
+use crate::limits::{
+    ACQUIRE_TIMEOUT_MS, BUSY_TIMEOUT_MS, OPEN_RETRY_MS, READ_CONNECTIONS, SEARCH_CHECK_STEPS,
+    SEARCH_CONNECTIONS,
+};
 
 /// The steps from an empty database to this version's schema. A shipped step never changes; a change is a new file.
 static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
 
-/// The connections: one that writes, several that read.
+/// The connections: one that writes, several that read, some that search.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     writer: SqlitePool,
     reader: SqlitePool,
+    /// `None` in memory, where there is one connection.
+    searcher: Option<SqlitePool>,
 }
 
 impl Database {
@@ -38,8 +45,10 @@ impl Database {
         let options = common(SqliteConnectOptions::new().filename(path)).journal_mode(SqliteJournalMode::Wal);
         let writer = connect_writer(&options).await?;
         migrate(&writer).await?;
-        let reader = pool(READ_CONNECTIONS).connect_lazy_with(options.pragma("query_only", "ON"));
-        Ok(Self { writer, reader })
+        let options = options.pragma("query_only", "ON");
+        let searcher = Some(pool(SEARCH_CONNECTIONS).connect_lazy_with(options.clone()));
+        let reader = pool(READ_CONNECTIONS).connect_lazy_with(options);
+        Ok(Self { writer, reader, searcher })
     }
 
     /// An empty database of its own in memory, gone with its last handle.
@@ -48,7 +57,7 @@ impl Database {
         // The database lives in its one connection, which therefore must never be replaced.
         let writer = pool(1).min_connections(1).connect_with(options).await?;
         migrate(&writer).await?;
-        Ok(Self { reader: writer.clone(), writer })
+        Ok(Self { reader: writer.clone(), writer, searcher: None })
     }
 
     /// For single statements that change something.
@@ -61,12 +70,28 @@ impl Database {
         &self.reader
     }
 
+    /// For statements that look at everything: what runs on it after `timeout` fails, with [`Error::or_slow`] to tell.
+    pub(crate) async fn search(&self, timeout: Duration) -> Result<PoolConnection<Sqlite>> {
+        let Some(searcher) = &self.searcher else { return Ok(self.reader.acquire().await?) };
+        let mut connection = searcher.acquire().await?;
+        let deadline = Instant::now() + timeout;
+        // It stays until the next search replaces it, so it also ends a statement that nobody waits for any more.
+        connection
+            .lock_handle()
+            .await?
+            .set_progress_handler(SEARCH_CHECK_STEPS, move || Instant::now() < deadline);
+        Ok(connection)
+    }
+
     /// Several statements as one change; dropped without a commit, it never happened.
     pub(crate) async fn write(&self) -> Result<Transaction<'static, Sqlite>> {
         Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
     }
 
     pub(crate) async fn close(&self) {
+        if let Some(searcher) = &self.searcher {
+            searcher.close().await;
+        }
         self.reader.close().await;
         self.writer.close().await;
     }
@@ -160,4 +185,24 @@ fn restrict(path: &Path) -> io::Result<()> {
     }
     let mode = metadata.permissions().mode();
     if mode & 0o077 == 0 { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(mode & 0o700)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_search_that_takes_too_long_fails_and_the_next_one_does_not() {
+        let home = tempfile::tempdir().unwrap();
+        let database = Database::open(&home.path().join("db")).await.unwrap();
+        let count = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT COUNT(*) FROM n";
+        for _ in 0..=SEARCH_CONNECTIONS {
+            let mut connection = database.search(Duration::ZERO).await.unwrap();
+            let slow = sqlx::query_scalar::<_, i64>(count).fetch_one(&mut *connection).await.unwrap_err();
+            assert!(matches!(Error::or_slow(slow), Error::Invalid { what: "search", .. }));
+        }
+        let mut connection = database.search(Duration::from_secs(60)).await.unwrap();
+        let counted: i64 = sqlx::query_scalar(count).fetch_one(&mut *connection).await.unwrap();
+        assert_eq!(counted, 100_000);
+    }
 }

@@ -4,6 +4,11 @@ use std::path::PathBuf;
 
 use sqlx::migrate::MigrateError;
 
+use crate::limits::SEARCH_TIMEOUT;
+
+/// What SQLite calls a statement that was told to end.
+const SQLITE_INTERRUPT: &str = "9";
+
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -121,6 +126,17 @@ impl Error {
 
     pub(crate) fn too_long(what: &'static str, max_bytes: usize) -> Self {
         Self::Invalid { what, rule: format!("is longer than {max_bytes} bytes; shorten it") }
+    }
+
+    /// Turns the end of a search that took too long into [`Error::Invalid`] and leaves every other error as it is.
+    pub(crate) fn or_slow(error: sqlx::Error) -> Self {
+        match error.as_database_error().and_then(|database| database.code()) {
+            Some(code) if code == SQLITE_INTERRUPT => Self::Invalid {
+                what: "search",
+                rule: format!("takes longer than {} s; look for other words", SEARCH_TIMEOUT.as_secs()),
+            },
+            _ => error.into(),
+        }
     }
 
     /// Turns a broken unique constraint into [`Error::Taken`] and leaves every other error as it is.

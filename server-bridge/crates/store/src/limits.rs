@@ -1,5 +1,7 @@
 //! Every limit and lifetime of the store, with its unit in its name.
 
+use std::time::Duration;
+
 /// How long a statement waits for another connection's or process's write to end.
 pub const BUSY_TIMEOUT_MS: u64 = 10_000;
 /// How long an opener pauses before it tries again to switch a new file, that others are opening too, to WAL.
@@ -8,6 +10,8 @@ pub const OPEN_RETRY_MS: u64 = 5;
 pub const ACQUIRE_TIMEOUT_MS: u64 = 20_000;
 /// Connections that read side by side; writes always take turns on one.
 pub const READ_CONNECTIONS: u32 = 4;
+/// Connections that search for words, so that no search keeps anything else from being read.
+pub const SEARCH_CONNECTIONS: u32 = 2;
 
 /// The shortest password accepted, in characters.
 pub const PASSWORD_MIN_CHARS: usize = 8;
@@ -91,6 +95,16 @@ pub const TODO_MAX_CHARS: usize = 500;
 pub const SEARCH_WORDS: usize = 8;
 /// The longest of them, in characters.
 pub const SEARCH_WORD_MAX_CHARS: usize = 200;
+/// The longest word that conversations are searched for, in characters.
+pub const CHAT_SEARCH_WORD_MAX_CHARS: usize = 64;
+/// How much of each message is looked at for it, in characters.
+pub const CHAT_SEARCH_TEXT_CHARS: i64 = 16 * 1024;
+/// How many of a user's messages are looked at for it; the newest ones.
+pub const CHAT_SEARCH_MESSAGES: i64 = 20_000;
+/// How long one search for words may take.
+pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(3);
+/// How often a search looks at the time, in steps of SQLite's machine.
+pub const SEARCH_CHECK_STEPS: i32 = 100;
 /// How much of what files were before turns changed them is kept for one conversation, in bytes; beyond it the oldest are
 /// dropped.
 pub const CHECKPOINTS_MAX_BYTES: i64 = 256 * 1024 * 1024;

@@ -116,7 +116,7 @@ impl Store {
         check_sizes(text, exec_json)?;
         sqlx::query_as(
             "UPDATE messages SET text = $1, exec_json = $2
-             WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4)
+             WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4 AND NOT c.is_copying)
              RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
         )
         .bind(text)
@@ -219,7 +219,7 @@ pub(crate) async fn append_to(
     check_sizes(text, exec_json)?;
     let message: Option<Message> = sqlx::query_as(
         "INSERT INTO messages (chat_id, role, text, exec_json, created_at_ms, turn_id)
-         SELECT c.id, $2, $3, $4, $5, $6 FROM chats c WHERE c.id = $1 AND c.user_id = $7
+         SELECT c.id, $2, $3, $4, $5, $6 FROM chats c WHERE c.id = $1 AND c.user_id = $7 AND NOT c.is_copying
          RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
     )
     .bind(chat)

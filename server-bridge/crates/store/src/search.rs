@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 
 use crate::error::{Error, Result};
-use crate::limits::{SEARCH_WORD_MAX_CHARS, SEARCH_WORDS, rows};
+use crate::limits::{SEARCH_TIMEOUT, SEARCH_WORD_MAX_CHARS, SEARCH_WORDS, rows};
 use crate::{ChatId, MessageId, MessageRole, Store, UserId};
 
 /// What is looked for.
@@ -46,23 +46,24 @@ const SEARCH: &str = r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.create
      FROM messages m JOIN chats c ON c.id = m.chat_id
      WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND m.id < $4 AND m.text <> ''
        AND (m.chat_id = $5 OR $5 = '')
-       AND lower(m.text) LIKE lower($6) ESCAPE '\' AND lower(m.text) LIKE lower($7) ESCAPE '\'
-       AND lower(m.text) LIKE lower($8) ESCAPE '\' AND lower(m.text) LIKE lower($9) ESCAPE '\'
-       AND lower(m.text) LIKE lower($10) ESCAPE '\' AND lower(m.text) LIKE lower($11) ESCAPE '\'
-       AND lower(m.text) LIKE lower($12) ESCAPE '\' AND lower(m.text) LIKE lower($13) ESCAPE '\'
+       AND lower(m.text) LIKE lower($6) ESCAPE '\' AND ($7 = '%' OR lower(m.text) LIKE lower($7) ESCAPE '\')
+       AND ($8 = '%' OR lower(m.text) LIKE lower($8) ESCAPE '\') AND ($9 = '%' OR lower(m.text) LIKE lower($9) ESCAPE '\')
+       AND ($10 = '%' OR lower(m.text) LIKE lower($10) ESCAPE '\') AND ($11 = '%' OR lower(m.text) LIKE lower($11) ESCAPE '\')
+       AND ($12 = '%' OR lower(m.text) LIKE lower($12) ESCAPE '\') AND ($13 = '%' OR lower(m.text) LIKE lower($13) ESCAPE '\')
      ORDER BY m.id DESC LIMIT $14";
 
 impl Store {
     /// What was said in a user's own conversations, the latest first.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for more than 8 words, or one of more than 200 characters.
+    /// [`Error::Invalid`] for more than 8 words, or one of more than 200 characters, and for a search that takes
+    /// longer than 3 s.
     pub async fn search_messages(
         &self,
         user: UserId,
         search: &MessageSearch<'_>,
     ) -> Result<Vec<FoundMessage>> {
-        check_words(search.words)?;
+        check_words(search.words, SEARCH_WORD_MAX_CHARS)?;
         let mut query = sqlx::query_as(SEARCH)
             .bind(user)
             .bind(search.from_ms)
@@ -72,18 +73,19 @@ impl Store {
         for at in 0..SEARCH_WORDS {
             query = query.bind(search.words.get(at).map_or_else(|| "%".to_owned(), |word| pattern(word)));
         }
-        Ok(query.bind(rows(search.limit)).fetch_all(self.database.reader()).await?)
+        let mut connection = self.database.search(SEARCH_TIMEOUT).await?;
+        query.bind(rows(search.limit)).fetch_all(&mut *connection).await.map_err(Error::or_slow)
     }
 }
 
 /// Refuses more words, and longer ones, than a query has room for.
-pub(crate) fn check_words(words: &[&str]) -> Result<()> {
+pub(crate) fn check_words(words: &[&str], max_chars: usize) -> Result<()> {
     let invalid = |rule: String| Err(Error::Invalid { what: "search", rule });
     if words.len() > SEARCH_WORDS {
         return invalid(format!("has more than {SEARCH_WORDS} words; take those that matter"));
     }
-    if words.iter().any(|word| word.chars().count() > SEARCH_WORD_MAX_CHARS) {
-        return invalid(format!("has a word of more than {SEARCH_WORD_MAX_CHARS} characters"));
+    if words.iter().any(|word| word.chars().count() > max_chars) {
+        return invalid(format!("has a word of more than {max_chars} characters"));
     }
     Ok(())
 }

@@ -157,10 +157,7 @@ pub async fn list(
     let words: Vec<&str> = query.split_whitespace().collect();
     let most = if words.is_empty() { CHAT_PAGE_ROWS } else { CHAT_SEARCH_ROWS };
     let before = before.as_deref().map(chat_id).transpose()?;
-    let _turn = match words.is_empty() {
-        true => None,
-        false => Some(state.searches.begin(caller.user.id).await?),
-    };
+    let _turn = if words.is_empty() { None } else { Some(state.searches.begin(caller.user.id).await?) };
     let search =
         ChatSearch { words: &words, before: before.as_ref(), limit: limit.unwrap_or(most).clamp(1, most) };
     let mut views = Vec::new();

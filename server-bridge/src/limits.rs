@@ -124,10 +124,10 @@ pub const REPORT_MAX_BYTES: u32 = 256 * 1024;
 pub const ATTACHMENT_BYTES: u64 = 32 * 1024 * 1024;
 /// The most files that come with one message.
 pub const ATTACHMENTS: usize = 16;
-/// The longest name that such a file keeps, in characters.
-pub const ATTACHMENT_NAME_CHARS: usize = 100;
-/// The longest path of one, in bytes.
-pub const ATTACHMENT_PATH_BYTES: usize = 512;
+/// The longest name that such a file keeps, in bytes; a file system takes 255.
+pub const ATTACHMENT_NAME_BYTES: usize = 200;
+/// The longest ending that a name keeps where it is cut, its dot included, in bytes.
+pub const ATTACHMENT_ENDING_BYTES: usize = 20;
 /// Completions of a path, unless the client asks for another number.
 pub const COMPLETIONS: usize = 20;
 /// The most of them.

@@ -124,7 +124,7 @@ pub(super) async fn run(globals: &Globals, command: ModelCommand) -> Result<Exit
     if globals.json {
         output::json_line(&value);
     } else {
-        output::line(&words);
+        output::line(&output::printable(&words));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -60,7 +60,7 @@ pub(super) fn warn(text: &str) {
 
 /// Control characters are shown, not sent: what a runner or an archive says of itself may be in a text, and a terminal
 /// would obey them.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

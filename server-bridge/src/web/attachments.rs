@@ -10,7 +10,7 @@ use sandbox::{Sandbox, WriteOptions};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::limits::{ATTACHMENT_BYTES, ATTACHMENT_NAME_CHARS, ATTACHMENT_PATH_BYTES, ATTACHMENTS};
+use crate::limits::{ATTACHMENT_BYTES, ATTACHMENT_ENDING_BYTES, ATTACHMENT_NAME_BYTES, ATTACHMENTS};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
@@ -73,24 +73,36 @@ pub async fn add(
 /// The text of a message with the paths that came with it.
 ///
 /// # Errors
-/// `invalid` for too many, and for paths that are none of an attachment.
+/// `invalid` for too many, for paths that are none of an attachment, and with a command, which would take them for its own words.
 pub(super) fn with_attachments(text: &str, paths: &[String]) -> Result<String, ApiError> {
     if paths.len() > ATTACHMENTS {
         return Err(ApiError::invalid(format!("a message has at most {ATTACHMENTS} attachments")));
     }
-    let is_one = |path: &String| {
-        let is_clean =
-            !path.contains(|c: char| c.is_control() || c == ']') && !path.split('/').any(|part| part == "..");
-        is_clean && path.len() <= ATTACHMENT_PATH_BYTES && path.starts_with(DIRECTORY)
-    };
-    if !paths.iter().all(is_one) {
+    if !paths.iter().all(|path| is_path(path)) {
         return Err(ApiError::invalid("attachments are paths that an upload to this chat answered with"));
+    }
+    let begun = text.trim_start();
+    // Two slashes stand for one that is meant as it is.
+    let is_command = begun.starts_with('!') || begun.starts_with('/') && !begun.starts_with("//");
+    if is_command && !paths.is_empty() {
+        return Err(ApiError::invalid(
+            "a command takes no attachments; send them with a message of their own, and the command by itself",
+        ));
     }
     let lines: Vec<String> = paths.iter().map(|path| format!("[attached: {path}]")).collect();
     Ok(match (text.trim_end(), lines.as_slice()) {
         (text, []) => text.to_owned(),
         ("", lines) => lines.join("\n"),
         (text, lines) => format!("{text}\n\n{}", lines.join("\n")),
+    })
+}
+
+/// Whether an upload can have answered with it: the directory, eight hexadecimal digits and a name.
+fn is_path(path: &str) -> bool {
+    let inner = path.strip_prefix(DIRECTORY).and_then(|rest| rest.strip_prefix('/'));
+    inner.and_then(|inner| inner.split_once('/')).is_some_and(|(own, name)| {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        own.len() == 8 && own.bytes().all(is_digit) && name == safe_name(name)
     })
 }
 
@@ -146,16 +158,23 @@ fn is_image(beginning: &[u8]) -> bool {
         || begins(b"RIFF") && beginning.get(8..12) == Some(b"WEBP")
 }
 
-/// A name that is one part of a path and shows as what it is.
+/// A name that is one part of a path and shows as what it is; what is too long loses its middle, not its ending.
 fn safe_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain =
         |c: char| if c.is_control() || "[]\"'`$<>|*?".contains(c) || c.is_whitespace() { '_' } else { c };
-    let name: String = last.chars().map(plain).take(ATTACHMENT_NAME_CHARS).collect();
-    match name.trim_start_matches('.') {
-        "" => "file".to_owned(),
-        name => name.to_owned(),
+    let name: String = last.chars().map(plain).collect();
+    let name = name.trim_start_matches('.');
+    if name.is_empty() {
+        return "file".to_owned();
     }
+    if name.len() <= ATTACHMENT_NAME_BYTES {
+        return name.to_owned();
+    }
+    let ending = name.rfind('.').map_or("", |at| &name[at..]);
+    let ending = if ending.len() <= ATTACHMENT_ENDING_BYTES { ending } else { "" };
+    let begun = &name[..name.floor_char_boundary(ATTACHMENT_NAME_BYTES - ending.len())];
+    format!("{begun}{ending}")
 }
 
 fn too_large() -> ApiError {
@@ -184,22 +203,60 @@ mod tests {
         ] {
             assert_eq!(safe_name(name), safe, "{name:?}");
         }
-        assert_eq!(safe_name(&"x".repeat(1000)).chars().count(), ATTACHMENT_NAME_CHARS);
+    }
+
+    #[test]
+    fn a_long_name_is_cut_by_bytes_and_keeps_its_ending() {
+        assert_eq!(safe_name(&"x".repeat(1000)), "x".repeat(ATTACHMENT_NAME_BYTES));
+        let name = safe_name(&format!("{}.png", "图".repeat(100)));
+        assert_eq!(name, format!("{}.png", "图".repeat(65)));
+        let odd = safe_name(&format!("a.{}", "图".repeat(100)));
+        assert!(odd.len() <= ATTACHMENT_NAME_BYTES && odd.starts_with("a.图"), "{odd}");
+        for name in [name, odd] {
+            assert_eq!(safe_name(&name), name, "what was cut once stays");
+        }
+    }
+
+    #[test]
+    fn a_command_takes_no_attachments() {
+        let path = ".sandbridge/attachments/0011aaff/a.png".to_owned();
+        for command in ["!cat", " /help", "/", "\n! ls"] {
+            let refused = with_attachments(command, std::slice::from_ref(&path)).unwrap_err();
+            assert_eq!(refused.kind, "invalid", "{command:?}");
+            assert!(with_attachments(command, &[]).is_ok());
+        }
+        assert!(with_attachments("//usr is full", &[path]).is_ok());
     }
 
     #[test]
     fn a_message_names_what_came_with_it() {
-        let path = ".sandbridge/attachments/00/a.png".to_owned();
+        let path = ".sandbridge/attachments/0011aaff/a.png".to_owned();
         assert_eq!(with_attachments("look", &[]).unwrap(), "look");
         assert_eq!(
             with_attachments("look ", std::slice::from_ref(&path)).unwrap(),
-            "look\n\n[attached: .sandbridge/attachments/00/a.png]"
+            "look\n\n[attached: .sandbridge/attachments/0011aaff/a.png]"
         );
-        assert_eq!(with_attachments("", &[path]).unwrap(), "[attached: .sandbridge/attachments/00/a.png]");
-        for odd in ["/etc/passwd", ".sandbridge/attachments/../../x", ".sandbridge/attachments/a\nb", ""] {
+        assert_eq!(
+            with_attachments("", &[path]).unwrap(),
+            "[attached: .sandbridge/attachments/0011aaff/a.png]"
+        );
+        for odd in [
+            "/etc/passwd",
+            ".sandbridge/attachments/../../x",
+            ".sandbridge/attachments/a\nb",
+            ".sandbridge/attachments-of-mine/x",
+            ".sandbridge/attachments/0011aaff",
+            ".sandbridge/attachments/0011aaff/",
+            ".sandbridge/attachments/0011AAFF/a",
+            ".sandbridge/attachments/0011aaff/..",
+            ".sandbridge/attachments/0011aaff/a/b",
+            ".sandbridge/attachments/0011aaff/a b",
+            ".sandbridge/attachments/0011aaff/a]",
+            "",
+        ] {
             assert!(with_attachments("x", &[odd.to_owned()]).is_err(), "{odd:?}");
         }
-        assert!(with_attachments("x", &vec![".sandbridge/attachments/00/a".to_owned(); 17]).is_err());
+        assert!(with_attachments("x", &vec![".sandbridge/attachments/0011aaff/a".to_owned(); 17]).is_err());
     }
 
     #[test]

@@ -44,6 +44,37 @@ async fn a_key_works_like_a_session_without_a_page_behind_it_and_is_shown_once()
 }
 
 #[tokio::test]
+async fn a_key_for_commands_neither_reads_nor_takes_its_owners_terminal() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let _runner = alice.connect_runner("laptop").await;
+    let id = "000102030405060708090a0b0c0d0e0f";
+    let ask = json!({"argv": ["cat"], "exec_id": id, "pty": {"rows": 24, "columns": 80}, "acks": true});
+    let mut terminal = alice.socket("/exec").await;
+    terminal.json(ask.clone()).await;
+    assert_eq!(terminal.until(|_| true).await["type"], "started");
+    let exec = program(&alice, "x", "exec").await;
+    let mut attached = exec.socket(&format!("/execs/{id}")).await;
+    let mut repeated = exec.socket("/exec").await;
+    repeated.json(ask).await;
+    for socket in [&mut attached, &mut repeated] {
+        let refused = socket.until(|_| true).await;
+        assert_eq!((&refused["type"], &refused["kind"]), (&json!("error"), &json!("forbidden")), "{refused}");
+    }
+    // Its owner types on: it was not told that another one does now.
+    terminal.binary(b"\0here".to_vec()).await;
+    loop {
+        match terminal.next().await {
+            Frame::Json(frame) => assert_eq!(frame["type"], "input", "{frame}"),
+            Frame::Binary(shown) if shown.ends_with(b"here") => break,
+            Frame::Binary(_) => {}
+            Frame::Closed => panic!("it was closed"),
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn no_key_makes_another_one_and_each_scope_keeps_its_place() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;

@@ -65,11 +65,14 @@ impl Followed<'_> {
     /// # Errors
     /// [`SandboxError::Lost`] where its machine does not come back, or knows nothing of it; what else the machine says.
     pub async fn end(&self, away: Duration, tended: Option<Tended<'_>>) -> Result<ExecOutcome, SandboxError> {
+        let mut away_since = None;
         loop {
-            let sandbox = self.available(Instant::now() + away).await?;
+            let sandbox = self.available(away_since.take().unwrap_or_else(Instant::now) + away).await?;
             let options = AttachOptions { output: false, acks: AckMode::Manual };
             match sandbox.attach(sandbox_id(self.id), 0, options).await {
-                Ok(exec) => match self.watch(exec, tended.as_ref()).await {
+                Ok(exec) => match self.watch(exec, tended.as_ref(), &mut away_since).await {
+                    // Its link gave up on it; it is waited for as long as was said, and asked again.
+                    Err(SandboxError::Lost { .. }) if away_since.is_some() => {}
                     // It went away before it could be asked; it is waited for again.
                     Err(SandboxError::Offline { .. }) => {}
                     Err(error) if ["no_such_exec", "expired"].contains(&error.kind()) => {
@@ -83,7 +86,12 @@ impl Followed<'_> {
         }
     }
 
-    async fn watch(&self, mut exec: Exec, tended: Option<&Tended<'_>>) -> Result<ExecOutcome, SandboxError> {
+    async fn watch(
+        &self,
+        mut exec: Exec,
+        tended: Option<&Tended<'_>>,
+        away_since: &mut Option<Instant>,
+    ) -> Result<ExecOutcome, SandboxError> {
         let control = exec.control();
         let mut due = Instant::now();
         loop {
@@ -107,6 +115,8 @@ impl Followed<'_> {
             match event {
                 Some(ExecEvent::Finished(outcome)) => return Ok(outcome),
                 Some(ExecEvent::Failed(error)) => return Err(error),
+                Some(ExecEvent::Interrupted) => *away_since = Some(Instant::now()),
+                Some(ExecEvent::Resumed) => *away_since = None,
                 Some(_) => {}
                 None => return Err(self.lost()),
             }

@@ -94,6 +94,8 @@ pub const RELAY_PIECE_BYTES: usize = 1024 * 1024;
 pub const MODEL_TRIAL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(45);
 /// How many tokens that answer may have: some models think before they say a word.
 pub const MODEL_TRIAL_TOKENS: u32 = 1_024;
+/// How much of that answer is shown, in characters.
+pub const MODEL_TRIAL_ANSWER_CHARS: usize = 80;
 /// How far back `/usage` looks: 30 days.
 pub const USAGE_DAYS: i64 = 30;
 

@@ -94,9 +94,9 @@ fn report(as_json: bool, checks: &[Check]) {
             Standing::Missing => "--  ",
             Standing::Broken => "!!  ",
         };
-        output::line(&format!("{mark}{}: {}", check.name, check.detail));
+        output::line(&format!("{mark}{}: {}", check.name, output::printable(&check.detail)));
         if let Some(fix) = &check.fix {
-            output::line(&format!("      {fix}"));
+            output::line(&format!("      {}", output::printable(fix)));
         }
     }
 }

@@ -13,11 +13,9 @@ use store::{ExecStatus, User};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
-use super::recover::record_end;
+use super::recover::{linger, record_end, time_away};
 use super::{Ended, Receiver, Running, Sender, Subject, close, text};
-use crate::limits::{
-    EXEC_AWAY_TIMEOUT, EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPORT_BYTES,
-};
+use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPORT_BYTES};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -243,6 +241,19 @@ pub(in crate::web) async fn place_of(
     Ok(state.router.for_user(&sandbox_user(user), &wish).await?)
 }
 
+/// Whether the caller may take part in an exec as it is shown: a terminal is a person's, who types into it and may have approved
+/// more for it than a program with a key for less may ask for.
+///
+/// # Errors
+/// `forbidden` for such a program.
+pub(super) fn check_terminal(caller: &Caller, record: &store::Exec) -> Result<(), ApiError> {
+    if record.linger_ms.is_none() || caller.may_approve().is_some() {
+        return Ok(());
+    }
+    let message = "a terminal is only for its user; log in, or use a key with the scope `full`";
+    Err(ApiError::new("forbidden", message))
+}
+
 /// An exec on record, to be followed.
 pub(super) fn followed<'a>(state: &'a AppState, user: &'a User, record: &'a store::Exec) -> Followed<'a> {
     let (store, router, place) = (&state.store, &state.router, record.runner.as_deref());
@@ -259,18 +270,22 @@ pub(super) async fn go_on(
     sender: &mut Sender,
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
+    check_terminal(caller, &record)?;
     let _awaited = state.execs.token();
     let attended = state.attendance.enter(caller.user.id, &record.exec_id);
     let is_running = record.status == ExecStatus::Running;
-    let until = is_running.then(|| Instant::now() + EXEC_AWAY_TIMEOUT);
+    let until = is_running.then(|| Instant::now() + time_away(linger(&record)));
     let subject = Subject {
         id: record.exec_id.clone(),
         shown: record.command.clone(),
         // Its user may have approved more for it than a program with a key for less may ask for.
         stdin: caller.may_approve().is_some(),
         detached: record.detached,
-        // One that is attached to its client alone is followed by the socket that serves it.
-        followed: record.detached,
+        // One that is attached to its client alone is followed by the socket that serves it; one that counts as lost or over
+        // is by nobody, and may run on.
+        followed: record.detached && is_running,
+        kept: record.detached,
+        lingers: record.linger_ms.is_some(),
         acks,
         offset,
         later: Some(attended.later()),

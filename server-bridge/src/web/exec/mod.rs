@@ -99,8 +99,6 @@ async fn converse(
     // From here on a stopping server waits for the record.
     let _awaited = state.execs.token();
     let mut subject = asked.subject();
-    let attended = state.attendance.enter(caller.user.id, &subject.id);
-    subject.later = Some(attended.later());
     let sandbox = match begin(state, caller, &asked).await? {
         Begun::New(sandbox) => sandbox,
         Begun::Known(record) => {
@@ -108,6 +106,9 @@ async fn converse(
             return attach::go_on(state, caller, *record, offset, acks, sender, receiver).await;
         }
     };
+    // Not before: who comes takes the input of the others, and a request may be refused.
+    let attended = state.attendance.enter(caller.user.id, &subject.id);
+    subject.later = Some(attended.later());
     subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
     let running = Running::new(state, caller, &sandbox, &subject);
     match sandbox.exec(asked.request.clone()).await {
@@ -216,6 +217,10 @@ struct Subject {
     detached: bool,
     /// Whether somebody waits for its end already, without a client.
     followed: bool,
+    /// Whether its output is for others as well, whoever reads it.
+    kept: bool,
+    /// Whether it is a terminal, to which people come back.
+    lingers: bool,
     /// Whether the client says what it has.
     acks: bool,
     /// What it has of the output already, in bytes.
@@ -272,12 +277,17 @@ impl<'a> Running<'a> {
             () = self.state.shutdown.cancelled() => End::Stopping,
         };
         match end {
+            // It goes on where its runner is, for as long as it lingers.
+            End::Event(Ended::Failed(error @ SandboxError::Lost { .. }), _) if self.subject.lingers => {
+                self.be_followed().await;
+                self.tell(&error.into(), sender, receiver).await;
+            }
             End::Event(ended, rest) => {
                 // The record waits for no client, nor the client for the record.
                 let (_, is_said) =
                     tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
                 // A client that may have missed it comes again; others may want what is kept for them.
-                if !self.subject.followed && (is_said || !self.subject.acks) {
+                if !self.subject.kept && (is_said || !self.subject.acks) {
                     exec.acknowledge();
                 }
             }

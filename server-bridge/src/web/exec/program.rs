@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::attach::{find, place_of};
+use super::attach::{check_terminal, find, place_of};
 use super::request::ExecAsk;
 use super::{Begun, Ended, Running, Subject, begin};
 use crate::state::AppState;
@@ -165,7 +165,8 @@ impl Finished {
 /// it elsewhere is told that somebody else does.
 ///
 /// # Errors
-/// `not_found` for an exec that is none of the caller's; what its sandbox says, as `no_such_exec` or `expired` where its output
+/// `not_found` for an exec that is none of the caller's; `forbidden` for a terminal where the caller is a program with a key for
+/// less; what its sandbox says, as `no_such_exec` or `expired` where its output
 /// is not kept any more.
 pub async fn read_part(
     state: &AppState,
@@ -176,6 +177,7 @@ pub async fn read_part(
     patience: Duration,
 ) -> Result<Part, ApiError> {
     let record = find(state, &caller.user, id).await?;
+    check_terminal(caller, &record)?;
     let sandbox = place_of(state, &caller.user, &record).await?;
     let id = sandbox_id(&record.exec_id);
     let known_bytes = sandbox.exec_report(id, 0, 0).await?.output_bytes;

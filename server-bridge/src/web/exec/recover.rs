@@ -57,7 +57,7 @@ async fn end_of(state: &AppState, record: &store::Exec) -> Option<Ended> {
             control.cancel();
         }
     };
-    let linger = record.linger_ms.map(|linger_ms| Duration::from_millis(linger_ms.unsigned_abs()));
+    let linger = linger(record);
     let alone_since = Mutex::new(Some(Instant::now()));
     let end_forsaken = |control: &ExecControl| {
         let mut since = alone_since.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,10 +71,21 @@ async fn end_of(state: &AppState, record: &store::Exec) -> Option<Ended> {
         None if record.detached => None,
         None => Some(Tended { every: EXEC_CLIENT_GRACE, look: &end_alone }),
     };
-    Some(match followed(state, &user, record).end(EXEC_AWAY_TIMEOUT, tended).await {
+    Some(match followed(state, &user, record).end(time_away(linger), tended).await {
         Ok(outcome) => Ended::Finished(outcome),
         Err(error) => Ended::Failed(error),
     })
+}
+
+/// How long a terminal goes on without anybody who looks at it.
+pub(super) fn linger(record: &store::Exec) -> Option<Duration> {
+    record.linger_ms.map(|linger_ms| Duration::from_millis(linger_ms.unsigned_abs()))
+}
+
+/// How long an exec's runner may be away before the exec counts as lost: a terminal goes on there, and is ended where nobody
+/// came to it, as long as it lingers.
+pub(super) fn time_away(linger: Option<Duration>) -> Duration {
+    linger.unwrap_or_default().max(EXEC_AWAY_TIMEOUT)
 }
 
 /// Puts the end of an exec on record that its client did not see.
@@ -104,5 +115,18 @@ pub(super) async fn put_end_on_record(
         }
         Ok(false) => {}
         Err(error) => tracing::error!(%error, %exec_id, "cannot record how an exec ended"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::TERMINAL_LINGER;
+
+    #[test]
+    fn a_terminals_runner_may_be_away_as_long_as_it_lingers() {
+        assert_eq!(time_away(None), EXEC_AWAY_TIMEOUT);
+        assert_eq!(time_away(Some(Duration::from_secs(2))), EXEC_AWAY_TIMEOUT);
+        assert_eq!(time_away(Some(TERMINAL_LINGER)), TERMINAL_LINGER);
     }
 }

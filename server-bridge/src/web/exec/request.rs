@@ -189,6 +189,8 @@ impl Asked {
             stdin: self.request.stdin,
             detached: self.goes_on(),
             followed: false,
+            kept: false,
+            lingers: self.linger.is_some(),
             acks: self.acks,
             offset: 0,
             later: None,

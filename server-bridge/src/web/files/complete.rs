@@ -146,11 +146,10 @@ fn is_nothing_there(kind: &str) -> bool {
 fn escaped(text: &str) -> String {
     let mut pattern = String::new();
     for c in text.chars() {
-        match c {
-            '?' | '*' | '[' | ']' | '{' | '}' | '!' => pattern.extend(['[', c, ']']),
-            '\\' => pattern.push('?'),
-            c => pattern.push(c),
+        if "\\?*[]{}!,".contains(c) {
+            pattern.push('\\');
         }
+        pattern.push(c);
     }
     pattern
 }
@@ -162,6 +161,7 @@ mod tests {
     #[test]
     fn what_was_typed_is_no_pattern() {
         assert_eq!(escaped("src/ma"), "src/ma");
-        assert_eq!(escaped("a*b?[c]"), "a[*]b[?][[]c[]]");
+        assert_eq!(escaped("a*b?[c]"), r"a\*b\?\[c\]");
+        assert_eq!(escaped(r"a!b[c]{d,e}\"), r"a\!b\[c\]\{d\,e\}\\");
     }
 }

@@ -5,7 +5,7 @@ use llm::{Draft, Message, Request, call};
 use tokio::time::{Instant, timeout};
 
 use super::{Choice, Models};
-use crate::limits::{MODEL_TRIAL_TIMEOUT, MODEL_TRIAL_TOKENS};
+use crate::limits::{MODEL_TRIAL_ANSWER_CHARS, MODEL_TRIAL_TIMEOUT, MODEL_TRIAL_TOKENS};
 use crate::service::Inner;
 use crate::{Error, Result};
 
@@ -16,7 +16,7 @@ pub struct Trial {
     pub subscription: String,
     /// The model, as its provider knows it.
     pub model: String,
-    /// Its words.
+    /// Its words, on one line of at most 80 characters.
     pub answer: String,
     /// How long it took to say them, in milliseconds.
     pub duration_ms: u64,
@@ -52,8 +52,33 @@ impl Models {
         Ok(Trial {
             subscription: setup.subscription,
             model: setup.name,
-            answer: reply.message.text,
+            answer: on_one_line(&reply.message.text),
             duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         })
+    }
+}
+
+/// The beginning of a text, without its breaks.
+fn on_one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MODEL_TRIAL_ANSWER_CHARS) {
+        Some(_) => line.chars().take(MODEL_TRIAL_ANSWER_CHARS - 1).chain(['…']).collect(),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_one_short_line() {
+        assert_eq!(on_one_line(" ready\n\n now\r\n"), "ready now");
+        assert_eq!(
+            on_one_line(&"é".repeat(MODEL_TRIAL_ANSWER_CHARS)).chars().count(),
+            MODEL_TRIAL_ANSWER_CHARS
+        );
+        let cut = on_one_line(&"é ".repeat(1000));
+        assert!(cut.chars().count() == MODEL_TRIAL_ANSWER_CHARS && cut.ends_with('…'), "{cut}");
     }
 }

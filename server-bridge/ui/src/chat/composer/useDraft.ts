@@ -3,6 +3,7 @@ import { useCallback, useMemo, useState } from "react";
 
 const PREFIX = "sandbridge.draft.";
 const EDIT_PREFIX = "sandbridge.edit.";
+const ANSWER_PREFIX = "sandbridge.answer.";
 
 const keyOf = (chatId: string | null) => PREFIX + (chatId ?? "new");
 
@@ -21,6 +22,11 @@ export function useEdit(chatId: string | null): [Edit | null, (edit: Edit | null
   const edit = useMemo(() => (kept === "" ? null : (JSON.parse(kept) as Edit)), [kept]);
   const write = useCallback((next: Edit | null) => keep(next === null ? "" : JSON.stringify(next)), [keep]);
   return [edit, write];
+}
+
+/** The answer that is being written to a question; its card is taken down whenever it is out of view. */
+export function useAnswer(messageId: number): [string, (text: string) => void] {
+  return useKeptText(`${ANSWER_PREFIX}${messageId}`);
 }
 
 function useKeptText(key: string): [string, (text: string) => void] {

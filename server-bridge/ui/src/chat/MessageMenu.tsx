@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import { exportUrl } from "../api";
 import { Menu, type MenuItem } from "../kit/Menu";
 import { copyText } from "../lib/copyText";
+import { download } from "../lib/download";
 import { useActions } from "../state/context";
 import { beganTurn } from "../state/conversation";
 import type { Message } from "../types";
@@ -27,7 +28,7 @@ export function MessageMenu({ message }: { message: Message }) {
   }
   if (beganTurn(message)) items.push({ label: t("actions.takeBack"), danger: true, onSelect: () => setTakingBack(true) });
   for (const [format, label] of [["markdown", t("actions.exportMarkdown")], ["json", t("actions.exportJson")]] as const) {
-    items.push({ label, onSelect: () => window.location.assign(exportUrl(message.chat_id, format)) });
+    items.push({ label, onSelect: () => download(exportUrl(message.chat_id, format)) });
   }
   return (
     <div className="message-menu">

@@ -19,7 +19,7 @@ export function Approval({ message, tool }: Props) {
   const mayBeKept = tool.data?.kind !== "once";
   const say = (allow: boolean, always: boolean) => void answer.run(message.chat_id, message.id, allow, always);
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "a") say(true, false);
     else if (event.key === "A" && mayBeKept) say(true, true);
     else if (event.key === "d" || event.key === "D") say(false, false);

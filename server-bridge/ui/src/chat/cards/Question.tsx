@@ -1,9 +1,10 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../../lib/useAction";
 import { ANSWER_CHARS } from "../../limits";
 import { useActions } from "../../state/context";
 import type { Message } from "../../types";
+import { useAnswer } from "../composer/useDraft";
 import { Markdown } from "../markdown/Markdown";
 
 interface Props {
@@ -17,11 +18,13 @@ export function Question({ message, question, options }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();
   const answer = useAction(actions.answer);
-  const [words, setWords] = useState("");
-  const say = (text: string | null) => void answer.run(message.chat_id, message.id, text);
+  const [words, setWords] = useAnswer(message.id);
+  const say = async (text: string | null) => {
+    if (await answer.run(message.chat_id, message.id, text)) setWords("");
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (words.trim() !== "") say(words);
+    if (words.trim() !== "") void say(words);
   };
   return (
     <form className="approval" aria-label={t("question.label")} data-asking={message.id} tabIndex={-1} onSubmit={submit}>
@@ -29,7 +32,7 @@ export function Question({ message, question, options }: Props) {
       {options.length > 0 && (
         <div className="options">
           {options.map((option, at) => (
-            <button key={at} type="button" disabled={answer.busy} onClick={() => say(option)}>
+            <button key={at} type="button" disabled={answer.busy} onClick={() => void say(option)}>
               {option}
             </button>
           ))}
@@ -46,7 +49,7 @@ export function Question({ message, question, options }: Props) {
         <button type="submit" className="primary" disabled={answer.busy || words.trim() === ""}>
           {t("question.answer")}
         </button>
-        <button type="button" className="quiet" disabled={answer.busy} onClick={() => say(null)}>
+        <button type="button" className="quiet" disabled={answer.busy} onClick={() => void say(null)}>
           {t("question.none")}
         </button>
       </div>

@@ -1,5 +1,16 @@
 import { ArrowUp, Paperclip } from "lucide-react";
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, memo, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  memo,
+  type ReactNode,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { useTranslation } from "react-i18next";
 import { errorText } from "../../api";
 import { useActions, useAppState } from "../../state/context";
@@ -9,7 +20,7 @@ import { CompletionList } from "./CompletionList";
 import { type Completion, completed } from "./completion";
 import { useAttachments } from "./useAttachments";
 import { useCompletion } from "./useCompletion";
-import { useDraft } from "./useDraft";
+import { useDraft, useEdit } from "./useDraft";
 import "./composer.css";
 
 interface Props {
@@ -33,9 +44,12 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
   const actions = useActions();
   const list = useId();
   const field = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useDraft(chatId);
+  const [draft, setDraft] = useDraft(chatId);
+  const [edit, setEdit] = useEdit(chatId);
+  const text = edit?.text ?? draft;
+  const setText = (next: string) => (edit === null ? setDraft(next) : setEdit({ ...edit, text: next }));
+  const current = useRef(text);
   const [caret, setCaret] = useState(text.length);
-  const [editing, setEditing] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const files = useAttachments(chatId);
@@ -43,15 +57,18 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
   const history = useHistory(sent, text, setText);
   const isSendable = (text.trim() !== "" || files.attached.length > 0) && !files.isBusy && !busy;
 
+  useLayoutEffect(() => {
+    current.current = text;
+  }, [text]);
   useEffect(() => {
     if (offered === null) return;
     actions.inputTaken();
+    if (offered.editing !== null) setEdit({ id: offered.editing, text: offered.text });
     // What is being written is not overwritten by what comes back by itself.
-    if (offered.editing === null && (field.current?.value ?? "") !== "") return;
-    setText(offered.text);
-    setEditing(offered.editing);
+    else if (edit === null && draft === "") setDraft(offered.text);
+    else return;
     field.current?.focus();
-  }, [offered, actions, setText]);
+  }, [offered, actions, edit, setEdit, draft, setDraft]);
 
   const send = async () => {
     if (!isSendable) return;
@@ -59,16 +76,18 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
     setProblem(null);
     setBusy(true);
     try {
-      if (editing === null || chatId === null) actions.send(text, attachments);
-      else await actions.sendInPlace(chatId, editing, text, attachments);
+      if (edit === null || chatId === null) actions.send(text, attachments);
+      else await actions.sendInPlace(chatId, edit.id, text, attachments);
     } catch (error) {
       setProblem(errorText(error));
       return;
     } finally {
       setBusy(false);
     }
-    setText("");
-    setEditing(null);
+    // What was typed meanwhile is not sent, and stays beneath what was there before the edit.
+    const left = [edit === null ? "" : draft, current.current === text ? "" : current.current];
+    setEdit(null);
+    setDraft(left.filter((part) => part !== "").join("\n\n"));
     files.clear();
     onSent();
   };
@@ -86,9 +105,8 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       void send();
-    } else if (event.key === "Escape" && editing !== null) {
-      setEditing(null);
-      setText("");
+    } else if (event.key === "Escape" && edit !== null) {
+      if (!busy) setEdit(null);
     } else if (history(event.key)) {
       event.preventDefault();
     }
@@ -110,17 +128,10 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => take(event, event.dataTransfer)}
     >
-      {editing !== null && (
+      {edit !== null && (
         <p className="editing hint">
           <span>{t("editing")}</span>
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => {
-              setEditing(null);
-              setText("");
-            }}
-          >
+          <button type="button" className="quiet" disabled={busy} onClick={() => setEdit(null)}>
             {t("stopEditing")}
           </button>
         </p>

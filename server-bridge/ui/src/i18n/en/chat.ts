@@ -21,7 +21,6 @@ export const chat = {
   copy: "Copy",
   copied: "Copied",
   copyCode: "Copy code",
-  copyOutput: "Copy output",
   output: "Output",
   earlierNotShown: "… earlier output not shown",
   gap: "… output may be missing here",
@@ -77,7 +76,6 @@ export const chat = {
     denied: "denied",
     cancelled: "cancelled",
     where: "Runs on {{place}}",
-    noPlace: "no machine",
     showMore: "Show all {{count}} lines",
     showLess: "Show less",
   },
@@ -87,7 +85,6 @@ export const chat = {
     summary: "{{added}} added, {{removed}} removed",
     cut: "The change is longer than what is shown here.",
     label: "Change of {{path}}",
-    newFile: "new content",
   },
   approval: {
     title: "Allow {{tool}} on {{place}}?",
@@ -112,7 +109,6 @@ export const chat = {
     open: "Open its chat",
     tree: "Agents",
     treeCount: "Agents ({{count}})",
-    none: "No sub-agents were called in this chat.",
     show: "Show the agents that {{name}} called",
     unnamed: "agent",
   },
@@ -149,10 +145,8 @@ export const chat = {
   },
   model: {
     label: "Model",
-    choose: "Model: {{name}}",
     default: "Default",
     defaultAbout: "What is set for all chats",
-    none: "No model",
   },
   context: {
     label: "Context: {{percent}} % of {{window}} tokens used",
@@ -176,7 +170,6 @@ export const chat = {
     tooMany: "A message takes at most {{count}} files.",
     tooLarge: "{{name}} is larger than {{mebibytes}} MiB.",
     failed: "{{name}}: {{error}}",
-    drop: "Drop files to attach them",
     image: "Attached image {{name}}",
   },
   complete: {

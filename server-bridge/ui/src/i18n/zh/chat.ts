@@ -23,7 +23,6 @@ export const chat: Room<"chat"> = {
   copy: "复制",
   copied: "已复制",
   copyCode: "复制代码",
-  copyOutput: "复制输出",
   output: "输出",
   earlierNotShown: "… 更早的输出未显示",
   gap: "… 此处可能缺少部分输出",
@@ -79,7 +78,6 @@ export const chat: Room<"chat"> = {
     denied: "已拒绝",
     cancelled: "已取消",
     where: "运行于 {{place}}",
-    noPlace: "没有机器",
     showMore: "显示全部 {{count}} 行",
     showLess: "收起",
   },
@@ -89,7 +87,6 @@ export const chat: Room<"chat"> = {
     summary: "新增 {{added}} 行，删除 {{removed}} 行",
     cut: "更改内容较长，此处未全部显示。",
     label: "{{path}} 的更改",
-    newFile: "新内容",
   },
   approval: {
     title: "允许在 {{place}} 上使用 {{tool}} 吗？",
@@ -114,7 +111,6 @@ export const chat: Room<"chat"> = {
     open: "打开它的会话",
     tree: "代理",
     treeCount: "代理（{{count}}）",
-    none: "此会话没有调用过子代理。",
     show: "显示 {{name}} 调用的代理",
     unnamed: "代理",
   },
@@ -151,10 +147,8 @@ export const chat: Room<"chat"> = {
   },
   model: {
     label: "模型",
-    choose: "模型：{{name}}",
     default: "默认",
     defaultAbout: "使用所有会话的默认设置",
-    none: "没有模型",
   },
   context: {
     label: "上下文：已用 {{window}} 个词元的 {{percent}} %",
@@ -178,7 +172,6 @@ export const chat: Room<"chat"> = {
     tooMany: "每条消息最多 {{count}} 个文件。",
     tooLarge: "{{name}} 超过 {{mebibytes}} MiB。",
     failed: "{{name}}：{{error}}",
-    drop: "将文件拖到此处添加为附件",
     image: "附图 {{name}}",
   },
   complete: {

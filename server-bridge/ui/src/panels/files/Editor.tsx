@@ -32,20 +32,22 @@ export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
   const [note, setNote] = useState<string | null>(null);
   const keep = (change: Partial<Draft>) => drafts.keep(owner, place, path, { ...draft, ...change });
 
-  const write = async (hash: string | null) => {
+  const write = async (over: string | null, isLast: boolean) => {
     const bytes = new TextEncoder().encode(forFile(draft.text, draft.ends));
-    await files.write(place, path, bytes, hash);
+    await files.write(place, path, bytes, over);
     setTheirs(null);
-    return sha256Hex(bytes);
+    const hash = await sha256Hex(bytes);
+    // What was typed meanwhile is not saved yet.
+    const now = drafts.of(owner, place, path);
+    if (isLast && (now === null || now.text === draft.text)) return onEnd(true);
+    if (now !== null) drafts.keep(owner, place, path, { ...now, hash, ends: draft.ends === "mixed" ? "lf" : draft.ends });
+    setNote(t("file.saved"));
+    onSaved();
   };
   const save = useAction(async (isLast: boolean) => {
     setNote(null);
     try {
-      const hash = await write(draft.hash);
-      if (isLast) return onEnd(true);
-      keep({ hash, ends: draft.ends === "mixed" ? "lf" : draft.ends });
-      setNote(t("file.saved"));
-      onSaved();
+      await write(draft.hash, isLast);
     } catch (error) {
       if (!isConflict(error)) throw error;
       setTheirs({ now: await readNow(place, path) });
@@ -54,8 +56,7 @@ export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
   const overwrite = useAction(async (seen: Theirs) => {
     try {
       // Only what was seen is overwritten.
-      await write(seen.now?.hash ?? null);
-      onEnd(true);
+      await write(seen.now?.hash ?? null, true);
     } catch (error) {
       if (!isConflict(error)) throw error;
       setTheirs({ now: await readNow(place, path) });

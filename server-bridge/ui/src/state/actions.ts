@@ -64,13 +64,13 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
   };
   const chats = chatActions(api, dispatch, state, report);
   const outbox = makeOutbox(api, dispatch, state, chats.startChat, chats.openChat);
-  const send = (text: string, attachments: string[] = []) => outbox.add(state(), text, attachments);
+  const sendTo = (chatId: string | null, text: string, attachments: string[]) => outbox.add(chatId, state(), text, attachments);
   return {
     request: api.request,
     ...sessionActions(api, dispatch, outbox),
     ...chats,
-    ...conversationActions(api, dispatch, state, { openChat: chats.openChat, send }),
-    send,
+    ...conversationActions(api, dispatch, state, { openChat: chats.openChat, sendTo }),
+    send: (text, attachments = []) => sendTo(state().open_chat_id, text, attachments),
     sendWaiting: () => outbox.flush(),
     retrySend: (sendId) => outbox.retry(sendId),
     discardSend: (sendId) => outbox.discard(sendId),

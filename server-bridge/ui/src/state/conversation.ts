@@ -36,14 +36,15 @@ export function beganTurn(message: Message): boolean {
 
 interface Others {
   openChat: (id: string) => void;
-  send: (text: string, attachments: string[]) => void;
+  /** Whichever chat is open. */
+  sendTo: (chatId: string, text: string, attachments: string[]) => void;
 }
 
 export function conversationActions(api: Api, dispatch: Dispatch<Action>, state: () => State, others: Others): ConversationActions {
-  const { openChat, send } = others;
+  const { openChat, sendTo } = others;
   const sendInPlace = async (chatId: string, messageId: number, text: string, attachments: string[]) => {
     await api.rewind(chatId, messageId, { files: false, force: false });
-    send(text, attachments);
+    sendTo(chatId, text, attachments);
   };
   return {
     chatDetails: api.chatDetails,
@@ -70,7 +71,7 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
     },
     sayAgain: async (message) => {
       if (beganTurn(message)) return sendInPlace(message.chat_id, message.id, message.text, []);
-      send(message.text, []);
+      sendTo(message.chat_id, message.text, []);
     },
     edit: (message) => {
       const editing = beganTurn(message) ? message.id : undefined;

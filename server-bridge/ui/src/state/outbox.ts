@@ -24,6 +24,13 @@ export interface Pending {
   error: string | null;
 }
 
+/** What the page shows of the open chat. */
+interface Shown {
+  open_chat_id: string | null;
+  messages: Message[];
+  messages_loaded: boolean;
+}
+
 export interface OutboxOptions {
   storage: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
   startChat: () => Promise<string>;
@@ -54,11 +61,11 @@ export class Outbox {
     this.flush();
   }
 
-  add(now: { open_chat_id: string | null; messages: Message[]; messages_loaded: boolean }, text: string, attachments: string[]): void {
-    const known = now.open_chat_id === null || now.messages_loaded;
+  add(chatId: string | null, now: Shown, text: string, attachments: string[]): void {
+    const known = chatId === null || (chatId === now.open_chat_id && now.messages_loaded);
     this.items.push({
       send_id: randomId(),
-      chat_id: now.open_chat_id,
+      chat_id: chatId,
       text,
       attachments,
       created_at: Date.now(),

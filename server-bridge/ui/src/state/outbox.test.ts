@@ -131,6 +131,17 @@ test("a message goes to its own chat, whichever is open", async () => {
   expect(sent.map(([, chat]) => chat)).toEqual(["a"]);
 });
 
+test("where the browser keeps nothing, a message is sent all the same, and once", async () => {
+  const full = { ...memory(), length: 0, setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
+  const box = outbox(full);
+  box.load("ada");
+  box.add("a", inChat("a"), "one", []);
+  await settled();
+  box.add("a", inChat("a"), "two", []);
+  await settled();
+  expect([sent.map(([, , text]) => text), shown]).toEqual([["one", "two"], []]);
+});
+
 test("another user's messages are not sent, and what is no message is passed over", async () => {
   const storage = memory();
   failure = offline;

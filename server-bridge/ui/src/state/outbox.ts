@@ -104,11 +104,14 @@ export class Outbox {
 
   private async sendAll(): Promise<void> {
     this.flushing = true;
-    for (;;) {
-      const next = this.items.find((item) => item.status !== "refused");
-      if (next === undefined || !(await this.sendOne(next))) break;
+    try {
+      for (;;) {
+        const next = this.items.find((item) => item.status !== "refused");
+        if (next === undefined || !(await this.sendOne(next))) break;
+      }
+    } finally {
+      this.flushing = false;
     }
-    this.flushing = false;
   }
 
   /** Whether the next one can be tried. */
@@ -147,7 +150,11 @@ export class Outbox {
 
   private keep(at: number): void {
     const item = this.items[at];
-    if (item !== undefined) this.options.storage.setItem(this.key(item.send_id), JSON.stringify(item));
+    try {
+      if (item !== undefined) this.options.storage.setItem(this.key(item.send_id), JSON.stringify(item));
+    } catch {
+      // Where the browser keeps no more, it is kept as long as this page.
+    }
     this.changed();
   }
 

@@ -24,6 +24,8 @@ function memory(): Storage {
 const sent: [string, string, string][] = [];
 let shown: Pending[] = [];
 let failure: Error | null = null;
+/** Where nothing fails. */
+let soundChat: string | null = null;
 
 function outbox(storage: Storage): Outbox {
   return new Outbox({
@@ -34,7 +36,7 @@ function outbox(storage: Storage): Outbox {
     },
     send: async (pending, chatId) => {
       sent.push([pending.send_id, chatId, pending.text]);
-      if (failure !== null) throw failure;
+      if (failure !== null && chatId !== soundChat) throw failure;
       return { messages: [] };
     },
     onChange: (items) => {
@@ -49,7 +51,7 @@ const settled = () => vi.advanceTimersByTimeAsync(0);
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [sent.length, shown, failure] = [0, [], null];
+  [sent.length, shown, failure, soundChat] = [0, [], null, null];
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -140,6 +142,33 @@ test("where the browser keeps nothing, a message is sent all the same, and once"
   box.add("a", inChat("a"), "two", []);
   await settled();
   expect([sent.map(([, , text]) => text), shown]).toEqual([["one", "two"], []]);
+});
+
+test("a chat in which the server fails holds up no other, and keeps its own order", async () => {
+  [failure, soundChat] = [new ApiError(500, "internal", "broken"), "b"];
+  const box = outbox(memory());
+  box.load("ada");
+  box.add("a", inChat("a"), "one", []);
+  box.add("a", inChat("a"), "two", []);
+  box.add("b", inChat("b"), "other", []);
+  await settled();
+  expect(sent.map(([, , text]) => text)).toEqual(["one", "other"]);
+  [failure, sent.length] = [null, 0];
+  await vi.advanceTimersByTimeAsync(SEND_AGAIN_MS);
+  expect([sent.map(([, , text]) => text), shown]).toEqual([["one", "two"], []]);
+});
+
+test("when the session has ended nothing is tried until someone signs in", async () => {
+  failure = new ApiError(401, "unauthorized", "sign in");
+  const box = outbox(memory());
+  box.load("ada");
+  box.add("a", inChat("a"), "one", []);
+  await vi.advanceTimersByTimeAsync(3 * SEND_AGAIN_MS);
+  expect(sent.length).toBe(1);
+  failure = null;
+  box.load("ada");
+  await settled();
+  expect([sent.length, shown]).toEqual([2, []]);
 });
 
 test("another user's messages are not sent, and what is no message is passed over", async () => {

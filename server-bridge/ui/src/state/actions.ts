@@ -5,6 +5,7 @@ import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
 import type { Chat, RunnerToken, SendResult } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
+import { moveDraft } from "./drafts";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 import { AUTOMATIC } from "./where";
@@ -141,23 +142,24 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     const chat = await api.newChat();
     dispatch({ type: "chat_received", chat });
     openChat(chat.id);
-    return chat.id;
   };
   return {
     openChat,
     /** Makes a chat for a first message, and opens it unless its user has gone elsewhere. */
     startChat: async () => {
-      if (state().open_chat_id === null) return newChat();
       const chat = await api.newChat();
       dispatch({ type: "chat_received", chat });
+      if (state().open_chat_id === null) {
+        // Its user may be writing the next one by now.
+        moveDraft(chat.id);
+        openChat(chat.id);
+      }
       return chat.id;
     },
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());
     },
-    newChat: async () => {
-      await newChat();
-    },
+    newChat,
     refresh: async () => {
       try {
         const wanted = chatIdInAddress();

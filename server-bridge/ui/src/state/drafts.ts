@@ -1,0 +1,12 @@
+/** Where what is being written is kept, for each chat, until this tab is closed. */
+const PREFIX = "sandbridge.draft.";
+
+export const draftKey = (chatId: string | null) => PREFIX + (chatId ?? "new");
+
+/** What was written before there was a chat goes on in the one that was begun for it. */
+export function moveDraft(chatId: string): void {
+  const draft = window.sessionStorage.getItem(draftKey(null));
+  if (draft === null) return;
+  window.sessionStorage.removeItem(draftKey(null));
+  window.sessionStorage.setItem(draftKey(chatId), draft);
+}

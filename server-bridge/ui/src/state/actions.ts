@@ -163,11 +163,14 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     refresh: async () => {
       try {
         const wanted = chatIdInAddress();
+        const isFirst = state().settings === null;
         const chats = await loadOverview(api, dispatch);
         // Who moved on meanwhile, perhaps to a chat newer than this list, is not called back.
         if (chatIdInAddress() !== wanted) return;
         const listed = chats.some((chat) => chat.id === wanted);
-        const id = listed || (wanted !== null && (await exists(api, wanted))) ? wanted : newestId(chats);
+        const isThere = listed || (wanted !== null && (await exists(api, wanted)));
+        // Later, who has no chat open is about to begin one.
+        const id = isThere ? wanted : isFirst ? newestId(chats) : null;
         if (chatIdInAddress() !== wanted) return;
         if (id !== wanted) showChatId(id, true);
         dispatch({ type: "chat_opened", id });

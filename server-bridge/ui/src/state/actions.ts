@@ -5,7 +5,7 @@ import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
 import type { Chat, RunnerToken, SendResult } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
-import { moveDraft } from "./drafts";
+import { clearDrafts, moveDraft } from "./drafts";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 import { AUTOMATIC } from "./where";
@@ -56,7 +56,10 @@ export interface Actions extends ConversationActions {
 }
 
 export function createActions(dispatch: Dispatch<Action>, state: () => State): Actions {
-  const api = createApi(() => dispatch({ type: "signed_out" }));
+  const api = createApi(() => {
+    outbox.stop();
+    dispatch({ type: "signed_out" });
+  });
   const warn = (text: string) => dispatch({ type: "banner", level: "warning", text });
   const report = (error: unknown) => {
     const known = error instanceof ApiError ? error.status : null;
@@ -120,6 +123,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
     logout: async () => {
       await api.logout();
       outbox.clear();
+      clearDrafts();
       dispatch({ type: "signed_out" });
     },
   };

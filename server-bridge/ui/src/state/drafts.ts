@@ -10,3 +10,9 @@ export function moveDraft(chatId: string): void {
   window.sessionStorage.removeItem(draftKey(null));
   window.sessionStorage.setItem(draftKey(chatId), draft);
 }
+
+/** Forgets everything, for whoever uses this tab next. */
+export function clearDrafts(): void {
+  const keys = Object.keys(window.sessionStorage).filter((key) => key.startsWith(PREFIX));
+  for (const key of keys) window.sessionStorage.removeItem(key);
+}

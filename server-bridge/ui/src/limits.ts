@@ -7,6 +7,9 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 export const RECONNECT_BASE_MS = 1_000;
 export const RECONNECT_CAP_MS = 15_000;
 
+/** A page that the events do not greet for this long loads what there is without them. */
+export const GREETING_WAIT_MS = 1_500;
+
 /** A page hidden longer than this may hold a dead socket without knowing it, and connects anew when shown. */
 export const HIDDEN_STALE_MS = 30_000;
 

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { fileUrl } from "../api";
 import { useAppState } from "../state/context";
+import { openChatOf } from "../state/state";
 
 const LINE = /^\[attached: (.+)\]$/;
 const IMAGE = /\.(png|jpe?g|gif|webp)$/i;
@@ -21,8 +22,7 @@ export function splitAttached(text: string): { text: string; paths: string[] } {
 /** Files that were sent with a message, images as such. */
 export function AttachedFiles({ paths }: { paths: string[] }) {
   const { t } = useTranslation("chat");
-  const { chats, open_chat_id: openChatId } = useAppState();
-  const place = chats.find((chat) => chat.id === openChatId)?.runner ?? null;
+  const place = openChatOf(useAppState())?.runner ?? null;
   return (
     <ul className="attached" aria-label={t("attach.list")}>
       {paths.map((path) => (

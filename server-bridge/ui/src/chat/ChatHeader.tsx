@@ -1,6 +1,7 @@
 import { ArrowLeft } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { useActions, useAppState } from "../state/context";
+import { openChatOf } from "../state/state";
 import { placeName } from "../state/where";
 import type { ChatDetails } from "../types";
 import { AgentTree } from "./AgentTree";
@@ -14,10 +15,11 @@ interface Props {
 /** What is special about the open chat: whose sub-agent it is, where it is bound to, whom it called. */
 export function ChatHeader({ chatId, details, turn }: Props) {
   const { t } = useTranslation("chat");
-  const { chats, parents } = useAppState();
+  const state = useAppState();
+  const { chats, parents } = state;
   const { openChat } = useActions();
   const parent = parents[chatId] ?? details?.parent_id ?? null;
-  const runner = chats.find((chat) => chat.id === chatId)?.runner ?? details?.runner ?? null;
+  const runner = openChatOf(state)?.runner ?? null;
   return (
     <div className="chat-header">
       {parent !== null && (

@@ -5,6 +5,7 @@ import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
 import type { Chat, RunnerToken, SendResult } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
+import { clearDrafts, moveDraft } from "./drafts";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 import { AUTOMATIC } from "./where";
@@ -55,7 +56,10 @@ export interface Actions extends ConversationActions {
 }
 
 export function createActions(dispatch: Dispatch<Action>, state: () => State): Actions {
-  const api = createApi(() => dispatch({ type: "signed_out" }));
+  const api = createApi(() => {
+    outbox.stop();
+    dispatch({ type: "signed_out" });
+  });
   const warn = (text: string) => dispatch({ type: "banner", level: "warning", text });
   const report = (error: unknown) => {
     const known = error instanceof ApiError ? error.status : null;
@@ -64,13 +68,13 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
   };
   const chats = chatActions(api, dispatch, state, report);
   const outbox = makeOutbox(api, dispatch, state, chats.startChat, chats.openChat);
-  const send = (text: string, attachments: string[] = []) => outbox.add(state(), text, attachments);
+  const sendTo = (chatId: string | null, text: string, attachments: string[]) => outbox.add(chatId, state(), text, attachments);
   return {
     request: api.request,
     ...sessionActions(api, dispatch, outbox),
     ...chats,
-    ...conversationActions(api, dispatch, state, { openChat: chats.openChat, send }),
-    send,
+    ...conversationActions(api, dispatch, state, { openChat: chats.openChat, sendTo }),
+    send: (text, attachments = []) => sendTo(state().open_chat_id, text, attachments),
     sendWaiting: () => outbox.flush(),
     retrySend: (sendId) => outbox.retry(sendId),
     discardSend: (sendId) => outbox.discard(sendId),
@@ -119,6 +123,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
     logout: async () => {
       await api.logout();
       outbox.clear();
+      clearDrafts();
       dispatch({ type: "signed_out" });
     },
   };
@@ -141,31 +146,35 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     const chat = await api.newChat();
     dispatch({ type: "chat_received", chat });
     openChat(chat.id);
-    return chat.id;
   };
   return {
     openChat,
     /** Makes a chat for a first message, and opens it unless its user has gone elsewhere. */
     startChat: async () => {
-      if (state().open_chat_id === null) return newChat();
       const chat = await api.newChat();
       dispatch({ type: "chat_received", chat });
+      if (state().open_chat_id === null) {
+        // Its user may be writing the next one by now.
+        moveDraft(chat.id);
+        openChat(chat.id);
+      }
       return chat.id;
     },
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());
     },
-    newChat: async () => {
-      await newChat();
-    },
+    newChat,
     refresh: async () => {
       try {
         const wanted = chatIdInAddress();
+        const isFirst = state().settings === null;
         const chats = await loadOverview(api, dispatch);
         // Who moved on meanwhile, perhaps to a chat newer than this list, is not called back.
         if (chatIdInAddress() !== wanted) return;
         const listed = chats.some((chat) => chat.id === wanted);
-        const id = listed || (wanted !== null && (await exists(api, wanted))) ? wanted : newestId(chats);
+        const isThere = listed || (wanted !== null && (await exists(api, wanted)));
+        // Later, who has no chat open is about to begin one.
+        const id = isThere ? wanted : isFirst ? newestId(chats) : null;
         if (chatIdInAddress() !== wanted) return;
         if (id !== wanted) showChatId(id, true);
         dispatch({ type: "chat_opened", id });

@@ -2,7 +2,7 @@
 import type { Dispatch } from "react";
 import type { Api } from "../api";
 import type { AgentOfChat, ApprovalMode, Attachment, ChatDetails, CommandLine, Message, ModelList, PathEntry, TakeBack } from "../types";
-import type { Action, State } from "./state";
+import { type Action, openChatOf, type State } from "./state";
 
 export interface ConversationActions {
   chatDetails(chatId: string): Promise<ChatDetails>;
@@ -36,17 +36,22 @@ export function beganTurn(message: Message): boolean {
 
 interface Others {
   openChat: (id: string) => void;
-  send: (text: string, attachments: string[]) => void;
+  /** Whichever chat is open. */
+  sendTo: (chatId: string, text: string, attachments: string[]) => void;
 }
 
 export function conversationActions(api: Api, dispatch: Dispatch<Action>, state: () => State, others: Others): ConversationActions {
-  const { openChat, send } = others;
+  const { openChat, sendTo } = others;
   const sendInPlace = async (chatId: string, messageId: number, text: string, attachments: string[]) => {
     await api.rewind(chatId, messageId, { files: false, force: false });
-    send(text, attachments);
+    sendTo(chatId, text, attachments);
   };
   return {
-    chatDetails: api.chatDetails,
+    chatDetails: async (chatId) => {
+      const details = await api.chatDetails(chatId);
+      dispatch({ type: "chat_asked", chat: details });
+      return details;
+    },
     agents: api.agents,
     setApproval: api.setApproval,
     models: api.models,
@@ -60,17 +65,14 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
     },
     attach: api.attach,
     commands: api.commands,
-    completePath: (prefix) => {
-      const { chats, open_chat_id: id } = state();
-      return api.completePath(prefix, chats.find((chat) => chat.id === id)?.runner ?? null);
-    },
+    completePath: (prefix) => api.completePath(prefix, openChatOf(state())?.runner ?? null),
     takeBack: async (message, how) => {
       const { text } = await api.rewind(message.chat_id, message.id, how);
       dispatch({ type: "input_offered", chat_id: message.chat_id, text });
     },
     sayAgain: async (message) => {
       if (beganTurn(message)) return sendInPlace(message.chat_id, message.id, message.text, []);
-      send(message.text, []);
+      sendTo(message.chat_id, message.text, []);
     },
     edit: (message) => {
       const editing = beganTurn(message) ? message.id : undefined;

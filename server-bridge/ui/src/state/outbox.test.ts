@@ -24,6 +24,8 @@ function memory(): Storage {
 const sent: [string, string, string][] = [];
 let shown: Pending[] = [];
 let failure: Error | null = null;
+/** Where nothing fails. */
+let soundChat: string | null = null;
 
 function outbox(storage: Storage): Outbox {
   return new Outbox({
@@ -34,7 +36,7 @@ function outbox(storage: Storage): Outbox {
     },
     send: async (pending, chatId) => {
       sent.push([pending.send_id, chatId, pending.text]);
-      if (failure !== null) throw failure;
+      if (failure !== null && chatId !== soundChat) throw failure;
       return { messages: [] };
     },
     onChange: (items) => {
@@ -49,7 +51,7 @@ const settled = () => vi.advanceTimersByTimeAsync(0);
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [sent.length, shown, failure] = [0, [], null];
+  [sent.length, shown, failure, soundChat] = [0, [], null, null];
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -57,7 +59,7 @@ test("a message goes once, and is kept no longer than that", async () => {
   const storage = memory();
   const box = outbox(storage);
   box.load("ada");
-  box.add(inChat("a"), "hello", []);
+  box.add("a", inChat("a"), "hello", []);
   await settled();
   expect([sent.length, shown, storage.length]).toEqual([1, [], 0]);
 });
@@ -67,10 +69,10 @@ test("what could not be sent is sent again under the same id, over a reload, in 
   failure = offline;
   const box = outbox(storage);
   box.load("ada");
-  box.add(inChat("a"), "one", []);
+  box.add("a", inChat("a"), "one", []);
   await settled();
   vi.setSystemTime(Date.now() + 1);
-  box.add(inChat("a"), "two", []);
+  box.add("a", inChat("a"), "two", []);
   await settled();
   expect(shown.map((item) => item.status)).toEqual(["waiting", "sending"].map(() => expect.stringMatching(/waiting|sending/)));
   const first = sent[0]?.[0];
@@ -87,7 +89,7 @@ test("it is tried again by itself after a while", async () => {
   failure = new ApiError(503, "offline", "later");
   const box = outbox(memory());
   box.load("ada");
-  box.add(inChat("a"), "one", []);
+  box.add("a", inChat("a"), "one", []);
   await settled();
   failure = null;
   await vi.advanceTimersByTimeAsync(SEND_AGAIN_MS);
@@ -98,10 +100,10 @@ test("what the server refuses stays until its user says what to do, and holds up
   const box = outbox(memory());
   box.load("ada");
   failure = refused;
-  box.add(inChat("a"), "bad", []);
+  box.add("a", inChat("a"), "bad", []);
   await settled();
   failure = null;
-  box.add(inChat("a"), "good", []);
+  box.add("a", inChat("a"), "good", []);
   await settled();
   expect(shown.map((item) => [item.text, item.status, item.error])).toEqual([["bad", "refused", "too long"]]);
   box.retry(shown[0]?.send_id ?? "");
@@ -113,8 +115,8 @@ test("the first messages of a new chat go to one chat", async () => {
   failure = offline;
   const box = outbox(memory());
   box.load("ada");
-  box.add(inChat(null), "one", []);
-  box.add(inChat(null), "two", []);
+  box.add(null, inChat(null), "one", []);
+  box.add(null, inChat(null), "two", []);
   await settled();
   failure = null;
   box.flush();
@@ -122,12 +124,59 @@ test("the first messages of a new chat go to one chat", async () => {
   expect(sent.map(([, chat]) => chat)).toEqual(["new", "new"]);
 });
 
+test("a message goes to its own chat, whichever is open", async () => {
+  const box = outbox(memory());
+  box.load("ada");
+  box.add("a", { open_chat_id: "b", messages: [message(7, "hello", "b")], messages_loaded: true }, "hello", []);
+  expect(shown.map((item) => [item.chat_id, item.after_id])).toEqual([["a", Number.MAX_SAFE_INTEGER]]);
+  await settled();
+  expect(sent.map(([, chat]) => chat)).toEqual(["a"]);
+});
+
+test("where the browser keeps nothing, a message is sent all the same, and once", async () => {
+  const full = { ...memory(), length: 0, setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
+  const box = outbox(full);
+  box.load("ada");
+  box.add("a", inChat("a"), "one", []);
+  await settled();
+  box.add("a", inChat("a"), "two", []);
+  await settled();
+  expect([sent.map(([, , text]) => text), shown]).toEqual([["one", "two"], []]);
+});
+
+test("a chat in which the server fails holds up no other, and keeps its own order", async () => {
+  [failure, soundChat] = [new ApiError(500, "internal", "broken"), "b"];
+  const box = outbox(memory());
+  box.load("ada");
+  box.add("a", inChat("a"), "one", []);
+  box.add("a", inChat("a"), "two", []);
+  box.add("b", inChat("b"), "other", []);
+  await settled();
+  expect(sent.map(([, , text]) => text)).toEqual(["one", "other"]);
+  [failure, sent.length] = [null, 0];
+  await vi.advanceTimersByTimeAsync(SEND_AGAIN_MS);
+  expect([sent.map(([, , text]) => text), shown]).toEqual([["one", "two"], []]);
+});
+
+test("when the session has ended nothing is tried until someone signs in", async () => {
+  failure = new ApiError(401, "unauthorized", "sign in");
+  const box = outbox(memory());
+  box.load("ada");
+  box.add("a", inChat("a"), "one", []);
+  await vi.advanceTimersByTimeAsync(3 * SEND_AGAIN_MS);
+  expect(sent.length).toBe(1);
+  failure = null;
+  box.load("ada");
+  await settled();
+  expect([sent.length, shown]).toEqual([2, []]);
+});
+
 test("another user's messages are not sent, and what is no message is passed over", async () => {
   const storage = memory();
   failure = offline;
   const box = outbox(storage);
   box.load("ada");
-  box.add(inChat("a"), "secret", []);
+  box.add("a", inChat("a"), "secret", []);
   await settled();
   storage.setItem("sandbridge.outbox.bob.x", "{broken");
   [failure, sent.length] = [null, 0];

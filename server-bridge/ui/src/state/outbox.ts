@@ -24,6 +24,13 @@ export interface Pending {
   error: string | null;
 }
 
+/** What the page shows of the open chat. */
+interface Shown {
+  open_chat_id: string | null;
+  messages: Message[];
+  messages_loaded: boolean;
+}
+
 export interface OutboxOptions {
   storage: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
   startChat: () => Promise<string>;
@@ -31,6 +38,9 @@ export interface OutboxOptions {
   onChange: (outbox: Pending[]) => void;
   onSent: (pending: Pending, chatId: string, result: SendResult) => void;
 }
+
+/** What one attempt came to; `failed` says nothing about other chats, the last two hold up everything. */
+type Outcome = "done" | "failed" | "offline" | "signed_out";
 
 const PREFIX = "sandbridge.outbox.";
 
@@ -54,11 +64,11 @@ export class Outbox {
     this.flush();
   }
 
-  add(now: { open_chat_id: string | null; messages: Message[]; messages_loaded: boolean }, text: string, attachments: string[]): void {
-    const known = now.open_chat_id === null || now.messages_loaded;
+  add(chatId: string | null, now: Shown, text: string, attachments: string[]): void {
+    const known = chatId === null || (chatId === now.open_chat_id && now.messages_loaded);
     this.items.push({
       send_id: randomId(),
-      chat_id: now.open_chat_id,
+      chat_id: chatId,
       text,
       attachments,
       created_at: Date.now(),
@@ -83,29 +93,44 @@ export class Outbox {
 
   /** Sends all that waits, one after the other. */
   flush(): void {
+    if (this.flushing) return;
+    this.stop();
+    void this.sendAll();
+  }
+
+  /** Tries nothing more by itself. */
+  stop(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
-    if (!this.flushing) void this.sendAll();
   }
 
   /** Forgets everything, for whoever uses this browser next. */
   clear(): void {
     for (const key of this.keys()) this.options.storage.removeItem(key);
-    if (this.timer !== null) clearTimeout(this.timer);
-    [this.items, this.user, this.timer] = [[], null, null];
+    this.stop();
+    [this.items, this.user] = [[], null];
   }
 
   private async sendAll(): Promise<void> {
     this.flushing = true;
-    for (;;) {
-      const next = this.items.find((item) => item.status !== "refused");
-      if (next === undefined || !(await this.sendOne(next))) break;
+    let outcome: Outcome = "done";
+    // Chats where the server failed: what was said there keeps its order.
+    const held = new Set<string | null>();
+    try {
+      while (outcome === "done" || outcome === "failed") {
+        const next = this.items.find((item) => item.status !== "refused" && !held.has(item.chat_id));
+        if (next === undefined) break;
+        outcome = await this.sendOne(next);
+        if (outcome === "failed") held.add(this.items.find((item) => item.send_id === next.send_id)?.chat_id ?? next.chat_id);
+      }
+    } finally {
+      this.flushing = false;
     }
-    this.flushing = false;
+    const waits = this.items.some((item) => item.status === "waiting");
+    if (waits && outcome !== "signed_out") this.timer = setTimeout(() => this.flush(), SEND_AGAIN_MS);
   }
 
-  /** Whether the next one can be tried. */
-  private async sendOne(item: Pending): Promise<boolean> {
+  private async sendOne(item: Pending): Promise<Outcome> {
     const { send_id } = item;
     this.change(send_id, { status: "sending", error: null });
     try {
@@ -118,15 +143,14 @@ export class Outbox {
       const result = await this.options.send(item, chatId);
       this.discard(send_id);
       this.options.onSent(item, chatId, result);
-      return true;
+      return "done";
     } catch (error) {
       if (!isPassing(error)) {
         this.change(send_id, { status: "refused", error: errorText(error) });
-        return true;
+        return "done";
       }
       this.change(send_id, { status: "waiting", error: errorText(error) });
-      this.timer ??= setTimeout(() => this.flush(), SEND_AGAIN_MS);
-      return false;
+      return error.status === 0 ? "offline" : error.status === 401 ? "signed_out" : "failed";
     }
   }
 
@@ -140,7 +164,11 @@ export class Outbox {
 
   private keep(at: number): void {
     const item = this.items[at];
-    if (item !== undefined) this.options.storage.setItem(this.key(item.send_id), JSON.stringify(item));
+    try {
+      if (item !== undefined) this.options.storage.setItem(this.key(item.send_id), JSON.stringify(item));
+    } catch {
+      // Where the browser keeps no more, it is kept as long as this page.
+    }
     this.changed();
   }
 
@@ -174,7 +202,7 @@ export function unsent(outbox: Pending[], chatId: string | null, messages: Messa
 }
 
 /** Whether the same may work later. A session that has ended is one: who signs in again goes on. */
-function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   return error.status === 0 || error.status >= 500 || error.status === 401;
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { Message, ServerEvent, ToolStatus, TurnStatus } from "../types";
+import { CHAT_PAGE_COUNT } from "../limits";
+import type { Chat, Me, Message, ServerEvent, ToolStatus, TurnStatus } from "../types";
 import { chat, execMessage, message, openState, runner } from "./fixtures";
 import { reduce } from "./reducer";
-import type { State } from "./state";
+import { type Action, openChatOf, type State } from "./state";
 
 type EventBody = ServerEvent extends infer Event ? (Event extends ServerEvent ? Omit<Event, "seq"> : never) : never;
 
@@ -163,6 +164,34 @@ describe("chats, runners and settings", () => {
     expect(state.chats.map((known) => known.id)).toEqual(["b", "a"]);
     const again = apply(state, { type: "chat", chat: chat("a", 3) });
     expect(again.chats.map((known) => known.id)).toEqual(["a", "b"]);
+  });
+
+  test("the open chat is known though it is in no list, and is not put there", () => {
+    const bound = { ...chat("a", 1), runner: "laptop" };
+    const state = reduce({ ...openState(), chats: [chat("b", 2)] }, { type: "chat_asked", chat: bound });
+    expect([openChatOf(state)?.runner, state.chats.map((known) => known.id)]).toEqual(["laptop", ["b"]]);
+    expect(openChatOf(reduce(state, { type: "chat_opened", id: "c" }))).toBe(null);
+    expect(openChatOf(apply(state, { type: "chat", chat: { ...bound, runner: null, updated_at: 3 } }))?.runner).toBe(null);
+  });
+
+  test("an answer about the open chat does not take back what an event told since", () => {
+    const bound = { ...chat("a", 5), runner: "laptop" };
+    const late = reduce({ ...openState(), chats: [bound] }, { type: "chat_asked", chat: chat("a", 4) });
+    expect(openChatOf(late)?.runner).toBe("laptop");
+    expect(openChatOf(reduce(late, { type: "chat_asked", chat: chat("a", 6) }))?.runner).toBe(null);
+  });
+
+  test("a list loaded anew keeps the pages behind its first", () => {
+    const page = Array.from({ length: CHAT_PAGE_COUNT }, (_, at) => chat(`p${at}`, 1000 - at));
+    const overview = (chats: Chat[]): Action => {
+      const me = { active_runner: null } as Me;
+      return { type: "overview_loaded", me, runners: [], settings: { active_runner: null, choices: [] }, chats };
+    };
+    const known = { ...openState(), chats: [chat("gone", 999), chat("p0", 2), chat("old", 1)], more_chats: false };
+    const state = reduce(known, overview(page));
+    expect([state.chats.length, state.chats.at(-1)?.id, state.more_chats]).toEqual([CHAT_PAGE_COUNT + 1, "old", false]);
+    expect(reduce(openState(), overview(page)).more_chats).toBe(true);
+    expect(reduce(state, overview([chat("p0")])).chats.map((left) => left.id)).toEqual(["p0"]);
   });
 
   test("a removed chat closes if it is open", () => {

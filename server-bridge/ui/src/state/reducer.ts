@@ -21,11 +21,12 @@ export function reduce(state: State, action: Action): State {
         me: action.me,
         runners: action.runners,
         settings: action.settings,
-        chats: newestFirst(action.chats),
-        more_chats: action.chats.length >= CHAT_PAGE_COUNT,
+        ...withOlder(state, action.chats),
       };
     case "chat_opened":
       return openChat(state, action.id);
+    case "chat_asked":
+      return takeAsked(state, action.chat);
     case "newest_loaded": {
       if (action.chat_id !== state.open_chat_id) return state;
       const { messages, joined } = joinNewest(state.messages, action.page, state.told_ids);
@@ -141,6 +142,7 @@ function openChat(state: State, id: string | null): State {
   return {
     ...state,
     open_chat_id: id,
+    asked_chat: null,
     messages: [],
     messages_loaded: false,
     more_messages: false,
@@ -158,6 +160,22 @@ function removeChat(state: State, id: string): State {
 
 function upsertChat(chats: Chat[], chat: Chat): Chat[] {
   return newestFirst([chat, ...chats.filter((known) => known.id !== chat.id)]);
+}
+
+/** What was asked about the open chat; one of the list may be known better by an event. */
+function takeAsked(state: State, chat: Chat): State {
+  if (chat.id !== state.open_chat_id) return state;
+  const chats = state.chats.map((known) => (known.id === chat.id && known.updated_at <= chat.updated_at ? chat : known));
+  return { ...state, asked_chat: chat, chats: newestFirst(chats) };
+}
+
+/** The first page of the list, and what is known of the pages behind it. */
+function withOlder(state: State, page: Chat[]): Pick<State, "chats" | "more_chats"> {
+  const last = page.at(-1);
+  if (last === undefined || page.length < CHAT_PAGE_COUNT) return { chats: newestFirst(page), more_chats: false };
+  const listed = new Set(page.map((chat) => chat.id));
+  const older = state.chats.filter((chat) => !listed.has(chat.id) && chat.updated_at <= last.updated_at);
+  return { chats: newestFirst([...page, ...older]), more_chats: older.length === 0 || state.more_chats };
 }
 
 /** The next page of the list; one without anything new is its end. */

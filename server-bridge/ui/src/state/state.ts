@@ -29,6 +29,8 @@ export interface State {
   chats: Chat[];
   /** Null until a chat is open. */
   open_chat_id: string | null;
+  /** The open chat as it was last asked for, which may be in no list; see `openChatOf`. */
+  asked_chat: Chat | null;
   /** Those of the open chat, oldest first. */
   messages: Message[];
   messages_loaded: boolean;
@@ -62,6 +64,7 @@ export type Action =
   | { type: "connection_restored" }
   | { type: "overview_loaded"; me: Me; runners: Runner[]; settings: Settings; chats: Chat[] }
   | { type: "chat_opened"; id: string | null }
+  | { type: "chat_asked"; chat: Chat }
   | { type: "newest_loaded"; chat_id: string; page: MessagePage }
   | { type: "older_loaded"; chat_id: string; page: MessagePage }
   | { type: "messages_received"; messages: Message[] }
@@ -88,6 +91,7 @@ export const INITIAL_STATE: State = {
   settings: null,
   chats: [],
   open_chat_id: null,
+  asked_chat: null,
   messages: [],
   messages_loaded: false,
   more_messages: false,
@@ -103,3 +107,8 @@ export const INITIAL_STATE: State = {
   more_chats: false,
   retry_at: null,
 };
+
+/** The open chat: one found by a search, by its address, or a sub-agent's is not among those of the list. */
+export function openChatOf({ chats, open_chat_id: id, asked_chat: asked }: State): Chat | null {
+  return chats.find((chat) => chat.id === id) ?? (asked?.id === id ? asked : null);
+}

@@ -2,7 +2,7 @@
 import { type Dispatch, useCallback, useEffect, useRef } from "react";
 import { eventsUrl } from "../api";
 import { EventsClient } from "../events";
-import { HIDDEN_STALE_MS } from "../limits";
+import { GREETING_WAIT_MS, HIDDEN_STALE_MS } from "../limits";
 import type { ServerEvent } from "../types";
 import type { Actions } from "./actions";
 import { EventBatch } from "./eventBatch";
@@ -40,10 +40,13 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
     });
     current.current = client;
     client.connect();
-    // Not only on hello: where WebSockets are blocked, the page still shows what is there.
-    void batch.during(actions.refresh);
+    // Where WebSockets are blocked, the page still shows what is there.
+    const ungreeted = setTimeout(() => {
+      if (!greeted) void batch.during(actions.refresh);
+    }, GREETING_WAIT_MS);
     const unwatch = watchPage(client, actions.followAddress);
     return () => {
+      clearTimeout(ungreeted);
       unwatch();
       client.stop();
       batch.stop();
@@ -57,7 +60,8 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
 /** Reacts to the network, to a laptop that wakes, and to the address. */
 function watchPage(client: EventsClient, followAddress: () => void): () => void {
   let hiddenAt = 0;
-  const onOnline = () => client.retry();
+  // A socket of the network before may be dead without knowing it; a new one goes on where that stood.
+  const onOnline = () => client.connect();
   const onVisibility = () => {
     if (document.visibilityState === "hidden") hiddenAt = Date.now();
     else if (Date.now() - hiddenAt > HIDDEN_STALE_MS) client.connect();

@@ -4,6 +4,7 @@ import type { ComponentProps } from "react";
 import { useTranslation } from "react-i18next";
 import { useFrame } from "../frame/context";
 import { useActions, useAppState } from "../state/context";
+import { openChatOf } from "../state/state";
 import { AUTOMATIC, options, placeName, type Where, where } from "../state/where";
 import { Places } from "./Places";
 import "./where.css";
@@ -11,11 +12,12 @@ import "./where.css";
 /** Where the next command runs, always in view, and the switch of it. */
 export function WhereMenu() {
   const { t } = useTranslation("where");
-  const { settings, runners, chats, open_chat_id: openChatId } = useAppState();
+  const state = useAppState();
+  const { settings, runners } = state;
   const actions = useActions();
   const { openSettings } = useFrame();
   if (settings === null) return <div className="where" aria-busy="true" />;
-  const chat = chats.find((candidate) => candidate.id === openChatId);
+  const chat = openChatOf(state);
   const bound = chat?.runner ?? null;
   const now = where(settings, runners, bound);
 
@@ -28,7 +30,7 @@ export function WhereMenu() {
     }
   };
   const bind = (value: string) => {
-    if (chat === undefined || value === (bound ?? AUTOMATIC)) return;
+    if (chat === null || value === (bound ?? AUTOMATIC)) return;
     actions.bindChat(chat.id, value === AUTOMATIC ? null : value).catch(actions.report);
   };
   return (
@@ -46,7 +48,7 @@ export function WhereMenu() {
               automatic={t("automaticNote")}
               onChoose={(value) => void activate(value)}
             />
-            {chat !== undefined && (
+            {chat !== null && (
               <DropdownMenu.Sub>
                 <DropdownMenu.SubTrigger className="menu-item sub">
                   <Pin aria-hidden="true" />

@@ -7,8 +7,8 @@ import { useTranslation } from "react-i18next";
 import { errorText } from "../../api";
 import { ATTACHMENT_BYTES, ATTACHMENTS_COUNT } from "../../limits";
 import { useActions } from "../../state/context";
+import { moveDraft } from "../../state/drafts";
 import type { Attachment } from "../../types";
-import { moveDraft } from "./useDraft";
 
 export interface Attached {
   key: number;

@@ -1,14 +1,9 @@
 /** What is being written, kept for each chat until this tab is closed. */
 import { useCallback, useMemo, useState } from "react";
-
-const PREFIX = "sandbridge.draft.";
-const EDIT_PREFIX = "sandbridge.edit.";
-const ANSWER_PREFIX = "sandbridge.answer.";
-
-const keyOf = (chatId: string | null) => PREFIX + (chatId ?? "new");
+import { answerKey, draftKey, editKey } from "../../state/drafts";
 
 export function useDraft(chatId: string | null): [string, (text: string) => void] {
-  return useKeptText(keyOf(chatId));
+  return useKeptText(draftKey(chatId));
 }
 
 /** An earlier message that is being written anew. The chat's draft waits meanwhile. */
@@ -18,7 +13,7 @@ export interface Edit {
 }
 
 export function useEdit(chatId: string | null): [Edit | null, (edit: Edit | null) => void] {
-  const [kept, keep] = useKeptText(EDIT_PREFIX + (chatId ?? "new"));
+  const [kept, keep] = useKeptText(editKey(chatId));
   const edit = useMemo(() => (kept === "" ? null : (JSON.parse(kept) as Edit)), [kept]);
   const write = useCallback((next: Edit | null) => keep(next === null ? "" : JSON.stringify(next)), [keep]);
   return [edit, write];
@@ -26,7 +21,7 @@ export function useEdit(chatId: string | null): [Edit | null, (edit: Edit | null
 
 /** The answer that is being written to a question; its card is taken down whenever it is out of view. */
 export function useAnswer(messageId: number): [string, (text: string) => void] {
-  return useKeptText(`${ANSWER_PREFIX}${messageId}`);
+  return useKeptText(answerKey(messageId));
 }
 
 function useKeptText(key: string): [string, (text: string) => void] {
@@ -40,12 +35,4 @@ function useKeptText(key: string): [string, (text: string) => void] {
     [key],
   );
   return [draft, write];
-}
-
-/** What was written before there was a chat goes on in the one that was begun for it. */
-export function moveDraft(chatId: string): void {
-  const draft = window.sessionStorage.getItem(keyOf(null));
-  if (draft === null) return;
-  window.sessionStorage.removeItem(keyOf(null));
-  window.sessionStorage.setItem(keyOf(chatId), draft);
 }

@@ -44,11 +44,13 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
     let screen = tmux.sees("exit 3 ·");
     assert!(screen.contains("│ second") && screen.contains("on laptop"), "{screen}");
 
-    // An approval names the machine, and a key answers it once it was there for a moment.
+    // An approval names the machine, and once Tab chose it, a key answers it.
     tmux.types("run echo made by hand > made; cat made");
     tmux.press(&["Enter"]);
     let screen = tmux.sees("Shell wants to run on  laptop");
-    assert!(screen.contains("a allow once"), "{screen}");
+    assert!(screen.contains("Tab: answer it"), "{screen}");
+    tmux.press(&["Tab"]);
+    tmux.sees("a allow once");
     assert!(!laptop.workspace().join("made").exists());
     eventually("it is allowed", PATIENCE, || {
         tmux.press(&["a"]);
@@ -75,6 +77,8 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
     tmux.resizes(60, 20);
     tmux.press(&["C-c"]);
     tmux.sees("Quit?");
+    // No key counts before the question was there for a moment.
+    std::thread::sleep(Duration::from_millis(600));
     tmux.press(&["y"]);
     tmux.sees("ended 0");
     sane(&tmux);

@@ -31,6 +31,11 @@ fn area(text: &str) -> TextArea<'static> {
     area
 }
 
+/// A text that comes back, in front of what was written since.
+pub(super) fn joined(text: &str, since: &str) -> String {
+    if since.trim().is_empty() { text.to_owned() } else { format!("{text}\n{since}") }
+}
+
 impl Input {
     /// All that is written.
     pub(super) fn text(&self) -> String {
@@ -50,9 +55,7 @@ impl Input {
 
     /// Puts a text that could not be sent in front of what was written since.
     pub(super) fn put_back(&mut self, text: &str) {
-        let since = self.text();
-        let text = if since.trim().is_empty() { text.to_owned() } else { format!("{text}\n{since}") };
-        self.set(&text);
+        self.set(&joined(text, &self.text()));
     }
 
     /// Takes what is written, to be sent.

@@ -12,6 +12,7 @@ pub(super) enum Action {
     Fork,
     Delete,
     Undo,
+    ForceUndo,
     Cancel,
     Cards,
     UnfoldAll,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use ratatui::text::Line;
 
 use super::event::Effect;
-use super::input::{Completion, Input, completions};
+use super::input::{Completion, Input, completions, joined};
 use super::picker::Picker;
 use super::places::{Places, Where};
 use super::text::one_line;
@@ -32,8 +32,8 @@ pub(super) enum Overlay {
     Pick(Picker),
     /// The chats, with keys of their own.
     Chats(Picker),
-    /// A question to be answered with yes or no, and what yes does.
-    Confirm { question: String, yes: Effect },
+    /// A question to be answered with yes or no, what yes does, and since when it is on the screen.
+    Confirm { question: String, yes: Effect, since_ms: u64 },
     /// A chat's new title.
     Rename { chat: String, title: String },
     /// The keys; how far it is scrolled.
@@ -58,10 +58,8 @@ pub(super) enum Connection {
 pub(super) struct Asking {
     /// The message; 0 while nothing waits.
     pub(super) message: i64,
-    /// Since when it is on the screen, or has the keys.
+    /// Since when it is on the screen.
     pub(super) since_ms: u64,
-    /// Whether it had the keys already: who took them back keeps them.
-    pub(super) had_keys: bool,
     /// Whether the answer is on its way.
     pub(super) is_sent: bool,
     /// Which answer is chosen; the one behind the last stands for one's own words.
@@ -209,13 +207,31 @@ impl State {
         }
     }
 
-    /// Opens a chat; what was being written in the other one waits there.
+    /// Puts a text in front of what is written in a chat, whether it is open or not.
+    pub(super) fn put_back(&mut self, chat: String, text: &str) {
+        if chat == self.chat {
+            return self.input.put_back(text);
+        }
+        let draft = self.drafts.entry(chat).or_default();
+        *draft = joined(text, draft);
+    }
+
+    /// Whether something is written, here or in another chat, that was not sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        let is_text = |text: &str| !text.trim().is_empty();
+        is_text(&self.input.text()) || self.drafts.values().any(|draft| is_text(draft))
+    }
+
+    /// Opens a chat; what was being written in the other one waits there, or comes along if that one is gone.
     pub(super) fn open(&mut self, chat: &str) -> Vec<Effect> {
         let draft = self.input.text();
-        if !draft.is_empty() {
+        let is_gone = self.open_chat().is_none();
+        self.input.set(&self.drafts.remove(chat).unwrap_or_default());
+        if !draft.is_empty() && is_gone {
+            self.input.put_back(&draft);
+        } else if !draft.is_empty() {
             self.drafts.insert(std::mem::take(&mut self.chat), draft);
         }
-        self.input.set(&self.drafts.remove(chat).unwrap_or_default());
         self.input.set_history(Vec::new());
         chat.clone_into(&mut self.chat);
         self.transcript = Transcript::default();
@@ -231,7 +247,7 @@ impl State {
         ]
     }
 
-    /// Keeps what is asked in step with what waits. It takes the keys once, where nobody is writing.
+    /// Keeps what is asked in step with what waits. It never takes the keys: the Tab key gives them to it.
     pub(super) fn follow_asking(&mut self) {
         let message = self.transcript.asking().next().map_or(0, |entry| entry.message.id);
         if message != self.asking.message {
@@ -240,18 +256,17 @@ impl State {
                 self.focus = Focus::Input;
             }
         }
-        let is_typing = self.typed_ms > 0 && self.typed_ms + TYPING_MS > self.now_ms;
-        let is_writing = self.focus != Focus::Input || !self.input.is_empty() || is_typing;
-        if message != 0 && !self.asking.had_keys && !is_writing && self.overlay.is_none() {
-            self.focus = Focus::Asking;
-            self.asking.since_ms = self.now_ms;
-        }
-        self.asking.had_keys |= self.focus == Focus::Asking;
     }
 
-    /// Whether what is asked was on the screen long enough for a key to be meant for it.
-    pub(super) fn may_answer(&self) -> bool {
-        self.now_ms >= self.asking.since_ms + APPROVAL_GUARD_MS
+    /// Whether a question of this program may come up by itself: nobody is writing, and nothing else lies there.
+    pub(super) fn may_ask(&self) -> bool {
+        let is_typing = self.typed_ms > 0 && self.typed_ms + TYPING_MS > self.now_ms;
+        self.overlay.is_none() && self.input.is_empty() && !is_typing
+    }
+
+    /// Whether what is there since then was on the screen long enough for a key to be meant for it.
+    pub(super) fn may_answer(&self, since_ms: u64) -> bool {
+        self.now_ms >= since_ms + APPROVAL_GUARD_MS
     }
 
     /// How what is written could go on.

@@ -158,7 +158,7 @@ fn an_approval_says_which_machine_and_is_answered_by_key() {
         let mut person = Person::new(60, 20);
         person.message(asking(7, "rm -r x"));
         assert!(person.sees().contains("Shell wants to run on  laptop"), "{}", person.sees());
-        person.types("a");
+        person.key(KeyCode::Tab).types("a");
         assert_eq!(person.wanted(), [], "a key that was under way already answers nothing");
         person.waits(600).types(&key.to_string());
         assert_eq!(person.wanted(), [Effect::Approve { chat: "c1".to_owned(), message: 7, allow, always }]);
@@ -177,16 +177,12 @@ fn an_approval_does_not_take_the_keys_of_who_is_writing() {
     assert!(matches!(person.wanted()[..], [Effect::Approve { allow: false, .. }]));
     assert_eq!(person.state.input.text(), "a draft and add");
 
-    // Whoever stopped writing is asked, and whoever goes back to the text is left alone.
+    // Nor those of who has not begun yet.
     let mut person = Person::new(60, 20);
-    person.types("x").key(KeyCode::Backspace).message(asking(7, "rm -r x")).types("a");
-    assert_eq!((person.wanted(), person.state.input.text().as_str()), (vec![], "a"));
-    person.key(KeyCode::Backspace).waits(5000);
-    assert!(person.state.focus == Focus::Asking);
-    person.types("a");
-    assert_eq!(person.wanted(), [], "it has only now taken the keys");
-    person.key(KeyCode::Tab).key(KeyCode::Tab).waits(5000);
-    assert!(person.state.focus == Focus::Input);
+    person.message(asking(7, "rm -r x")).waits(5000);
+    assert!(person.sees().contains("Tab: answer it"), "{}", person.sees());
+    person.types("and");
+    assert_eq!((person.wanted(), person.state.input.text().as_str()), (vec![], "and"));
 }
 
 #[test]
@@ -195,7 +191,7 @@ fn what_holds_once_only_is_not_allowed_for_good_and_a_long_text_is_read_whole() 
     let detail: String = (0..50).map(|line| format!("line {line}\n")).collect();
     let mut once = asking(7, &detail);
     once["agent"]["data"] = json!({"kind": "once"});
-    person.message(once).waits(1000).types("A");
+    person.message(once).waits(1000).key(KeyCode::Tab).types("A");
     assert_eq!(person.wanted(), []);
     assert!(person.sees().contains("line 0") && !person.sees().contains("line 49"));
     for _ in 0..60 {
@@ -214,7 +210,7 @@ fn a_question_is_answered_with_a_choice_or_in_own_words() {
         text: text.map(str::to_owned),
     };
     let mut person = Person::new(60, 20);
-    person.message(question).waits(1000);
+    person.message(question).waits(1000).key(KeyCode::Tab);
     assert!(
         person.sees().contains("Which colour?") && person.sees().contains("2) blue"),
         "{}",
@@ -258,6 +254,7 @@ fn every_command_of_the_palette_does_something() {
         ("fork chat", Some(Effect::Fork { chat: "c1".to_owned() })),
         ("undo", Some(Effect::Undo { chat: "c1".to_owned(), force: false })),
         ("cancel what", Some(Effect::Cancel { chat: "c1".to_owned() })),
+        ("undo by force", None),
         ("open chat", None),
         ("approval mode", None),
         ("choose model", None),
@@ -288,6 +285,8 @@ fn chats_are_found_opened_renamed_and_deleted_and_drafts_wait_in_them() {
     person.control('o').types("first").control('d').key(KeyCode::Enter);
     assert_eq!(person.wanted(), [], "Enter alone deletes nothing");
     person.types("y");
+    assert_eq!(person.wanted(), [], "nor does a key that was under way already");
+    person.waits(600).types("y");
     assert_eq!(person.wanted(), [Effect::Delete { chat: "c1".to_owned() }]);
     person.told(json!({"type": "chat_removed", "id": "c2"}));
     assert_eq!((person.state.chat.as_str(), person.state.input.text().as_str()), ("c1", "draft of one"));
@@ -335,6 +334,62 @@ fn nothing_that_was_written_is_lost_with_the_server() {
 }
 
 #[test]
+fn undo_is_forced_only_by_who_saw_the_question() {
+    let undo = |force| Effect::Undo { chat: "c1".to_owned(), force };
+    let refused = || Event::Done(undo(false), Err(Failure::other("conflict", "a.txt was changed since")));
+    let mut person = Person::new(100, 24);
+    person.happens(refused()).types("y");
+    assert_eq!(person.wanted(), [], "it was under way already");
+    person.waits(600).types("y");
+    assert_eq!(person.wanted(), [undo(true)]);
+
+    let mut writing = Person::new(100, 24);
+    writing.types("wh").happens(refused()).waits(600).types("y");
+    assert_eq!((writing.wanted(), writing.state.input.text().as_str()), (vec![], "why"));
+    assert!(writing.sees().contains("Undo by force"), "{}", writing.sees());
+    writing.control('k').types("undo by force").key(KeyCode::Enter).waits(600).types("y");
+    assert_eq!(writing.wanted(), [undo(true)]);
+
+    let mut elsewhere = Person::new(100, 24);
+    elsewhere.state.open("c2");
+    elsewhere.happens(refused());
+    assert!(elsewhere.state.overlay.is_none());
+    let mut choosing = Person::new(100, 24);
+    choosing.control('o').happens(refused());
+    assert!(matches!(choosing.state.overlay, Some(Overlay::Chats(_))));
+}
+
+#[test]
+fn what_is_written_stays_with_its_chat_and_outlives_it() {
+    let mut person = Person::new(80, 24);
+    person.types("sent").key(KeyCode::Enter).types("draft");
+    person.state.open("c2");
+    person.happens(Event::Done(post("sent"), Err(Failure::other("internal", "no"))));
+    person.done(Effect::Undo { chat: "c1".to_owned(), force: false }, json!({"text": "undone"}));
+    assert!(person.state.input.is_empty());
+    person.types("of two").told(json!({"type": "chat_removed", "id": "c2"}));
+    assert_eq!(
+        (person.state.chat.as_str(), person.state.input.text().as_str()),
+        ("c1", "of two\nundone\nsent\ndraft")
+    );
+    person.told(json!({"type": "chat_removed", "id": "c1"}));
+    person.done(Effect::NewChat, json!({"id": "c3", "title": "", "updated_at": 3}));
+    assert_eq!(person.state.chat, "c3");
+    assert_eq!(person.state.input.text(), "of two\nundone\nsent\ndraft");
+}
+
+#[test]
+fn quitting_says_that_something_is_not_sent() {
+    let mut person = Person::new(80, 24);
+    person.types("unsent").control('c').waits(600);
+    assert!(person.sees().contains("What you wrote and did not send is lost."), "{}", person.sees());
+    person.key(KeyCode::Enter).control('c');
+    assert_eq!((person.wanted(), person.state.overlay.is_none()), (vec![], true));
+    person.control('c').waits(600).types("y");
+    assert_eq!(person.wanted(), [Effect::Quit]);
+}
+
+#[test]
 fn nothing_hostile_reaches_the_terminal() {
     let hostile = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}evil\u{8}\r\u{0}";
     let mut person = Person::new(60, 30);
@@ -363,7 +418,7 @@ fn nothing_hostile_reaches_the_terminal() {
         json!({"id": 8, "agent": {"kind": "tool", "tool": hostile, "hint": hostile, "status": "asking",
         "place": hostile, "detail": hostile, "data": {"kind": "question", "options": [hostile]}}}),
     );
-    person.happens(Event::Paste(hostile.to_owned()));
+    person.key(KeyCode::Tab).happens(Event::Paste(hostile.to_owned()));
     person.happens(Event::Lost { why: hostile.to_owned(), retry_ms: 1 });
     for key in ['k', 'o', 'r'] {
         person.control(key);

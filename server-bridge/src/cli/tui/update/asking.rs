@@ -1,5 +1,5 @@
-//! Keys that answer what a model waits for. None answers by accident: an approval takes the keys only where nobody was
-//! writing, and no key counts before it was on the screen for a while.
+//! Keys that answer what a model waits for. None answers by accident: an approval has the keys only once Tab gave them to
+//! it, and no key counts before it was on the screen for a while.
 
 use agent::{AgentDocument, ToolData};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -29,7 +29,7 @@ fn asked(state: &State) -> Option<Asked> {
 
 pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     match asked(state) {
-        Some(_) if !state.may_answer() || state.asking.is_sent => Vec::new(),
+        Some(_) if !state.may_answer(state.asking.since_ms) || state.asking.is_sent => Vec::new(),
         Some(Asked::Approval { has_always }) => approval(state, key, has_always),
         Some(Asked::Question { options }) => question(state, key, &options),
         None => Vec::new(),

@@ -72,9 +72,9 @@ fn answered(state: &mut State, effect: Effect, answer: &Value) -> Vec<Effect> {
             state.modes.insert(chat, mode.to_string());
         }
         Effect::SetModel { chat, .. } => return vec![Effect::LoadModels { chat }],
-        Effect::Undo { .. } => {
+        Effect::Undo { chat, .. } => {
             if let Some(text) = answer["text"].as_str() {
-                state.input.put_back(text);
+                state.put_back(chat, text);
             }
         }
         _ => {}
@@ -138,19 +138,20 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
             let may_have_come = ["unreachable", "lost"].contains(&failure.kind.as_str());
             let hint = if may_have_come { "; look whether it arrived before you send it again" } else { "" };
             state.note(format!("not sent: {why}{hint}"), true);
-            if chat == state.chat {
-                state.input.put_back(&text);
-            } else {
-                state.drafts.entry(chat).or_insert(text);
-            }
+            state.put_back(chat, &text);
         }
         Effect::Approve { .. } | Effect::Answer { .. } if failure.kind == "not_found" => {
             state.note("it was answered elsewhere already", false);
             return vec![Effect::LoadMessages { chat: state.chat.clone(), asked: state.transcript.clock() }];
         }
         Effect::Undo { chat, force: false } if failure.kind == "conflict" => {
-            let question = format!("{why}. Restore the files all the same?");
-            state.overlay = Some(Overlay::Confirm { question, yes: Effect::Undo { chat, force: true } });
+            if chat == state.chat && state.may_ask() {
+                let question = format!("{why}. Restore the files all the same?");
+                let (yes, since_ms) = (Effect::Undo { chat, force: true }, state.now_ms);
+                state.overlay = Some(Overlay::Confirm { question, yes, since_ms });
+            } else {
+                state.note(format!("{why}. Ctrl+K, “Undo by force” undoes it all the same"), true);
+            }
         }
         Effect::LoadMessages { chat, .. } if failure.kind == "not_found" && chat == state.chat => {
             state.note("this chat is no longer there; here is a new one", true);

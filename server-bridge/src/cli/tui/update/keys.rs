@@ -27,10 +27,11 @@ pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-/// Ctrl-C: closes what lies over the screen, cancels what runs, and else asks whether to quit; again, it quits.
+/// Ctrl-C: closes what lies over the screen, cancels what runs, and else asks whether to quit; again, it quits,
+/// unless something is not sent yet.
 pub(super) fn interrupt(state: &mut State) -> Vec<Effect> {
     match state.overlay.take() {
-        Some(Overlay::Confirm { yes: Effect::Quit, .. }) => return vec![Effect::Quit],
+        Some(Overlay::Confirm { yes: Effect::Quit, .. }) if !state.has_unsent() => return vec![Effect::Quit],
         Some(_) => return Vec::new(),
         None => {}
     }

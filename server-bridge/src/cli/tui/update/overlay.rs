@@ -20,6 +20,7 @@ pub(super) fn open_palette(state: &mut State) {
         Item::new("Change approval mode", "what is done without asking", Action::OpenModes),
         Item::new("Choose model", "what answers in this chat", Action::OpenModels),
         Item::new("Undo", "take back the last message and the files it changed", Action::Undo),
+        Item::new("Undo by force", "even where the files were changed since", Action::ForceUndo),
         Item::new("Cancel what runs", "Esc", Action::Cancel),
         Item::new("Rename chat", "", Action::Rename),
         Item::new("Fork chat", "go on with it as two", Action::Fork),
@@ -81,6 +82,10 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::NewChat => return vec![Effect::NewChat],
         Action::Fork => return vec![Effect::Fork { chat }],
         Action::Undo => return vec![Effect::Undo { chat, force: false }],
+        Action::ForceUndo => {
+            let question = "Undo, and restore files even where they were changed since?".to_owned();
+            confirm(state, question, Effect::Undo { chat, force: true })
+        }
         Action::Chat(id) if id == chat => None,
         Action::Chat(id) => return state.open(&id),
         Action::Place(place) => return vec![Effect::Use { place }],
@@ -108,7 +113,8 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Help => Some(Overlay::Help(0)),
         Action::Quit => {
             let running = if state.transcript.is_running() { " What runs goes on without you." } else { "" };
-            Some(Overlay::Confirm { question: format!("Quit?{running}"), yes: Effect::Quit })
+            let unsent = if state.has_unsent() { " What you wrote and did not send is lost." } else { "" };
+            confirm(state, format!("Quit?{running}{unsent}"), Effect::Quit)
         }
         Action::Write(text) => {
             // What was being written comes back with the Up key.
@@ -160,7 +166,11 @@ fn rename(state: &State, chat: String) -> Option<Overlay> {
 
 fn delete(state: &State, chat: String) -> Option<Overlay> {
     let question = format!("Delete the chat “{}”, with all that is in it?", title(state, &chat));
-    Some(Overlay::Confirm { question, yes: Effect::Delete { chat } })
+    confirm(state, question, Effect::Delete { chat })
+}
+
+fn confirm(state: &State, question: String, yes: Effect) -> Option<Overlay> {
+    Some(Overlay::Confirm { question, yes, since_ms: state.now_ms })
 }
 
 /// A key for what lies over the screen.
@@ -182,12 +192,14 @@ pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             state.overlay = Some(Overlay::Help(at));
             scroll(state, by)
         }
-        Overlay::Confirm { question, yes } => match key.code {
-            KeyCode::Char('y' | 'Y') => vec![yes],
-            KeyCode::Enter if yes == Effect::Quit => vec![yes],
-            KeyCode::Char('n' | 'N') => Vec::new(),
+        Overlay::Confirm { question, yes, since_ms } => match key.code {
+            KeyCode::Char('y' | 'Y') if state.may_answer(since_ms) => vec![yes],
+            KeyCode::Enter if yes == Effect::Quit && !state.has_unsent() && state.may_answer(since_ms) => {
+                vec![yes]
+            }
+            KeyCode::Char('n' | 'N') if state.may_answer(since_ms) => Vec::new(),
             _ => {
-                state.overlay = Some(Overlay::Confirm { question, yes });
+                state.overlay = Some(Overlay::Confirm { question, yes, since_ms });
                 Vec::new()
             }
         },

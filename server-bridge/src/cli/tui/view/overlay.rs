@@ -29,7 +29,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl+Home, Ctrl+End", "the first message, the last one"),
     ("Ctrl+L", "draw everything anew; look for the server now"),
     ("", ""),
-    ("a, A, d", "an approval: allow once, allow always, deny"),
+    ("Tab, then a, A, d", "an approval: allow once, allow always, deny"),
     ("1…9, Up, Down, Enter", "a question: choose an answer; or write your own"),
     ("Up, Down, Enter", "cards: choose, fold and unfold"),
     ("", ""),
@@ -43,8 +43,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     match &state.overlay {
         None => {}
         Some(Overlay::Pick(picker) | Overlay::Chats(picker)) => pick(frame, picker, theme),
-        Some(Overlay::Confirm { question, yes }) => {
-            let keys = if *yes == Effect::Quit {
+        Some(Overlay::Confirm { question, yes, .. }) => {
+            let keys = if *yes == Effect::Quit && !state.has_unsent() {
                 "y, Enter or Ctrl+C: yes   n, Esc: no"
             } else {
                 "y: yes   n, Esc: no"

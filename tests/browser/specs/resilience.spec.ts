@@ -13,6 +13,20 @@ test("a command goes on over a restart of the server, and its output is there on
   expect(laptop.name).toBe("laptop");
 });
 
+test("an answer that a killed server was amid says so, nothing is said twice, and the next one comes", async ({ page, server, model }) => {
+  const speech = new Speech();
+  model.answersWith({ stream: speech }, { say: "Here I am again." });
+  await say(page, "Tell me a story");
+  speech.say("Once upon a time");
+  await expect(messages(page, "assistant").last()).toContainText("Once upon a time");
+  await server.restart("SIGKILL");
+  await expect(page.locator("[data-testid=message][data-status=interrupted]")).toHaveCount(1);
+  await expect(page.getByTestId("offline-banner")).toHaveCount(0);
+  await say(page, "Go on");
+  await expect(messages(page, "assistant").last()).toContainText("Here I am again.");
+  await expect(messages(page, "user")).toHaveCount(2);
+});
+
 test("two tabs show the same words, each once", async ({ page, browser, alice, model }) => {
   const speech = new Speech();
   model.answersWith({ stream: speech });

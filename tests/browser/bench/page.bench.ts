@@ -63,7 +63,12 @@ test("the first view is ready", async ({ page, browser, server }) => {
     samples.view_bare.push(await timed("/healthz", (fresh) => fresh.waitForLoadState("load")));
     samples.view_ready.push(
       await timed(`/${hash}`, async (fresh) => {
-        await messages(fresh, "exec").last().waitFor();
+        // Looked for at each frame: a locator that has to wait looks again only after half a second.
+        await fresh.waitForFunction(
+          () =>
+            document.querySelector("[data-testid=message][data-role=exec]") !== null &&
+            document.querySelector("textarea[aria-label=Message]:enabled") !== null,
+        );
         await composer(fresh).fill("x");
       }),
     );

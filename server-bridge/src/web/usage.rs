@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agent::utc_day;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -107,7 +108,7 @@ impl UsageView {
         Self {
             total,
             today: days.get(&today).copied().unwrap_or_default(),
-            days: days.iter().rev().map(|(day, sum)| DayView { day: date(*day), sum: *sum }).collect(),
+            days: days.iter().rev().map(|(day, sum)| DayView { day: utc_day(*day), sum: *sum }).collect(),
             models: models.collect(),
         }
     }
@@ -131,37 +132,11 @@ impl Sum {
     }
 }
 
-/// A day as people write it, out of whole days since 1970: years begin in March, so that a leap day is the last.
-fn date(day: i64) -> String {
-    let shifted = day + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{of_month:02}")
-}
-
 #[cfg(test)]
 mod tests {
     use store::TurnUsage;
 
     use super::*;
-
-    #[test]
-    fn days_are_written_as_dates() {
-        for (day, text) in [
-            (0, "1970-01-01"),
-            (59, "1970-03-01"),
-            (11_016, "2000-02-29"),
-            (19_782, "2024-02-29"),
-            (20_779, "2026-11-22"),
-        ] {
-            assert_eq!(date(day), text);
-        }
-    }
 
     #[test]
     fn rows_are_summed_by_day_and_by_model() {

@@ -80,4 +80,5 @@ pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
 pub use service::{ChatService, EventSink};
 pub use told::Told;
+pub use tools::utc_day;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

@@ -2,8 +2,9 @@
 
 use sqlx::FromRow;
 
+use crate::chat_search::ChatSearch;
 use crate::error::{Error, Result, check_length};
-use crate::limits::{SETTING_VALUE_MAX_BYTES, TITLE_MAX_CHARS, rows};
+use crate::limits::{SETTING_VALUE_MAX_BYTES, TITLE_MAX_CHARS};
 use crate::{APPROVAL, ChatId, Store, UserId};
 
 /// A conversation.
@@ -49,14 +50,8 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn chats(&self, user: UserId, limit: u32) -> Result<Vec<Chat>> {
-        Ok(sqlx::query_as(
-            "SELECT id, user_id, title, runner, created_at_ms, updated_at_ms FROM chats
-             WHERE user_id = $1 AND parent_id IS NULL AND NOT is_copying ORDER BY updated_at_ms DESC, created_at_ms DESC, id LIMIT $2",
-        )
-        .bind(user)
-        .bind(rows(limit))
-        .fetch_all(self.database.reader())
-        .await?)
+        let found = self.search_chats(user, &ChatSearch { limit, ..ChatSearch::default() }).await?;
+        Ok(found.into_iter().map(|found| found.chat).collect())
     }
 
     /// A user's conversation.

@@ -130,8 +130,8 @@ impl fmt::Display for ExecId {
     }
 }
 
-/// Lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+/// Bytes in lower-case hex, as ids and hashes are written.
+pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes
         .iter()

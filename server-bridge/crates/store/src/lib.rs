@@ -85,7 +85,7 @@ pub use context::{
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
-pub use ids::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, UserId};
+pub use ids::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, UserId, hex};
 pub use keys::{ApiKey, KeyScope};
 pub use memories::Memory;
 pub use messages::{Message, MessageRole};

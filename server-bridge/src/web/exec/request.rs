@@ -172,7 +172,7 @@ impl ExecAsk {
         );
         let canonical =
             serde_json::to_vec(&fields).expect("texts, numbers and maps of texts are always valid JSON");
-        Sha256::digest(canonical).iter().map(|byte| format!("{byte:02x}")).collect()
+        store::hex(&Sha256::digest(canonical))
     }
 }
 

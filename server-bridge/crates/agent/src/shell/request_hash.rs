@@ -9,5 +9,5 @@ pub(crate) fn request_hash(target: Option<&str>, command: &str) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    store::hex(&hash.finalize())
 }

@@ -1,7 +1,5 @@
 //! Changing a file so that its turn can be taken back: what it was is kept before, and what is left there is noted.
 
-use std::fmt::Write as _;
-
 use sandbox::{ErrorKind, Range, Sandbox, SandboxError, WriteOptions};
 use store::limits::{CHECKPOINT_FILE_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
 use store::{Before, Left};
@@ -113,14 +111,6 @@ pub(super) fn within<'a>(workspace: &str, path: &'a str) -> &'a str {
     rest.filter(|rest| !workspace.is_empty() && !rest.is_empty()).unwrap_or(path)
 }
 
-/// Bytes in lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +128,5 @@ mod tests {
         ] {
             assert_eq!(within(workspace, path), expected, "{workspace} {path}");
         }
-        assert_eq!(hex(&[0, 0xab]), "00ab");
     }
 }

@@ -49,10 +49,10 @@ use crate::engine::{ShownCall, SubAgentDocument};
 use crate::place::sandbox_user;
 use crate::service::Inner;
 pub(crate) use call::{Call, Live, kept};
-pub(crate) use change::hex;
 pub(crate) use context_edit::NAME as EDITS_CONTEXT;
 pub(crate) use read::{hash, whole};
 pub(crate) use toolbox::{ForSubAgents, Toolbox};
+pub use utc::utc_day;
 
 /// Where a tool works, and for whom.
 pub(crate) struct Workshop<'a> {

@@ -106,7 +106,7 @@ fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
 
 /// SHA-256, in hex.
 pub(crate) fn hash(content: &[u8]) -> String {
-    change::hex(&Sha256::digest(content))
+    store::hex(&Sha256::digest(content))
 }
 
 /// All of a file that is not too large to be read at once.

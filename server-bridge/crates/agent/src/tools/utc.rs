@@ -5,9 +5,14 @@ const MINUTE_MS: i64 = 60 * 1000;
 
 /// `2026-11-22 08:15`.
 pub(super) fn shown(at_ms: i64) -> String {
-    let (year, month, day) = date(at_ms.div_euclid(DAY_MS));
     let minutes = at_ms.rem_euclid(DAY_MS) / MINUTE_MS;
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minutes / 60, minutes % 60)
+    format!("{} {:02}:{:02}", utc_day(at_ms.div_euclid(DAY_MS)), minutes / 60, minutes % 60)
+}
+
+/// A day, counted from 1970 on, as people write it in UTC: `2026-11-22`.
+pub fn utc_day(days: i64) -> String {
+    let (year, month, day) = date(days);
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// Reads `2026-11-22`, or with a time behind a space or a T: `2026-11-22T08:15`, seconds and a Z included or not.
@@ -51,6 +56,19 @@ fn date(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_written_as_dates() {
+        for (day, text) in [
+            (0, "1970-01-01"),
+            (59, "1970-03-01"),
+            (11_016, "2000-02-29"),
+            (19_782, "2024-02-29"),
+            (20_779, "2026-11-22"),
+        ] {
+            assert_eq!(utc_day(day), text);
+        }
+    }
 
     #[test]
     fn times_are_read_as_they_are_shown() {

@@ -13,7 +13,6 @@ use super::words;
 use crate::limits::RESTORE_LOOK_BYTES;
 use crate::place::{sandbox_user, wish_for};
 use crate::service::Inner;
-use crate::tools::hex;
 use crate::{Error, Result};
 
 /// What became of the files.
@@ -144,14 +143,14 @@ impl Planned {
 
     /// Whether it is as the turn left it.
     fn is_left(&self, now: &Now) -> bool {
-        matches!((&self.left, now), (Left::Content(sha256), Now::Content(hash)) if *sha256 == hex(hash))
+        matches!((&self.left, now), (Left::Content(sha256), Now::Content(hash)) if *sha256 == store::hex(hash))
     }
 
     /// Whether it is as it has to become.
     fn is_before(&self, now: &Now) -> bool {
         match now {
             Now::Absent => self.kept == Kept::Absent,
-            Now::Content(hash) => self.sha256.as_deref() == Some(hex(hash).as_str()),
+            Now::Content(hash) => self.sha256.as_deref() == Some(store::hex(hash).as_str()),
             Now::Other => false,
         }
     }

@@ -1,4 +1,7 @@
-//! Sub-agents, the prompt that is put together from parts, skills, roles and memory: with a model by script.
+//! Sub-agents with a model by script.
+
+mod admission;
+mod prompt;
 
 use std::fs;
 use std::path::Path;
@@ -300,61 +303,6 @@ fn what_a_sub_agent_asks_is_asked_in_the_users_chat() {
 }
 
 #[test]
-fn others_are_answered_while_a_sub_agent_waits_for_its_user_and_whoever_waits_is_told() {
-    let model = ScriptedModel::start(|asked| match (is_child(asked), asked.last_of_user().as_str()) {
-        (false, "begin") if asked.results().is_empty() => Reply::Call(vec![agent("write")]),
-        (true, _) if asked.results().is_empty() => {
-            Reply::Call(vec![("Shell", json!({"command": "echo ran"}))])
-        }
-        _ => Reply::Say("all done".to_owned()),
-    });
-    let one = ["--docker", "off", "--turns-at-once", "1"];
-    let server = Server::start_with(&[&one, &model.options("openai")[..]].concat());
-    let alice = server.person("alice");
-    let _machine = Machine::start(&server, &alice, "laptop");
-    let client = Client::login(&server, "alice");
-    let (chat, other) = (new_chat(&client, "ask"), new_chat(&client, "ask"));
-    say(&client, &chat, "begin");
-    let asking =
-        || messages(&client, &chat).into_iter().find(|message| message["agent"]["status"] == "asking");
-    let question = eventually("the sub-agent asks", PATIENCE, asking);
-    say(&client, &other, "hello");
-    assert_eq!(ended(&client, &other)["agent"]["status"], "done", "the place is free meanwhile");
-    let body = json!({"message_id": question["id"], "allow": true, "always": false}).to_string();
-    assert_eq!(client.send("POST", &format!("/chats/{chat}/approvals"), body.as_bytes()).status, 204);
-    assert_eq!(ended(&client, &chat)["agent"]["status"], "done");
-}
-
-#[test]
-fn a_person_is_told_why_an_answer_does_not_begin_yet() {
-    let (go, gate) = mpsc::channel::<()>();
-    let model = ScriptedModel::start(move |asked| {
-        if asked.last_of_user() == "first" {
-            gate.recv_timeout(PATIENCE).unwrap();
-        }
-        Reply::Say("all done".to_owned())
-    });
-    let one = ["--docker", "off", "--turns-at-once", "1"];
-    let server = Server::start_with(&[&one, &model.options("openai")[..]].concat());
-    let alice = server.person("alice");
-    let client = Client::login(&server, "alice");
-    let chat = new_chat(&client, "ask");
-    say(&client, &chat, "first");
-    eventually("the first one is asked", PATIENCE, || (!model.asked().is_empty()).then_some(()));
-    let held_up = std::thread::spawn(move || alice.run(&["chat", "--new", "second"]));
-    eventually("it waits", PATIENCE, || {
-        let chats = client.call("GET", "/chats").json();
-        let ids = chats.as_array().unwrap().iter().filter_map(|chat| chat["id"].as_str().map(str::to_owned));
-        ids.into_iter()
-            .find(|id| messages(&client, id).iter().any(|message| message["agent"]["waits"] == true))
-    });
-    go.send(()).unwrap();
-    let output = held_up.join().unwrap();
-    assert!(output.code == 0 && output.stdout.contains("Other answers are under way"), "{output:?}");
-    assert!(output.stdout.contains("all done"), "{output:?}");
-}
-
-#[test]
 fn a_sub_agent_with_a_name_remembers_and_keeps_its_role_and_its_directory() {
     let model = ScriptedModel::start(|asked| {
         let (said, results) = (asked.last_of_user(), asked.results());
@@ -512,102 +460,4 @@ fn a_killed_server_tells_of_sub_agents_too() {
     assert_eq!(world.answer()["agent"]["status"], "done");
     let results = model.asked().pop().unwrap().results();
     assert!(results[0].contains("interrupted") && results[1].contains("I am here"), "{results:?}");
-}
-
-#[test]
-fn the_prompt_is_put_together_in_order_and_its_beginning_stays_as_it_is() {
-    let model = ScriptedModel::start(|asked| match (asked.last_of_user().as_str(), asked.results().len()) {
-        ("one", 0) => Reply::Call(vec![
-            ("Cd", json!({"path": "src"})),
-            ("Skill", json!({"name": "release"})),
-            ("Skill", json!({"name": "../../etc"})),
-            ("memory_write", json!({"name": "tabs", "text": "likes tabs"})),
-            ("memory_list", json!({})),
-        ]),
-        _ => Reply::Say(format!("did {}", asked.last_of_user())),
-    });
-    let world = World::new(&model, "full");
-    fs::write(world.server.home().join("AGENTS.md"), "Server says hello.").unwrap();
-    let wanted = json!({"instructions": "Be kind.", "language": "German"}).to_string();
-    assert_eq!(world.client.send("PUT", "/settings/agent", wanted.as_bytes()).status, 200);
-    let long = json!({"instructions": "x".repeat(33 * 1024)}).to_string();
-    assert_eq!(world.client.send("PUT", "/settings/agent", long.as_bytes()).status, 400);
-    assert_eq!(world.client.call("GET", "/settings/agent").json()["language"], "German");
-    world.put("AGENTS.md", "Scripts are POSIX.");
-    world.put("src/a", "");
-    world.put(".sandbridge/AGENTS.md", "Tests first.");
-    world.put(
-        ".sandbridge/skills/release/SKILL.md",
-        "---\nname: release\ndescription: How to release\n---\nTag it, then push.",
-    );
-    world.put(".sandbridge/skills/empty/README", "none");
-    world.put(".sandbridge/agents/looker.md", "---\ndescription: Looks\n---\nLook.");
-    for word in ["one", "two", "three"] {
-        world.say(word);
-        assert_eq!(world.answer()["agent"]["status"], "done");
-    }
-    let asked = model.asked();
-    let system = asked[0].system();
-    let parts = [
-        "You are an engineer",
-        "Server says hello.",
-        "Be kind.",
-        "A person reads",
-        "Scripts are POSIX.",
-        "Tests first.",
-        "- release: How to release",
-        "- looker: Looks",
-        "The user is called alice.",
-        "Answer in German",
-    ];
-    let found: Vec<usize> =
-        parts.iter().map(|part| system.find(part).unwrap_or_else(|| panic!("{part}: {system}"))).collect();
-    assert!(found.is_sorted(), "{system}");
-    assert!(!system.contains("empty"));
-    let results = asked[1].results();
-    assert!(
-        results[1].contains("Tag it, then push.") && results[1].contains(".sandbridge/skills/release"),
-        "{results:?}"
-    );
-    assert!(results[2].contains("there is no skill"), "{results:?}");
-    assert_eq!(results[4], "- tabs: likes tabs");
-    // All that was sent before is sent again, byte for byte, though the directory is another one and more is kept by now.
-    for pair in asked.windows(2) {
-        assert_eq!(pair[0].system(), pair[1].system());
-        let (before, after) = (&pair[0].body["messages"], &pair[1].body["messages"]);
-        let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());
-        assert_eq!(before[..], after[..before.len()]);
-    }
-    let said: Vec<String> = asked[3].body["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|message| message["role"] == "user")
-        .map(|message| message["content"].as_str().unwrap().to_owned())
-        .collect();
-    assert!(said[0].contains("Full mode") && said[0].contains("directory is ., "), "{said:?}");
-    assert!(said[1].contains("directory is src, ") && said[2] == "three", "{said:?}");
-    // Another chat knows what was kept; another user does not.
-    let chat = new_chat(&world.client, "full");
-    say(&world.client, &chat, "new");
-    ended(&world.client, &chat);
-    assert!(model.asked().pop().unwrap().system().contains("- tabs: likes tabs"));
-    let shown = world.alice.run(&["chat", "--new", "/memory"]);
-    assert_eq!(shown.stdout, "tabs: likes tabs\n");
-    world.server.person("eve");
-    let eve = Client::login(&world.server, "eve");
-    assert_eq!(eve.call("GET", "/memories").json(), json!([]));
-    assert_eq!(eve.call("DELETE", "/memories/tabs").status, 404);
-    say(&eve, &new_chat(&eve, "full"), "hello");
-    eventually("she is answered", PATIENCE, || {
-        model.asked().iter().any(|asked| asked.system().contains("called eve")).then_some(())
-    });
-    let hers = model.asked().into_iter().find(|asked| asked.system().contains("called eve")).unwrap();
-    assert!(
-        !hers.raw.contains("likes tabs")
-            && !hers.raw.contains("Be kind.")
-            && hers.raw.contains("Server says hello.")
-    );
-    assert_eq!(world.client.call("DELETE", "/memories/tabs").status, 204);
-    assert_eq!(world.client.call("GET", "/memories").json(), json!([]));
 }

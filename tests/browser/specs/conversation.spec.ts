@@ -21,7 +21,7 @@ test("an answer is shown while the model speaks, and is whole after a reload in 
   await expect(page.locator("[data-testid=message][data-status=running]")).toHaveCount(0);
 });
 
-test("a tool waits for its approval, and runs when it is given", async ({ page, model, laptop }) => {
+test("a tool waits for its approval, and runs when it is given", async ({ page, model }) => {
   model.answers((asked) =>
     isAfterTool(asked) ? { say: "It is there." } : { call: [["Shell", { command: "touch made-by-model; pwd" }]] },
   );
@@ -29,5 +29,4 @@ test("a tool waits for its approval, and runs when it is given", async ({ page, 
   await page.getByRole("group", { name: /Allow Shell/ }).getByRole("button", { name: "Allow", exact: true }).click();
   await expect(messages(page, "assistant").last()).toContainText("It is there.");
   expect(await run(page, "!ls")).toContain("made-by-model");
-  expect(laptop.workspace).not.toBe("");
 });

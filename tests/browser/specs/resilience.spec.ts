@@ -1,7 +1,7 @@
 /** What happens to a conversation when the page, the server or the connection goes away. */
 import { composer, expect, messages, say, signedIn, Speech, test } from "../house/test";
 
-test("a command goes on over a restart of the server, and its output is there once", async ({ page, server, laptop }) => {
+test("a command goes on over a restart of the server, and its output is there once", async ({ page, server }) => {
   await say(page, "!for i in 1 2 3 4 5 6; do echo line-$i; sleep 0.5; done");
   const answer = messages(page, "exec").last();
   await expect(answer).toContainText("line-1");
@@ -10,7 +10,6 @@ test("a command goes on over a restart of the server, and its output is there on
   const output = await answer.getByLabel("Output").innerText();
   expect(output.match(/line-\d/g)).toEqual([1, 2, 3, 4, 5, 6].map((at) => `line-${at}`));
   await expect(page.getByTestId("offline-banner")).toHaveCount(0);
-  expect(laptop.name).toBe("laptop");
 });
 
 test("an answer that a killed server was amid says so, nothing is said twice, and the next one comes", async ({ page, server, model }) => {

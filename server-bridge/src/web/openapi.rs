@@ -41,6 +41,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("ChatDetail/allOf/1/properties/approval", APPROVAL),
     ("StatView/properties/kind", FILE),
     ("ApprovalMode/properties/mode", APPROVAL),
+    ("PreferencesView/properties/approval", APPROVAL),
     ("ContainerView/properties/state", &["none", "stopped", "running", "paused"]),
     ("ContainerView/properties/user_namespace", &["mapped", "host", "none"]),
     ("ContainerView/properties/workspace", &["volume", "directory"]),

@@ -1,11 +1,10 @@
 /** What the page asks of `/api/v1`, in its own words; `api/client.ts` is the typed client beneath. */
-import { createApiClient, taken } from "./api/client";
-import { ApiError, failure } from "./api/error";
-import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, REQUEST_TIMEOUT_MS, UPLOAD_TIMEOUT_MS } from "./limits";
+import { type ApiClient, asItIs, createApiClient, taken } from "./api/client";
+import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, UPLOAD_TIMEOUT_MS } from "./limits";
 import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
 export { type ApiClient, createApiClient, taken } from "./api/client";
-export { ApiError, errorText, failure } from "./api/error";
+export { ApiError, errorText, failure, unreachable } from "./api/error";
 
 export const ROOT = "/api/v1";
 
@@ -27,8 +26,8 @@ export function exportUrl(chatId: string, format: "markdown" | "json"): string {
 }
 
 export interface Api {
-  /** A request of a room's own, beneath `/api/v1`: a Blob is sent as it is, anything else as JSON. */
-  request<T>(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<T>;
+  /** For the requests that only one room makes. */
+  readonly client: ApiClient;
   login(user: string, password: string): Promise<void>;
   logout(): Promise<void>;
   me(): Promise<Me>;
@@ -70,34 +69,11 @@ export interface Api {
 
 /** Makes the client; `onUnauthorized` is told of every 401 except that of a login. */
 export function createApi(onUnauthorized: () => void): Api {
-  async function request<T>(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<T> {
-    const waitMs = timeoutMs ?? (body instanceof Blob ? UPLOAD_TIMEOUT_MS : REQUEST_TIMEOUT_MS);
-    const init: RequestInit = { method, credentials: "same-origin", signal: AbortSignal.timeout(waitMs) };
-    if (body instanceof Blob) {
-      init.body = body;
-      init.headers = { "content-type": "application/octet-stream" };
-    } else if (body !== undefined) {
-      init.body = JSON.stringify(body);
-      init.headers = { "content-type": "application/json" };
-    }
-    let response: Response;
-    try {
-      response = await fetch(ROOT + path, init);
-    } catch {
-      throw new ApiError(0, "unreachable", "The server does not answer. Check your connection and try again.");
-    }
-    if (!response.ok) {
-      if (response.status === 401 && path !== "/login") onUnauthorized();
-      throw await failure(response);
-    }
-    return (response.status === 204 ? undefined : await response.json()) as T;
-  }
-
   const client = createApiClient(onUnauthorized);
   const chat = (id: string) => ({ params: { path: { id } } });
   const runner = (name: string) => ({ params: { path: { name } } });
   return {
-    request,
+    client,
     login: async (user, password) => void (await client.POST("/api/v1/login", { body: { user, password } })),
     logout: async () => void (await client.POST("/api/v1/logout")),
     me: () => taken(client.GET("/api/v1/me")),
@@ -146,10 +122,7 @@ export function createApi(onUnauthorized: () => void): Api {
       taken(
         client.POST("/api/v1/chats/{id}/attachments", {
           params: { path: { id }, query: { name: file.name } },
-          // Sent as it is: a description of JSON has no word for a file.
-          body: file as unknown as number[],
-          bodySerializer: (body) => body as unknown as BodyInit,
-          headers: { "content-type": "application/octet-stream" },
+          ...asItIs(file, "application/octet-stream"),
           signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS),
         }),
       ),

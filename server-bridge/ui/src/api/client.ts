@@ -9,7 +9,7 @@
  */
 import createClient from "openapi-fetch";
 import { REQUEST_TIMEOUT_MS } from "../limits";
-import { ApiError, failure } from "./error";
+import { failure, unreachable } from "./error";
 import type { components, paths } from "./schema";
 
 /** The shapes of what travels, by their names in the description. */
@@ -35,7 +35,7 @@ export function createApiClient(onUnauthorized: () => void) {
       return await fetch(request);
     } catch (cause) {
       if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
-      throw new ApiError(0, "unreachable", "The server does not answer. Check your connection and try again.");
+      throw unreachable();
     }
   };
   const client = createClient<paths>({ baseUrl: origin(), credentials: "same-origin", fetch: limited });
@@ -57,4 +57,10 @@ export function createApiClient(onUnauthorized: () => void) {
 /** What was answered; failures are thrown before. */
 export async function taken<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;
+}
+
+/** A body that is sent as it is: a description of JSON has no word for a file. */
+export function asItIs(content: Blob, type: string) {
+  const bodySerializer = (body: unknown) => body as BodyInit;
+  return { body: content as unknown as number[], bodySerializer, headers: { "content-type": type } };
 }

@@ -18,6 +18,11 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** No answer at all. */
+export function unreachable(): ApiError {
+  return new ApiError(0, "unreachable", "The server does not answer. Check your connection and try again.");
+}
+
 /** What an answer that says no means, in the server's own words where it has any. */
 export async function failure(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => null);

@@ -1,5 +1,6 @@
 import { type RefObject, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { copyText } from "../lib/copyText";
 import { COPIED_NOTE_MS } from "../limits";
 
 interface Props {
@@ -22,13 +23,9 @@ export function CopyButton({ name, source }: Props) {
   const copy = async () => {
     const element = source.current;
     if (element === null) return;
-    try {
-      await navigator.clipboard.writeText(element.textContent ?? "");
-      setNote(t("copied"));
-    } catch {
-      window.getSelection()?.selectAllChildren(element);
-      setNote(t("selected"));
-    }
+    if (await copyText(element.textContent ?? "")) return setNote(t("copied"));
+    window.getSelection()?.selectAllChildren(element);
+    setNote(t("selected"));
   };
   return (
     <button type="button" aria-label={note ?? name} onClick={() => void copy()}>

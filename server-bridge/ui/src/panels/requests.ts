@@ -1,36 +1,16 @@
 /** The requests of the panels. A 401 needs nothing here: the events socket ends with the session too, and shows the login. */
-import { ApiError, ROOT, failure } from "../api";
+import { ROOT, createApiClient, failure, taken, unreachable } from "../api";
+import type { Schemas } from "../api/client";
 import { REQUEST_TIMEOUT_MS } from "../limits";
-import type { ExecStatus } from "../types";
 
 /** An exec on record. */
-export interface ExecView {
-  exec_id: string;
-  command: string;
-  runner: string | null;
-  status: ExecStatus;
-  /** Whether it goes on without a client. */
-  detached: boolean;
-  /** Whether it has a terminal. */
-  terminal?: boolean;
-  chat_id: string | null;
-  code: number | null;
-  signal: number | null;
-  sandbox_denied: boolean;
-  error: string | null;
-  started_at: number;
-  finished_at: number | null;
-}
-
+export type ExecView = Schemas["ExecView"];
 /** How an exec stands on its machine. */
-export interface ExecReport {
-  running: boolean;
-  output_bytes: number;
-  head: string;
-  tail: string;
-}
+export type ExecReport = Schemas["ReportView"];
 
-/** Asks the API; anything but success is an {@link ApiError}. */
+const client = createApiClient(() => undefined);
+
+/** Bytes either way, which the typed client does not pass on as they come; anything but success is an `ApiError`. */
 export async function request(method: string, path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
@@ -48,23 +28,13 @@ export async function request(method: string, path: string, init: RequestInit = 
   return response;
 }
 
-export function unreachable(): ApiError {
-  return new ApiError(0, "unreachable", "The server does not answer. Check your connection and try again.");
-}
-
-async function asked<T>(method: string, path: string): Promise<T> {
-  return (await (await request(method, path)).json()) as T;
-}
-
 export const execs = {
-  running: (): Promise<ExecView[]> => asked("GET", "/execs?running=true"),
-  newest: (limit: number): Promise<ExecView[]> => asked("GET", `/execs?limit=${limit}`),
-  one: (id: string): Promise<ExecView> => asked("GET", `/execs/${id}`),
-  report: (id: string, head: number, tail: number): Promise<ExecReport> =>
-    asked("GET", `/execs/${id}/report?head=${head}&tail=${tail}`),
-  cancel: async (id: string): Promise<void> => {
-    await request("POST", `/execs/${id}/cancel`);
-  },
+  running: () => taken(client.GET("/api/v1/execs", { params: { query: { running: true } } })),
+  newest: (limit: number) => taken(client.GET("/api/v1/execs", { params: { query: { limit } } })),
+  one: (id: string) => taken(client.GET("/api/v1/execs/{id}", { params: { path: { id } } })),
+  report: (id: string, head: number, tail: number) =>
+    taken(client.GET("/api/v1/execs/{id}/report", { params: { path: { id }, query: { head, tail } } })),
+  cancel: async (id: string) => void (await client.POST("/api/v1/execs/{id}/cancel", { params: { path: { id } } })),
 };
 
 /** A WebSocket of the API. */

@@ -15,7 +15,7 @@ export default function Approvals() {
   return (
     <>
       <Ready loaded={loaded}>
-        {(preferences) => "approval" in preferences && <DefaultMode known={preferences} onSaved={loaded.replace} />}
+        {(preferences) => <DefaultMode known={preferences} onSaved={loaded.replace} />}
       </Ready>
       {chatId !== null && <ChatMode key={chatId} chatId={chatId} />}
       <p className="hint">{t("approvals.rules")}</p>

@@ -1,25 +1,10 @@
-/** What the settings ask of the server; paths and shapes are those of its contract. */
+/** What the settings ask of the server. */
 import { useMemo } from "react";
-import type { Api } from "../api";
+import { type ApiClient, taken } from "../api";
+import { asItIs } from "../api/client";
 import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type {
-  About,
-  ApiKey,
-  AuditPage,
-  Container,
-  KeyScope,
-  MadeKey,
-  Memory,
-  ModelList,
-  Preferences,
-  Subscription,
-  SubscriptionDocument,
-  Tier,
-  Trial,
-  UsageReport,
-  User,
-} from "./types";
+import type { KeyScope, Preferences, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -27,60 +12,66 @@ export interface AuditFilter {
   action: string;
 }
 
-const id = encodeURIComponent;
+const within = (milliseconds: number) => ({ signal: AbortSignal.timeout(milliseconds) });
 
-export function createRequests(request: Api["request"]) {
+export function createRequests(client: ApiClient) {
+  const named = (name: string) => ({ params: { path: { name } } });
   return {
-    preferences: () => request<Preferences>("GET", "/settings/agent"),
-    setPreferences: (wanted: Preferences) => request<Preferences>("PUT", "/settings/agent", wanted),
+    preferences: () => taken(client.GET("/api/v1/settings/agent")),
+    setPreferences: (wanted: Preferences) => taken(client.PUT("/api/v1/settings/agent", { body: wanted })),
 
-    models: () => request<ModelList>("GET", "/models"),
-    addModel: (document: SubscriptionDocument) => request<Subscription>("POST", "/models", document),
-    changeModel: (name: string, document: SubscriptionDocument) => request<Subscription>("PUT", `/models/${id(name)}`, document),
-    removeModel: (name: string) => request<void>("DELETE", `/models/${id(name)}`),
+    models: () => taken(client.GET("/api/v1/models")),
+    addModel: (document: SubscriptionDocument) => taken(client.POST("/api/v1/models", { body: document })),
+    changeModel: (name: string, document: SubscriptionDocument) =>
+      taken(client.PUT("/api/v1/models/{name}", { ...named(name), body: document })),
+    removeModel: async (name: string) => void (await client.DELETE("/api/v1/models/{name}", named(name))),
     testModel: (name: string, tier: Tier | null) =>
-      request<Trial>("POST", `/models/${id(name)}/test`, { model: tier }, MODEL_TEST_TIMEOUT_MS),
-    chooseModel: (model: string | null) => request<{ model: string | null }>("PUT", "/models/default", { model }),
+      taken(client.POST("/api/v1/models/{name}/test", { ...named(name), body: { model: tier }, ...within(MODEL_TEST_TIMEOUT_MS) })),
+    chooseModel: (model: string | null) => taken(client.PUT("/api/v1/models/default", { body: { model } })),
 
     usage: (days: number, chatId: string | null) =>
-      request<UsageReport>("GET", `/usage?days=${days}${chatId === null ? "" : `&chat=${id(chatId)}`}`),
+      taken(client.GET("/api/v1/usage", { params: { query: { days, chat: chatId ?? undefined } } })),
 
-    keys: () => request<ApiKey[]>("GET", "/keys"),
+    keys: () => taken(client.GET("/api/v1/keys")),
     addKey: (name: string, scope: KeyScope, ttlSeconds: number | null) =>
-      request<MadeKey>("POST", "/keys", { name, scope, ...(ttlSeconds === null ? {} : { ttl_seconds: ttlSeconds }) }),
-    removeKey: (name: string) => request<void>("DELETE", `/keys/${id(name)}`),
+      taken(client.POST("/api/v1/keys", { body: { name, scope, ttl_seconds: ttlSeconds } })),
+    removeKey: async (name: string) => void (await client.DELETE("/api/v1/keys/{name}", named(name))),
 
-    memories: () => request<Memory[]>("GET", "/memories"),
-    forget: (name: string) => request<void>("DELETE", `/memories/${id(name)}`),
+    memories: () => taken(client.GET("/api/v1/memories")),
+    forget: async (name: string) => void (await client.DELETE("/api/v1/memories/{name}", named(name))),
 
-    container: () => request<Container>("GET", "/container"),
-    stopContainer: () => request<void>("POST", "/container/stop", undefined, CONTAINER_TIMEOUT_MS),
-    commitContainer: () => request<{ image: string }>("POST", "/container/commit", undefined, CONTAINER_TIMEOUT_MS),
-    importContainer: (archive: Blob, workspace: boolean) =>
-      request<void>("PUT", `/container/import?workspace=${workspace}`, archive, CONTAINER_TIMEOUT_MS),
-    resetContainer: (workspace: boolean) =>
-      request<void>("DELETE", `/container?workspace=${workspace}`, undefined, CONTAINER_TIMEOUT_MS),
-
-    users: () => request<User[]>("GET", "/users"),
-    addUser: (name: string, password: string, admin: boolean) => request<User>("POST", "/users", { name, password, admin }),
-    changeUser: (name: string, change: { admin?: boolean; password?: string }) => request<User>("PUT", `/users/${id(name)}`, change),
-    removeUser: (name: string) => request<void>("DELETE", `/users/${id(name)}`),
-    changePassword: (current: string, next: string) => request<unknown>("POST", "/password", { current, new: next }),
-
-    audit: (filter: AuditFilter, before: number | null) => {
-      const query = new URLSearchParams({ limit: String(AUDIT_PAGE_COUNT) });
-      if (filter.user !== "") query.set("user", filter.user);
-      if (filter.action !== "") query.set("action", filter.action);
-      if (before !== null) query.set("before", String(before));
-      return request<AuditPage>("GET", `/audit?${query}`);
+    container: () => taken(client.GET("/api/v1/container")),
+    stopContainer: async () => void (await client.POST("/api/v1/container/stop", within(CONTAINER_TIMEOUT_MS))),
+    commitContainer: () => taken(client.POST("/api/v1/container/commit", within(CONTAINER_TIMEOUT_MS))),
+    importContainer: async (archive: Blob, workspace: boolean) => {
+      const params = { query: { workspace } };
+      const content = asItIs(archive, "application/x-tar");
+      await client.PUT("/api/v1/container/import", { params, ...content, ...within(CONTAINER_TIMEOUT_MS) });
     },
-    about: () => request<About>("GET", "/about"),
+    resetContainer: async (workspace: boolean) => {
+      const params = { query: { workspace } };
+      await client.DELETE("/api/v1/container", { params, ...within(CONTAINER_TIMEOUT_MS) });
+    },
+
+    users: () => taken(client.GET("/api/v1/users")),
+    addUser: (name: string, password: string, admin: boolean) =>
+      taken(client.POST("/api/v1/users", { body: { name, password, admin } })),
+    changeUser: (name: string, change: { admin?: boolean; password?: string }) =>
+      taken(client.PUT("/api/v1/users/{name}", { ...named(name), body: change })),
+    removeUser: async (name: string) => void (await client.DELETE("/api/v1/users/{name}", named(name))),
+    changePassword: (current: string, next: string) => taken(client.POST("/api/v1/password", { body: { current, new: next } })),
+
+    audit: ({ user, action }: AuditFilter, before: number | null) => {
+      const query = { limit: AUDIT_PAGE_COUNT, user: user || undefined, action: action || undefined, before: before ?? undefined };
+      return taken(client.GET("/api/v1/audit", { params: { query } }));
+    },
+    about: () => taken(client.GET("/api/v1/about")),
   };
 }
 
 export type Requests = ReturnType<typeof createRequests>;
 
 export function useRequests(): Requests {
-  const { request } = useActions();
-  return useMemo(() => createRequests(request), [request]);
+  const { client } = useActions();
+  return useMemo(() => createRequests(client), [client]);
 }

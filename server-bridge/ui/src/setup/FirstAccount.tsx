@@ -19,7 +19,7 @@ export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void>
   const create = useAction(async () => {
     if (password !== repeated) throw new Error(t("account.differ"));
     try {
-      await actions.request("POST", "/setup", { secret: secret.trim(), name: name.trim(), password });
+      await actions.client.POST("/api/v1/setup", { body: { secret: secret.trim(), name: name.trim(), password } });
     } catch (error) {
       // Somebody else was first: there is an account to sign in with.
       if (error instanceof ApiError && error.status === 409) return onTaken();

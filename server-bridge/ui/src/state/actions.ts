@@ -1,8 +1,9 @@
 /** What a user can do: each asks the server, then tells the reducer. Errors are thrown for the caller to show. */
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
+import { randomId } from "../lib/randomId";
 import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
-import type { Chat, RunnerToken, SendResult } from "../types";
+import type { Chat, RunnerToken } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
 import { clearDrafts, moveDraft } from "./drafts";
@@ -11,8 +12,8 @@ import type { Action, State } from "./state";
 import { AUTOMATIC } from "./where";
 
 export interface Actions extends ConversationActions {
-  /** A request of a room's own; see `Api`. */
-  request: Api["request"];
+  /** For the requests that only one room makes. */
+  client: Api["client"];
   /** Finds out whether the cookie still holds. */
   resume(): Promise<void>;
   login(user: string, password: string): Promise<void>;
@@ -70,7 +71,7 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
   const outbox = makeOutbox(api, dispatch, state, chats.startChat, chats.openChat);
   const sendTo = (chatId: string | null, text: string, attachments: string[]) => outbox.add(chatId, state(), text, attachments);
   return {
-    request: api.request,
+    client: api.client,
     ...sessionActions(api, dispatch, outbox),
     ...chats,
     ...conversationActions(api, dispatch, state, { openChat: chats.openChat, sendTo }),
@@ -204,9 +205,9 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       if (last !== undefined) dispatch({ type: "more_chats_loaded", chats: await api.moreChats(last.id) });
     },
     bindChat: async (id: string, place: string | null) => {
-      const said = { text: `/runner ${place ?? AUTOMATIC}` };
-      const result = await api.request<SendResult>("POST", `/chats/${encodeURIComponent(id)}/messages`, said);
+      const result = await api.send(id, `/runner ${place ?? AUTOMATIC}`, randomId(), []);
       dispatch({ type: "messages_received", messages: result.messages });
+      if (result.error) throw new Error(result.error);
     },
     loadOlder: async () => {
       const { open_chat_id: id, messages } = state();
@@ -245,7 +246,7 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
 /** Whether a chat that is in no list, a sub-agent's above all, is there. */
 async function exists(api: Api, id: string): Promise<boolean> {
   try {
-    await api.messages(id);
+    await api.chatDetails(id);
     return true;
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return false;

@@ -1,16 +1,16 @@
 /** What goes on in chats that are not open, for a page that has just come: from then on events tell. */
 import type { Dispatch } from "react";
-import type { Api } from "../api";
+import { type Api, taken } from "../api";
 import { CHATS_LOOKED_AT_COUNT, MESSAGES_LOOKED_AT_COUNT } from "../limits";
-import type { Chat, MessagePage } from "../types";
+import type { Chat } from "../types";
 import type { Action } from "./state";
 
 /** Looks at the last messages of the newest chats, one after the other: nobody waits for it. */
 export async function lookAround(api: Api, dispatch: Dispatch<Action>, chats: Chat[], openId: string | null): Promise<void> {
   const others = chats.filter((chat) => chat.id !== openId).slice(0, CHATS_LOOKED_AT_COUNT);
   for (const { id } of others) {
-    const path = `/chats/${encodeURIComponent(id)}/messages?limit=${MESSAGES_LOOKED_AT_COUNT}`;
-    const page = await api.request<MessagePage>("GET", path);
+    const params = { path: { id }, query: { limit: MESSAGES_LOOKED_AT_COUNT } };
+    const page = await taken(api.client.GET("/api/v1/chats/{id}/messages", { params }));
     dispatch({ type: "chat_looked_at", chat_id: id, messages: page.messages });
   }
 }

@@ -7,6 +7,7 @@
  *      └─────"retry"──── refused ◄──the server says no
  */
 import { ApiError, errorText } from "../api";
+import { randomId } from "../lib/randomId";
 import { SEND_AGAIN_MS } from "../limits";
 import type { Message, SendResult } from "../types";
 
@@ -205,12 +206,6 @@ export function unsent(outbox: Pending[], chatId: string | null, messages: Messa
 function isPassing(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   return error.status === 0 || error.status >= 500 || error.status === 401;
-}
-
-// `randomUUID` is only there in secure contexts, and a server at home may be none.
-function randomId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function parsed(text: string | null): Pending | null {

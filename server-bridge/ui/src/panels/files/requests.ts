@@ -1,17 +1,10 @@
 /** The requests of the file panel. Content travels as bytes; a write can depend on what the file holds. */
-import { ApiError, ROOT } from "../../api";
-import { request, unreachable } from "../requests";
+import { ApiError, ROOT, unreachable } from "../../api";
+import type { Schemas } from "../../api/client";
+import { request } from "../requests";
 import { type Entry, type Path, queryOf } from "./path";
 
-export interface Stat {
-  name: string;
-  kind: Entry["kind"];
-  /** In bytes. */
-  size: number;
-  /** Permission bits. */
-  mode: number;
-  modified_ms: number;
-}
+export type Stat = Schemas["StatView"];
 
 export const files = {
   list: async (place: string, path: Path): Promise<Entry[]> => {

@@ -1,6 +1,7 @@
 /** One terminal: its screen, its link to what runs, and what the page shows around it. */
 import i18next from "i18next";
 import { ApiError } from "../../api";
+import { copyText } from "../../lib/copyText";
 import { TERMINAL_PASTE_BYTES, TERMINAL_RESIZE_MS } from "../../limits";
 import { bytesText } from "../size";
 import { apiSocket, execs } from "../requests";
@@ -105,7 +106,7 @@ export class TerminalSession {
   async answerCopy(allow: boolean): Promise<void> {
     const text = this.view.copy;
     this.show({ copy: null });
-    if (allow && text !== null) await copy(text);
+    if (allow && text !== null) await copyText(text);
     this.screen.focus();
   }
 
@@ -211,18 +212,6 @@ export class TerminalSession {
     this.view = { ...this.view, ...change };
     this.onChange();
   }
-}
-
-/** Pages without TLS have no clipboard of their own, but what is selected can be copied. */
-async function copy(text: string): Promise<void> {
-  const clipboard = (navigator as Partial<Navigator>).clipboard;
-  if (clipboard !== undefined) return clipboard.writeText(text);
-  const field = document.createElement("textarea");
-  field.value = text;
-  document.body.append(field);
-  field.select();
-  document.execCommand("copy");
-  field.remove();
 }
 
 /** A dim line of the page's own in the terminal. */

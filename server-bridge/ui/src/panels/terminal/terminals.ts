@@ -6,7 +6,7 @@ import { HIDDEN_STALE_MS, TERMINALS_COUNT, TERMINAL_NEWS_MS } from "../../limits
 import { execs } from "../requests";
 import { type Preferences, boundedFont, keepPreferences, keptPreferences } from "./preferences";
 import { type Kept, TerminalSession, type TerminalView } from "./session";
-import { newExecId } from "./text";
+import { randomId } from "../../lib/randomId";
 import { watchTheme } from "./theme";
 
 export interface Snapshot {
@@ -71,7 +71,7 @@ export class Terminals {
 
   open(place: string | null): void {
     if (this.isFull) return;
-    const session = this.session({ exec_id: newExecId(), place, request: null }, false);
+    const session = this.session({ exec_id: randomId(), place, request: null }, false);
     this.sessions.push(session);
     this.select(session.view.exec_id);
   }
@@ -87,7 +87,7 @@ export class Terminals {
 
   /** A new shell in the place of one that ended. */
   restart(id: string): void {
-    this.replace(id, (view) => this.session({ exec_id: newExecId(), place: view.place, request: null }, false));
+    this.replace(id, (view) => this.session({ exec_id: randomId(), place: view.place, request: null }, false));
   }
 
   /** Looks again at one that was lost from sight. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { TERMINAL_COPY_CHARS, TERMINAL_REPLAY_BYTES, TERMINAL_REPLAY_SEARCH_BYTES, TERMINAL_TITLE_CHARS } from "../../limits";
 import { keptPreferences } from "./preferences";
 import { Replay } from "./replay";
-import { boundedTitle, copyRequest, newExecId, openableLink, pasteable } from "./text";
+import { boundedTitle, copyRequest, openableLink, pasteable } from "./text";
 
 test("a title is one short line without what is not seen", () => {
   expect(boundedTitle("vim\u202e \u0007 file\n\u009bx")).toBe("vim file x");
@@ -28,10 +28,6 @@ test("links lead to the web and nowhere else", () => {
   }
 });
 
-test("ids are 32 digits and differ", () => {
-  expect(newExecId()).toMatch(/^[0-9a-f]{32}$/);
-  expect(newExecId()).not.toBe(newExecId());
-});
 
 test("kept preferences are within their bounds, and nonsense is the usual", () => {
   expect(keptPreferences('{"font_px":500,"screen_reader":true}')).toEqual({ font_px: 28, screen_reader: true });

@@ -37,9 +37,3 @@ export function openableLink(text: string): string | null {
   const url = new URL(text);
   return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
 }
-
-/** An id for an exec: 32 hexadecimal digits. Works on pages without TLS too, where there is no `randomUUID`. */
-export function newExecId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}

@@ -57,7 +57,7 @@ function isDefault({ chosen, models }: ModelList, name: string): boolean {
 function DefaultModel({ list, onChosen }: { list: ModelList; onChosen: (chosen: string | null) => void }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
-  const choose = useAction(async (model: string | null) => onChosen((await requests.chooseModel(model)).model));
+  const choose = useAction(async (model: string | null) => onChosen((await requests.chooseModel(model)).model ?? null));
   const offered = list.models.flatMap(({ name, models }) => [
     { value: name, label: name },
     ...TIERS.filter((tier) => models[tier] !== undefined).map((tier) => ({

@@ -12,7 +12,7 @@ use proto::message::{Attached, Done, ExecList, ExecTreeGone};
 use proto::request::{Attach, Download, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteTree};
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
 use rustix::fs::{Mode, OFlags};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,6 +32,7 @@ use crate::llm::{self, LlmConfig, Relay};
 use crate::settings;
 use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners, memory_points};
 use crate::stream::{Connection, StreamHandle};
+use crate::sys;
 
 /// What an executor works on; from the runner's configuration, never from a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -399,12 +400,12 @@ impl Executor {
     }
 
     /// Reaps orphans and tells which trees are gone, some time after processes ended.
-    async fn reap(self: Rc<Self>, mut signals: tokio::signal::unix::Signal) {
+    async fn reap(self: Rc<Self>, mut signals: Signal) {
         let mut forget = tokio::time::interval(Duration::from_millis(FORGET_LOOK_MS));
         loop {
             tokio::select! {
                 () = self.stopping.cancelled() => return,
-                _ = signals.recv() => {}
+                () = child_ended(&mut signals) => {}
                 () = self.trees.due() => {}
                 _ = forget.tick() => {
                     self.execs.forget_old();
@@ -420,6 +421,12 @@ impl Executor {
             self.trees.look(&self).await;
         }
     }
+}
+
+/// Waits for SIGCHLD. At other times it is held: each exec raises one, just when there is its outcome to be told.
+async fn child_ended(signals: &mut Signal) {
+    let _taken = sys::ChildSignal::take();
+    signals.recv().await;
 }
 
 /// Gives commands the user's settings; says what should be known of them, and of what is allowed besides.

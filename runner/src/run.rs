@@ -42,6 +42,8 @@ pub fn run(
         let life = runtime.spawn_local(async move { live(&source, &config, name.as_deref(), tier).await });
         runtime.block_on(life).unwrap_or_else(|failed| resume_unwind(failed.into_panic()))
     };
+    // The executor hears it when it has time for it; this thread and its others never do.
+    sys::hold_child_signal(true);
     // Confined for good before it talks to anybody. The process's first thread is not: signals for the process as a whole
     // are judged by it.
     let thread = Builder::new().name("runner".to_owned()).spawn(life);

@@ -9,6 +9,7 @@ mod spawn;
 mod user;
 
 use std::io;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
@@ -141,9 +142,11 @@ pub(crate) fn begin_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> 
     check(i64::from(result)).map(drop)
 }
 
-/// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all beneath it.
+/// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all beneath it. How times of
+/// access are kept is one of several, and replaces what it was.
 pub(crate) fn mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool) -> io::Result<()> {
-    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let replaced = if set & libc::MOUNT_ATTR__ATIME == 0 { 0 } else { libc::MOUNT_ATTR__ATIME };
+    let attributes = libc::mount_attr { attr_set: set, attr_clr: replaced, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is an empty C string, and `attributes` lives through the call with its true size given.
     let result = unsafe {
@@ -208,6 +211,39 @@ pub(crate) fn hold_signals(hold: bool) -> io::Result<()> {
     let how = if hold { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
     // SAFETY: `set` is initialised; the old mask is not asked for.
     posix(unsafe { libc::pthread_sigmask(how, &raw const set, ptr::null_mut()) })
+}
+
+/// While it lives, the thread that made it hears of children that end. Otherwise the news waits, where every thread of the
+/// process holds it ([`hold_child_signal`]).
+#[derive(Debug)]
+pub(crate) struct ChildSignal {
+    _stays: PhantomData<*const ()>,
+}
+
+impl ChildSignal {
+    pub(crate) fn take() -> Self {
+        hold_child_signal(false);
+        Self { _stays: PhantomData }
+    }
+}
+
+impl Drop for ChildSignal {
+    fn drop(&mut self) {
+        hold_child_signal(true);
+    }
+}
+
+/// Holds SIGCHLD for the calling thread and those it starts, or lets it come.
+pub(crate) fn hold_child_signal(hold: bool) {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    let how = if hold { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
+    // SAFETY: sigemptyset initialises the set before it is read; the old mask is not asked for. None of these can fail with a
+    // signal that exists.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        libc::pthread_sigmask(how, set.as_ptr(), ptr::null_mut());
+    }
 }
 
 /// Waits for one held signal; `None` when `timeout` passed without one.

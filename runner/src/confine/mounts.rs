@@ -172,5 +172,9 @@ fn clone_tree(source: &Path, target: &Path, attributes: u64) -> io::Result<Tree>
         io::Error::new(error.kind(), format!("clone {}: {error}", source.display()))
     })?;
     sys::mount_attributes(mount.as_fd(), attributes, true)?;
+    if attributes & libc::MOUNT_ATTR_RDONLY != 0 {
+        // Only for speed, and refused where the machine's mounts are not this user's to change.
+        let _ = sys::mount_attributes(mount.as_fd(), libc::MOUNT_ATTR_NOATIME, true);
+    }
     Ok(Tree { mount, target: target.to_owned(), is_directory: source.is_dir(), is_inside: false })
 }

@@ -26,6 +26,10 @@ use crate::sys;
 /// The file system whose files are terminals; all others hold no devices.
 pub(super) const TERMINALS: &str = "devpts";
 
+/// Of what commands can only read. Without the second, every path through a link in it would be walked the slow way, to note
+/// a time of access that cannot be written.
+const STILL: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOATIME;
+
 /// What a directory's owner needs to make something in it.
 const OWNER_MAY_CHANGE: u32 = 0o300;
 
@@ -217,7 +221,7 @@ impl NewRoot {
 
     /// Makes this the thread's root and lets go of the machine's tree; returns a handle that `/etc` can be changed through.
     pub(super) fn become_root(self) -> io::Result<OwnedFd> {
-        sys::mount_attributes(self.root.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
+        sys::mount_attributes(self.root.as_fd(), STILL, false)?;
         rustix::process::fchdir(self.root.as_fd())?;
         // The old root ends up stacked on the new one, from where it is detached at once.
         rustix::process::pivot_root(".", ".")?;
@@ -227,7 +231,7 @@ impl NewRoot {
         let changeable = rustix::mount::open_tree(CWD, "/etc", flags)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let seen = rustix::fs::open("/etc", flags, Mode::empty())?;
-        sys::mount_attributes(seen.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
+        sys::mount_attributes(seen.as_fd(), STILL, false)?;
         Ok(changeable)
     }
 }

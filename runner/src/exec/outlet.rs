@@ -91,9 +91,15 @@ impl Outlet {
         })
     }
 
-    /// The stream of the request itself, or of its repetition: from offset 0.
+    /// The stream of the request itself: from offset 0. To be pumped once before anybody waits.
     pub(super) fn begin(&self, stream: StreamHandle) {
         self.add(stream, 0, true, false);
+    }
+
+    /// That of a repeated request.
+    pub(super) fn begin_again(&self, stream: StreamHandle) {
+        self.add(stream, 0, true, false);
+        self.changed.notify_one();
     }
 
     /// A stream that goes on with an earlier one.
@@ -104,6 +110,7 @@ impl Outlet {
             return stream.finish(Err::<Attached, _>(WireError::new(ErrorKind::InvalidBody, text)));
         }
         self.add(stream, request.offset.min(end), request.output, true);
+        self.changed.notify_one();
     }
 
     fn add(&self, stream: StreamHandle, offset: u64, wants_output: bool, resumes: bool) {
@@ -123,7 +130,6 @@ impl Outlet {
         let mut reader = Reader::new(stream, offset, wants_output, state.log.end());
         reader.repeated_input = if resumes { 0 } else { input_taken };
         state.readers.push(reader);
-        self.changed.notify_one();
     }
 
     /// Waits until something about a reader changed.

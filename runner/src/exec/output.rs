@@ -132,6 +132,10 @@ impl Output {
             left = left.saturating_sub(buffer.len() as u64);
             self.deliver(buffer, outlet, account);
         }
+        // Behind it the output ends, most often.
+        if let Some(buffer) = self.read_untold(1) {
+            self.deliver(buffer, outlet, account);
+        }
     }
 
     /// Adds what the runner has to say to what the command wrote.

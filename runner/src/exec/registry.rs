@@ -67,7 +67,7 @@ impl Registry {
                 let text = format!("exec {exec_id} is another command: choose a new id");
                 return refuse(ErrorKind::Conflict, text);
             }
-            known.outlet.begin(stream);
+            known.outlet.begin_again(stream);
             return Start::Known;
         }
         if self.tombstones.borrow().may_hold(exec_id, request.age_ms) {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -37,6 +38,8 @@ pub(super) struct Running {
     end: pipe::Receiver,
     input: Input,
     terminal: Option<Rc<Terminal>>,
+    /// Keeps the output from ending before the command does.
+    held: Vec<OwnedFd>,
     stdout: Output,
     stderr: Option<Output>,
     account: Account,
@@ -100,6 +103,7 @@ impl Running {
             account: Account { allowance: request.output_cap_bytes, dropped_bytes: 0 },
             stop: Stop::new(terminal.is_some()),
             terminal,
+            held: spawned.held,
             confined,
             directory: (profile == executor.profile()).then_some(directory),
             memory_kills: group::memory_kills(),
@@ -117,6 +121,7 @@ impl Running {
     /// # Errors
     /// Its program never ran; nothing was told.
     pub(super) async fn run(mut self) -> io::Result<()> {
+        self.pump();
         let mut has_ended = self.wait().await;
         loop {
             if has_ended && let Some(failure) = self.child.start_failure() {
@@ -246,6 +251,7 @@ impl Running {
         if let Some(terminal) = &self.terminal {
             terminal.release();
         }
+        self.held.clear();
         self.stdout.command_ended(&self.outlet, &mut self.account);
         if let Some(stderr) = &mut self.stderr {
             stderr.command_ended(&self.outlet, &mut self.account);

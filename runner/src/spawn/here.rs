@@ -38,8 +38,9 @@ impl Here {
         // Known by its session alone, a command could not be found before it has one.
         let is_marked = kill::marks_enforced();
         let child =
-            if is_marked { self.place.begin(request, ends)? } else { self.place.start(request, ends)? };
-        Ok(pipes.with(child))
+            if is_marked { self.place.begin(request, &ends)? } else { self.place.start(request, &ends)? };
+        let held = std::iter::once(ends.stdout).chain(ends.stderr).collect();
+        Ok(Spawned { held, ..pipes.with(child) })
     }
 
     /// What it means that a command of this thread did not start.

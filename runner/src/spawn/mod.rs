@@ -78,6 +78,9 @@ pub struct Spawned {
     pub stderr: Option<OwnedFd>,
     /// The command's terminal, of which the descriptors here are this side.
     pub terminal: Option<Terminal>,
+    /// What the command writes to, as long as its output is not to end; to be dropped when the command has ended. Otherwise a
+    /// command that ends wakes this side once for each pipe before that.
+    pub(crate) held: Vec<OwnedFd>,
 }
 
 /// What is known of a thread that was confined.
@@ -207,7 +210,14 @@ struct Pipes {
 
 impl Pipes {
     fn with(self, child: Child) -> Spawned {
-        Spawned { child, stdin: self.stdin, stdout: self.stdout, stderr: self.stderr, terminal: None }
+        Spawned {
+            child,
+            stdin: self.stdin,
+            stdout: self.stdout,
+            stderr: self.stderr,
+            terminal: None,
+            held: Vec::new(),
+        }
     }
 }
 

@@ -58,25 +58,25 @@ impl Place {
         let top = Arc::new(workspace.open_dir(".").map_err(SpawnError::Directory)?);
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
-        let defaults = Defaults::new(profile, policy, home, path);
+        let defaults = Defaults::new(profile, policy, home, path)?;
         let limits = resource_limits::of_commands(&policy.bounds.limits);
         let common = Arc::new(Common { user: policy.run_as.clone(), limits });
         let group = group::birthplace().map(|group| (group, kill::mark_key()));
         Ok(Self { path: policy.workspace.clone(), workspace, top, null, defaults, common, group })
     }
 
-    /// Starts one command, closes its ends here, and waits until its program runs; to be called from the thread that made this.
-    pub(super) fn start(&self, request: &SpawnRequest, ends: Ends) -> Result<Child, SpawnError> {
+    /// Starts one command, and waits until its program runs; to be called from the thread that made this.
+    pub(super) fn start(&self, request: &SpawnRequest, ends: &Ends) -> Result<Child, SpawnError> {
         let mut child = self.begin(request, ends)?;
         child.wait_begun().map_err(|error| self.refusal(request, error))?;
         Ok(child)
     }
 
     /// Like [`Self::start`] without waiting: that its program does not run is told by [`Child::start_failure`].
-    pub(super) fn begin(&self, request: &SpawnRequest, ends: Ends) -> Result<Child, SpawnError> {
+    pub(super) fn begin(&self, request: &SpawnRequest, ends: &Ends) -> Result<Child, SpawnError> {
         let (directory, program) = self.program(request)?;
         if let Some(user) = &self.common.user {
-            give(&ends, user).map_err(SpawnError::system("give the command its input and output"))?;
+            give(ends, user).map_err(SpawnError::system("give the command its input and output"))?;
         }
         let plan = SpawnPlan {
             program: program.path,

@@ -1,9 +1,10 @@
 //! From a request to what `posix_spawn` takes: the program's path and the clean environment.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Access, AtFlags, CWD, FileType};
 use rustix::io::Errno;
@@ -15,11 +16,39 @@ use crate::limits::{COMMAND_ARGUMENTS, COMMAND_BYTES};
 /// What every command of a spawner starts with.
 #[derive(Debug)]
 pub(super) struct Defaults {
-    variables: Vec<(Vec<u8>, Vec<u8>)>,
+    variables: Vec<Variable>,
+}
+
+/// A variable of the environment, in the kernel's form; those that commands have in common are there once.
+#[derive(Clone, Debug)]
+struct Variable {
+    text: Arc<CStr>,
+    name_bytes: usize,
+}
+
+impl Variable {
+    fn new(name: &[u8], value: &[u8]) -> Result<Self, SpawnError> {
+        Ok(Self { text: c_string([name, value].join(&b'='))?.into(), name_bytes: name.len() })
+    }
+
+    fn name(&self) -> &[u8] {
+        &self.text.to_bytes()[..self.name_bytes]
+    }
+
+    fn value(&self) -> &[u8] {
+        &self.text.to_bytes()[self.name_bytes + 1..]
+    }
 }
 
 impl Defaults {
-    pub(super) fn new(profile: Profile, policy: &ConfinePolicy, home: &Path, path: &[PathBuf]) -> Self {
+    /// # Errors
+    /// A variable has a NUL byte in it, which no system hands out.
+    pub(super) fn new(
+        profile: Profile,
+        policy: &ConfinePolicy,
+        home: &Path,
+        path: &[PathBuf],
+    ) -> Result<Self, SpawnError> {
         let path: Vec<&[u8]> = path.iter().map(|directory| directory.as_os_str().as_bytes()).collect();
         let path = path.join(&b':');
         let variables: [(&str, &[u8]); 8] = [
@@ -45,20 +74,22 @@ impl Defaults {
             let own = own_prefix_variables(home);
             variables.extend(own.map(|(name, place)| (name.as_bytes().to_vec(), bytes(&place))));
         }
-        Self { variables }
+        let variables = variables.iter().map(|(name, value)| Variable::new(name, value));
+        Ok(Self { variables: variables.collect::<Result<_, _>>()? })
     }
 
     /// The environment of one command: the defaults, its directory, then what the request brings.
-    fn environment(&self, request: &SpawnRequest, directory: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+    fn environment(&self, request: &SpawnRequest, directory: &Path) -> Result<Vec<Variable>, SpawnError> {
         let mut variables = self.variables.clone();
-        variables.push((b"PWD".to_vec(), directory.as_os_str().as_bytes().to_vec()));
+        variables.push(Variable::new(b"PWD", directory.as_os_str().as_bytes())?);
         for (name, value) in &request.env {
-            match variables.iter_mut().find(|(known, _)| known == name) {
-                Some((_, known)) => known.clone_from(value),
-                None => variables.push((name.clone(), value.clone())),
+            let variable = Variable::new(name, value)?;
+            match variables.iter_mut().find(|known| known.name() == name) {
+                Some(known) => *known = variable,
+                None => variables.push(variable),
             }
         }
-        variables
+        Ok(variables)
     }
 }
 
@@ -66,7 +97,7 @@ impl Defaults {
 pub(super) struct Program {
     pub(super) path: CString,
     pub(super) arguments: Vec<CString>,
-    pub(super) environment: Vec<CString>,
+    pub(super) environment: Vec<Arc<CStr>>,
 }
 
 impl Program {
@@ -86,15 +117,15 @@ impl Program {
         if request.env.iter().any(|(name, _)| name.is_empty() || name.contains(&b'=')) {
             return Err(invalid("a variable's name is empty or has an equals sign"));
         }
-        let variables = defaults.environment(request, directory);
+        let variables = defaults.environment(request, directory)?;
         let size: usize = request.argv.iter().map(Vec::len).sum::<usize>()
-            + variables.iter().map(|(name, value)| name.len() + value.len() + 2).sum::<usize>();
+            + variables.iter().map(|variable| variable.text.to_bytes_with_nul().len()).sum::<usize>();
         if size > COMMAND_BYTES {
             return Err(invalid("arguments and environment are too long"));
         }
-        let arguments = strings(request.argv.iter().cloned())?;
+        let arguments = request.argv.iter().cloned().map(c_string).collect::<Result<_, _>>()?;
         let path = c_string(find(name, &variables, cwd)?)?;
-        let environment = strings(variables.into_iter().map(|(name, value)| [name, value].join(&b'=')))?;
+        let environment = variables.into_iter().map(|variable| variable.text).collect();
         Ok(Self { path, arguments, environment })
     }
 
@@ -107,11 +138,11 @@ impl Program {
 
 /// Finds the program the way a shell does, in the calling thread's own view of the file system. One that is named by its path
 /// is not looked at: starting it tells what there is to tell.
-fn find(name: &[u8], variables: &[(Vec<u8>, Vec<u8>)], cwd: BorrowedFd<'_>) -> Result<Vec<u8>, SpawnError> {
+fn find(name: &[u8], variables: &[Variable], cwd: BorrowedFd<'_>) -> Result<Vec<u8>, SpawnError> {
     if name.contains(&b'/') {
         return Ok(name.to_vec());
     }
-    let path = variables.iter().find(|(known, _)| known == b"PATH").map_or(&b""[..], |(_, value)| value);
+    let path = variables.iter().find(|known| known.name() == b"PATH").map_or(&b""[..], Variable::value);
     let mut worst = Errno::NOENT;
     for directory in path.split(|byte| *byte == b':') {
         let directory = if directory.is_empty() { b".".as_slice() } else { directory };
@@ -142,10 +173,6 @@ pub(super) fn refusal(name: &[u8], error: Errno) -> SpawnError {
         Errno::NOENT | Errno::NOTDIR => SpawnError::NotFound { program },
         error => SpawnError::NotExecutable { program, reason: std::io::Error::from(error).to_string() },
     }
-}
-
-fn strings(items: impl Iterator<Item = Vec<u8>>) -> Result<Vec<CString>, SpawnError> {
-    items.map(c_string).collect()
 }
 
 fn c_string(bytes: Vec<u8>) -> Result<CString, SpawnError> {

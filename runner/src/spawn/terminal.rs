@@ -94,7 +94,7 @@ pub(crate) fn start_on_terminal(
     let (stdin, stdout) = (Some(again(&master)?), again(&master)?);
     let slave = RefCell::new(Some(slave));
     let terminal = Terminal { master, slave, alive: Some(alive), thread: Some(thread) };
-    Ok(Spawned { child, stdin, stdout, stderr: None, terminal: Some(terminal) })
+    Ok(Spawned { child, stdin, stdout, stderr: None, terminal: Some(terminal), held: Vec::new() })
 }
 
 type Started = Result<(Child, OpenTerminal), SpawnError>;
@@ -121,6 +121,6 @@ fn start(ground: &Ground, policy: &ConfinePolicy, request: &SpawnRequest, size: 
     let place = Place::inside(ground.profile(), policy, ground.home(), ground.path())?;
     let side = || terminal.slave.try_clone().map_err(SpawnError::system("use the terminal three times"));
     let ends = Ends { stdin: Some(side()?), stdout: side()?, stderr: Some(side()?), is_terminal: true };
-    let child = place.start(request, ends)?;
+    let child = place.start(request, &ends)?;
     Ok((child, terminal))
 }

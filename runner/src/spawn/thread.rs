@@ -35,8 +35,9 @@ pub(super) fn run(
         return;
     }
     while let Some(Order { request, ends, reply }) = orders.blocking_recv() {
-        // The command's ends are closed here before the caller can wait for the end of its output.
-        let outcome = place.start(&request, ends);
+        let outcome = place.start(&request, &ends);
+        // Before the caller can wait for the end of the command's output.
+        drop(ends);
         if let Err(Ok(child)) = reply.send(outcome) {
             // The caller gave up while the command was starting: nobody would ever stop it.
             kill::kill_tree(child.mark());

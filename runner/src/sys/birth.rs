@@ -6,7 +6,7 @@
 //!
 //! The kernel clears [`Loan::borrowed`] when the child has a memory of its own, or is gone.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
@@ -29,7 +29,7 @@ pub(super) struct Loan {
     /// NULL-terminated, as `execve` takes them; they point into the strings below.
     pub(super) arguments: Vec<*const c_char>,
     pub(super) environment: Vec<*const c_char>,
-    pub(super) _strings: [Vec<CString>; 2],
+    pub(super) _strings: (Vec<CString>, Vec<Arc<CStr>>),
     /// What becomes descriptors 0, 1 and 2; none of them is one of these.
     pub(super) streams: [RawFd; 3],
     pub(super) directory: RawFd,

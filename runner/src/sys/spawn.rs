@@ -2,7 +2,7 @@
 //! a call for each signal there is. Together they cost as much as all else that happens before the program is loaded. And
 //! without standing still until the program runs: see [`Birth`].
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -19,7 +19,7 @@ use crate::account::Account;
 pub(crate) struct SpawnPlan<'a> {
     pub(crate) program: CString,
     pub(crate) arguments: Vec<CString>,
-    pub(crate) environment: Vec<CString>,
+    pub(crate) environment: Vec<Arc<CStr>>,
     pub(crate) stdin: BorrowedFd<'a>,
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,
@@ -75,7 +75,7 @@ pub(crate) fn spawn(plan: SpawnPlan<'_>) -> io::Result<(u32, Started)> {
         program: plan.program,
         arguments: pointers(&plan.arguments),
         environment: pointers(&plan.environment),
-        _strings: [plan.arguments, plan.environment],
+        _strings: (plan.arguments, plan.environment),
         streams,
         directory: plan.directory.as_raw_fd(),
         is_terminal: plan.is_terminal,
@@ -164,6 +164,6 @@ fn block_signals() -> io::Result<libc::sigset_t> {
 }
 
 /// NULL-terminated, as `execve` takes them.
-fn pointers(strings: &[CString]) -> Vec<*const c_char> {
-    strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
+fn pointers<S: AsRef<CStr>>(strings: &[S]) -> Vec<*const c_char> {
+    strings.iter().map(|string| string.as_ref().as_ptr()).chain([ptr::null()]).collect()
 }

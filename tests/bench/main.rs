@@ -36,7 +36,7 @@ type Group = (&'static str, fn(&Stage) -> Vec<Row>);
 
 /// What is compared with what, in the order of the table.
 const GROUPS: &[Group] = &[
-    ("handle", |stage| handle::rows(stage.remote())),
+    ("handle", |_| handle::rows()),
     ("confinement", |_| confinement::rows()),
     ("many", |stage| many::rows(stage.remote())),
     ("docker", |_| docker::rows()),

@@ -74,7 +74,8 @@ test("a message whose answer was lost is not done twice, and one kept over a rel
   await say(page, "!echo only-once >> log; wc -l < log");
   await expect.poll(() => lost).toBeGreaterThan(0);
   await composer(page).fill("a draft");
-  await page.unroute("**/messages");
+  // Those under way come to their end first.
+  await page.unrouteAll({ behavior: "wait" });
   await page.reload();
   await expect(composer(page)).toHaveValue("a draft");
   await expect(page.getByTestId("pending")).toHaveCount(0);

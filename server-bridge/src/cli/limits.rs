@@ -89,7 +89,7 @@ pub(super) const HISTORY_ENTRIES: usize = 500;
 /// How long an approval must have been on the screen before a key answers it, in milliseconds: whoever was typing did not
 /// mean it.
 pub(super) const APPROVAL_GUARD_MS: u64 = 500;
-/// How long after a key an approval leaves the keys to what is being written, in milliseconds.
+/// How long after a key nothing comes up by itself over what is being written, in milliseconds.
 pub(super) const TYPING_MS: u64 = 1500;
 /// How long a note stays on the screen, in milliseconds.
 pub(super) const NOTE_MS: u64 = 8_000;

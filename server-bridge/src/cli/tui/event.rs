@@ -23,7 +23,10 @@ pub(super) enum Event {
     /// Time passed, or the terminal has another size.
     Tick,
     /// The server is there and tells events from now on.
-    Connected,
+    Connected {
+        /// Whether none of those since it was there last are missing.
+        is_whole: bool,
+    },
     /// It is not, or not any more.
     Lost {
         /// Why, and what to do.
@@ -52,8 +55,8 @@ pub(super) enum Effect {
     LoadFrom { chat: String, first: i64, asked: u64 },
     /// Read messages before one.
     LoadOlder { chat: String, before: i64 },
-    /// Say something.
-    Post { chat: String, text: String },
+    /// Say something; what is said again under the same `send_id` is said once.
+    Post { chat: String, text: String, send_id: String },
     /// Let a tool go on, or not.
     Approve { chat: String, message: i64, allow: bool, always: bool },
     /// Answer a question; none means that there is no answer.
@@ -110,7 +113,9 @@ pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Valu
             let query = format!("/messages?before={before}&limit={OLDER_MESSAGES}");
             (Method::GET, of_chat(chat, &query), json!({}))
         }
-        Effect::Post { chat, text } => (Method::POST, of_chat(chat, "/messages"), json!({"text": text})),
+        Effect::Post { chat, text, send_id } => {
+            (Method::POST, of_chat(chat, "/messages"), json!({"text": text, "send_id": send_id}))
+        }
         Effect::Approve { chat, message, allow, always } => (
             Method::POST,
             of_chat(chat, "/approvals"),

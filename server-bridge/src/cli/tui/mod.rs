@@ -66,7 +66,8 @@ pub(super) async fn run(session: Session, chat: &str, mode: Option<Mode>) -> Res
     let mut signals = Signals::listen()?;
     let user = session.login().map(|login| login.user.clone()).unwrap_or_default();
     let theme = if output::has_colour(true) { Theme::coloured() } else { Theme::plain() };
-    let mut state = State::new(theme, &session.server, &user, chat);
+    let own = format!("{:032x}", rand::random::<u128>());
+    let mut state = State::new(theme, &session.server, &user, chat, own);
     if let Some(mode) = mode {
         state.modes.insert(chat.to_owned(), mode.to_string());
     }

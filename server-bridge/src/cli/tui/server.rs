@@ -97,14 +97,17 @@ impl Server {
 /// Tells what the server tells; when that ends, tries again after a pause that doubles.
 async fn listen(session: &Session, news: &mpsc::Sender<Event>, retry: &Notify) {
     let mut pause = LISTEN_PAUSE;
+    let mut stood = None;
     loop {
-        let lost = match Events::open(session).await {
-            Ok(mut events) => {
+        let lost = match Events::go_on(session, stood.as_ref()).await {
+            Ok((mut events, is_whole)) => {
                 pause = LISTEN_PAUSE;
-                if news.send(Event::Connected).await.is_err() {
+                if news.send(Event::Connected { is_whole }).await.is_err() {
                     return;
                 }
-                relay(&mut events, news).await
+                let lost = relay(&mut events, news).await;
+                stood = Some(events.stood());
+                lost
             }
             Err(failure) => Some(failure),
         };

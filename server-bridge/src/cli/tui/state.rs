@@ -102,11 +102,22 @@ pub(super) struct Note {
     pub(super) until_ms: u64,
 }
 
+/// What was sent, and may have arrived or not.
+pub(super) struct Unanswered {
+    pub(super) chat: String,
+    pub(super) text: String,
+    pub(super) send_id: String,
+}
+
 /// All that the screen knows.
 pub(super) struct State {
     pub(super) theme: Theme,
     pub(super) server: String,
     pub(super) user: String,
+    /// What makes the `send_id`s of this program its own, and how many there were.
+    own: String,
+    sends: u64,
+    pub(super) unanswered: Option<Unanswered>,
     /// The time, in milliseconds of this program.
     pub(super) now_ms: u64,
     pub(super) connection: Connection,
@@ -145,11 +156,16 @@ pub(super) struct State {
 
 impl State {
     /// What is known at the start: where one is, and which chat is open.
-    pub(super) fn new(theme: Theme, server: &str, user: &str, chat: &str) -> Self {
+    ///
+    /// `own` is a word that no other program of the user has.
+    pub(super) fn new(theme: Theme, server: &str, user: &str, chat: &str, own: String) -> Self {
         Self {
             theme,
             server: one_line(server),
             user: one_line(user),
+            own,
+            sends: 0,
+            unanswered: None,
             now_ms: 0,
             connection: Connection::default(),
             chats: Vec::new(),
@@ -214,6 +230,17 @@ impl State {
         }
         let draft = self.drafts.entry(chat).or_default();
         *draft = joined(text, draft);
+    }
+
+    /// The `send_id` of a text that is said in the open chat: that of the one that may have arrived, if it is the same.
+    pub(super) fn send_id(&mut self, text: &str) -> String {
+        match self.unanswered.take() {
+            Some(sent) if sent.chat == self.chat && sent.text == text => sent.send_id,
+            _ => {
+                self.sends += 1;
+                format!("{}-{}", self.own, self.sends)
+            }
+        }
     }
 
     /// Whether something is written, here or in another chat, that was not sent.

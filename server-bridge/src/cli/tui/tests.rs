@@ -24,10 +24,10 @@ struct Person {
 impl Person {
     /// In front of a connected screen, with nobody's chats and one runner.
     fn new(width: u16, height: u16) -> Self {
-        let state = State::new(Theme::plain(), "http://127.0.0.1:1", "alice", "c1");
+        let state = State::new(Theme::plain(), "http://127.0.0.1:1", "alice", "c1", "own".to_owned());
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let mut person = Self { state, terminal, now_ms: 10_000, effects: Vec::new() };
-        person.happens(Event::Connected);
+        person.happens(Event::Connected { is_whole: false });
         person.done(Effect::LoadPlaces, places("laptop", true));
         person.done(
             Effect::LoadChats,
@@ -113,8 +113,13 @@ fn asking(id: i64, detail: &str) -> Value {
         "place": "laptop", "detail": detail}})
 }
 
+/// The first thing that is sent.
 fn post(text: &str) -> Effect {
-    Effect::Post { chat: "c1".to_owned(), text: text.to_owned() }
+    nth_post(1, text)
+}
+
+fn nth_post(count: u64, text: &str) -> Effect {
+    Effect::Post { chat: "c1".to_owned(), text: text.to_owned(), send_id: format!("own-{count}") }
 }
 
 #[test]
@@ -325,12 +330,36 @@ fn nothing_that_was_written_is_lost_with_the_server() {
     person.types(" more").key(KeyCode::Enter);
     let wanted = vec![post("first"), Effect::Reconnect];
     assert_eq!((person.wanted(), person.state.input.text().as_str()), (wanted, "first more"));
-    person.happens(Event::Connected);
+    person.happens(Event::Connected { is_whole: false });
     let wanted = person.wanted();
     assert!(wanted.iter().any(|effect| matches!(effect, Effect::LoadMessages { .. })), "{wanted:?}");
     person.key(KeyCode::Enter);
-    assert_eq!(person.wanted(), [post("first more")]);
+    assert_eq!(person.wanted(), [nth_post(2, "first more")]);
     assert!(!person.sees().contains("Not connected"));
+}
+
+#[test]
+fn what_may_have_arrived_is_sent_again_as_the_same() {
+    let mut person = Person::new(100, 24);
+    let lost = |kind| Event::Done(post("once"), Err(Failure::other(kind, "no answer")));
+    person.types("once").key(KeyCode::Enter).happens(lost("lost")).key(KeyCode::Enter);
+    assert_eq!(person.wanted(), [post("once"), post("once")]);
+    assert!(person.sees().contains("arrives once"), "{}", person.sees());
+    person.happens(lost("invalid_body")).key(KeyCode::Enter);
+    assert_eq!(person.wanted(), [nth_post(2, "once")], "that one was refused");
+}
+
+#[test]
+fn a_connection_that_goes_on_where_it_stood_has_missed_nothing() {
+    for is_whole in [true, false] {
+        let mut person = Person::new(60, 24);
+        person.message(json!({"id": 2, "agent": {"kind": "reply", "status": "running"}}));
+        let piece = |text| json!({"type": "output", "chat_id": "c1", "message_id": 2, "channel": "text", "text": text});
+        person.told(piece("one "));
+        person.happens(Event::Lost { why: "gone".to_owned(), retry_ms: 1 });
+        person.happens(Event::Connected { is_whole }).told(piece("two"));
+        assert_eq!(person.sees().contains("one two"), is_whole, "{}", person.sees());
+    }
 }
 
 #[test]

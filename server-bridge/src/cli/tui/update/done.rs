@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::event::Effect;
-use super::super::state::{Overlay, State};
+use super::super::state::{Overlay, State, Unanswered};
 use super::super::text::{one_line, visible};
 use super::super::wire;
 use super::follow_chats;
@@ -133,12 +133,13 @@ fn take_models(state: &mut State, answer: &Value) {
 fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
     let why = visible(&failure.message);
     match effect {
-        Effect::Post { chat, text } => {
+        Effect::Post { chat, text, send_id } => {
             state.is_posting = false;
             let may_have_come = ["unreachable", "lost"].contains(&failure.kind.as_str());
-            let hint = if may_have_come { "; look whether it arrived before you send it again" } else { "" };
+            let hint = if may_have_come { "; send it again as it is: it arrives once" } else { "" };
             state.note(format!("not sent: {why}{hint}"), true);
-            state.put_back(chat, &text);
+            state.put_back(chat.clone(), &text);
+            state.unanswered = may_have_come.then_some(Unanswered { chat, text, send_id });
         }
         Effect::Approve { .. } | Effect::Answer { .. } if failure.kind == "not_found" => {
             state.note("it was answered elsewhere already", false);

@@ -199,7 +199,8 @@ fn enter(state: &mut State) -> Vec<Effect> {
     // Whoever has sent it waits for what comes of it.
     state.typed_ms = 0;
     let text = state.input.take();
-    vec![Effect::Post { chat: state.chat.clone(), text }]
+    let (chat, send_id) = (state.chat.clone(), state.send_id(&text));
+    vec![Effect::Post { chat, text, send_id }]
 }
 
 /// Puts a text where the keys go.

@@ -28,7 +28,7 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
         Event::Wheel(lines) => scroll(state, lines as isize),
         Event::Interrupt => keys::interrupt(state),
         Event::Tick => Vec::new(),
-        Event::Connected => connected(state),
+        Event::Connected { is_whole } => connected(state, is_whole),
         Event::Lost { why, retry_ms } => {
             let why = super::text::one_line(&why);
             state.connection = Connection::Lost { why, retry_at_ms: now_ms + retry_ms };
@@ -50,13 +50,15 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
     effects
 }
 
-/// All is read again: what happened meanwhile was told to nobody here.
-fn connected(state: &mut State) -> Vec<Effect> {
+/// All is read again: what happened meanwhile was told to nobody here, or what was to be read meanwhile could not be.
+fn connected(state: &mut State, is_whole: bool) -> Vec<Effect> {
     if matches!(state.connection, Connection::Lost { .. }) {
         state.note("connected again", false);
     }
     state.connection = Connection::Online;
-    state.transcript.miss();
+    if !is_whole {
+        state.transcript.miss();
+    }
     let (chat, asked) = (state.chat.clone(), state.transcript.clock());
     vec![
         Effect::LoadChats,

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, expectAccessible, picture, test } from "../house/test";
+import { composer, expect, expectAccessible, PASSWORD, picture, test } from "../house/test";
 import { showPanel } from "../house/panels";
 
 /** While much is written, a frame may take so long on a busy machine, and a key so long to be seen. */
@@ -65,6 +65,24 @@ test("a terminal is there again after a reload, and after the server was started
   await expect(status(page)).toHaveAttribute("data-state", "open", { timeout: 40_000 });
   await page.keyboard.type("echo still-$word\n");
   await expect(rows(page)).toContainText("still-kept");
+});
+
+test("nothing is left in the tab of whoever signed out", async ({ page, server }) => {
+  const bob = await server.person("bob");
+  await openTerminal(page);
+  await type(page, "echo mine-$((1+1))");
+  await expect(rows(page)).toContainText("mine-2");
+  await composer(page).fill("a draft of mine");
+  await page.goto("/#/settings/account");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("bob");
+  await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(composer(page)).toHaveValue("");
+  await showPanel(page, "Terminal");
+  await expect(rows(page)).toHaveCount(0);
+  await expect(page.getByText("mine-2")).toHaveCount(0);
+  await bob.close();
 });
 
 test("a flood leaves the page at hand, and nothing of it is lost", async ({ page }) => {

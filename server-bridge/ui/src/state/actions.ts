@@ -6,7 +6,7 @@ import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
 import type { Chat, RunnerToken } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
-import { clearDrafts, moveDraft } from "./drafts";
+import { leaveTab, moveDraft, takeTab } from "./drafts";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 import { AUTOMATIC } from "./where";
@@ -112,6 +112,7 @@ function makeOutbox(
 function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
   const resume = async () => {
     const me = await api.me();
+    if (!takeTab(me.name)) return window.location.replace("/");
     dispatch({ type: "signed_in", me });
     outbox.load(me.name);
   };
@@ -124,8 +125,9 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
     logout: async () => {
       await api.logout();
       outbox.clear();
-      clearDrafts();
-      dispatch({ type: "signed_out" });
+      leaveTab();
+      // Anew: terminals, uploads and what was read of files end with the page they were on.
+      window.location.replace("/");
     },
   };
 }

@@ -2,6 +2,8 @@
 const PREFIX = "sandbridge.draft.";
 const EDIT_PREFIX = "sandbridge.edit.";
 const ANSWER_PREFIX = "sandbridge.answer.";
+/** Whose tab this is. */
+const OWNER = "sandbridge.tab_of";
 
 export const draftKey = (chatId: string | null) => PREFIX + (chatId ?? "new");
 /** Of an earlier message that is being written anew. */
@@ -17,8 +19,20 @@ export function moveDraft(chatId: string): void {
   window.sessionStorage.setItem(draftKey(chatId), draft);
 }
 
+/**
+ * Makes this tab a user's. False where it was another one's, of whose drafts it has forgotten everything: whatever else the page
+ * holds of them ends with it.
+ */
+export function takeTab(user: string): boolean {
+  const owner = window.sessionStorage.getItem(OWNER);
+  if (owner !== null && owner !== user) leaveTab();
+  window.sessionStorage.setItem(OWNER, user);
+  return owner === null || owner === user;
+}
+
 /** Forgets everything, for whoever uses this tab next. */
-export function clearDrafts(): void {
+export function leaveTab(): void {
+  window.sessionStorage.removeItem(OWNER);
   const keys = Object.keys(window.sessionStorage).filter((key) => [PREFIX, EDIT_PREFIX, ANSWER_PREFIX].some((prefix) => key.startsWith(prefix)));
   for (const key of keys) window.sessionStorage.removeItem(key);
 }

@@ -121,7 +121,7 @@ pub const DRAIN_LIMIT_MS: u64 = 5_000;
 pub const CANCELLED_OUTPUT_MS: u64 = 2_000;
 
 /// How often one pipe is read in a row before others get their turn.
-pub const READS_PER_TURN: usize = 4;
+pub const READS_PER_TURN: usize = 8;
 
 /// What the pipe of a command that writes a lot is made to hold, in bytes: it goes on writing while what it wrote is sent.
 pub const BULK_PIPE_BYTES: usize = 1024 * 1024;
@@ -269,7 +269,7 @@ pub const SOCKET_READ_BUFFER_BYTES: usize = 32 * 1024;
 
 /// What is gathered before it is written to a WebSocket, in bytes, unless nothing more is to be sent: a turn's frames of data
 /// cost one system call, and wake the other end once.
-pub const SOCKET_WRITE_BUFFER_BYTES: usize = 192 * 1024;
+pub const SOCKET_WRITE_BUFFER_BYTES: usize = 448 * 1024;
 
 /// How much a standard stream is asked for at once, in bytes.
 pub const STDIO_READ_BYTES: usize = 64 * 1024;

@@ -39,7 +39,7 @@ pub const SOCKET_READ_BUFFER_BYTES: usize = 16 * 1024;
 /// What is gathered before it is written to a WebSocket, in bytes.
 pub const SOCKET_WRITE_BUFFER_BYTES: usize = 96 * 1024;
 /// The same for a socket that carries a command's output: what came in one go leaves in one.
-pub const SOCKET_BULK_BUFFER_BYTES: usize = 192 * 1024;
+pub const SOCKET_BULK_BUFFER_BYTES: usize = 448 * 1024;
 /// What a connection may send before its runner is registered, in bytes: the handshake and its framing.
 pub const HANDSHAKE_MAX_BYTES: usize = 64 * 1024;
 /// Room for WebSocket framing beside a handshake's text, in bytes.

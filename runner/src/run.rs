@@ -15,6 +15,7 @@ use crate::guardian::KillTier;
 use crate::identity::{Identity, warnings};
 use crate::limits::KEPT_MEMORY_BYTES;
 use crate::link::stdio::StdioLink;
+use crate::spawn::raise_own_limits;
 use crate::sys;
 
 /// Runs until SIGTERM, SIGINT, or the server's last word; returns the exit code.
@@ -42,6 +43,7 @@ pub fn run(
         let life = runtime.spawn_local(async move { live(&source, &config, name.as_deref(), tier).await });
         runtime.block_on(life).unwrap_or_else(|failed| resume_unwind(failed.into_panic()))
     };
+    raise_own_limits();
     // The executor hears it when it has time for it; this thread and its others never do.
     sys::hold_child_signal(true);
     // Confined for good before it talks to anybody. The process's first thread is not: signals for the process as a whole

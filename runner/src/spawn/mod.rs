@@ -40,6 +40,7 @@ pub use child::{Child, Exit};
 pub use error::SpawnError;
 pub(crate) use here::Here;
 pub(crate) use resolver::Resolver;
+pub(crate) use resource_limits::raise_own as raise_own_limits;
 pub(crate) use spawners::Spawners;
 pub use terminal::Terminal;
 pub(crate) use terminal::start_on_terminal;

@@ -1,11 +1,24 @@
 //! What one process of a command may have: limits the child gives itself before its program runs, and all it starts inherits.
 
+use std::sync::OnceLock;
+
 use crate::confine::Limits;
 use crate::guardian::KillTier;
 use crate::kill;
 use crate::limits::{OPEN_FILES, USER_PROCESSES};
 use crate::sys::ResourceLimit;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// How many files a process of this user usually has open at once, as this process found it.
+static FOUND_OPEN_FILES: OnceLock<Option<u64>> = OnceLock::new();
+
+/// Lets this process open as many files as it may: each command takes a few of them. Commands keep what is usual.
+pub(crate) fn raise_own() {
+    let own = getrlimit(Resource::Nofile);
+    FOUND_OPEN_FILES.get_or_init(|| own.current);
+    // Where it is refused, fewer commands run at once.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum });
+}
 
 /// The limits of a command's processes; never more than the runner's own.
 ///
@@ -37,6 +50,24 @@ pub(super) fn describe(limits: &[ResourceLimit]) -> String {
 fn at_most(number: libc::__rlimit_resource_t, resource: Resource, most: u64) -> ResourceLimit {
     let own = getrlimit(resource);
     let most = own.maximum.map_or(most, |own| own.min(most));
-    let usual = own.current.map_or(most, |own| own.min(most));
+    let found = FOUND_OPEN_FILES.get().filter(|_| matches!(resource, Resource::Nofile));
+    let usual = found.copied().unwrap_or(own.current).map_or(most, |own| own.min(most));
     ResourceLimit { number, usual, most }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runner_may_open_more_files_than_its_commands_usually_do() {
+        let own = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum: own.maximum }).unwrap();
+        raise_own();
+        assert_eq!(getrlimit(Resource::Nofile).current, own.maximum);
+        let limits = of_commands(&Limits::default());
+        let open_files = limits.iter().find(|limit| limit.number == libc::RLIMIT_NOFILE).unwrap();
+        assert_eq!(open_files.usual, 100);
+        assert!(open_files.most > 100);
+    }
 }

@@ -44,6 +44,23 @@ fn the_minimum_holds_and_every_layer_is_reported_once() {
     assert!(text.contains("landlock") && text.contains("Commands are confined."), "{text}");
 }
 
+/// A path through a link would be walked the slow way otherwise, each time.
+#[test]
+fn what_can_only_be_read_keeps_no_times_of_access() {
+    let bench = workspace();
+    if !bench.spawner.report().holds(layer_name::MOUNT_NAMESPACE) {
+        return;
+    }
+    let mounts = bench.run("cat /proc/self/mountinfo").stdout;
+    // The machine's own trees are not every user's to change like this.
+    let trees =
+        if rustix::process::geteuid().is_root() { &["/", "/etc", "/usr"][..] } else { &["/", "/etc"] };
+    for tree in trees {
+        let mount = mounts.lines().find(|mount| mount.split(' ').nth(4) == Some(tree));
+        assert!(mount.is_some_and(|mount| mount.contains("noatime")), "{tree}: {mounts}");
+    }
+}
+
 #[test]
 fn the_workspace_is_writable_and_everything_else_is_not() {
     let bench = workspace();

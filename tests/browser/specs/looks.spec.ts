@@ -1,4 +1,4 @@
-import { expect, expectAccessible, isAfterTool, picture, run, say, test } from "../house/test";
+import { expect, expectAccessible, isAfterTool, messages, picture, run, say, test } from "../house/test";
 
 test("the main views, in both themes and both widths", async ({ page, model, alice }) => {
   await alice.machine("desktop");
@@ -9,14 +9,14 @@ test("the main views, in both themes and both widths", async ({ page, model, ali
   await run(page, "!touch a b c; ls -l; echo; uname");
   await say(page, "What is there?");
   await page.getByRole("group", { name: /Allow Shell/ }).getByRole("button", { name: "Allow", exact: true }).click();
-  await page.getByText("Three files are there").waitFor();
+  await messages(page, "assistant").getByText("Three files are there").waitFor();
   await page.getByRole("button", { name: "New chat" }).click();
   await run(page, "!for i in 1 2 3; do echo line $i; done");
   await page.getByRole("button", { name: "New chat" }).click();
   await expect(page.getByTestId("chat")).toHaveCount(3);
   await picture(page, "empty");
   await page.getByTestId("chat").filter({ hasText: "touch a b c" }).getByRole("button").first().click();
-  await page.getByText("Three files are there").waitFor();
+  await messages(page, "assistant").getByText("Three files are there").waitFor();
   await picture(page, "chat");
   await page.getByRole("button", { name: "Terminal", exact: true }).click();
   await page.getByRole("button", { name: "Open a terminal on laptop" }).waitFor();

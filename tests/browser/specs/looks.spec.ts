@@ -11,6 +11,7 @@ test("the main views, in both themes and both widths", async ({ page, model, ali
   await page.getByRole("group", { name: /Allow Shell/ }).getByRole("button", { name: "Allow", exact: true }).click();
   await messages(page, "assistant").getByText("Three files are there").waitFor();
   await page.getByRole("button", { name: "New chat" }).click();
+  await expect(messages(page, "exec")).toHaveCount(0);
   await run(page, "!for i in 1 2 3; do echo line $i; done");
   await page.getByRole("button", { name: "New chat" }).click();
   await expect(page.getByTestId("chat")).toHaveCount(3);

@@ -264,9 +264,6 @@ pub const KEPT_MEMORY_BYTES: i32 = 2 * 1024 * 1024;
 
 // The link and the connection.
 
-/// What a WebSocket's read buffer holds, in bytes.
-pub const SOCKET_READ_BUFFER_BYTES: usize = 32 * 1024;
-
 /// What is gathered before it is written to a WebSocket, in bytes, unless nothing more is to be sent: a turn's frames of data
 /// cost one system call, and wake the other end once.
 pub const SOCKET_WRITE_BUFFER_BYTES: usize = 448 * 1024;

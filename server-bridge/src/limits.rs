@@ -34,8 +34,6 @@ pub const MESSAGE_PAGE_ROWS: u32 = 200;
 /// The most messages in one page.
 pub const MESSAGE_PAGE_MAX_ROWS: u32 = 500;
 
-/// What a WebSocket's read buffer holds, in bytes: small, since most sockets are idle.
-pub const SOCKET_READ_BUFFER_BYTES: usize = 16 * 1024;
 /// What is gathered before it is written to a WebSocket, in bytes.
 pub const SOCKET_WRITE_BUFFER_BYTES: usize = 96 * 1024;
 /// The same for a socket that carries a command's output: what came in one go leaves in one.
@@ -90,6 +88,8 @@ pub const EXEC_TIMEOUT_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
 pub const RUN_AS_MAX_BYTES: usize = 256;
 /// How often a client's socket is pinged: an answer that cannot be sent says that the client is gone.
 pub const SOCKET_PING_INTERVAL: Duration = Duration::from_secs(5);
+/// How many pings may come from a client between two messages that are sent to it.
+pub const SOCKET_PINGS: usize = 256;
 /// How long a closing socket may take to say goodbye.
 pub const SOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 

@@ -96,7 +96,8 @@ fn start(server: &Server, client: &Client, linger_s: u32) -> Page {
 
 fn again(server: &Server, client: &Client, offset: u64) -> Page {
     let mut page = Page::open(server, client, &format!("/execs/{ID}?offset={offset}"));
-    assert_eq!(page.frame()["type"], "started");
+    let started = page.frame();
+    assert_eq!(started["type"], "started", "{started}");
     page
 }
 

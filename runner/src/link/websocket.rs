@@ -10,28 +10,31 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use hyper::Uri;
 use proto::limits::MAX_FRAME_BYTES;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::http::Uri;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
+use tokio_rustls::TlsConnector;
+use tokio_websockets::upgrade;
+use tokio_websockets::{
+    ClientBuilder, Config, Connector, Error as SocketError, Limits, MaybeTlsStream, Message, WebSocketStream,
+};
 
 use super::LinkError;
 use super::register::TextLink;
 use crate::blocking::blocking;
 use crate::dial;
 use crate::error::Error;
-use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_READ_BUFFER_BYTES, SOCKET_WRITE_BUFFER_BYTES};
+use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_WRITE_BUFFER_BYTES};
 
 /// Where the server is and how it is checked.
 #[derive(Clone)]
 pub struct Endpoint {
     url: String,
-    connector: Connector,
+    address: Uri,
+    /// Without one the connection is not encrypted.
+    tls: Option<TlsConnector>,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -47,12 +50,12 @@ impl Endpoint {
     /// The URL is none, or unencrypted beyond this machine without `insecure`; the certificates cannot be loaded.
     pub fn new(server: &str, insecure: bool, ca_cert: Option<&PathBuf>) -> Result<Self, Error> {
         let url = runner_url(server, insecure)?;
-        let connector = if url.starts_with("wss:") {
-            Connector::Rustls(Arc::new(tls_config(ca_cert)?))
-        } else {
-            Connector::Plain
+        let tls = match url.starts_with("wss:") {
+            true => Some(TlsConnector::from(Arc::new(tls_config(ca_cert)?))),
+            false => None,
         };
-        Ok(Self { url, connector })
+        let address = url.parse().map_err(|error| Error::Usage(format!("--server {server}: {error}")))?;
+        Ok(Self { url, address, tls })
     }
 
     /// The URL that is dialled.
@@ -65,16 +68,14 @@ impl Endpoint {
     /// # Errors
     /// The server cannot be reached within [`CONNECT_TIMEOUT_MS`], or does not accept a WebSocket there.
     pub async fn connect(&self) -> Result<WebSocketLink, LinkError> {
-        let mut config = WebSocketConfig::default();
-        config.read_buffer_size = SOCKET_READ_BUFFER_BYTES;
-        config.write_buffer_size = SOCKET_WRITE_BUFFER_BYTES;
-        config.max_message_size = Some(MAX_FRAME_BYTES);
-        config.max_frame_size = Some(MAX_FRAME_BYTES);
+        let builder = ClientBuilder::from_uri(self.address.clone())
+            .config(Config::default().flush_threshold(SOCKET_WRITE_BUFFER_BYTES).frame_size(MAX_FRAME_BYTES))
+            .limits(Limits::default().max_payload_len(Some(MAX_FRAME_BYTES)));
         let connecting = async {
-            let request = self.url.as_str().into_client_request()?;
-            let stream = dial(request.uri()).await?;
-            let connector = Some(self.connector.clone());
-            tokio_tungstenite::client_async_tls_with_config(request, stream, Some(config), connector).await
+            let stream = dial(&self.address).await?;
+            let connector = self.tls.clone().map_or(Connector::Plain, Connector::Rustls);
+            let stream = connector.wrap(host(&self.address), stream).await?;
+            builder.connect_on(stream).await
         };
         let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
         // Boxed: connecting needs room once, and every later step would carry it along.
@@ -88,7 +89,7 @@ impl Endpoint {
 
 /// Connects to the host of an address that [`runner_url`] made.
 async fn dial(address: &Uri) -> io::Result<TcpStream> {
-    let host = address.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let host = host(address).to_owned();
     let port = address.port_u16().unwrap_or(if address.scheme_str() == Some("wss") { 443 } else { 80 });
     // Looked up by a thread that sees the machine's name service, not the commands' copy of its files.
     let found = blocking(move || (host, port).to_socket_addrs().map(Vec::from_iter)).await;
@@ -96,6 +97,10 @@ async fn dial(address: &Uri) -> io::Result<TcpStream> {
     let stream = dial::connect(addresses).await?;
     stream.set_nodelay(true)?;
     Ok(stream)
+}
+
+fn host(address: &Uri) -> &str {
+    address.host().unwrap_or_default().trim_matches(['[', ']'])
 }
 
 /// The runner's address of a server.
@@ -173,11 +178,13 @@ impl TextLink for WebSocketLink {
 
     async fn next_text(&mut self) -> Result<String, LinkError> {
         loop {
-            match self.socket.next().await.ok_or(LinkError::Ended)?.map_err(link_error)? {
-                Message::Text(text) => return Ok(text.as_str().to_owned()),
-                Message::Ping(_) | Message::Pong(_) => {}
-                Message::Close(_) => return Err(LinkError::Ended),
-                Message::Binary(_) | Message::Frame(_) => return Err(LinkError::NotAFrame),
+            let message = self.socket.next().await.ok_or(LinkError::Ended)?.map_err(link_error)?;
+            if let Some(text) = message.as_text() {
+                return Ok(text.to_owned());
+            } else if message.is_close() {
+                return Err(LinkError::Ended);
+            } else if message.is_binary() {
+                return Err(LinkError::NotAFrame);
             }
         }
     }
@@ -189,13 +196,14 @@ impl Stream for WebSocketLink {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             let Some(message) = ready!(self.socket.poll_next_unpin(cx)) else { return Poll::Ready(None) };
-            return Poll::Ready(match message {
-                Ok(Message::Binary(frame)) => Some(Ok(frame)),
-                Ok(Message::Ping(_) | Message::Pong(_)) => continue,
-                Ok(Message::Close(_)) => None,
-                Ok(Message::Text(_) | Message::Frame(_)) => Some(Err(LinkError::NotAFrame)),
-                Err(error) => Some(Err(link_error(error))),
-            });
+            let message = message.map_err(link_error)?;
+            if message.is_binary() {
+                return Poll::Ready(Some(Ok(message.into_payload().into())));
+            } else if message.is_close() {
+                return Poll::Ready(None);
+            } else if message.is_text() {
+                return Poll::Ready(Some(Err(LinkError::NotAFrame)));
+            }
         }
     }
 }
@@ -208,7 +216,7 @@ impl Sink<Bytes> for WebSocketLink {
     }
 
     fn start_send(mut self: Pin<&mut Self>, frame: Bytes) -> Result<(), LinkError> {
-        self.socket.start_send_unpin(Message::Binary(frame)).map_err(link_error)
+        self.socket.start_send_unpin(Message::binary(frame)).map_err(link_error)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
@@ -220,14 +228,13 @@ impl Sink<Bytes> for WebSocketLink {
     }
 }
 
-fn link_error(error: tungstenite::Error) -> LinkError {
+fn link_error(error: SocketError) -> LinkError {
     match error {
-        tungstenite::Error::ConnectionClosed | tungstenite::Error::AlreadyClosed => LinkError::Ended,
-        tungstenite::Error::Io(error) => LinkError::Io(error),
-        tungstenite::Error::Http(response) => LinkError::WebSocket(format!(
-            "the server answered {} instead of opening a WebSocket",
-            response.status()
-        )),
+        SocketError::AlreadyClosed => LinkError::Ended,
+        SocketError::Io(error) => LinkError::Io(error),
+        SocketError::Upgrade(upgrade::Error::DidNotSwitchProtocols(status)) => {
+            LinkError::WebSocket(format!("the server answered {status} instead of opening a WebSocket"))
+        }
         other => LinkError::WebSocket(other.to_string()),
     }
 }

@@ -194,7 +194,7 @@ pub(super) fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// The failure that a server's refusal tells.
+/// The same of what was read of it.
 pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<&str>) -> Failure {
     let Ok(ErrorDocument { error }) = serde_json::from_slice(body) else {
         let known = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
@@ -224,7 +224,8 @@ fn not_sandbridge() -> Failure {
     Failure::other("unreachable", message)
 }
 
-async fn refusal(response: Response<Incoming>) -> Failure {
+/// The failure that a server's refusal tells.
+pub(super) async fn refusal(response: Response<Incoming>) -> Failure {
     let status = response.status();
     let retry_after =
         response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);

@@ -1,7 +1,6 @@
 //! What a server tells of its user's chats, runners and settings, as it happens.
 
 use serde_json::Value;
-use tokio_tungstenite::tungstenite::Message;
 
 use super::client::percent_encoded;
 use super::failure::Failure;
@@ -54,8 +53,8 @@ impl Events {
     /// The next one; an error once the server is gone.
     pub(super) async fn next(&mut self) -> Result<Value, Failure> {
         loop {
-            if let Message::Text(text) = self.inbox.next().await?
-                && let Ok(event) = serde_json::from_str::<Value>(&text)
+            if let Some(text) = self.inbox.next().await?.as_text()
+                && let Ok(event) = serde_json::from_str::<Value>(text)
             {
                 self.stood.seq = event["seq"].as_u64().unwrap_or(self.stood.seq);
                 return Ok(event);

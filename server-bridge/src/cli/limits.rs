@@ -27,8 +27,6 @@ pub(super) const STDIN_AHEAD_BYTES: u64 = 1024 * 1024 - STDIN_CHUNK_BYTES as u64
 /// How much of the input that was sent is kept, to be sent again after the connection was lost, in bytes: more than can be
 /// under way between here and the command.
 pub(super) const STDIN_KEPT_BYTES: u64 = 16 * 1024 * 1024;
-/// What is read from a WebSocket at once, in bytes: a frame of output.
-pub(super) const READ_BUFFER_BYTES: usize = 64 * 1024;
 /// Output that is taken before the server is told of it at once, in bytes: a part of what may be under way where few commands
 /// run.
 pub(super) const ACK_BYTES: u64 = 256 * 1024;

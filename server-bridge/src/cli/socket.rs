@@ -5,45 +5,55 @@ use std::future::poll_fn;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use hyper::header::AUTHORIZATION;
+use hyper::{Method, StatusCode, Uri};
 use serde_json::Value;
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_websockets::upgrade::Error as UpgradeError;
+use tokio_websockets::{ClientBuilder, Error, Message, WebSocketStream};
 
-use super::client::failure_from;
+use super::body::RequestBody;
+use super::client::{Client, failure_from, refusal};
 use super::endpoint::BoxedSocket;
 use super::failure::Failure;
-use super::limits::{CONNECT_TIMEOUT, GOODBYE_TIMEOUT, READ_BUFFER_BYTES};
+use super::limits::{CONNECT_TIMEOUT, GOODBYE_TIMEOUT};
 use super::session::Session;
 
 /// Opens the WebSocket at `path` with the session's login. Its two halves never wait for each other.
 pub(super) async fn open(session: &Session, path: &str) -> Result<(Outbox, Inbox), Failure> {
     let endpoint = session.endpoint()?;
     let token = session.token()?;
-    let invalid = |error: String| Failure::other("invalid", error);
-    let mut request =
-        endpoint.websocket_url(path).into_client_request().map_err(|error| invalid(error.to_string()))?;
-    let authorization = format!("Bearer {token}")
-        .try_into()
-        .map_err(|_| invalid("the stored token is damaged".to_owned()))?;
-    request.headers_mut().insert(AUTHORIZATION, authorization);
+    let invalid = |error: &str| Failure::other("invalid", error);
+    let url: Uri = endpoint.websocket_url(path).parse().map_err(|_| invalid("not a path"))?;
+    let authorization =
+        format!("Bearer {token}").try_into().map_err(|_| invalid("the stored token is damaged"))?;
+    let request = ClientBuilder::from_uri(url)
+        .add_header(AUTHORIZATION, authorization)
+        .map_err(|error| invalid(&error.to_string()))?;
     let socket = endpoint.connect().await?;
-    let mut config = WebSocketConfig::default();
-    config.read_buffer_size = READ_BUFFER_BYTES;
-    let handshake = tokio_tungstenite::client_async_with_config(request, socket, Some(config));
-    match tokio::time::timeout(CONNECT_TIMEOUT, handshake).await {
+    match tokio::time::timeout(CONNECT_TIMEOUT, request.connect_on(socket)).await {
         Ok(Ok((stream, _))) => {
             let (sink, stream) = stream.split();
             Ok((Outbox { sink, queue: VecDeque::new(), is_flushed: true }, Inbox { stream }))
         }
-        Ok(Err(Error::Http(response))) => {
-            Err(failure_from(response.status(), response.body().as_deref().unwrap_or_default(), None))
+        Ok(Err(Error::Upgrade(UpgradeError::DidNotSwitchProtocols(status)))) => {
+            Err(why_refused(session, path, status).await)
         }
-        Ok(Err(error @ Error::Protocol(_))) => Err(endpoint.no_http(&error)),
+        Ok(Err(error @ Error::Upgrade(_))) => Err(endpoint.no_http(&error)),
         Ok(Err(error)) => Err(endpoint.unreachable(&error)),
         Err(_) => Err(endpoint.unreachable(&"it gives no answer")),
+    }
+}
+
+/// Why a socket was refused: of the answer only its status is known, so that it is asked for again without one.
+async fn why_refused(session: &Session, path: &str, status: u16) -> Failure {
+    let asked_again = async {
+        let mut client = Client::new(session)?;
+        client.send_with(Method::GET, path, &[], RequestBody::Empty).await
+    };
+    match tokio::time::timeout(CONNECT_TIMEOUT, asked_again).await {
+        Ok(Ok(response)) if response.status() == status => refusal(response).await,
+        // It was refused for another reason; this one is gone.
+        _ => failure_from(StatusCode::from_u16(status).unwrap_or_default(), &[], None),
     }
 }
 
@@ -103,7 +113,7 @@ impl Outbox {
 /// Says goodbye, so that the server knows that everything arrived.
 pub(super) async fn goodbye(mut outbox: Outbox, mut inbox: Inbox) {
     let goodbye = async {
-        outbox.push(Message::Close(None));
+        outbox.push(Message::close(None, ""));
         outbox.send_all().await?;
         while inbox.next().await.is_ok() {}
         Ok::<_, Failure>(())
@@ -122,9 +132,9 @@ impl Inbox {
     pub(super) async fn next(&mut self) -> Result<Message, Failure> {
         loop {
             match self.stream.next().await {
-                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => return Ok(message),
-                Some(Ok(Message::Close(_))) | None => return Err(broken(&"it closed the connection")),
-                Some(Ok(_)) => {}
+                Some(Ok(message)) if message.is_text() || message.is_binary() => return Ok(message),
+                Some(Ok(message)) if !message.is_close() => {}
+                Some(Ok(_)) | None => return Err(broken(&"it closed the connection")),
                 Some(Err(error)) => return Err(broken(&error)),
             }
         }

@@ -1,11 +1,13 @@
 //! The events WebSocket: what happens to a user's chats, runners and settings, as it happens.
 
+use std::io;
 use std::pin::pin;
 
 use axum::extract::State;
-use axum::extract::ws::{Message, WebSocket};
 use axum::response::Response;
-use futures_util::SinkExt;
+use axum_tws::Message;
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, timeout};
 use utoipa::IntoParams;
@@ -16,8 +18,9 @@ use crate::limits::{
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use crate::web::extract::{Query, Upgrade};
+use crate::web::extract::Query;
 use crate::web::hub::{Event, Heard, Listener, ServerEvent, Stood};
+use crate::web::socket::{Socket, Upgrade};
 
 /// Where a client stood that comes back; both, or neither.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -51,7 +54,7 @@ pub async fn connect(
         let _tracked = tracked;
         // An error says that the client is gone, which ends it just as well.
         let _ = relay(&state, &caller, &query, &mut socket).await;
-        let _ = timeout(SOCKET_CLOSE_TIMEOUT, socket.send(Message::Close(None))).await;
+        let _ = timeout(SOCKET_CLOSE_TIMEOUT, socket.send(Message::close(None, ""))).await;
     }))
 }
 
@@ -71,8 +74,8 @@ async fn relay(
     state: &AppState,
     caller: &Caller,
     query: &ResumeQuery,
-    socket: &mut WebSocket,
-) -> Result<(), axum::Error> {
+    socket: &mut Socket,
+) -> Result<(), io::Error> {
     let stood = query.epoch.as_deref().zip(query.after).map(|(epoch, after)| Stood { epoch, after });
     // Subscribed before the greeting: what happens after a client's `hello` is never missed.
     let (mut listener, resumed) = state.hub.subscribe(caller.user.id, stood);
@@ -88,12 +91,12 @@ async fn relay(
     loop {
         tokio::select! {
             heard = listener.next() => send(socket, heard, &mut listener).await?,
-            incoming = socket.recv() => match incoming {
-                // A listener has nothing to say; pings are answered beneath.
-                Some(Ok(Message::Close(_))) | None => return Ok(()),
-                Some(incoming) => drop(incoming?),
+            // A listener has nothing to say; pings are answered beneath.
+            incoming = socket.next() => match incoming.transpose()? {
+                Some(message) if !message.is_close() => {}
+                _ => return Ok(()),
             },
-            _ = ping.tick() => socket.send(Message::Ping(Default::default())).await?,
+            _ = ping.tick() => socket.send(Message::ping(Bytes::new())).await?,
             () = &mut session_ended => return Ok(()),
             () = state.shutdown.cancelled() => return Ok(()),
         }
@@ -101,11 +104,11 @@ async fn relay(
 }
 
 /// Sends what was heard with whatever else is there by now, together.
-async fn send(socket: &mut WebSocket, first: Heard, listener: &mut Listener) -> Result<(), axum::Error> {
+async fn send(socket: &mut Socket, first: Heard, listener: &mut Listener) -> Result<(), io::Error> {
     let more = std::iter::from_fn(|| listener.ready()).take(EVENT_BATCH);
     for heard in std::iter::once(first).chain(more) {
         let frame = match heard {
-            Heard::Event(text) => Message::Text(text),
+            Heard::Event(text) => Message::text(text),
             Heard::Lagged(seq) => told(seq, Event::Lagged),
         };
         socket.feed(frame).await?;
@@ -116,5 +119,5 @@ async fn send(socket: &mut WebSocket, first: Heard, listener: &mut Listener) -> 
 /// A frame of the socket's own.
 fn told(seq: u64, event: Event) -> Message {
     let frame = serde_json::to_string(&ServerEvent { seq, event });
-    Message::Text(frame.expect("texts, numbers and words are always JSON").into())
+    Message::text(frame.expect("texts, numbers and words are always JSON"))
 }

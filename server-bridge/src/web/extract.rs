@@ -1,15 +1,12 @@
 //! Extractors whose refusals follow the error contract.
 
 use axum::extract::rejection::JsonRejection;
-use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::limits::{
-    JSON_BODY_TIMEOUT, SOCKET_BULK_BUFFER_BYTES, SOCKET_READ_BUFFER_BYTES, SOCKET_WRITE_BUFFER_BYTES,
-};
+use crate::limits::JSON_BODY_TIMEOUT;
 use crate::web::error::ApiError;
 
 /// A JSON body.
@@ -42,33 +39,5 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             Ok(axum::extract::Query(value)) => Ok(Self(value)),
             Err(error) => Err(ApiError::invalid(error.body_text())),
         }
-    }
-}
-
-/// A request to become a WebSocket, with buffers that keep an idle one cheap.
-pub struct Upgrade(pub WebSocketUpgrade);
-
-impl Upgrade {
-    /// Limits what the client may send in one message, in bytes.
-    pub fn with_max_message_bytes(self, bytes: usize) -> WebSocketUpgrade {
-        self.0.max_message_size(bytes).max_frame_size(bytes)
-    }
-
-    /// The same for a socket that lives as long as one command, and may carry a lot to its client.
-    pub fn for_bulk(self, bytes: usize) -> WebSocketUpgrade {
-        self.with_max_message_bytes(bytes).write_buffer_size(SOCKET_BULK_BUFFER_BYTES)
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let upgrade = WebSocketUpgrade::from_request_parts(parts, state).await.map_err(|error| {
-            ApiError::invalid(format!("{}; connect with a WebSocket client", error.body_text()))
-        })?;
-        Ok(Self(
-            upgrade.read_buffer_size(SOCKET_READ_BUFFER_BYTES).write_buffer_size(SOCKET_WRITE_BUFFER_BYTES),
-        ))
     }
 }

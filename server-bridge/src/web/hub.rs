@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use axum::extract::ws::Utf8Bytes;
+use bytes::Bytes;
 use serde::Serialize;
 use store::UserId;
 use tokio::sync::watch;
@@ -142,7 +142,7 @@ pub struct Listener {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     /// The next event, numbered, as JSON.
-    Event(Utf8Bytes),
+    Event(Bytes),
     /// Some are not kept any more; this is the number to go on from.
     Lagged(u64),
 }

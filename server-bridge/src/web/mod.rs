@@ -52,6 +52,7 @@ pub mod searches;
 pub mod session;
 pub mod settings;
 pub mod setup;
+pub mod socket;
 pub mod tasks;
 pub mod usage;
 pub mod users;

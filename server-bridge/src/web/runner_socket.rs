@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use axum::Extension;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use axum_tws::Message;
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use sandbox::{Admission, Disconnect, LinkMessage, XBOT_MESSAGE_BYTES};
@@ -27,11 +27,11 @@ use crate::limits::{
 use crate::state::AppState;
 use crate::web::accept::{Connection, ReadBudget};
 use crate::web::error::ApiError;
-use crate::web::extract::Upgrade;
 use crate::web::metrics::ConnectedRunner;
 use crate::web::pending::PendingHandshake;
 use crate::web::rate::address_key;
 use crate::web::runner_admission::admit;
+use crate::web::socket::{Socket, Upgrade};
 
 /// Accepts a runner's socket.
 pub async fn connect(
@@ -65,7 +65,7 @@ async fn serve(
     state: AppState,
     connection: Connection,
     path_user: Option<String>,
-    socket: WebSocket,
+    socket: Socket,
     room: PendingHandshake,
 ) {
     let Connection { peer, budget } = connection;
@@ -136,9 +136,9 @@ async fn touch(state: &AppState, admitted: &Admitted) -> bool {
     })
 }
 
-/// axum's socket as the link that `sandbox` knows.
+/// A WebSocket as the link that `sandbox` knows.
 struct SocketLink {
-    socket: WebSocket,
+    socket: Socket,
     budget: Arc<ReadBudget>,
     /// Whether signs of life are asked for, and told.
     is_pinging: bool,
@@ -149,31 +149,31 @@ impl Stream for SocketLink {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            let message = ready!(Pin::new(&mut self.socket).poll_next(context));
-            return Poll::Ready(match message {
-                Some(Ok(Message::Binary(bytes))) => {
-                    self.budget.arrived();
-                    Some(Ok(LinkMessage::Binary(bytes)))
-                }
-                Some(Ok(Message::Text(text))) => {
-                    self.budget.arrived();
-                    Some(text_of(text).map(LinkMessage::Text))
-                }
-                // Pings are answered beneath.
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) if self.is_pinging => {
-                    Some(Ok(LinkMessage::Pong))
-                }
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                Some(Ok(Message::Close(_))) | None => None,
-                Some(Err(error)) => Some(Err(io::Error::other(error))),
-            });
+            let Some(message) = ready!(Pin::new(&mut self.socket).poll_next(context)).transpose()? else {
+                return Poll::Ready(None);
+            };
+            if message.is_binary() {
+                self.budget.arrived();
+                return Poll::Ready(Some(Ok(LinkMessage::Binary(message.into_payload().into()))));
+            }
+            if message.is_text() {
+                self.budget.arrived();
+                return Poll::Ready(Some(text_of(message.into_payload().into()).map(LinkMessage::Text)));
+            }
+            if message.is_close() {
+                return Poll::Ready(None);
+            }
+            // Pings are answered beneath.
+            if self.is_pinging {
+                return Poll::Ready(Some(Ok(LinkMessage::Pong)));
+            }
         }
     }
 }
 
 /// The text, which may be large, without a copy.
-fn text_of(text: Utf8Bytes) -> io::Result<String> {
-    String::from_utf8(Bytes::from(text).into())
+fn text_of(text: Bytes) -> io::Result<String> {
+    String::from_utf8(text.into())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
@@ -181,27 +181,27 @@ impl Sink<LinkMessage> for SocketLink {
     type Error = io::Error;
 
     fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_ready(context).map_err(io::Error::other)
+        Pin::new(&mut self.socket).poll_ready(context)
     }
 
     fn start_send(mut self: Pin<&mut Self>, message: LinkMessage) -> io::Result<()> {
         let message = match message {
-            LinkMessage::Text(text) => Message::Text(Utf8Bytes::from(text)),
-            LinkMessage::Binary(bytes) => Message::Binary(bytes),
+            LinkMessage::Text(text) => Message::text(text),
+            LinkMessage::Binary(bytes) => Message::binary(bytes),
             LinkMessage::Ping => {
                 self.is_pinging = true;
-                Message::Ping(Bytes::new())
+                Message::ping(Bytes::new())
             }
             LinkMessage::Pong => return Ok(()),
         };
-        Pin::new(&mut self.socket).start_send(message).map_err(io::Error::other)
+        Pin::new(&mut self.socket).start_send(message)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(context).map_err(io::Error::other)
+        Pin::new(&mut self.socket).poll_flush(context)
     }
 
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_close(context).map_err(io::Error::other)
+        Pin::new(&mut self.socket).poll_close(context)
     }
 }

@@ -1,9 +1,13 @@
 //! The events socket.
 
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
 use reqwest::Method;
 use serde_json::json;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{Frame, TestServer};
+use crate::support::{Frame, PATIENCE, TestServer};
 
 #[tokio::test]
 async fn events_are_numbered_from_the_greeting_on() {
@@ -123,5 +127,29 @@ async fn a_client_of_another_life_of_the_server_is_told_to_load_anew() {
     for place in ["after=1", "epoch=x", "after=-1&epoch=x", "after=x&epoch=x"] {
         assert_eq!(alice.status(Method::GET, &format!("/events?{place}")).await, 400, "{place}");
     }
+    server.stop().await;
+}
+
+/// Their answers would wait in the server's memory for a client that reads none.
+#[tokio::test]
+async fn pings_are_answered_until_there_are_too_many() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let mut events = alice.socket("/events").await;
+    events.until(|event| event["type"] == "hello").await;
+    let socket = &mut events.0;
+    socket.send(Message::Ping(Bytes::from_static(b"one"))).await.unwrap();
+    let answer = timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
+    assert_eq!(answer, Message::Pong(Bytes::from_static(b"one")));
+    for _ in 0..1000 {
+        // An error says that the server hung up, which shows below.
+        let _ = socket.feed(Message::Ping(Bytes::from_static(&[7; 125]))).await;
+    }
+    let _ = socket.flush().await;
+    let mut answers = 0;
+    while let Some(Ok(message)) = timeout(PATIENCE, socket.next()).await.expect("the server hangs up") {
+        answers += usize::from(message.is_pong());
+    }
+    assert!(answers < 1000, "{answers}");
     server.stop().await;
 }

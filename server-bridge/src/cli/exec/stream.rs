@@ -4,9 +4,11 @@
 //!   connected ──lost──► looking for the server ──found──► the same request again, with what is here already ──► connected
 //! ```
 
+use std::pin::Pin;
+
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, sleep_until};
-use tokio_tungstenite::tungstenite::Message;
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio_websockets::Message;
 
 use super::stdin::Stdin;
 use super::wire::{self, Exit, Format, Incoming};
@@ -84,8 +86,10 @@ pub(super) struct Stream<'a> {
     /// How much of the output came, what was told to be missing included, and how much of that the server knows.
     offset: u64,
     acknowledged: u64,
-    /// When the server is told of what is here and less than what is told at once.
-    acknowledge_at: Option<Instant>,
+    /// Until the server is told of what is here and less than what is told at once; one timer, since most of what it is
+    /// set for is told before it.
+    acknowledge_later: Pin<Box<Sleep>>,
+    is_later: bool,
     /// Whether input must wait for the server to say where it goes on.
     awaits_start: bool,
 }
@@ -119,7 +123,8 @@ impl<'a> Stream<'a> {
             on_interrupt,
             offset,
             acknowledged: offset,
-            acknowledge_at: None,
+            acknowledge_later: Box::pin(sleep(ACK_DELAY)),
+            is_later: false,
             awaits_start,
         }))
     }
@@ -149,15 +154,17 @@ impl<'a> Stream<'a> {
                     }
                 },
                 () = self.writer.has_room(), if is_blocked => {}
-                () = sleep_until(self.acknowledge_at.unwrap_or_else(Instant::now)),
-                    if self.acknowledge_at.is_some() => self.acknowledge(),
+                () = &mut self.acknowledge_later, if self.is_later => {
+                    self.is_later = false;
+                    self.acknowledge();
+                }
                 sent = self.outbox.send_all(), if self.outbox.is_busy() => {
                     // A server that has ended the exec reads no more; what it said of the end is still to be read, and
                     // a connection that is lost shows there too.
                     self.awaits_start |= sent.is_err();
                 }
                 frame = self.stdin.next(), if sends_input && !is_cancelled => {
-                    self.outbox.push(Message::Binary(frame));
+                    self.outbox.push(Message::binary(frame));
                 }
                 () = readers.broken(), if !is_cancelled => given_up_at = Some(self.cancel()),
                 () = self.interrupts.next() => {
@@ -210,16 +217,18 @@ impl<'a> Stream<'a> {
         let unsaid = self.offset - self.acknowledged;
         if unsaid >= ACK_BYTES {
             self.acknowledge();
-        } else if unsaid >= ACK_MIN_BYTES && self.acknowledge_at.is_none() {
-            self.acknowledge_at = Some(Instant::now() + ACK_DELAY);
+        } else if unsaid >= ACK_MIN_BYTES && !self.is_later {
+            self.is_later = true;
+            self.acknowledge_later.as_mut().reset(Instant::now() + ACK_DELAY);
         }
     }
 
-    /// Tells the server what is here.
+    /// Tells the server what is here, unless it knows.
     fn acknowledge(&mut self) {
-        self.acknowledge_at = None;
-        self.acknowledged = self.offset;
-        self.outbox.push_json(&json!({"type": "ack", "offset": self.offset}));
+        if self.acknowledged < self.offset {
+            self.acknowledged = self.offset;
+            self.outbox.push_json(&json!({"type": "ack", "offset": self.offset}));
+        }
     }
 
     /// Finds the server again and goes on; the end, where that cannot be.
@@ -244,7 +253,7 @@ impl<'a> Stream<'a> {
             match opened {
                 Ok((outbox, inbox)) => {
                     (self.outbox, self.inbox) = (outbox, inbox);
-                    (self.acknowledged, self.acknowledge_at) = (self.offset, None);
+                    self.acknowledged = self.offset;
                     self.awaits_start = true;
                     if is_told {
                         self.note("the server is back");

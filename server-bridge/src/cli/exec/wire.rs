@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_websockets::Message;
 
 use super::writer::Channel;
 use crate::cli::failure::{self, Failure};
@@ -97,24 +97,24 @@ pub(in crate::cli) fn incoming(message: Message, format: Format) -> Option<Incom
         let message = "the server's answer makes no sense; are client and server of one version?";
         Some(Incoming::Failed(Failure::other("protocol", message)))
     };
-    let bytes = match message {
-        Message::Binary(bytes) => bytes,
-        Message::Text(text) => {
-            return match serde_json::from_str(&text) {
-                Ok(Told::Exit(exit)) => Some(Incoming::Exit(exit)),
-                Ok(Told::Error { kind, message }) => Some(Incoming::Failed(Failure::other(kind, message))),
-                Ok(Told::Started { stdin_offset }) => Some(Incoming::Started(stdin_offset)),
-                Ok(Told::Detached { exec_id, runner }) => Some(Incoming::Detached { exec_id, runner }),
-                Ok(Told::Gap { bytes }) => Some(Incoming::Gap(bytes)),
-                Ok(Told::Input { offset }) => Some(Incoming::InputTaken(offset)),
-                Ok(Told::Interrupted) => Some(Incoming::Away(true)),
-                Ok(Told::Resumed) => Some(Incoming::Away(false)),
-                Ok(Told::Other) => None,
-                Err(_) => nonsense(),
-            };
-        }
-        Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_) => return None,
-    };
+    if let Some(text) = message.as_text() {
+        return match serde_json::from_str(text) {
+            Ok(Told::Exit(exit)) => Some(Incoming::Exit(exit)),
+            Ok(Told::Error { kind, message }) => Some(Incoming::Failed(Failure::other(kind, message))),
+            Ok(Told::Started { stdin_offset }) => Some(Incoming::Started(stdin_offset)),
+            Ok(Told::Detached { exec_id, runner }) => Some(Incoming::Detached { exec_id, runner }),
+            Ok(Told::Gap { bytes }) => Some(Incoming::Gap(bytes)),
+            Ok(Told::Input { offset }) => Some(Incoming::InputTaken(offset)),
+            Ok(Told::Interrupted) => Some(Incoming::Away(true)),
+            Ok(Told::Resumed) => Some(Incoming::Away(false)),
+            Ok(Told::Other) => None,
+            Err(_) => nonsense(),
+        };
+    }
+    if !message.is_binary() {
+        return None;
+    }
+    let bytes = Bytes::from(message.into_payload());
     let channel = match bytes.first() {
         Some(&STDOUT) => Channel::Stdout,
         Some(&STDERR) => Channel::Stderr,
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn output(bytes: &'static [u8], format: Format) -> (Channel, Bytes) {
-        match incoming(Message::Binary(Bytes::from_static(bytes)), format) {
+        match incoming(Message::binary(bytes), format) {
             Some(Incoming::Output(channel, bytes, _)) => (channel, bytes),
             _ => panic!("no output"),
         }
@@ -207,7 +207,7 @@ mod tests {
         let started = incoming(Message::text(r#"{"type":"started","exec_id":"0"}"#), Format::Raw);
         assert!(matches!(started, Some(Incoming::Started(0))));
         assert!(incoming(Message::text(r#"{"type":"weather"}"#), Format::Raw).is_none());
-        for bad in [Message::text("{"), Message::binary(vec![]), Message::binary(vec![9])] {
+        for bad in [Message::text("{"), Message::binary(vec![]), Message::binary(vec![9u8])] {
             let Some(Incoming::Failed(failure)) = incoming(bad, Format::Raw) else { panic!("not told") };
             assert_eq!(failure.into_not_run().code, 125);
         }

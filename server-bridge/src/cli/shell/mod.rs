@@ -19,7 +19,7 @@ use sandbox::Replay;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
-use tokio_tungstenite::tungstenite::Message;
+use tokio_websockets::Message;
 
 use super::client::{Client, percent_encoded};
 use super::exec::stdin::Stdin;
@@ -274,7 +274,7 @@ impl Stream {
             let (taken, wish) = self.escape.read(rest, &mut passed);
             rest = &rest[taken..];
             if passed.len() > 1 {
-                self.outbox.push(Message::Binary(passed.into()));
+                self.outbox.push(Message::binary(passed));
             }
             match wish {
                 Some(Wish::HangUp) => {

@@ -2,7 +2,6 @@
 
 use agent::follow::{Followed, sandbox_id};
 use agent::{sandbox_user, wish_for};
-use axum::extract::ws::WebSocket;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::{SinkExt, StreamExt};
@@ -19,7 +18,8 @@ use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPO
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use crate::web::extract::{Query, Upgrade};
+use crate::web::extract::Query;
+use crate::web::socket::Upgrade;
 
 /// How an exec is read on.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -125,7 +125,7 @@ pub async fn show(
     let record = find(&state, &caller.user, &id).await?;
     let Ok(upgrade) = upgrade else { return Ok(axum::Json(ExecView::from(record)).into_response()) };
     let tracked = state.tasks.token();
-    Ok(upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket: WebSocket| async move {
+    Ok(upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket| async move {
         let _tracked = tracked;
         let (mut sender, mut receiver) = socket.split();
         let AttachQuery { offset, acks } = query;

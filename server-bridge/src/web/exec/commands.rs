@@ -10,7 +10,6 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use axum::extract::ws::Message;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use sandbox::ExecControl;
@@ -84,33 +83,42 @@ async fn read(
 ) {
     let room = Arc::new(Semaphore::new(EXEC_INPUT_BYTES));
     while let Some(Ok(message)) = receiver.next().await {
-        match message {
-            Message::Binary(bytes) if stdin && bytes.first() == Some(&STDIN) => {
+        if message.is_close() {
+            return;
+        }
+        if let Some(text) = message.as_text() {
+            heed(text, control, received).await;
+        } else if message.is_binary() {
+            let bytes = Bytes::from(message.into_payload());
+            if stdin && bytes.first() == Some(&STDIN) {
                 let input = bytes.slice(1..);
                 let length = u32::try_from(input.len()).unwrap_or(u32::MAX);
                 let permit = Arc::clone(&room).acquire_many_owned(length).await;
                 // An error says that nobody takes it, which ends this anyway.
                 let _ = queue.send((input, permit.ok()));
+            } else {
+                tracing::debug!("a binary frame of no known kind");
             }
-            Message::Text(text) => match serde_json::from_str(&text) {
-                Ok(ClientFrame::Cancel) => control.cancel(),
-                Ok(ClientFrame::Ack { offset }) => drop(received.send_replace(offset)),
-                Ok(ClientFrame::Signal { signal }) => {
-                    if let Err(error) = control.signal(signal).await {
-                        tracing::debug!(%error, signal, "a signal was not delivered");
-                    }
-                }
-                Ok(ClientFrame::Resize { rows, columns }) => {
-                    if let Err(error) = control.resize(rows, columns).await {
-                        tracing::debug!(%error, "a terminal was not resized");
-                    }
-                }
-                Err(error) => tracing::debug!(%error, "a text frame of no known kind"),
-            },
-            Message::Close(_) => return,
-            Message::Binary(_) => tracing::debug!("a binary frame of no known kind"),
-            Message::Ping(_) | Message::Pong(_) => {}
         }
+    }
+}
+
+/// Does what a text frame asks for.
+async fn heed(text: &str, control: &ExecControl, received: &watch::Sender<u64>) {
+    match serde_json::from_str(text) {
+        Ok(ClientFrame::Cancel) => control.cancel(),
+        Ok(ClientFrame::Ack { offset }) => drop(received.send_replace(offset)),
+        Ok(ClientFrame::Signal { signal }) => {
+            if let Err(error) = control.signal(signal).await {
+                tracing::debug!(%error, signal, "a signal was not delivered");
+            }
+        }
+        Ok(ClientFrame::Resize { rows, columns }) => {
+            if let Err(error) = control.resize(rows, columns).await {
+                tracing::debug!(%error, "a terminal was not resized");
+            }
+        }
+        Err(error) => tracing::debug!(%error, "a text frame of no known kind"),
     }
 }
 
@@ -140,7 +148,7 @@ async fn write(
 /// Waits until a client is gone that has nothing to say yet.
 pub(super) async fn gone(receiver: &mut Receiver) {
     while let Some(Ok(message)) = receiver.next().await {
-        if matches!(message, Message::Close(_)) {
+        if message.is_close() {
             return;
         }
     }

@@ -29,8 +29,8 @@ use std::time::Instant;
 
 use agent::Ending;
 use axum::extract::State;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use axum::response::Response;
+use axum_tws::Message;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
@@ -47,13 +47,13 @@ use crate::web::exec::attendance::Later;
 use crate::web::exec::commands::commands;
 use crate::web::exec::pump::{Acks, End, orphaned, output};
 use crate::web::exec::request::{Asked, ExecAsk};
-use crate::web::extract::Upgrade;
 use crate::web::metrics::exec_ended;
+use crate::web::socket::{Socket, Upgrade};
 
 pub use request::ExecAsk as ExecRequestView;
 
-type Sender = SplitSink<WebSocket, Message>;
-type Receiver = SplitStream<WebSocket>;
+type Sender = SplitSink<Socket, Message>;
+type Receiver = SplitStream<Socket>;
 
 /// Run one command: a WebSocket.
 ///
@@ -126,9 +126,9 @@ async fn converse(
 
 async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, ApiError> {
     let frame = timeout(EXEC_REQUEST_TIMEOUT, receiver.next()).await;
-    match frame {
-        Ok(Some(Ok(Message::Text(text)))) => ExecAsk::parse(&text)?.check(caller.may_approve()),
-        Ok(_) => Err(ApiError::invalid("the first frame must be text: the command to run, as JSON")),
+    match frame.as_ref().map(|frame| frame.as_ref()?.as_ref().ok()?.as_text()) {
+        Ok(Some(text)) => ExecAsk::parse(text)?.check(caller.may_approve()),
+        Ok(None) => Err(ApiError::invalid("the first frame must be text: the command to run, as JSON")),
         Err(_) => Err(ApiError::invalid("no command came; send it as the first frame")),
     }
 }
@@ -462,18 +462,18 @@ async fn refuse(error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) 
 /// the client's came, which says that it has heard everything.
 async fn close(sender: &mut Sender, receiver: &mut Receiver) -> bool {
     let goodbye = async {
-        sender.send(Message::Close(None)).await?;
+        sender.send(Message::close(None, "")).await?;
         while let Some(Ok(message)) = receiver.next().await {
-            if matches!(message, Message::Close(_)) {
+            if message.is_close() {
                 return Ok(true);
             }
         }
-        Ok::<_, axum::Error>(false)
+        Ok::<_, std::io::Error>(false)
     };
     // Whoever does not answer in time has no need of the last frame.
     matches!(timeout(SOCKET_CLOSE_TIMEOUT, goodbye).await, Ok(Ok(true)))
 }
 
 fn text(value: &Value) -> Message {
-    Message::Text(Utf8Bytes::from(value.to_string()))
+    Message::text(value.to_string())
 }

@@ -1,6 +1,6 @@
 //! From a running command to its client: output, and how it ends. The other way is `commands`.
 
-use axum::extract::ws::Message;
+use axum_tws::Message;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::{FutureExt, SinkExt};
 use sandbox::{Exec, ExecEvent, SandboxError};
@@ -128,7 +128,7 @@ pub(super) async fn output(
                     continue;
                 }
                 _ = ping.tick() => {
-                    if sender.send(Message::Ping(Bytes::new())).await.is_err() {
+                    if sender.send(Message::ping(Bytes::new())).await.is_err() {
                         return End::ClientGone;
                     }
                     continue;
@@ -246,7 +246,7 @@ impl Gathered {
     }
 
     fn frame(&mut self) -> Option<Message> {
-        (!self.0.is_empty()).then(|| Message::Binary(self.0.split().freeze()))
+        (!self.0.is_empty()).then(|| Message::binary(self.0.split()))
     }
 }
 
@@ -255,10 +255,9 @@ mod tests {
     use super::*;
 
     fn bytes(message: Option<Message>) -> Option<Vec<u8>> {
-        match message? {
-            Message::Binary(bytes) => Some(bytes.to_vec()),
-            other => panic!("{other:?}"),
-        }
+        let message = message?;
+        assert!(message.is_binary(), "{message:?}");
+        Some(message.as_payload().to_vec())
     }
 
     #[test]

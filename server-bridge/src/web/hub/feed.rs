@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use axum::extract::ws::Utf8Bytes;
+use bytes::Bytes;
 use tokio::sync::watch;
 
 use crate::limits::{EVENTS_KEPT, EVENTS_KEPT_BYTES, EVENTS_KEPT_FOR};
@@ -12,7 +12,7 @@ use crate::limits::{EVENTS_KEPT, EVENTS_KEPT_BYTES, EVENTS_KEPT_FOR};
 #[derive(Debug)]
 pub(super) struct Feed {
     /// The newest events, numbered; the last one has the number `newest`.
-    kept: VecDeque<Utf8Bytes>,
+    kept: VecDeque<Bytes>,
     kept_bytes: usize,
     newest: u64,
     listeners: usize,
@@ -24,7 +24,7 @@ pub(super) struct Feed {
 /// What is behind a number.
 pub(super) enum Taken {
     Nothing,
-    Event(Utf8Bytes),
+    Event(Bytes),
     /// Events that are not kept any more; the newest number.
     Gone(u64),
 }
@@ -133,7 +133,7 @@ impl Feed {
 }
 
 /// Puts a number in front of an event's own fields.
-fn numbered(event: &str, number: u64) -> Utf8Bytes {
+fn numbered(event: &str, number: u64) -> Bytes {
     let fields = event.strip_prefix('{').unwrap_or(event);
-    Utf8Bytes::from(format!("{{\"seq\":{number},{fields}"))
+    Bytes::from(format!("{{\"seq\":{number},{fields}"))
 }

@@ -20,7 +20,7 @@ fn stood(hub: &Hub, after: u64) -> Option<Stood<'_>> {
 fn read(heard: Option<Heard>) -> Option<(u64, String)> {
     match heard? {
         Heard::Event(text) => {
-            let value: Value = serde_json::from_str(&text).unwrap();
+            let value: Value = serde_json::from_slice(&text).unwrap();
             Some((value["seq"].as_u64().unwrap(), value["text"].as_str().unwrap().to_owned()))
         }
         Heard::Lagged(number) => panic!("lagged to {number}"),

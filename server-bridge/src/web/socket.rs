@@ -1,0 +1,111 @@
+//! WebSockets: how a request becomes one, and one whose other end cannot make it hold more than it should.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::response::Response;
+use axum_tws::{Config, Limits, Message, WebSocket, WebSocketUpgrade};
+use futures_util::{Sink, Stream};
+
+use crate::limits::{SOCKET_BULK_BUFFER_BYTES, SOCKET_PINGS, SOCKET_WRITE_BUFFER_BYTES};
+use crate::web::error::ApiError;
+
+/// A request to become a WebSocket.
+pub struct Upgrade(WebSocketUpgrade);
+
+/// The same, once it is known what it may carry.
+pub struct LimitedUpgrade(WebSocketUpgrade);
+
+impl Upgrade {
+    /// Limits what the client may send in one message, in bytes.
+    pub fn with_max_message_bytes(self, bytes: usize) -> LimitedUpgrade {
+        self.limited(bytes, SOCKET_WRITE_BUFFER_BYTES)
+    }
+
+    /// The same for a socket that lives as long as one command, and may carry a lot to its client.
+    pub fn for_bulk(self, bytes: usize) -> LimitedUpgrade {
+        self.limited(bytes, SOCKET_BULK_BUFFER_BYTES)
+    }
+
+    fn limited(self, message_bytes: usize, buffer_bytes: usize) -> LimitedUpgrade {
+        // Messages leave as they are: whoever reads them may know no fragments.
+        let config = Config::default().flush_threshold(buffer_bytes).frame_size(usize::MAX);
+        let limits = Limits::default().max_payload_len(Some(message_bytes));
+        LimitedUpgrade(self.0.config(config).limits(limits))
+    }
+}
+
+impl LimitedUpgrade {
+    /// Answers the request; `serve` is given the socket, in a task of its own.
+    pub fn on_upgrade<F, Served>(self, serve: F) -> Response
+    where
+        F: FnOnce(Socket) -> Served + Send + 'static,
+        Served: Future<Output = ()> + Send + 'static,
+    {
+        self.0.on_upgrade(|socket| serve(Socket { socket, pings: 0 }))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match WebSocketUpgrade::from_request_parts(parts, state).await {
+            Ok(upgrade) => Ok(Self(upgrade)),
+            Err(error) => Err(ApiError::invalid(format!("{error}; connect with a WebSocket client"))),
+        }
+    }
+}
+
+/// A WebSocket. Pings are answered beneath, and told.
+#[derive(Debug)]
+pub struct Socket {
+    socket: WebSocket,
+    /// Pings that came since something was last sent, and left.
+    pings: usize,
+}
+
+impl Stream for Socket {
+    type Item = io::Result<Message>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(message) = ready!(Pin::new(&mut self.socket).poll_next(context)) else {
+            return Poll::Ready(None);
+        };
+        let message = message.map_err(io::Error::other)?;
+        if message.is_ping() {
+            // The answers wait in memory for an end that does not read.
+            self.pings += 1;
+            if self.pings > SOCKET_PINGS {
+                let reason = "more pings came than are answered";
+                return Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason))));
+            }
+        }
+        Poll::Ready(Some(Ok(message)))
+    }
+}
+
+impl Sink<Message> for Socket {
+    type Error = io::Error;
+
+    fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_ready(context).map_err(io::Error::other)
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, message: Message) -> io::Result<()> {
+        Pin::new(&mut self.socket).start_send(message).map_err(io::Error::other)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.socket).poll_flush(context)).map_err(io::Error::other)?;
+        self.pings = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_close(context).map_err(io::Error::other)
+    }
+}

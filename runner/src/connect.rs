@@ -103,6 +103,7 @@ pub async fn run(
                 let how = summary(executor.profile(), executor.report());
                 tell(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
                 executor.refresh_resolver().await;
+                executor.is_beside_server.set(link.is_beside());
                 let connected = std::time::Instant::now();
                 let ended = serve(link, executor, shutdown).await;
                 // A server that accepts and breaks at once is not hammered.

@@ -80,6 +80,8 @@ pub struct Executor {
     pub(crate) scratch: Scratch,
     /// Held by every command that started a moment ago.
     pub(crate) young: Rc<()>,
+    /// Whether the server that is connected runs on this machine.
+    pub(crate) is_beside_server: Cell<bool>,
     pub(crate) llm: Relay,
     spawner: Here,
     notes: Vec<String>,
@@ -151,6 +153,7 @@ impl Executor {
             trees: TreeWatch::default(),
             scratch: Scratch::default(),
             young: Rc::default(),
+            is_beside_server: Cell::default(),
             llm: Relay::new(config.llm.clone()),
             tasks: TaskTracker::new(),
             stop_due: Cell::default(),

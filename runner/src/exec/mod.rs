@@ -94,6 +94,11 @@ async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> 
     let profile = profile(executor, request)?;
     let policy = executor.policy_of(user);
     let order = spawn_request(policy, request)?;
+    if executor.is_beside_server.get() && Rc::strong_count(&executor.young) == 1 {
+        // The server may have been cut short by the wake-up that its request was, and wait for this processor: seeing that,
+        // the kernel has the command begin on another one, which sleeps and has nothing of it in its caches.
+        std::thread::yield_now();
+    }
     let spawned = match &request.pty {
         None => executor.spawn(profile, user, order).await,
         Some(pty) => terminal::start(executor, profile, user, order, pty).await,

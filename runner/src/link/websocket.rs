@@ -73,15 +73,16 @@ impl Endpoint {
             .limits(Limits::default().max_payload_len(Some(MAX_FRAME_BYTES)));
         let connecting = async {
             let stream = dial(&self.address).await?;
+            let is_beside = stream.peer_addr()?.ip() == stream.local_addr()?.ip();
             let connector = self.tls.clone().map_or(Connector::Plain, Connector::Rustls);
             let stream = connector.wrap(host(&self.address), stream).await?;
-            builder.connect_on(stream).await
+            let (socket, _) = builder.connect_on(stream).await?;
+            Ok(WebSocketLink { socket, is_beside })
         };
         let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
         // Boxed: connecting needs room once, and every later step would carry it along.
         match tokio::time::timeout(timeout, Box::pin(connecting)).await {
-            Ok(Ok((socket, _))) => Ok(WebSocketLink { socket }),
-            Ok(Err(error)) => Err(link_error(error)),
+            Ok(connected) => connected.map_err(link_error),
             Err(_) => Err(LinkError::WebSocket(format!("no connection within {} s", timeout.as_secs()))),
         }
     }
@@ -169,6 +170,14 @@ pub(crate) fn tls_config(ca_cert: Option<&PathBuf>) -> Result<rustls::ClientConf
 #[derive(Debug)]
 pub struct WebSocketLink {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    is_beside: bool,
+}
+
+impl WebSocketLink {
+    /// Whether the other end is on this machine.
+    pub fn is_beside(&self) -> bool {
+        self.is_beside
+    }
 }
 
 impl TextLink for WebSocketLink {

@@ -10,7 +10,7 @@ use sandbox::Sandbox;
 
 use crate::handle::exec_true;
 use crate::remote::Remote;
-use crate::samples::{Row, Samples};
+use crate::samples::{Row, Runs, Samples};
 
 /// How often all is done, each time with runners of its own.
 const RUNS: usize = 5;
@@ -25,14 +25,12 @@ const TURN: usize = 2;
 const WARM_UP_ROUNDS: usize = 20;
 
 pub(crate) fn rows() -> Vec<Row> {
-    let mut runs: Vec<Run> = (0..RUNS).map(|_| run()).collect();
-    runs.sort_by(|one, other| one.ratio.total_cmp(&other.ratio));
-    let (least, most) = (runs[0].ratio, runs[RUNS - 1].ratio);
-    let Run { with, without, ratio } = &runs[RUNS / 2];
+    let runs = Runs::of(RUNS, run, |run| run.ratio);
+    let Run { with, without, .. } = runs.middle();
     vec![
         without.row("handle exec `true`, profile full-control"),
         Row {
-            ratio: format!("{ratio:.3} × ({least:.3} to {most:.3} in {RUNS} runs)"),
+            ratio: runs.shown(|ratio| format!("{ratio:.3} ×")),
             ..with.row_against("the same, profile workspace", without, "full-control", "≤ 1.03 ×")
         },
     ]

@@ -17,7 +17,7 @@ use serde_json::json;
 use tests::http::Client;
 use tests::{Habits, Machine, Reply, ScriptedModel, Server};
 
-use crate::samples::{Row, Samples, WARM_UPS, shown};
+use crate::samples::{Row, Runs, Samples, WARM_UPS, shown};
 
 /// How often all is done.
 const RUNS: usize = 5;
@@ -35,17 +35,15 @@ const TARGET: Duration = Duration::from_millis(2);
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
 pub(crate) fn rows() -> Vec<Row> {
-    let mut runs: Vec<Run> = (0..RUNS).map(|_| run()).collect();
-    runs.sort_by_key(Run::added);
-    let (least, most) = (shown(runs[0].added()), shown(runs[RUNS - 1].added()));
-    let Run { engine, bare, firsts, body_bytes } = &runs[RUNS / 2];
-    let added = runs[RUNS / 2].added();
+    let runs = Runs::of(RUNS, run, |run| run.added().as_secs_f64());
+    let Run { engine, bare, firsts, body_bytes } = runs.middle();
+    let added = runs.middle().added();
     let target_ms = TARGET.as_millis();
     let megabytes = *body_bytes as f64 / 1e6;
     let within = Row {
         against: format!(
-            "a bare loop, of {megabytes:.1} MB requests, and {target_ms} ms: adds {} ({least} to {most} in {RUNS} runs)",
-            shown(added)
+            "a bare loop, of {megabytes:.1} MB requests, and {target_ms} ms: adds {}",
+            runs.shown(|added| shown(Duration::from_secs_f64(added)))
         ),
         ratio: format!("{:.2} ×", added.as_secs_f64() / TARGET.as_secs_f64()),
         target: "≤ 1.0 ×".to_owned(),

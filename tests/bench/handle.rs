@@ -6,7 +6,7 @@ use std::time::Instant;
 use sandbox::{ExecEvent, ExecRequest, Sandbox};
 
 use crate::remote::Remote;
-use crate::samples::{Row, Samples, WARM_UPS};
+use crate::samples::{Row, Runs, Samples, WARM_UPS};
 
 /// How often all is done, each time with a runner of its own: on which processor each part of it comes to stay decides as much
 /// as all that is measured.
@@ -19,20 +19,13 @@ const SAMPLES: usize = 500;
 const TURN: usize = 50;
 
 pub(crate) fn rows() -> Vec<Row> {
-    let mut runs: Vec<Run> = (0..RUNS).map(|_| run()).collect();
-    runs.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
-    let (least, most) = (runs[0].ratio(), runs[RUNS - 1].ratio());
-    let run = &runs[RUNS / 2];
+    let runs = Runs::of(RUNS, run, Run::ratio);
+    let Run { floor, handle } = runs.middle();
     vec![
-        run.floor.row("local spawn of `true`, two pipes to EOF"),
+        floor.row("local spawn of `true`, two pipes to EOF"),
         Row {
-            ratio: format!("{:.2} × ({least:.2} to {most:.2} in {RUNS} runs)", run.ratio()),
-            ..run.handle.row_against(
-                "handle exec `true`, remote runner",
-                &run.floor,
-                "local spawn",
-                "≤ 1.25 ×",
-            )
+            ratio: runs.shown(|ratio| format!("{ratio:.2} ×")),
+            ..handle.row_against("handle exec `true`, remote runner", floor, "local spawn", "≤ 1.25 ×")
         },
     ]
 }

@@ -138,6 +138,33 @@ impl Samples {
     }
 }
 
+/// The same measured several times, each time with all that belongs to it started anew. The one in the middle counts.
+pub(crate) struct Runs<R> {
+    sorted: Vec<R>,
+    value: fn(&R) -> f64,
+}
+
+impl<R> Runs<R> {
+    /// Does it `count` times; `value` says what counts of a run.
+    pub(crate) fn of(count: usize, mut run: impl FnMut() -> R, value: fn(&R) -> f64) -> Self {
+        let mut sorted: Vec<R> = (0..count).map(|_| run()).collect();
+        sorted.sort_by(|one, other| value(one).total_cmp(&value(other)));
+        Self { sorted, value }
+    }
+
+    pub(crate) fn middle(&self) -> &R {
+        &self.sorted[self.sorted.len() / 2]
+    }
+
+    /// The value in the middle, and how far the others lie apart.
+    pub(crate) fn shown(&self, show: impl Fn(f64) -> String) -> String {
+        let count = self.sorted.len();
+        let show = |run: &R| show((self.value)(run));
+        let (least, most) = (show(&self.sorted[0]), show(&self.sorted[count - 1]));
+        format!("{} ({least} to {most} in {count} runs)", show(self.middle()))
+    }
+}
+
 fn timed(action: &mut impl FnMut()) -> Duration {
     let start = Instant::now();
     action();

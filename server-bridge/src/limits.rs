@@ -62,6 +62,8 @@ pub const EXEC_MESSAGE_BYTES: usize = 1024 * 1024;
 /// How much of an exec's input is taken from its client before the command took it, in bytes: a client that waits for what it
 /// is told of its input never meets this.
 pub const EXEC_INPUT_BYTES: usize = 2 * 1024 * 1024;
+/// A piece of input below this is copied out of what it was read into, in bytes.
+pub const EXEC_SMALL_INPUT_BYTES: usize = 4 * 1024;
 /// How much more of an exec's input must have been taken before its client is told again, in bytes.
 pub const EXEC_INPUT_TOLD_BYTES: u64 = 64 * 1024;
 /// Time an exec's client has to say what to run.
@@ -88,8 +90,8 @@ pub const EXEC_TIMEOUT_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
 pub const RUN_AS_MAX_BYTES: usize = 256;
 /// How often a client's socket is pinged: an answer that cannot be sent says that the client is gone.
 pub const SOCKET_PING_INTERVAL: Duration = Duration::from_secs(5);
-/// How many pings may come from a client between two messages that are sent to it.
-pub const SOCKET_PINGS: usize = 256;
+/// How many pings may come from an end that does not read what is sent to it.
+pub const SOCKET_PINGS: usize = 16;
 /// How long a closing socket may take to say goodbye.
 pub const SOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::ToSocketAddrs;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use futures_util::{FutureExt, Sink, SinkExt, Stream, StreamExt};
 use hyper::Uri;
 use proto::limits::MAX_FRAME_BYTES;
 use rustls::pki_types::CertificateDer;
@@ -80,9 +81,11 @@ impl Endpoint {
             Ok(WebSocketLink { socket, is_beside })
         };
         let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
-        // Boxed: connecting needs room once, and every later step would carry it along.
-        match tokio::time::timeout(timeout, Box::pin(connecting)).await {
-            Ok(connected) => connected.map_err(link_error),
+        // Boxed: connecting needs room once, and every later step would carry it along. Caught: an answer whose
+        // Sec-WebSocket-Accept is too long lets tokio-websockets 0.13 panic.
+        match tokio::time::timeout(timeout, AssertUnwindSafe(Box::pin(connecting)).catch_unwind()).await {
+            Ok(Ok(connected)) => connected.map_err(link_error),
+            Ok(Err(_)) => Err(LinkError::WebSocket("the answer is not that of a WebSocket".to_owned())),
             Err(_) => Err(LinkError::WebSocket(format!("no connection within {} s", timeout.as_secs()))),
         }
     }
@@ -188,8 +191,9 @@ impl TextLink for WebSocketLink {
     async fn next_text(&mut self) -> Result<String, LinkError> {
         loop {
             let message = self.socket.next().await.ok_or(LinkError::Ended)?.map_err(link_error)?;
-            if let Some(text) = message.as_text() {
-                return Ok(text.to_owned());
+            if message.is_text() {
+                let text = String::from_utf8(Bytes::from(message.into_payload()).into());
+                return text.map_err(|_| LinkError::NotAFrame);
             } else if message.is_close() {
                 return Err(LinkError::Ended);
             } else if message.is_binary() {

@@ -194,7 +194,7 @@ pub(super) fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// The same of what was read of it.
+/// The failure that a refusal tells, of which this was read.
 pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<&str>) -> Failure {
     let Ok(ErrorDocument { error }) = serde_json::from_slice(body) else {
         let known = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];

@@ -53,8 +53,9 @@ impl Events {
     /// The next one; an error once the server is gone.
     pub(super) async fn next(&mut self) -> Result<Value, Failure> {
         loop {
-            if let Some(text) = self.inbox.next().await?.as_text()
-                && let Ok(event) = serde_json::from_str::<Value>(text)
+            let message = self.inbox.next().await?;
+            if message.is_text()
+                && let Ok(event) = serde_json::from_slice::<Value>(message.as_payload())
             {
                 self.stood.seq = event["seq"].as_u64().unwrap_or(self.stood.seq);
                 return Ok(event);

@@ -36,7 +36,7 @@ pub(super) async fn open(session: &Session, path: &str) -> Result<(Outbox, Inbox
             Ok((Outbox { sink, queue: VecDeque::new(), is_flushed: true }, Inbox { stream }))
         }
         Ok(Err(Error::Upgrade(UpgradeError::DidNotSwitchProtocols(status)))) => {
-            Err(why_refused(session, path, status).await)
+            Err(why_refused(session, path, StatusCode::from_u16(status).unwrap_or_default()).await)
         }
         Ok(Err(error @ Error::Upgrade(_))) => Err(endpoint.no_http(&error)),
         Ok(Err(error)) => Err(endpoint.unreachable(&error)),
@@ -45,7 +45,7 @@ pub(super) async fn open(session: &Session, path: &str) -> Result<(Outbox, Inbox
 }
 
 /// Why a socket was refused: of the answer only its status is known, so that it is asked for again without one.
-async fn why_refused(session: &Session, path: &str, status: u16) -> Failure {
+async fn why_refused(session: &Session, path: &str, status: StatusCode) -> Failure {
     let asked_again = async {
         let mut client = Client::new(session)?;
         client.send_with(Method::GET, path, &[], RequestBody::Empty).await
@@ -53,7 +53,7 @@ async fn why_refused(session: &Session, path: &str, status: u16) -> Failure {
     match tokio::time::timeout(CONNECT_TIMEOUT, asked_again).await {
         Ok(Ok(response)) if response.status() == status => refusal(response).await,
         // It was refused for another reason; this one is gone.
-        _ => failure_from(StatusCode::from_u16(status).unwrap_or_default(), &[], None),
+        _ => failure_from(status, &[], None),
     }
 }
 

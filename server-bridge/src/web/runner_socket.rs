@@ -171,7 +171,7 @@ impl Stream for SocketLink {
     }
 }
 
-/// The text, which may be large, without a copy.
+/// The text, which may be large; without a copy where it came in fragments.
 fn text_of(text: Bytes) -> io::Result<String> {
     String::from_utf8(text.into())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

@@ -45,7 +45,7 @@ impl LimitedUpgrade {
         F: FnOnce(Socket) -> Served + Send + 'static,
         Served: Future<Output = ()> + Send + 'static,
     {
-        self.0.on_upgrade(|socket| serve(Socket { socket, pings: 0 }))
+        self.0.on_upgrade(|socket| serve(Socket { socket, pings: 0, is_closing: false }))
     }
 }
 
@@ -64,8 +64,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
 #[derive(Debug)]
 pub struct Socket {
     socket: WebSocket,
-    /// Pings that came since something was last sent, and left.
+    /// Pings whose answers could not be sent yet.
     pings: usize,
+    is_closing: bool,
 }
 
 impl Stream for Socket {
@@ -76,11 +77,11 @@ impl Stream for Socket {
             return Poll::Ready(None);
         };
         let message = message.map_err(io::Error::other)?;
-        if message.is_ping() {
-            // The answers wait in memory for an end that does not read.
+        // The answer waits in memory for an end that does not read, and may hold what came with the ping.
+        if message.is_ping() && self.as_mut().poll_flush(context)?.is_pending() {
             self.pings += 1;
             if self.pings > SOCKET_PINGS {
-                let reason = "more pings came than are answered";
+                let reason = "more pings came than were there answers read";
                 return Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason))));
             }
         }
@@ -105,7 +106,12 @@ impl Sink<Message> for Socket {
         Poll::Ready(Ok(()))
     }
 
+    /// Says goodbye, and does not wait for the other end's.
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_close(context).map_err(io::Error::other)
+        if !std::mem::replace(&mut self.is_closing, true) {
+            // An error says that the other end has said it, or is gone.
+            let _ = Pin::new(&mut self.socket).start_send(Message::close(None, ""));
+        }
+        self.poll_flush(context)
     }
 }

@@ -3,12 +3,16 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use futures_util::SinkExt;
 use reqwest::Method;
 use serde_json::{Value, json};
 use server_bridge::limits::SHUTDOWN_TIMEOUT;
 use store::ExecStatus;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame as WireFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use crate::support::{FakeRunner, Frame, PATIENCE, Socket, TestServer, eventually};
 
@@ -350,4 +354,20 @@ async fn a_client_that_waits_for_a_runner_is_not_told_an_end_by_a_stopping_serve
     assert_eq!(again.next().await, Frame::Closed, "no last word: the client comes again");
     let record = store.exec(user, &store::ExecId::parse(ID).unwrap()).await.unwrap();
     assert_eq!(record.status, ExecStatus::Running);
+}
+
+/// The last fragment of this text has nothing to check, and the one before ends within a letter.
+#[tokio::test]
+async fn a_text_that_ends_within_a_letter_is_no_text() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let mut exec = alice.socket("/exec").await;
+    let fragments = [(&b"{\"shell\":\"true\"}\xf0"[..], Data::Text), (&b""[..], Data::Continue)];
+    for (at, (bytes, kind)) in fragments.into_iter().enumerate() {
+        let frame = WireFrame::message(bytes, OpCode::Data(kind), at == 1);
+        exec.0.send(Message::Frame(frame)).await.unwrap();
+    }
+    let Frame::Json(refused) = exec.next().await else { panic!("no word of it") };
+    assert_eq!((&refused["type"], &refused["kind"]), (&json!("error"), &json!("invalid")), "{refused}");
+    server.stop().await;
 }

@@ -97,8 +97,8 @@ pub(in crate::cli) fn incoming(message: Message, format: Format) -> Option<Incom
         let message = "the server's answer makes no sense; are client and server of one version?";
         Some(Incoming::Failed(Failure::other("protocol", message)))
     };
-    if let Some(text) = message.as_text() {
-        return match serde_json::from_str(text) {
+    if message.is_text() {
+        return match serde_json::from_slice(message.as_payload()) {
             Ok(Told::Exit(exit)) => Some(Incoming::Exit(exit)),
             Ok(Told::Error { kind, message }) => Some(Incoming::Failed(Failure::other(kind, message))),
             Ok(Told::Started { stdin_offset }) => Some(Incoming::Started(stdin_offset)),

@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use utoipa::ToSchema;
 
 use super::Receiver;
-use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES};
+use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES, EXEC_SMALL_INPUT_BYTES};
 
 /// The first byte of the client's binary frames.
 const STDIN: u8 = 0;
@@ -82,17 +82,25 @@ async fn read(
     queue: mpsc::UnboundedSender<Queued>,
 ) {
     let room = Arc::new(Semaphore::new(EXEC_INPUT_BYTES));
+    let mut takes_input = stdin;
     while let Some(Ok(message)) = receiver.next().await {
         if message.is_close() {
             return;
         }
-        if let Some(text) = message.as_text() {
-            heed(text, control, received).await;
+        if message.is_text() {
+            heed(message.as_payload(), control, received).await;
         } else if message.is_binary() {
             let bytes = Bytes::from(message.into_payload());
-            if stdin && bytes.first() == Some(&STDIN) {
-                let input = bytes.slice(1..);
-                let length = u32::try_from(input.len()).unwrap_or(u32::MAX);
+            if takes_input && bytes.first() == Some(&STDIN) {
+                let input = if bytes.len() < EXEC_SMALL_INPUT_BYTES {
+                    // What it came in may be much larger.
+                    Bytes::copy_from_slice(&bytes[1..])
+                } else {
+                    bytes.slice(1..)
+                };
+                // Behind its end there is no input.
+                takes_input = !input.is_empty();
+                let length = u32::try_from(input.len() + size_of::<Queued>()).unwrap_or(u32::MAX);
                 let permit = Arc::clone(&room).acquire_many_owned(length).await;
                 // An error says that nobody takes it, which ends this anyway.
                 let _ = queue.send((input, permit.ok()));
@@ -104,8 +112,8 @@ async fn read(
 }
 
 /// Does what a text frame asks for.
-async fn heed(text: &str, control: &ExecControl, received: &watch::Sender<u64>) {
-    match serde_json::from_str(text) {
+async fn heed(text: &[u8], control: &ExecControl, received: &watch::Sender<u64>) {
+    match serde_json::from_slice(text) {
         Ok(ClientFrame::Cancel) => control.cancel(),
         Ok(ClientFrame::Ack { offset }) => drop(received.send_replace(offset)),
         Ok(ClientFrame::Signal { signal }) => {

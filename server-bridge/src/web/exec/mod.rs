@@ -31,6 +31,7 @@ use agent::Ending;
 use axum::extract::State;
 use axum::response::Response;
 use axum_tws::Message;
+use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
@@ -126,11 +127,11 @@ async fn converse(
 
 async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, ApiError> {
     let frame = timeout(EXEC_REQUEST_TIMEOUT, receiver.next()).await;
-    match frame.as_ref().map(|frame| frame.as_ref()?.as_ref().ok()?.as_text()) {
-        Ok(Some(text)) => ExecAsk::parse(text)?.check(caller.may_approve()),
-        Ok(None) => Err(ApiError::invalid("the first frame must be text: the command to run, as JSON")),
-        Err(_) => Err(ApiError::invalid("no command came; send it as the first frame")),
-    }
+    let frame = frame.map_err(|_| ApiError::invalid("no command came; send it as the first frame"))?;
+    let text = frame.and_then(Result::ok).filter(Message::is_text).map(|text| text.into_payload().into());
+    let text = text.and_then(|text: Bytes| String::from_utf8(text.into()).ok());
+    let no_text = || ApiError::invalid("the first frame must be text: the command to run, as JSON");
+    ExecAsk::parse(&text.ok_or_else(no_text)?)?.check(caller.may_approve())
 }
 
 fn stopping() -> ApiError {

@@ -80,7 +80,7 @@ pub struct Executor {
     pub(crate) scratch: Scratch,
     /// Held by every command that started a moment ago.
     pub(crate) young: Rc<()>,
-    /// Whether the server that is connected runs on this machine.
+    /// Whether the server that is connected runs on this machine, as far as its address tells.
     pub(crate) is_beside_server: Cell<bool>,
     pub(crate) llm: Relay,
     spawner: Here,

@@ -60,7 +60,7 @@ pub const EXEC_GATHER_BYTES: usize = 64 * 1024;
 /// The largest message of an exec's client, in bytes.
 pub const EXEC_MESSAGE_BYTES: usize = 1024 * 1024;
 /// How much of an exec's input is taken from its client before the command took it, in bytes: a client that waits for what it
-/// is told of its input never meets this.
+/// is told of its input never meets this, unless its pieces have but a few bytes: each counts for what keeping it takes, too.
 pub const EXEC_INPUT_BYTES: usize = 2 * 1024 * 1024;
 /// A piece of input below this is copied out of what it was read into, in bytes.
 pub const EXEC_SMALL_INPUT_BYTES: usize = 4 * 1024;

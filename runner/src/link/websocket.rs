@@ -177,7 +177,7 @@ pub struct WebSocketLink {
 }
 
 impl WebSocketLink {
-    /// Whether the other end is on this machine.
+    /// Whether the other end is on this machine, as far as its address tells: a tunnel's is, too.
     pub fn is_beside(&self) -> bool {
         self.is_beside
     }

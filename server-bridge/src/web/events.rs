@@ -75,7 +75,7 @@ async fn relay(
     caller: &Caller,
     query: &ResumeQuery,
     socket: &mut Socket,
-) -> Result<(), io::Error> {
+) -> io::Result<()> {
     let stood = query.epoch.as_deref().zip(query.after).map(|(epoch, after)| Stood { epoch, after });
     // Subscribed before the greeting: what happens after a client's `hello` is never missed.
     let (mut listener, resumed) = state.hub.subscribe(caller.user.id, stood);
@@ -104,7 +104,7 @@ async fn relay(
 }
 
 /// Sends what was heard with whatever else is there by now, together.
-async fn send(socket: &mut Socket, first: Heard, listener: &mut Listener) -> Result<(), io::Error> {
+async fn send(socket: &mut Socket, first: Heard, listener: &mut Listener) -> io::Result<()> {
     let more = std::iter::from_fn(|| listener.ready()).take(EVENT_BATCH);
     for heard in std::iter::once(first).chain(more) {
         let frame = match heard {

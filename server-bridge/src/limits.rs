@@ -6,6 +6,8 @@ use std::time::Duration;
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most a connection buffers of a request, in bytes; also the largest request head.
 pub const HTTP_BUFFER_BYTES: usize = 128 * 1024;
+/// How much of a header line is looked at to see where its request ends, in bytes: what matters is shorter.
+pub const FRAMING_LINE_BYTES: usize = 64;
 /// The most connections at once; further ones wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 16_384;
 /// Pause after the machine refused another connection (too many open files), so that the log is not flooded.

@@ -3,6 +3,7 @@
 //! An own loop, since a runner's socket lives for months: its buffers must be small, and what it may send before it
 //! has registered is counted here, beneath HTTP and WebSocket, where nothing has been buffered yet.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -28,6 +29,7 @@ use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
 use crate::limits::{ACCEPT_PAUSE, HEAD_TIMEOUT, HTTP_BUFFER_BYTES, MAX_CONNECTIONS};
+use crate::web::framing::{Framing, close_after};
 
 /// What a handler may know of the connection its request came by; a request's extension.
 #[derive(Debug, Clone)]
@@ -161,11 +163,21 @@ async fn http<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     router: Router,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
+    let framing = Framing::default();
+    let stream = framing.watch(stream);
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(connection.clone());
+        let is_last = framing.enter(&mut request);
         // A router is always ready: it has no back-pressure of its own.
-        router.clone().call(request)
+        let answer = router.clone().call(request);
+        async move {
+            let mut response = answer.await?;
+            if is_last {
+                close_after(&mut response);
+            }
+            Ok::<_, Infallible>(response)
+        }
     });
     let mut served = pin!(
         http1::Builder::new()

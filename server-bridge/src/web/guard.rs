@@ -13,12 +13,13 @@ use axum::response::{IntoResponse, Response};
 
 use crate::state::AppState;
 use crate::web::error::ApiError;
+use crate::web::framing::AmbiguousLength;
 
 /// On every answer.
 const SECURITY_HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
-        "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; style-src 'self'; \
+        "default-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self'; \
          base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -79,12 +80,12 @@ pub async fn guard(State(state): State<AppState>, request: Request, next: Next) 
 }
 
 fn check(state: &AppState, request: &Request) -> Result<(), ApiError> {
+    check_message(request)?;
     // A health check asks by whatever address it has, and learns nothing.
     if request.uri().path() == "/healthz" {
         return Ok(());
     }
-    let host = host(request.uri(), request.headers())
-        .ok_or_else(|| ApiError::invalid("the Host header is missing"))?;
+    let host = named_host(request)?;
     if !state.hosts.allows(host) {
         let name = without_port(host);
         return Err(ApiError::new(
@@ -104,6 +105,35 @@ fn check(state: &AppState, request: &Request) -> Result<(), ApiError> {
             ))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses what another reader of the same bytes, such as a proxy, may understand differently.
+fn check_message(request: &Request) -> Result<(), ApiError> {
+    if request.extensions().get::<AmbiguousLength>().is_some() {
+        return Err(ApiError::invalid(
+            "the request does not say in one way where it ends; send one Content-Length, or Transfer-Encoding: chunked alone",
+        ));
+    }
+    if request.headers().get_all(header::HOST).iter().nth(1).is_some() {
+        return Err(ApiError::invalid("the request has several Host headers; send one"));
+    }
+    Ok(())
+}
+
+/// The host that the Host header names, and the request's address as well if that is a whole URL.
+fn named_host(request: &Request) -> Result<&str, ApiError> {
+    let named = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
+    let named = named.filter(|name| !name.is_empty());
+    let named = named.ok_or_else(|| ApiError::invalid("the Host header is missing or empty"))?;
+    match request.uri().authority() {
+        Some(authority) if !authority.as_str().eq_ignore_ascii_case(named) => {
+            Err(ApiError::invalid(format!(
+                "the request's address is for {:?} and its Host header for {named:?}; send the same name in both",
+                authority.as_str()
+            )))
+        }
+        _ => Ok(named),
     }
 }
 

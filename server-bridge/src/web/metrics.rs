@@ -11,6 +11,8 @@ use metrics::{counter, gauge, histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
 
 /// Registered sockets of runners.
 const RUNNERS: &str = "sandbridge_runners_connected";
@@ -97,8 +99,9 @@ fn method_word(method: &Method) -> &'static str {
     }
 }
 
-/// The page for Prometheus.
-pub async fn page(State(state): State<AppState>) -> impl IntoResponse {
+/// The page for Prometheus. For administrators, and programs with a key of one: it shows who is busy with what, and when.
+pub async fn page(State(state): State<AppState>, caller: Caller) -> Result<impl IntoResponse, ApiError> {
+    caller.check_admin()?;
     state.metrics.run_upkeep();
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], state.metrics.render())
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], state.metrics.render()))
 }

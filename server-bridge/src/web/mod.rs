@@ -12,7 +12,7 @@
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`guard`], [`auth`], [`scope`], [`rate`], [`pending`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
-//! | [`accept`] | the listening socket: connections, TLS, buffers |
+//! | [`accept`], [`framing`] | the listening socket: connections, TLS, buffers; where each request ends |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
 //! | [`error`], [`extract`] | the error contract |
 
@@ -34,6 +34,7 @@ pub mod events;
 pub mod exec;
 pub mod extract;
 pub mod files;
+pub mod framing;
 pub mod guard;
 pub mod hub;
 pub mod keys;

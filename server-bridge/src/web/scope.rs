@@ -43,6 +43,8 @@ const LOOKING: &[&str] = &[
     "/api/v1/execs/{id}",
     "/api/v1/execs/{id}/report",
     "/api/v1/events",
+    // An administrator's only, as for a session.
+    "/metrics",
 ];
 
 /// What `exec` may besides, by any method: commands, files and tasks.

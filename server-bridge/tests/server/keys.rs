@@ -4,16 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use store::Clock;
 
-use crate::support::{Frame, PATIENCE, Socket, TestClient, TestServer, eventually};
-
-/// The same server for a program with a key of this scope.
-async fn program(person: &TestClient, name: &str, scope: &str) -> TestClient {
-    let (status, made) = person.send(Method::POST, "/keys", json!({"name": name, "scope": scope})).await;
-    assert_eq!(status, 201, "{made}");
-    assert!(made["key"].as_str().unwrap().starts_with("sbk_"), "{made}");
-    let token = made["key"].as_str().unwrap().to_owned();
-    TestClient { http: person.http.clone(), base: person.base.clone(), token }
-}
+use crate::support::{Frame, PATIENCE, Socket, TestClient, TestServer, eventually, program};
 
 async fn connects(client: &TestClient, path: &str) -> bool {
     let url = format!("{}{path}", client.base).replacen("http", "ws", 1);
@@ -60,6 +51,18 @@ async fn a_key_for_commands_neither_reads_nor_takes_its_owners_terminal() {
     for socket in [&mut attached, &mut repeated] {
         let refused = socket.until(|_| true).await;
         assert_eq!((&refused["type"], &refused["kind"]), (&json!("error"), &json!("forbidden")), "{refused}");
+    }
+    let read = program(&alice, "r", "read").await;
+    for (client, may) in
+        [(&alice, true), (&program(&alice, "f", "full").await, true), (&exec, false), (&read, false)]
+    {
+        let status = client.status(Method::GET, &format!("/execs/{id}/report")).await;
+        assert_eq!(status != 403, may, "a report shows what stands on the screen: {status}");
+    }
+    assert_eq!(exec.status(Method::POST, &format!("/execs/{id}/cancel")).await, 403);
+    for (client, path) in [(&exec, "/tasks"), (&read, "/tasks")] {
+        assert!(!client.get(path).await.to_string().contains(id), "a terminal is no task");
+        assert_eq!(client.status(Method::GET, &format!("/tasks/{id}")).await, 404);
     }
     // Its owner types on: it was not told that another one does now.
     terminal.binary(b"\0here".to_vec()).await;

@@ -9,6 +9,7 @@ mod enrolment;
 mod events;
 mod exec;
 mod files;
+mod framing;
 mod isolation;
 mod keys;
 mod metrics;

@@ -2,7 +2,51 @@
 
 use reqwest::{Client, Method};
 
-use crate::support::TestServer;
+use crate::support::{TestClient, TestServer, program};
+
+/// What the page says to this client.
+async fn scrape(server: &TestServer, client: &TestClient) -> (u16, String) {
+    let response = Client::new().get(server.url("/metrics")).bearer_auth(&client.token).send().await.unwrap();
+    (response.status().as_u16(), response.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn only_administrators_and_programs_with_a_key_of_theirs_see_the_metrics() {
+    let server = TestServer::start().await;
+    let (admin, bob) = (server.admin("admin").await, server.user("bob").await);
+    let answer = Client::new().get(server.url("/metrics")).send().await.unwrap();
+    assert_eq!(answer.status(), 401);
+    assert!(!answer.text().await.unwrap().contains("sandbridge_"));
+    for (client, status) in [
+        (&admin, 200),
+        (&program(&admin, "scrape", "read").await, 200),
+        (&program(&admin, "all", "full").await, 200),
+        (&program(&admin, "ci", "exec").await, 403),
+        (&bob, 403),
+        (&program(&bob, "scrape", "read").await, 403),
+        (&TestClient { token: "sbs_made_up".to_owned(), http: Client::new(), base: String::new() }, 401),
+    ] {
+        let (answered, page) = scrape(&server, client).await;
+        assert_eq!(answered, status, "{page}");
+        assert_eq!(page.contains("sandbridge_http_requests_total"), status == 200, "{page}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_metrics_count_requests_and_runners() {
+    let server = TestServer::start().await;
+    let admin = server.admin("alice").await;
+    let _runner = admin.connect_runner("laptop").await;
+    let (_, page) = scrape(&server, &admin).await;
+    assert!(
+        page.contains(r#"sandbridge_http_requests_total{method="POST",route="/api/v1/login",status="200"}"#),
+        "{page}"
+    );
+    let connected = page.lines().find_map(|line| line.strip_prefix("sandbridge_runners_connected "));
+    assert!(connected.unwrap().parse::<f64>().unwrap() >= 1.0);
+    server.stop().await;
+}
 
 #[tokio::test]
 async fn what_a_client_makes_up_is_counted_as_other() {
@@ -15,7 +59,8 @@ async fn what_a_client_makes_up_is_counted_as_other() {
             http.get(server.url(path)).send().await.unwrap();
         }
     }
-    let page = http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
+    let admin = server.admin("admin").await;
+    let (_, page) = scrape(&server, &admin).await;
     assert!(!page.contains("MADEUP") && !page.contains("made-up"), "{page}");
     for series in [
         r#"method="other",route="/api/v1/me",status="405""#,

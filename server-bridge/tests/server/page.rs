@@ -12,9 +12,10 @@ async fn every_answer_has_the_security_headers() {
         let response = Client::new().get(server.url(path)).send().await.unwrap();
         let headers = response.headers();
         let policy = headers[CONTENT_SECURITY_POLICY].to_str().unwrap();
-        for rule in ["default-src 'self'", "connect-src 'self' ws: wss:", "frame-ancestors 'none'"] {
+        for rule in ["default-src 'self';", "connect-src 'self';", "frame-ancestors 'none'"] {
             assert!(policy.contains(rule), "{path}: {policy}");
         }
+        assert!(!policy.contains("ws:") && !policy.contains("wss:"), "other servers' sockets: {policy}");
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[X_FRAME_OPTIONS], "DENY");
         assert!(headers.contains_key(CACHE_CONTROL));
@@ -38,20 +39,5 @@ async fn the_api_describes_itself() {
     let description = json(Client::new().get(server.url("/api/v1/openapi.json")).send().await.unwrap()).await;
     assert!(description["openapi"].as_str().unwrap().starts_with("3."));
     assert!(description["paths"]["/api/v1/runners"]["post"].is_object());
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn the_metrics_count_requests_and_runners() {
-    let server = TestServer::start().await;
-    let alice = server.user("alice").await;
-    let _runner = alice.connect_runner("laptop").await;
-    let page = Client::new().get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
-    assert!(
-        page.contains(r#"sandbridge_http_requests_total{method="POST",route="/api/v1/login",status="200"}"#),
-        "{page}"
-    );
-    let connected = page.lines().find_map(|line| line.strip_prefix("sandbridge_runners_connected "));
-    assert!(connected.unwrap().parse::<f64>().unwrap() >= 1.0);
     server.stop().await;
 }

@@ -151,6 +151,7 @@ pub async fn cancel(
     Path(id): Path<String>,
 ) -> Result<axum::Json<CancelledExec>, ApiError> {
     let record = find(&state, &caller.user, &id).await?;
+    check_terminal(&caller, &record)?;
     end(&state, &caller, &record).await?;
     Ok(axum::Json(CancelledExec { exec_id: record.exec_id.to_string() }))
 }
@@ -212,6 +213,7 @@ pub async fn report(
     Query(query): Query<ReportQuery>,
 ) -> Result<axum::Json<ReportView>, ApiError> {
     let record = find(&state, &caller.user, &id).await?;
+    check_terminal(&caller, &record)?;
     let sandbox = place_of(&state, &caller.user, &record).await?;
     let (head, tail) = (query.head.unwrap_or(REPORT_BYTES), query.tail.unwrap_or(REPORT_BYTES));
     let report = sandbox.exec_report(sandbox_id(&record.exec_id), head, tail).await?;

@@ -79,6 +79,12 @@ impl TestServer {
         self.log_in(name).await
     }
 
+    /// A new administrator, logged in.
+    pub async fn admin(&self, name: &str) -> TestClient {
+        self.store.add_user(&Name::parse(name).unwrap(), PASSWORD, true).await.unwrap();
+        self.log_in(name).await
+    }
+
     pub async fn log_in(&self, name: &str) -> TestClient {
         let http = Client::new();
         let body = serde_json::json!({"user": name, "password": PASSWORD});
@@ -172,4 +178,14 @@ impl TestClient {
 
 pub async fn json(response: Response) -> Value {
     serde_json::from_str(&response.text().await.unwrap()).unwrap()
+}
+
+/// The same server for a program with a key of this scope.
+pub async fn program(person: &TestClient, name: &str, scope: &str) -> TestClient {
+    let (status, made) =
+        person.send(Method::POST, "/keys", serde_json::json!({"name": name, "scope": scope})).await;
+    assert_eq!(status, 201, "{made}");
+    assert!(made["key"].as_str().unwrap().starts_with("sbk_"), "{made}");
+    let token = made["key"].as_str().unwrap().to_owned();
+    TestClient { http: person.http.clone(), base: person.base.clone(), token }
 }

@@ -1,8 +1,9 @@
 //! `sandbridge user …`: accounts, changed in the store itself, whether a server has it open or not.
 //!
-//! Who may do this is whoever may write in the home directory: there is no session here, and the audit trail names no
-//! user.
+//! Everybody who may write in the home directory may do this. There is no session here, so the audit trail names the user of
+//! the machine: `alice (command line)`, a name that no account can have.
 
+use std::fs;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
@@ -11,6 +12,9 @@ use serde_json::{Value, json};
 use store::{AuditEntry, Name, Store, User};
 
 use crate::config::{database, ensure_home, home_dir};
+
+/// The machine's own users, one a line.
+const ACCOUNTS_FILE: &str = "/etc/passwd";
 
 /// What can be done with accounts: `sandbridge user …`.
 #[derive(Debug, clap::Subcommand)]
@@ -157,6 +161,7 @@ async fn open(home: &Path) -> anyhow::Result<Store> {
 /// Leaves a trace and closes the store, however it went.
 async fn finish<T>(store: Store, action: &str, name: &str, done: store::Result<T>) -> anyhow::Result<T> {
     let entry = AuditEntry {
+        user: Some(operator()),
         action: action.to_owned(),
         target: name.to_owned(),
         outcome: if done.is_ok() { "ok" } else { "failed" }.to_owned(),
@@ -169,9 +174,81 @@ async fn finish<T>(store: Store, action: &str, name: &str, done: store::Result<T
     Ok(done)
 }
 
+/// The user of the machine who runs this command, for the audit trail.
+fn operator() -> String {
+    let accounts = fs::read(ACCOUNTS_FILE).unwrap_or_default();
+    let sudo_user = std::env::var("SUDO_USER").ok();
+    operator_of(rustix::process::getuid().as_raw(), &String::from_utf8_lossy(&accounts), sudo_user.as_deref())
+}
+
+/// The same from a user id, the machine's list of accounts and the user who called sudo. Only root is asked for the last one:
+/// root can write anything into the trail anyway.
+fn operator_of(user_id: u32, accounts: &str, sudo_user: Option<&str>) -> String {
+    let named = accounts.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, id) = (fields.next()?, fields.nth(1)?);
+        (id.parse() == Ok(user_id)).then_some(name)
+    });
+    let is_plain = |name: &&str| !name.is_empty() && !name.contains(char::is_control);
+    let name = named.filter(is_plain).map_or_else(|| format!("user {user_id}"), str::to_owned);
+    match sudo_user.filter(is_plain).filter(|_| user_id == 0) {
+        Some(caller) => format!("{caller} as {name} (command line)"),
+        None => format!("{name} (command line)"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn the_audit_trail_names_who_changed_an_account_at_the_command_line() {
+        let home = tempfile::tempdir().unwrap();
+        add_user(home.path(), "alice", false, "correct horse").await.unwrap();
+        add_user(home.path(), "bob", true, "correct horse").await.unwrap();
+        set_password(home.path(), "bob", "battery staple").await.unwrap();
+        remove_user(home.path(), "bob").await.unwrap();
+        assert!(remove_user(home.path(), "bob").await.is_err());
+        assert!(set_password(home.path(), "alice", "x").await.is_err());
+        let store = open(home.path()).await.unwrap();
+        let trail = store.audit(100, None).await.unwrap();
+        store.close().await;
+        let told: Vec<_> =
+            trail.iter().map(|entry| (&*entry.action, &*entry.target, &*entry.outcome)).rev().collect();
+        assert_eq!(
+            told,
+            [
+                ("user.add", "alice", "ok"),
+                ("user.add", "bob", "ok"),
+                ("user.password", "bob", "ok"),
+                ("user.remove", "bob", "ok"),
+                ("user.remove", "bob", "failed"),
+                ("user.password", "alice", "failed"),
+            ]
+        );
+        for entry in &trail {
+            let who = entry.user.as_deref().unwrap();
+            assert!(who.ends_with(" (command line)") && who.len() > " (command line)".len(), "{who}");
+            assert!(Name::parse(who).is_err(), "an account could have this name: {who}");
+        }
+    }
+
+    #[test]
+    fn an_operator_is_named_as_the_machine_knows_them() {
+        let accounts = "root:x:0:0:root:/root:/bin/sh\nbroken\nalice:x:1000:1000::/home/alice:/bin/sh\n";
+        for (user_id, sudo_user, named) in [
+            (1000, None, "alice (command line)"),
+            (1000, Some("eve"), "alice (command line)"),
+            (0, None, "root (command line)"),
+            (0, Some("alice"), "alice as root (command line)"),
+            (0, Some("a\nb"), "root (command line)"),
+            (0, Some(""), "root (command line)"),
+            (4711, None, "user 4711 (command line)"),
+        ] {
+            assert_eq!(operator_of(user_id, accounts, sudo_user), named);
+        }
+        assert_eq!(operator_of(1, "", None), "user 1 (command line)");
+    }
 
     #[tokio::test]
     async fn an_account_is_added_changed_and_removed() {

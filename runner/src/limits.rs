@@ -33,11 +33,12 @@ pub const KILL_BATCH_PROCESSES: usize = 256;
 /// The largest file of `/etc` that is copied into the commands' view, in bytes.
 pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// How deep in the workspace repositories of git are looked for, in directories.
-pub const GIT_SCAN_DEPTH: usize = 5;
-
-/// How many directories of the workspace are looked through for them.
+/// How many directories of the workspace are looked through for repositories of git, the nearest first; and as many again of
+/// those that tools rebuild, such as `node_modules`.
 pub const GIT_SCAN_DIRECTORIES: usize = 8_192;
+
+/// How many gaps a layer's detail names; the others are counted.
+pub const GAPS_NAMED: usize = 4;
 
 /// The most repositories, submodules included, that are kept from commands.
 pub const GIT_REPOSITORIES: usize = 256;

@@ -17,6 +17,7 @@ use super::new_root::{NewRoot, file_system};
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 use super::report::{Profile, layer_name};
 use super::view::View;
+use crate::limits::GAPS_NAMED;
 use crate::sys;
 
 /// Where HOME is when the user's own home is part of the workspace and cannot be replaced.
@@ -93,10 +94,11 @@ fn hold_git_config(policy: &ConfinePolicy, profile: Profile, root: &NewRoot) -> 
             gaps.push(format!("{}: {error}", path.display()));
         }
     }
-    match gaps.first() {
-        None => Ok(repositories),
-        Some(first) => Err(format!("not protected everywhere ({} gaps): {first}", gaps.len())),
+    if gaps.is_empty() {
+        return Ok(repositories);
     }
+    let named = gaps.iter().take(GAPS_NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    Err(format!("not protected everywhere ({} gaps): {named}", gaps.len()))
 }
 
 /// Gives the thread a mount namespace, and makes sure that mounts can be made in it.

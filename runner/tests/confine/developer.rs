@@ -1,24 +1,10 @@
 //! What a developer's tools may do: git's own files, toolchains, what was allowed besides.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
-use crate::support::{Bench, Output, finish, shell};
+use crate::support::{Bench, Output, finish, git, shell};
 use runner::confine::{Allowances, ConfinePolicy, Profile, layer_name};
 use runner::spawn::Spawner;
-
-/// Runs git outside of any sandbox, as the user does.
-fn git(directory: &Path, words: &[&str]) {
-    let output = Command::new("git")
-        .args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "protocol.file.allow=always"])
-        .args(words)
-        .current_dir(directory)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
 
 /// A workspace with a repository, a submodule, a linked worktree and a nested repository.
 struct Project {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod developer;
+mod git;
 mod guardian;
 mod intruder;
 mod kill;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use runner::confine::{Bounds, ConfinePolicy, Profile};
@@ -136,4 +137,16 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "gave up waiting until {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Runs git outside of any sandbox, as the user does.
+pub(crate) fn git(directory: &Path, words: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "protocol.file.allow=always"])
+        .args(words)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -273,3 +273,22 @@ fn stalled_transfers_do_not_stop_other_operations() {
         assert!(world.peer.ask(Stat { path: "large".into() }).await.is_ok());
     });
 }
+
+#[test]
+fn a_planted_bare_repository_opens_no_configuration_to_file_operations() {
+    let workspace = tempfile::tempdir().unwrap();
+    let top = workspace.path().canonicalize().unwrap();
+    for name in ["objects", "refs", ".git/objects", ".git/refs", ".git/hooks", "sub/.git"] {
+        std::fs::create_dir_all(top.join(name)).unwrap();
+    }
+    for name in ["HEAD", ".git/HEAD"] {
+        std::fs::write(top.join(name), "ref: refs/heads/main\n").unwrap();
+    }
+    World::run_in(&top, Profile::Workspace, async |world| {
+        for name in [".git/config", ".git/hooks/pre-commit", ".git/commondir", "sub/.git/config", "config"] {
+            let error = write(&mut world.peer, write_file(name), b"evil").await.unwrap_err();
+            assert!(error.description.contains("--allow-git-config"), "{name}: {error}");
+        }
+        assert!(write(&mut world.peer, write_file(".git/index"), b"index").await.is_ok());
+    });
+}

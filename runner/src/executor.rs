@@ -30,7 +30,9 @@ use crate::kill;
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
 use crate::llm::{self, LlmConfig, Relay};
 use crate::settings;
-use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners, memory_points};
+use crate::spawn::{
+    Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners, memory_points, spawners,
+};
 use crate::stream::{Connection, StreamHandle};
 use crate::sys;
 
@@ -117,6 +119,7 @@ impl Executor {
             Ok::<_, Error>(ConfinePolicy {
                 left_out: config.left_out,
                 bounds: config.bounds.clone(),
+                copies_settings: !config.is_for_others,
                 ..policy
             })
         };
@@ -340,7 +343,11 @@ impl Executor {
     ) -> Result<Spawned, SpawnError> {
         match self.other_spawner(profile, user).await? {
             None => self.spawner.spawn(&request),
-            Some(spawner) => spawner.spawn(request).await,
+            Some(spawner) => {
+                let spawned = spawner.spawn(request).await;
+                spawners::let_go(spawner);
+                spawned
+            }
         }
     }
 
@@ -355,8 +362,12 @@ impl Executor {
         profile: Profile,
         user: CommandUser,
     ) -> Result<Arc<Ground>, SpawnError> {
-        let other = self.other_spawner(profile, user).await?;
-        Ok(Arc::clone(other.as_ref().map_or_else(|| self.spawner.ground(), |spawner| spawner.ground())))
+        let Some(spawner) = self.other_spawner(profile, user).await? else {
+            return Ok(Arc::clone(self.spawner.ground()));
+        };
+        let ground = Arc::clone(spawner.ground());
+        spawners::let_go(spawner);
+        Ok(ground)
     }
 
     /// What commands of a user may see.
@@ -367,7 +378,8 @@ impl Executor {
         }
     }
 
-    /// The spawner of a narrower profile, or of another user; none for what the runner's own thread starts.
+    /// The spawner of a narrower profile, or of another user; none for what the runner's own thread starts. A command of the
+    /// profile read-only gets a spawner to itself even where that is the runner's own profile: nothing that it writes stays.
     async fn other_spawner(
         &self,
         profile: Profile,
@@ -375,7 +387,9 @@ impl Executor {
     ) -> Result<Option<Arc<Spawner>>, SpawnError> {
         let spawners = match (user, &self.privileged) {
             (CommandUser::Privileged, Some((_, spawners))) => spawners,
-            (CommandUser::Privileged | CommandUser::Default, _) if profile != self.profile() => {
+            (CommandUser::Privileged | CommandUser::Default, _)
+                if profile != self.profile() || profile == Profile::ReadOnly =>
+            {
                 &self.narrower
             }
             (CommandUser::Privileged | CommandUser::Default, _) => return Ok(None),

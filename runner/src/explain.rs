@@ -124,15 +124,22 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     add(vec!["/proc".into()], Rule::Kernel, "r", processes);
     add(real(trees::DEVICES), Rule::Device, "rw", "a device that everybody may use");
     let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).to_vec();
-    let whose = if own_root {
+    let whose = if own_root && profile == Profile::ReadOnly {
+        "the command's own: empty at its start, gone at its end"
+    } else if own_root {
         "the commands' own, empty at the runner's start"
     } else {
         "the machine's: no mount namespace here"
     };
     add(temporary, Rule::Temporary, "rwx", whose);
+    let home_access = if policy.home_is_writable(profile, own_root) { "rwx" } else { "rx" };
     if own_root && !policy.home_in_workspace() {
-        let why = "commands have a home of their own here: what the user keeps in it is hidden from them";
-        add(vec![policy.home.clone()], Rule::Home, "rwx", why);
+        let why = if policy.throws_home_away(profile, own_root) {
+            "commands have a home of their own here, with settings alone, which is thrown away after each"
+        } else {
+            "commands have a home of their own here: what the user keeps in it is hidden from them"
+        };
+        add(vec![policy.home.clone()], Rule::Home, home_access, why);
     }
     add(policy.tools().trees, Rule::Tool, "rx", "a toolchain of the user");
     let allowances = &policy.allowances;
@@ -153,7 +160,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
         add(vec![policy.state_dir.clone()], Rule::RunnerState, "", why);
     }
     if !own_root && let Ok(home) = policy.private_home() {
-        add(vec![home], Rule::Home, "rwx", "the commands' own home");
+        add(vec![home], Rule::Home, home_access, "the commands' own home");
     }
     entries
 }

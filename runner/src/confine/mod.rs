@@ -126,7 +126,14 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     };
     report.add(layer_name::IPC_NAMESPACE, ipc != Ipc::Refused, ipc.describe());
     let home_is_private = view.home_is_private && !policy.left_out.contains(layer_name::PRIVATE_HOME);
-    report.add(layer_name::PRIVATE_HOME, home_is_private, view.home.display().to_string());
+    let own_root = report.holds(layer_name::MOUNT_NAMESPACE);
+    let fate = match (policy.throws_home_away(profile, own_root), policy.home_is_writable(profile, own_root))
+    {
+        (true, _) => ", thrown away with the command",
+        (false, true) => "",
+        (false, false) => ", read-only",
+    };
+    report.add(layer_name::PRIVATE_HOME, home_is_private, format!("{}{fate}", view.home.display()));
     path.push(tools::own_programs(&view.home));
     let mut ground =
         Ground::prepare(profile, &view, &path, hides_others, ipc, &report).map_err(during("namespaces"))?;

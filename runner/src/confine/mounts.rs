@@ -9,15 +9,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::CWD;
-use rustix::mount::{MountPropagationFlags, OpenTreeFlags};
+use rustix::mount::{MountPropagationFlags, MoveMountFlags, OpenTreeFlags};
 
 use super::during;
 use super::git::GitPaths;
-use super::new_root::{NewRoot, file_system};
+use super::new_root::{NewRoot, file_system, temporary};
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 use super::report::{Profile, layer_name};
 use super::view::View;
-use crate::limits::GAPS_NAMED;
+use crate::limits::{GAPS_NAMED, TEMPORARY_BYTES};
+use crate::settings;
 use crate::sys;
 
 /// Where HOME is when the user's own home is part of the workspace and cannot be replaced.
@@ -68,6 +69,9 @@ pub(super) fn enter(policy: &ConfinePolicy, profile: Profile, private_home: &Pat
         }
         Err(error) => return Err(during("own mount namespace")(error)),
     }
+    if policy.throws_home_away(profile, true) {
+        cover_home(policy, private_home).map_err(during("home to throw away"))?;
+    }
     let home = if policy.home_in_workspace() { PathBuf::from(HOME_ELSEWHERE) } else { policy.home.clone() };
     let trees = clone_trees(policy, profile, private_home, &home)?;
     let root = NewRoot::new(private_home).map_err(during("new root"))?;
@@ -111,6 +115,18 @@ fn own_namespace() -> io::Result<()> {
     sys::mount_attributes(trial.as_fd(), libc::MOUNT_ATTR_RDONLY, false)
 }
 
+/// Covers the private home, for this thread alone, by an empty one with the user's settings: it is gone with the last command
+/// that sees it, and what other commands left in theirs is not in it.
+fn cover_home(policy: &ConfinePolicy, private_home: &Path) -> io::Result<()> {
+    let owner = policy.run_as.as_ref().map(|user| (user.user_id, user.group_id));
+    let own = || (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let home = temporary(TEMPORARY_BYTES, "0700", Some(owner.unwrap_or_else(own)))?;
+    rustix::mount::move_mount(home.as_fd(), "", CWD, private_home, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    // What is missing of them was said at the runner's start.
+    drop(settings::copy(policy));
+    Ok(())
+}
+
 /// Whether an error says that the machine does not have something, or does not allow it; not that it ran out of it.
 fn is_lack(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EINVAL))
@@ -135,7 +151,9 @@ fn clone_trees(
     for device in DEVICES.iter().map(Path::new).filter(|path| path.exists()) {
         trees.push(clone_tree(device, device, DEVICE)?);
     }
-    let mut inner = vec![clone_tree(private_home, home, WRITABLE)?];
+    let home_is_writable = policy.home_is_writable(profile, true);
+    let mut inner =
+        vec![clone_tree(private_home, home, if home_is_writable { WRITABLE } else { READ_ONLY })?];
     let elsewhere = |path: &&PathBuf| !path.starts_with(&policy.workspace);
     for tool in policy.tools().trees.iter().filter(elsewhere) {
         inner.push(clone_tree(tool, tool, READ_ONLY)?);

@@ -46,15 +46,20 @@ pub(super) fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<Ow
     Ok(rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
-/// A temporary file system everybody may write to, which cannot take all of the machine's memory.
-fn temporary(limit_bytes: u64) -> io::Result<OwnedFd> {
+/// A temporary file system, which cannot take all of the machine's memory, with the mode and the owner of its top.
+pub(super) fn temporary(limit_bytes: u64, mode: &str, owner: Option<(u32, u32)>) -> io::Result<OwnedFd> {
     let machine = rustix::system::sysinfo();
     let memory_bytes = machine.totalram.saturating_mul(u64::from(machine.mem_unit));
     // Files in it count as the commands' memory, and no kill gives theirs back.
     let memory_bytes = group::memory().map_or(memory_bytes, |limit| limit.0.min(memory_bytes));
     let size_bytes = limit_bytes.min(memory_bytes / TEMPORARY_MEMORY_PART);
     let (size, inodes) = (size_bytes.to_string(), (size_bytes / TEMPORARY_BYTES_PER_INODE).to_string());
-    file_system("tmpfs", &[("mode", "1777"), ("size", &size), ("nr_inodes", &inodes)])
+    let owner = owner.map(|(user, group)| (user.to_string(), group.to_string()));
+    let mut options = vec![("mode", mode), ("size", size.as_str()), ("nr_inodes", inodes.as_str())];
+    if let Some((user, group)) = &owner {
+        options.extend([("uid", user.as_str()), ("gid", group.as_str())]);
+    }
+    file_system("tmpfs", &options)
 }
 
 /// The commands' own `/proc`.
@@ -117,7 +122,7 @@ impl NewRoot {
             self.copy_etc(&Path::new("/etc").join(entry))?;
         }
         for (place, limit_bytes) in [("/tmp", TEMPORARY_BYTES), ("/dev/shm", SHARED_MEMORY_BYTES)] {
-            self.attach(&temporary(limit_bytes)?, Path::new(place), true)?;
+            self.attach(&temporary(limit_bytes, "1777", None)?, Path::new(place), true)?;
         }
         let processes = Processes::new()?;
         // Root may change the kernel's settings through it (`core_pattern`, `sysrq-trigger`), whatever its capabilities.

@@ -105,6 +105,8 @@ pub struct ConfinePolicy {
     pub allowances: Allowances,
     /// What commands may reach, and how much they may take.
     pub bounds: Bounds,
+    /// Whether commands get copies of the user's settings.
+    pub copies_settings: bool,
 }
 
 impl ConfinePolicy {
@@ -135,7 +137,19 @@ impl ConfinePolicy {
         let home = home.canonicalize().unwrap_or(home);
         let state_dir = state_dir.canonicalize()?;
         let (left_out, allowances, bounds) = Default::default();
-        Ok(Self { workspace, state_dir, home, user: name, shell, run_as, left_out, allowances, bounds })
+        let copies_settings = true;
+        Ok(Self {
+            workspace,
+            state_dir,
+            home,
+            user: name,
+            shell,
+            run_as,
+            left_out,
+            allowances,
+            bounds,
+            copies_settings,
+        })
     }
 
     /// The same with what else commands may touch.
@@ -167,6 +181,17 @@ impl ConfinePolicy {
             lchown(&home, Some(user.user_id), Some(user.group_id))?;
         }
         Ok(home)
+    }
+
+    /// Whether commands of a profile find a home that is gone with them: where nothing may be changed, nothing stays.
+    /// `own_root` is whether they have a mount namespace.
+    pub(crate) fn throws_home_away(&self, profile: Profile, own_root: bool) -> bool {
+        profile == Profile::ReadOnly && own_root && !self.left_out.contains(layer_name::PRIVATE_HOME)
+    }
+
+    /// Whether commands of a profile may change what is in their home.
+    pub(crate) fn home_is_writable(&self, profile: Profile, own_root: bool) -> bool {
+        profile != Profile::ReadOnly || self.throws_home_away(profile, own_root)
     }
 
     /// Lets another user through to its private home where it is not mounted elsewhere; what else is in the state directory

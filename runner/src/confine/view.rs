@@ -31,24 +31,32 @@ impl View {
         let home_is_private = !policy.state_in_workspace();
         let etc = ETC_ENTRIES.iter().map(|entry| (entry, Path::new("/etc").join(entry)));
         let etc = etc.filter(|(entry, path)| settings::is_harmless(entry, path)).map(|(_, path)| path);
-        let mut view = Self::base(policy, profile, home, home_is_private);
+        let mut view = Self::base(policy, profile, home, home_is_private, false);
         view.read.extend(etc);
         view
     }
 
     /// The view after `mounts::enter` built it: all there is may be listed, and `/etc` holds only what was chosen.
     pub(super) fn of_own_root(policy: &ConfinePolicy, profile: Profile, home: PathBuf) -> Self {
-        let mut view = Self::base(policy, profile, home, true);
+        let mut view = Self::base(policy, profile, home, true, true);
         view.list.push("/".into());
         view.read.push("/etc".into());
         view
     }
 
-    fn base(policy: &ConfinePolicy, profile: Profile, home: PathBuf, home_is_private: bool) -> Self {
+    fn base(
+        policy: &ConfinePolicy,
+        profile: Profile,
+        home: PathBuf,
+        home_is_private: bool,
+        own_root: bool,
+    ) -> Self {
         let mut run: Vec<PathBuf> = SYSTEM_TREES.iter().map(PathBuf::from).collect();
         run.extend(policy.tools().trees);
         run.extend(policy.allowances.read.iter().cloned());
-        let mut write = vec![home.clone(), "/tmp".into(), "/dev/shm".into()];
+        let mut write = vec!["/tmp".into(), "/dev/shm".into()];
+        let home_is_writable = policy.home_is_writable(profile, own_root);
+        if home_is_writable { &mut write } else { &mut run }.push(home.clone());
         write.extend(policy.allowances.write.iter().cloned());
         match profile {
             Profile::ReadOnly => run.push(policy.workspace.clone()),

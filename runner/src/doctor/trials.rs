@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
-use crate::confine::{ConfinePolicy, Profile};
+use crate::confine::{ConfinePolicy, Profile, layer_name};
 use crate::spawn::{Exit, SpawnRequest, Spawner};
 
 /// What people keep in their home and lend to nobody.
@@ -74,7 +74,11 @@ pub(super) fn try_all(policy: &ConfinePolicy, spawner: &Spawner) -> Vec<Trial> {
     let workspace = policy.workspace.join(&own);
     let name = if writable { "the workspace can be changed" } else { "the workspace cannot be changed" };
     trials.expect(name, WRITE, &workspace, writable);
-    trials.expect("HOME can be changed", "{ : > \"$HOME/$1\"; } && rm \"$HOME/$1\"", Path::new(&own), true);
+    let home_is_writable =
+        policy.home_is_writable(profile, spawner.report().holds(layer_name::MOUNT_NAMESPACE));
+    let name = if home_is_writable { "HOME can be changed" } else { "HOME cannot be changed" };
+    let script = "{ : > \"$HOME/$1\"; } 2>/dev/null && rm \"$HOME/$1\"";
+    trials.expect(name, script, Path::new(&own), home_is_writable);
     trials.expect("/tmp can be changed", WRITE, &Path::new("/tmp").join(&own), true);
     trials.expect(
         "programs of the system run",

@@ -59,7 +59,7 @@ pub struct Passed {
 ///
 /// Nothing that goes wrong here is an error: commands then lack settings.
 pub fn copy(policy: &ConfinePolicy) -> Vec<Copied> {
-    if policy.left_out.contains(layer_name::PRIVATE_HOME) {
+    if !policy.copies_settings || policy.left_out.contains(layer_name::PRIVATE_HOME) {
         return Vec::new();
     }
     // The way there is the runner's own.

@@ -23,7 +23,7 @@ mod place;
 mod program;
 mod resolver;
 mod resource_limits;
-mod spawners;
+pub(crate) mod spawners;
 mod terminal;
 mod thread;
 

@@ -6,19 +6,20 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 use super::{SpawnError, Spawner};
-use crate::blocking::blocking;
+use crate::blocking::{blocking, post};
 use crate::confine::{Allowances, ConfinePolicy, LayerReport, Profile, layer_name};
 
-/// One spawner per profile under one policy, each started when it is first needed.
+/// One spawner per profile under one policy, each started when it is first needed; for the profile read-only one per command, as
+/// home and temporary directories are the spawner's.
 #[derive(Debug)]
 pub(crate) struct Spawners {
     policy: ConfinePolicy,
-    cells: [(Profile, OnceCell<Arc<Spawner>>); 3],
+    cells: [(Profile, OnceCell<Arc<Spawner>>); 2],
 }
 
 impl Spawners {
     pub(crate) fn new(policy: ConfinePolicy) -> Self {
-        let profiles = [Profile::ReadOnly, Profile::Workspace, Profile::FullControl];
+        let profiles = [Profile::Workspace, Profile::FullControl];
         Self { policy, cells: profiles.map(|profile| (profile, OnceCell::new())) }
     }
 
@@ -32,7 +33,6 @@ impl Spawners {
         profile: Profile,
         least: &LayerReport,
     ) -> Result<Arc<Spawner>, SpawnError> {
-        let cell = self.cells.iter().find(|(known, _)| *known == profile).map(|(_, cell)| cell);
         let start = || async {
             let policy = self.narrowed(profile);
             let started = blocking(move || Spawner::start(profile, &policy)).await;
@@ -52,7 +52,10 @@ impl Spawners {
             let reason = format!("the profile {profile} lacks what others have: {}", lacking.join(", "));
             Err(SpawnError::Confinement(io::Error::other(reason)))
         };
-        cell.expect("every profile has a cell").get_or_try_init(start).await.cloned()
+        match self.cells.iter().find(|(known, _)| *known == profile) {
+            Some((_, cell)) => cell.get_or_try_init(start).await.cloned(),
+            None => start().await,
+        }
     }
 
     /// What a request for this profile gets: one that asks to change nothing cannot change what is allowed besides either.
@@ -65,8 +68,15 @@ impl Spawners {
         policy
     }
 
-    /// Those that were started.
+    /// Those that were started and last.
     pub(crate) fn started(&self) -> impl Iterator<Item = &Arc<Spawner>> {
         self.cells.iter().filter_map(|(_, cell)| cell.get())
+    }
+}
+
+/// Lets go of a spawner; one that nobody else holds waits for its thread to end, which is not for this one to wait for.
+pub(crate) fn let_go(spawner: Arc<Spawner>) {
+    if Arc::strong_count(&spawner) == 1 {
+        post(move || drop(spawner));
     }
 }

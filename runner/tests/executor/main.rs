@@ -27,6 +27,7 @@ mod resume;
 mod search;
 mod start;
 mod terminal;
+mod throw_away;
 mod tree;
 mod trees;
 mod world;

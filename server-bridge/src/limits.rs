@@ -4,10 +4,32 @@ use std::time::Duration;
 
 /// Time a client has to send a request's head, and to finish a TLS handshake.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most a connection buffers of a request, in bytes; also the largest request head.
+/// The largest head of a request, in bytes.
+pub const REQUEST_HEAD_BYTES: usize = 16 * 1024;
+/// The most a connection buffers of a request, in bytes.
 pub const HTTP_BUFFER_BYTES: usize = 128 * 1024;
 /// How much of a header line is looked at to see where its request ends, in bytes: what matters is shorter.
 pub const FRAMING_LINE_BYTES: usize = 64;
+/// The most a TLS session keeps of what is not sent yet, in bytes: one record and its frame.
+pub const TLS_BUFFER_BYTES: usize = 32 * 1024;
+/// How long the other end of a connection may read nothing of what it is sent.
+pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same for the client of a command: a pager or a stopped terminal holds up the command for as long as somebody reads.
+pub const WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE: Duration = Duration::from_secs(24 * 3600);
+/// Connections on which nobody has shown who they are; a further one displaces the oldest of the address with the most.
+pub const UNPROVEN_CONNECTIONS: usize = 2048;
+/// Open files the server must be allowed for each of these.
+pub const OPEN_FILES_PER_UNPROVEN_CONNECTION: usize = 2;
+/// Of these, connections that sent more than a small request, or read their answers slowly.
+pub const COSTLY_CONNECTIONS: usize = 256;
+/// What a connection may send before it is one of those, in bytes: some requests, or a runner's handshake.
+pub const UNPROVEN_CHEAP_BYTES: u64 = 8 * 1024;
+/// How much is read at once from a connection on which nobody has shown who they are, in bytes.
+pub const UNPROVEN_READ_BYTES: usize = 4 * 1024;
+/// The largest body of a request whose sender has not shown who they are, in bytes.
+pub const UNPROVEN_BODY_BYTES: u64 = 16 * 1024;
+/// Time such a sender has to send it.
+pub const UNPROVEN_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most connections at once; further ones wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 16_384;
 /// Pause after the machine refused another connection (too many open files), so that the log is not flooded.
@@ -46,12 +68,6 @@ pub const HANDSHAKE_MAX_BYTES: usize = 64 * 1024;
 pub const HANDSHAKE_FRAMING_BYTES: usize = 1024;
 /// The largest message of a registered runner, in bytes: a frame of 1 MiB and its header.
 pub const RUNNER_MESSAGE_BYTES: usize = 1024 * 1024 + 64;
-/// Sockets that may be in their handshake at once; further ones are asked to come back.
-pub const PENDING_HANDSHAKES: usize = 1024;
-/// Of these, sockets from one address.
-pub const PENDING_HANDSHAKES_PER_ADDRESS: usize = 32;
-/// Of these, sockets from this machine itself, where a proxy may stand for everybody.
-pub const PENDING_HANDSHAKES_PER_LOOPBACK: usize = 512;
 /// When it is first asked: a runner that was revoked while it registered must not stay.
 pub const RUNNER_FIRST_CHECK: Duration = Duration::from_secs(2);
 /// How often the store is told that a runner is connected, and asked whether it still may be.

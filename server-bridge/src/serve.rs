@@ -193,7 +193,6 @@ impl Server {
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             searches: Searches::default(),
-            pending_handshakes: Arc::default(),
             mcp: Mcp::new(&shutdown),
             metrics: metrics::handle(),
             shutdown,

@@ -16,7 +16,6 @@ use crate::web::exec::attendance::Attendance;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
 use crate::web::mcp::Mcp;
-use crate::web::pending::PendingHandshakes;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
 use crate::web::setup::{Facts, Setup};
@@ -51,8 +50,6 @@ pub struct Shared {
     pub registrations: RateLimiter<IpAddr>,
     /// Room for searches.
     pub searches: Searches,
-    /// Room for sockets that have not registered yet.
-    pub pending_handshakes: Arc<PendingHandshakes>,
     /// The endpoint of the Model Context Protocol.
     pub mcp: Mcp,
     /// Renders the metrics.

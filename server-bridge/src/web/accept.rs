@@ -6,10 +6,9 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
 
 use axum::Router;
 use axum::body::Body;
@@ -18,18 +17,25 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, getrlimit};
 use sandbox::{MessageAccount, MessageBudget};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
-use crate::limits::{ACCEPT_PAUSE, HEAD_TIMEOUT, HTTP_BUFFER_BYTES, MAX_CONNECTIONS};
+use crate::limits::{
+    ACCEPT_PAUSE, HEAD_TIMEOUT, HTTP_BUFFER_BYTES, MAX_CONNECTIONS, REQUEST_HEAD_BYTES, TLS_BUFFER_BYTES,
+};
+use crate::web::body::{GuardedBody, Proof};
 use crate::web::framing::{Framing, close_after};
+use crate::web::rate::address_key;
+use crate::web::standing::{Lobby, Standing};
+use crate::web::stream::ClientStream;
 
 /// What a handler may know of the connection its request came by; a request's extension.
 #[derive(Debug, Clone)]
@@ -38,6 +44,18 @@ pub struct Connection {
     pub peer: SocketAddr,
     /// What it may still send.
     pub budget: Arc<ReadBudget>,
+    /// What it may do before somebody on it has shown who they are.
+    pub standing: Arc<Standing>,
+    /// Whether the sender of this request has shown who they are.
+    proof: Proof,
+}
+
+impl Connection {
+    /// The sender of this request has shown who they are: by a session, a key, a password or a runner's token.
+    pub fn prove(&self) {
+        self.proof.give();
+        self.standing.prove();
+    }
 }
 
 /// How many bytes a connection may still send; beyond it, it ends.
@@ -52,7 +70,7 @@ impl ReadBudget {
     /// No limit.
     const UNLIMITED: u64 = u64::MAX;
 
-    fn unlimited() -> Self {
+    pub(in crate::web) fn unlimited() -> Self {
         Self { left_bytes: AtomicU64::new(Self::UNLIMITED), shared: OnceLock::new() }
     }
 
@@ -79,7 +97,8 @@ impl ReadBudget {
         }
     }
 
-    fn spend(&self, bytes: u64) -> bool {
+    /// Counts bytes that came; `false` if they are too many.
+    pub(in crate::web) fn spend(&self, bytes: u64) -> bool {
         if let Some(account) = self.shared.get() {
             return account.take(bytes);
         }
@@ -106,6 +125,7 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) {
     let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let lobby = Lobby::new(getrlimit(Resource::Nofile).current);
     loop {
         let accepted = async {
             let permit = Arc::clone(&connections).acquire_owned().await;
@@ -117,9 +137,17 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%peer, %error, "a connection ended as it began");
+                    continue;
+                }
                 let (tls, router, shutdown) = (tls.clone(), router.clone(), shutdown.clone());
+                let standing = Arc::new(lobby.enter(address_key(peer.ip())));
+                let budget = Arc::new(ReadBudget::unlimited());
+                let stream = ClientStream::new(stream, Arc::clone(&budget), Arc::clone(&standing), permit);
+                let connection = Connection { peer, budget, standing, proof: Proof::default() };
                 tasks.spawn(async move {
-                    if let Err(error) = connection(stream, peer, permit, tls, router, shutdown).await {
+                    if let Err(error) = serve_one(stream, connection, tls, router, shutdown).await {
                         tracing::debug!(%peer, %error, "a connection ended");
                     }
                 });
@@ -132,22 +160,19 @@ pub async fn serve(
     }
 }
 
-async fn connection(
-    stream: TcpStream,
-    peer: SocketAddr,
-    permit: OwnedSemaphorePermit,
+async fn serve_one(
+    stream: ClientStream<TcpStream>,
+    connection: Connection,
     tls: Option<TlsAcceptor>,
     router: Router,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let budget = Arc::new(ReadBudget::unlimited());
-    let connection = Connection { peer, budget: Arc::clone(&budget) };
-    let stream = Budgeted { stream, budget, _permit: permit };
     match tls {
         None => http(stream, connection, router, shutdown).await,
         Some(acceptor) => {
-            let handshake = timeout(HEAD_TIMEOUT, acceptor.accept(stream));
+            let limit =
+                |session: &mut rustls::ServerConnection| session.set_buffer_limit(Some(TLS_BUFFER_BYTES));
+            let handshake = timeout(HEAD_TIMEOUT, acceptor.accept_with(stream, limit));
             let stream = tokio::select! {
                 stream = handshake => stream.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??,
                 () = shutdown.cancelled() => return Ok(()),
@@ -166,8 +191,10 @@ async fn http<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let framing = Framing::default();
     let stream = framing.watch(stream);
     let service = service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(connection.clone());
+        // Another request on the same connection may be somebody else's: a proxy's connections carry many people's.
+        let proof = Proof::default();
+        let mut request = request.map(|body| Body::new(GuardedBody::new(body, proof.clone())));
+        request.extensions_mut().insert(Connection { proof, ..connection.clone() });
         let is_last = framing.enter(&mut request);
         // A router is always ready: it has no back-pressure of its own.
         let answer = router.clone().call(request);
@@ -183,6 +210,7 @@ async fn http<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
+            .max_header_size(REQUEST_HEAD_BYTES)
             .max_buf_size(HTTP_BUFFER_BYTES)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades()
@@ -195,61 +223,6 @@ async fn http<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         }
     };
     ended.map_err(io::Error::other)
-}
-
-/// A stream whose reading is counted, and which holds its place among the connections for as long as it lives.
-struct Budgeted {
-    stream: TcpStream,
-    budget: Arc<ReadBudget>,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl AsyncRead for Budgeted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        let read = (buffer.filled().len() - before) as u64;
-        if self.budget.spend(read) {
-            return Poll::Ready(Ok(()));
-        }
-        let reason =
-            "more was sent than is allowed before a runner has registered, or than there is room for";
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason)))
-    }
-}
-
-impl AsyncWrite for Budgeted {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
 }
 
 #[cfg(test)]

@@ -49,7 +49,12 @@ impl FromRequestParts<AppState> for Caller {
             ));
         }
         match Self::of_token(state, token).await? {
-            Some(caller) => caller.within_scope(parts, state).await,
+            Some(caller) => {
+                if let Some(connection) = parts.extensions.get::<Connection>() {
+                    connection.prove();
+                }
+                caller.within_scope(parts, state).await
+            }
             None if token.starts_with(API_KEY_PREFIX) => Err(refused_key(parts, state)),
             None => Err(ApiError::unauthorized()),
         }

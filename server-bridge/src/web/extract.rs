@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use crate::limits::JSON_BODY_TIMEOUT;
+use crate::web::body::BodyRefused;
 use crate::web::error::ApiError;
 
 /// A JSON body.
@@ -21,7 +22,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
         let body = timeout(JSON_BODY_TIMEOUT, axum::Json::from_request(request, state));
         match body.await.map_err(|_| ApiError::invalid("the request's body did not come in time"))? {
             Ok(axum::Json(value)) => Ok(Self(value)),
-            Err(JsonRejection::BytesRejection(error)) => Err(ApiError::new("too_large", error.body_text())),
+            Err(JsonRejection::BytesRejection(error)) => Err(match BodyRefused::cause_of(&error) {
+                Some(refused @ BodyRefused::TooSlow) => ApiError::invalid(refused.to_string()),
+                Some(refused @ BodyRefused::TooLarge) => ApiError::new("too_large", refused.to_string()),
+                None => ApiError::new("too_large", error.body_text()),
+            }),
             Err(error) => Err(ApiError::invalid(error.body_text())),
         }
     }

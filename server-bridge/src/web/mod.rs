@@ -10,9 +10,10 @@
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
-//! | [`guard`], [`auth`], [`scope`], [`rate`], [`pending`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
+//! | [`guard`], [`auth`], [`scope`], [`rate`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
-//! | [`accept`], [`framing`] | the listening socket: connections, TLS, buffers; where each request ends |
+//! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
+//! | [`pool`], [`standing`], [`body`] | what a connection may do, and send, before somebody on it has shown who they are |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
 //! | [`error`], [`extract`] | the error contract |
 
@@ -23,6 +24,7 @@ pub mod assets;
 pub mod attachments;
 pub mod audit;
 pub mod auth;
+pub mod body;
 pub mod chat_copies;
 pub mod chat_detail;
 pub mod chat_turns;
@@ -42,7 +44,7 @@ pub mod mcp;
 pub mod metrics;
 pub mod models;
 pub mod openapi;
-pub mod pending;
+pub mod pool;
 pub mod presence;
 pub mod rate;
 pub mod runner_admission;
@@ -54,6 +56,8 @@ pub mod session;
 pub mod settings;
 pub mod setup;
 pub mod socket;
+pub mod standing;
+pub mod stream;
 pub mod tasks;
 pub mod usage;
 pub mod users;

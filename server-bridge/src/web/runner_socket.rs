@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 
 use axum::Extension;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum_tws::Message;
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
@@ -26,9 +26,7 @@ use crate::limits::{
 };
 use crate::state::AppState;
 use crate::web::accept::{Connection, ReadBudget};
-use crate::web::error::ApiError;
 use crate::web::metrics::ConnectedRunner;
-use crate::web::pending::PendingHandshake;
 use crate::web::rate::address_key;
 use crate::web::runner_admission::admit;
 use crate::web::socket::{Socket, Upgrade};
@@ -40,16 +38,12 @@ pub async fn connect(
     user: Option<Path<String>>,
     upgrade: Upgrade,
 ) -> Response {
-    let Some(room) = state.pending_handshakes.enter(address_key(connection.peer.ip())) else {
-        return ApiError::new("unavailable", "too many runners are connecting; try again in a moment")
-            .into_response();
-    };
     let tracked = state.tasks.token();
     let path_user = user.map(|Path(user)| user);
     let max_bytes = if path_user.is_some() { XBOT_MESSAGE_BYTES } else { RUNNER_MESSAGE_BYTES };
     upgrade.with_max_message_bytes(max_bytes).on_upgrade(move |socket| async move {
         let _tracked = tracked;
-        Box::pin(serve(state, connection, path_user, socket, room)).await;
+        Box::pin(serve(state, connection, path_user, socket)).await;
     })
 }
 
@@ -61,14 +55,8 @@ struct Admitted {
     _counted: ConnectedRunner,
 }
 
-async fn serve(
-    state: AppState,
-    connection: Connection,
-    path_user: Option<String>,
-    socket: Socket,
-    room: PendingHandshake,
-) {
-    let Connection { peer, budget } = connection;
+async fn serve(state: AppState, connection: Connection, path_user: Option<String>, socket: Socket) {
+    let (peer, budget) = (connection.peer, Arc::clone(&connection.budget));
     // Boxed: each step of serving it has room for it, and only one of them holds it.
     let link = Box::new(SocketLink { socket, budget: Arc::clone(&budget), is_pinging: false });
     budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
@@ -77,6 +65,7 @@ async fn serve(
         let (state, admitted, path_user) = (&state, &admitted, path_user.as_deref());
         let admit = move |registration| async move {
             let accepted = admit(state, address_key(peer.ip()), path_user, registration).await?;
+            connection.prove();
             let admission = Admission {
                 user_key: accepted.user_key.clone(),
                 runner: accepted.name.clone(),
@@ -87,7 +76,6 @@ async fn serve(
                 Some(_) => budget.share(state.router.message_budget()),
                 None => budget.lift(),
             }
-            drop(room);
             let _ = admitted.set(Admitted {
                 runner: accepted.runner,
                 user_key: accepted.user_key,

@@ -72,6 +72,7 @@ pub async fn login(
         state.audit(Some(&name), "login", None, &address.to_string(), "unauthorized").await;
         return Err(ApiError::new("unauthorized", "the name or the password is wrong"));
     };
+    connection.prove();
     state.logins_by_address.refund(&address);
     state.logins_by_name.refund(&key);
     state.audit(Some(&user.name), "login", None, &address.to_string(), "ok").await;

@@ -200,6 +200,7 @@ pub async fn make(
     }
     let name = Name::parse(&name)?;
     let user = state.store.add_first_user(&name, &password).await?.ok_or_else(done_already)?;
+    connection.prove();
     state.setup.end();
     state.logins_by_name.refund(&key);
     state.audit(Some(&user.name), "setup", None, user.name.as_str(), "ok").await;

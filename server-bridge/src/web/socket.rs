@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::extract::FromRequestParts;
@@ -11,10 +12,15 @@ use axum_tws::{Config, Limits, Message, WebSocket, WebSocketUpgrade};
 use futures_util::{Sink, Stream};
 
 use crate::limits::{SOCKET_BULK_BUFFER_BYTES, SOCKET_PINGS, SOCKET_WRITE_BUFFER_BYTES};
+use crate::web::accept::Connection;
 use crate::web::error::ApiError;
+use crate::web::standing::Standing;
 
 /// A request to become a WebSocket.
-pub struct Upgrade(WebSocketUpgrade);
+pub struct Upgrade {
+    upgrade: WebSocketUpgrade,
+    standing: Option<Arc<Standing>>,
+}
 
 /// The same, once it is known what it may carry.
 pub struct LimitedUpgrade(WebSocketUpgrade);
@@ -25,8 +31,12 @@ impl Upgrade {
         self.limited(bytes, SOCKET_WRITE_BUFFER_BYTES)
     }
 
-    /// The same for a socket that lives as long as one command, and may carry a lot to its client.
+    /// The same for a socket that lives as long as one command, and may carry a lot to its client, which may stop reading
+    /// for long.
     pub fn for_bulk(self, bytes: usize) -> LimitedUpgrade {
+        if let Some(standing) = &self.standing {
+            standing.allow_pauses();
+        }
         self.limited(bytes, SOCKET_BULK_BUFFER_BYTES)
     }
 
@@ -34,7 +44,7 @@ impl Upgrade {
         // Messages leave as they are: whoever reads them may know no fragments.
         let config = Config::default().flush_threshold(buffer_bytes).frame_size(usize::MAX);
         let limits = Limits::default().max_payload_len(Some(message_bytes));
-        LimitedUpgrade(self.0.config(config).limits(limits))
+        LimitedUpgrade(self.upgrade.config(config).limits(limits))
     }
 }
 
@@ -54,7 +64,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match WebSocketUpgrade::from_request_parts(parts, state).await {
-            Ok(upgrade) => Ok(Self(upgrade)),
+            Ok(upgrade) => {
+                let standing = parts.extensions.get::<Connection>().map(|known| Arc::clone(&known.standing));
+                Ok(Self { upgrade, standing })
+            }
             Err(error) => Err(ApiError::invalid(format!("{error}; connect with a WebSocket client"))),
         }
     }

@@ -22,6 +22,7 @@ mod session;
 mod settings;
 mod setup;
 mod start;
+mod strangers;
 mod support;
 mod tasks;
 mod typing;

@@ -145,8 +145,10 @@ pub struct Config {
     pub local: LocalPolicy,
     /// The models that answer in chats.
     pub models: ModelsConfig,
-    /// What seals the keys of users' models, if anything does.
+    /// What seals the keys of users' models, where the operator gave it; else the server has a key of its own.
     pub encryption_key: Option<EncryptionKey>,
+    /// Whether keys of models that do not open any more are removed, this once.
+    pub forget_sealed_keys: bool,
     /// How models get to the internet.
     pub web: agent::web::Web,
     /// What runners must hold to be used.
@@ -197,6 +199,8 @@ impl Config {
             })?,
             models: models_config(&options.model, settings)?,
             encryption_key: encryption_key(&options.model, settings)?,
+            // A flag only: what stands in a file would do it at every start.
+            forget_sealed_keys: options.model.forget_sealed_keys,
             web: web::from_settings(options.web, settings)?,
             require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
                 key: "require",
@@ -215,6 +219,11 @@ impl Config {
 /// The database file beneath a home directory.
 pub fn database(home: &Path) -> PathBuf {
     home.join("sandbridge.db")
+}
+
+/// The server's own encryption key, beside the database.
+pub fn key_file(home: &Path) -> PathBuf {
+    home.join("sandbridge.key")
 }
 
 /// Where the home directory is: the flag, else `SANDBRIDGE_HOME`, else `~/.sandbridge`. Makes nothing.

@@ -11,7 +11,7 @@
 //! | [`state`] | what every request shares: store, router, chats, event hub, rate limits |
 //! | [`web`] | the HTTP API, the WebSockets, the embedded page |
 //! | [`tls`] | certificates |
-//! | [`admin`] | `sandbridge user …`, on the store itself |
+//! | [`admin`], [`backup`] | `sandbridge user …` and `sandbridge backup`, on the store itself |
 //! | [`cli`] | the command line: everything a person types |
 //! | [`limits`] | every limit and timeout |
 //!
@@ -20,6 +20,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod admin;
+pub mod backup;
 pub mod cli;
 pub mod config;
 pub mod limits;

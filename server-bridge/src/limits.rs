@@ -193,6 +193,8 @@ pub const USAGE_MAX_DAYS: u16 = 3_660;
 pub const RETRY_ATTEMPTS_MAX: u32 = 20;
 /// The shortest text that seals keys, in characters.
 pub const ENCRYPTION_KEY_MIN_CHARS: usize = 16;
+/// The most that is read of the file with the server's own encryption key, in bytes.
+pub const KEY_FILE_MAX_BYTES: u64 = 1024;
 /// Messages of a conversation that are exported at once.
 pub const EXPORT_PAGE_ROWS: u32 = 100;
 /// MCP sessions that one user's programs may have open; those used least lately give way.

@@ -6,6 +6,7 @@
 
 mod lock;
 mod missing;
+mod own_key;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -88,6 +89,25 @@ pub enum StartError {
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The file with the server's own encryption key cannot be used.
+    #[error("cannot use the encryption key in {}: {reason}", path.display())]
+    KeyFile {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The encryption key that sealed the keys of models is not there.
+    #[error(
+        "cannot start without the encryption key (looked at {}): {what}; or pass --forget-sealed-keys once to remove the keys of \
+         models, so that their owners give them again", path.display()
+    )]
+    KeyMissing {
+        /// Where the server's own key is.
+        path: PathBuf,
+        /// What is missing, and what to do.
+        what: &'static str,
+    },
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] store::Error),
@@ -155,14 +175,14 @@ impl Server {
         let lock = ServerLock::take(&config.home)?;
         let acceptor = config.tls.as_ref().map(|(cert, key)| tls::acceptor(cert, key)).transpose()?;
         let (listener, address) = listen(&config.listen).await?;
-        let store = Store::open(&config.database()).await?.with_encryption_key(config.encryption_key.clone());
+        let store = own_key::unlock(Store::open(&config.database()).await?, &config).await?;
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(router_config(&config));
         let facts = Facts {
             started_at_ms: store.now_ms(),
             docker: config.docker,
             local: config.local != LocalPolicy::Off,
-            sealed: config.encryption_key.is_some(),
+            sealed: true,
         };
         let hub = Arc::new(Hub::default());
         // A page may be fetched without a model's provider being reached.

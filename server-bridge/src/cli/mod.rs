@@ -1,6 +1,6 @@
 //! The command line: what a person types, and which file does it.
 //!
-//! `serve` and `user` work on this machine, in `crate::serve` and `crate::admin`; every other command is a client of a server's HTTP interface. A client
+//! `serve`, `user` and `backup` work on this machine, in `crate::serve`, `crate::admin` and `crate::backup`; every other command is a client of a server's HTTP interface. A client
 //! command runs on one thread and loads nothing it does not need: `sandbridge exec` has to start faster than `ssh`.
 //!
 //! | module | holds |
@@ -53,8 +53,10 @@ use std::process::ExitCode;
 
 use clap::builder::Resettable;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde_json::Value;
 
 use crate::admin::UserCommand;
+use crate::backup::BackupOptions;
 use crate::config::{ServeArgs, Settings};
 use failure::Failure;
 use session::Session;
@@ -106,6 +108,8 @@ enum Command {
     /// Manage the accounts of the server on this machine
     #[command(subcommand)]
     User(UserCommand),
+    /// Copy the database of the server on this machine, which may run meanwhile
+    Backup(BackupOptions),
     /// Log in to a server
     Login(login::LoginOptions),
     /// Log out
@@ -181,7 +185,8 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => crate::serve::main(*arguments, globals.home.as_deref())
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Failure::from_error(&error)),
-        Command::User(command) => user(globals, command),
+        Command::User(command) => told(globals, crate::admin::main(command, globals.home.as_deref())),
+        Command::Backup(options) => told(globals, crate::backup::main(&options, globals.home.as_deref())),
         Command::Login(options) => block_on(login::log_in(globals, options)),
         Command::Logout => block_on(login::log_out(globals)),
         Command::Runner(command) => block_on(runner::run(globals, command)),
@@ -204,9 +209,9 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
     }
 }
 
-fn user(globals: &Globals, command: UserCommand) -> Result<ExitCode, Failure> {
-    let (value, words) =
-        crate::admin::main(command, globals.home.as_deref()).map_err(|error| Failure::from_error(&error))?;
+/// Says what was done on this machine, for programs or in words.
+fn told(globals: &Globals, done: anyhow::Result<(Value, String)>) -> Result<ExitCode, Failure> {
+    let (value, words) = done.map_err(|error| Failure::from_error(&error))?;
     if globals.json {
         output::json_line(&value);
     } else {

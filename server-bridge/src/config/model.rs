@@ -70,9 +70,13 @@ pub struct ModelArgs {
     /// How many answers may be under way in the whole server; others wait [default: 16]
     #[arg(long, value_name = "N")]
     pub turns_at_once: Option<u32>,
-    /// File that holds a long random text, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY
+    /// File that holds a passphrase, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY
+    /// [default: a key of the server's own, in sandbridge.key beside the database]
     #[arg(long, value_name = "FILE")]
     pub encryption_key_file: Option<PathBuf>,
+    /// Remove keys of users' models that do not open any more because their encryption key is lost
+    #[arg(long)]
+    pub forget_sealed_keys: bool,
 }
 
 /// Joins the flags with the files and the environment.
@@ -111,7 +115,7 @@ pub(super) fn models_config(options: &ModelArgs, settings: &Settings) -> Result<
     Ok(models)
 }
 
-/// What seals the keys of users' models; `None` where they are only as private as the database file.
+/// What seals the keys of users' models, where the operator gave it.
 pub(super) fn encryption_key(
     options: &ModelArgs,
     settings: &Settings,
@@ -122,7 +126,7 @@ pub(super) fn encryption_key(
         let rule = format!("use a random text of {ENCRYPTION_KEY_MIN_CHARS} characters or more");
         return Err(wrong("encryption_key", "…", &rule));
     }
-    Ok(Some(EncryptionKey::from_text(&text)))
+    Ok(Some(EncryptionKey::Passphrase(text)))
 }
 
 /// The server's own subscription and its key; `None` where no model is named.

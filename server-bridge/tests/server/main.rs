@@ -17,6 +17,7 @@ mod page;
 mod require;
 mod runner_socket;
 mod runners;
+mod sealed_keys;
 mod sends;
 mod session;
 mod settings;

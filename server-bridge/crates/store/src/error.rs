@@ -67,10 +67,23 @@ pub enum Error {
 
     /// A provider's key cannot be read.
     #[error(
-        "the provider's key was stored with another SANDBRIDGE_ENCRYPTION_KEY than the server has now; give the key again"
+        "the key of this model does not open: it was changed in the database, or moved there; give the key again"
     )]
     Sealed,
 
+    /// Another encryption key than the one that was given has sealed what lies in the database.
+    #[error(
+        "the keys of {keys} models are sealed with another encryption key than the server was given; start it with that one \
+         (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key beside the database), or with \
+         --forget-sealed-keys to remove them, so that their owners give them again"
+    )]
+    EncryptionKey {
+        /// How many keys would be lost.
+        keys: u64,
+    },
+    /// The store was opened without an encryption key, so it takes and gives no secret.
+    #[error("the database was opened without its encryption key")]
+    Locked,
     /// The database file cannot be made or reached.
     #[error("cannot open the database {}: {source}; check that the folder exists and is yours", path.display())]
     Open {
@@ -112,7 +125,9 @@ impl Error {
             | Self::Taken { .. }
             | Self::Conflict { .. }
             | Self::Sealed => true,
-            Self::Open { .. }
+            Self::EncryptionKey { .. }
+            | Self::Locked
+            | Self::Open { .. }
             | Self::NewerSchema { .. }
             | Self::Migration(_)
             | Self::Database(_)

@@ -18,7 +18,7 @@
 //! | `context` | what it is shown in its place: summaries, masks, edits |
 //! | `offloads` | long results of its tools, and the files they are of |
 //! | `subscriptions`, `usage` | models that users bring; what models took |
-//! | `seal` | secrets that have to be read again |
+//! | `seal`, `sealing` | secrets that have to be read again, and the encryption key |
 //! | `checkpoints` | files as they were before a turn changed them |
 //! | `undo`, `fork` | turns taken back; a conversation that goes on as two |
 //! | `approvals` | what a chat's model may do without asking |
@@ -59,6 +59,7 @@ mod offloads;
 mod passwords;
 mod runners;
 mod seal;
+mod sealing;
 mod search;
 mod sends;
 mod sessions;
@@ -93,6 +94,7 @@ pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
+pub use sealing::{LostKeys, SealedWith, Unlocked};
 pub use search::{FoundMessage, MessageSearch};
 pub use sends::{KnownSend, Said};
 pub use sessions::NewSession;
@@ -112,17 +114,19 @@ pub struct Store {
     database: database::Database,
     passwords: passwords::Passwords,
     clock: Clock,
-    encryption_key: Option<EncryptionKey>,
+    /// `None` until the store is unlocked.
+    sealer: Option<seal::Sealer>,
 }
 
 impl Store {
-    /// Opens the database file at `path`, makes it (mode 0600) if it is missing, and brings its schema up to date.
+    /// Opens the database file at `path`, makes it (mode 0600) if it is missing, and brings its schema up to date. Keys of models
+    /// are neither taken nor given until it is unlocked ([`Store::unlock`]).
     ///
     /// # Errors
     /// [`Error::Open`] if the file cannot be made or reached, [`Error::NewerSchema`] if a newer version has written
     /// it, [`Error::Migration`] and [`Error::Database`] if it is no database or fails.
     pub async fn open(path: &Path) -> Result<Self> {
-        Ok(Self::with(database::Database::open(path).await?))
+        Ok(Self::with(database::Database::open(path).await?, None))
     }
 
     /// An empty store of its own in memory, gone with its last clone. For tests.
@@ -130,21 +134,13 @@ impl Store {
     /// # Errors
     /// [`Error::Migration`] and [`Error::Database`].
     pub async fn open_in_memory() -> Result<Self> {
-        Ok(Self::with(database::Database::open_in_memory().await?))
+        Ok(Self::with(database::Database::open_in_memory().await?, Some(seal::Sealer::random())))
     }
 
     /// The same store with another clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
-        self
-    }
-
-    /// The same store, which seals what secrets it is given from now on with that key. What lies there already stays as
-    /// it is.
-    #[must_use]
-    pub fn with_encryption_key(mut self, key: Option<EncryptionKey>) -> Self {
-        self.encryption_key = key;
         self
     }
 
@@ -158,12 +154,7 @@ impl Store {
         self.database.close().await;
     }
 
-    fn with(database: database::Database) -> Self {
-        Self {
-            database,
-            passwords: passwords::Passwords::new(),
-            clock: Clock::system(),
-            encryption_key: None,
-        }
+    fn with(database: database::Database, sealer: Option<seal::Sealer>) -> Self {
+        Self { database, passwords: passwords::Passwords::new(), clock: Clock::system(), sealer }
     }
 }

@@ -85,6 +85,16 @@ pub const SUBSCRIPTIONS_PER_USER: i64 = 32;
 pub const PROVIDER_KEY_MAX_BYTES: usize = 4096;
 /// What makes each sealed secret another one, in bytes.
 pub const NONCE_BYTES: usize = 12;
+/// Random bytes of an encryption key, and of what one is derived to: 256 bits.
+pub const ENCRYPTION_KEY_BYTES: usize = 32;
+/// What makes each database's encryption key another one, in bytes.
+pub const SALT_BYTES: usize = 16;
+/// What deriving a key from a passphrase takes, in KiB of memory: 64 MiB.
+pub const PASSPHRASE_MEMORY_KIB: u32 = 64 * 1024;
+/// How often it goes over them.
+pub const PASSPHRASE_PASSES: u32 = 3;
+/// On how many threads.
+pub const PASSPHRASE_THREADS: u32 = 1;
 /// Rows of one account of usage: days times models.
 pub const USAGE_ROWS: i64 = 10_000;
 /// Things to do that one chat's model may note.

@@ -1,84 +1,191 @@
-//! Secrets that have to be read again, as they lie in the database: sealed where the server has an encryption key.
+//! Secrets that have to be read again, as they lie in the database: sealed with AES-256-GCM.
+//!
+//! Each stands behind a prefix that says how it was sealed. What earlier versions wrote, `plain:` and `aes-256-gcm:` (whose key
+//! was one SHA-256 of a text), is read here and written no more; `sealing` seals it again when the server starts.
+
+use std::fmt;
 
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Key, Nonce};
+use argon2::{Algorithm, Argon2, Params, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use hkdf::Hkdf;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::limits::NONCE_BYTES;
+use crate::limits::{
+    ENCRYPTION_KEY_BYTES, NONCE_BYTES, PASSPHRASE_MEMORY_KIB, PASSPHRASE_PASSES, PASSPHRASE_THREADS,
+};
 
 const PLAIN: &str = "plain:";
-const SEALED: &str = "aes-256-gcm:";
+const SEALED_BY_TEXT: &str = "aes-256-gcm:";
+const SEALED: &str = "aes-256-gcm-2:";
 
-/// What seals secrets: AES-256-GCM. `Debug` shows nothing of it.
-#[derive(Clone)]
-pub struct EncryptionKey(Aes256Gcm);
+/// What the key is for, for HKDF: another use of the same file gets another key.
+const PURPOSE: &[u8] = b"sandbridge: secrets in the database";
 
-impl std::fmt::Debug for EncryptionKey {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("EncryptionKey(…)")
+/// What the server was given to seal secrets with. `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub enum EncryptionKey {
+    /// A text that a person chose.
+    Passphrase(String),
+    /// Random bytes out of a file of the server's own.
+    File([u8; ENCRYPTION_KEY_BYTES]),
+}
+
+impl fmt::Debug for EncryptionKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Passphrase(_) => "Passphrase(…)",
+            Self::File(_) => "File(…)",
+        })
     }
 }
 
 impl EncryptionKey {
-    /// The key that a long random text stands for: its SHA-256.
-    pub fn from_text(text: &str) -> Self {
-        Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(<[u8; 32]>::from(Sha256::digest(text.trim())))))
+    /// What the database calls this kind of key.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Passphrase(_) => "passphrase",
+            Self::File(_) => "file",
+        }
+    }
+
+    /// The cipher of this key with that salt: by argon2id for a passphrase, which takes a moment and memory, by HKDF-SHA256 for
+    /// random bytes.
+    pub(crate) fn cipher(&self, salt: &[u8]) -> Result<Sealer> {
+        let mut derived = [0; ENCRYPTION_KEY_BYTES];
+        match self {
+            Self::Passphrase(text) => {
+                let mut derive = || {
+                    let params = Params::new(
+                        PASSPHRASE_MEMORY_KIB,
+                        PASSPHRASE_PASSES,
+                        PASSPHRASE_THREADS,
+                        Some(ENCRYPTION_KEY_BYTES),
+                    )?;
+                    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+                    argon2.hash_password_into(text.trim().as_bytes(), salt, &mut derived)
+                };
+                derive().map_err(|error| Error::PasswordHash(error.to_string()))?;
+            }
+            Self::File(bytes) => Hkdf::<Sha256>::new(Some(salt), bytes)
+                .expand(PURPOSE, &mut derived)
+                .expect("32 bytes are far below what HKDF can give"),
+        }
+        Ok(Sealer(Aes256Gcm::new(&Key::<Aes256Gcm>::from(derived))))
+    }
+
+    /// The cipher that earlier versions made of a text.
+    pub(crate) fn cipher_of_text(&self) -> Option<Sealer> {
+        let Self::Passphrase(text) = self else { return None };
+        let digest = <[u8; 32]>::from(Sha256::digest(text.trim()));
+        Some(Sealer(Aes256Gcm::new(&Key::<Aes256Gcm>::from(digest))))
     }
 }
 
-/// A secret as it is stored. `place` says whose it is: what was moved elsewhere does not open.
-pub(crate) fn seal(key: Option<&EncryptionKey>, place: &str, secret: &str) -> Result<String> {
-    let Some(EncryptionKey(cipher)) = key else { return Ok(format!("{PLAIN}{secret}")) };
-    let nonce: [u8; NONCE_BYTES] = rand::random();
-    let payload = Payload { msg: secret.as_bytes(), aad: place.as_bytes() };
-    let sealed = cipher.encrypt(&Nonce::from(nonce), payload).map_err(|_| Error::Sealed)?;
-    Ok(format!("{SEALED}{}", STANDARD.encode([&nonce[..], &sealed].concat())))
+/// What seals and opens. `Debug` shows nothing of it.
+#[derive(Clone)]
+pub(crate) struct Sealer(Aes256Gcm);
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Sealer(…)")
+    }
 }
 
-/// The secret itself; one that was stored before there was an encryption key opens with any.
-pub(crate) fn open(key: Option<&EncryptionKey>, place: &str, stored: &str) -> Result<String> {
-    if let Some(secret) = stored.strip_prefix(PLAIN) {
-        return Ok(secret.to_owned());
+impl Sealer {
+    /// One whose key nobody keeps, for a store that ends with its process.
+    pub(crate) fn random() -> Self {
+        Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(rand::random::<[u8; 32]>())))
     }
-    let opened = || {
-        let sealed = STANDARD.decode(stored.strip_prefix(SEALED)?).ok()?;
+
+    /// A secret as it is stored. `place` says whose it is and what for: what was moved elsewhere does not open.
+    pub(crate) fn seal(&self, place: &str, secret: &str) -> Result<String> {
+        let nonce: [u8; NONCE_BYTES] = rand::random();
+        let payload = Payload { msg: secret.as_bytes(), aad: place.as_bytes() };
+        let sealed = self.0.encrypt(&Nonce::from(nonce), payload).map_err(|_| Error::Sealed)?;
+        Ok(format!("{SEALED}{}", STANDARD.encode([&nonce[..], &sealed].concat())))
+    }
+
+    /// The secret itself.
+    pub(crate) fn open(&self, place: &str, stored: &str) -> Result<String> {
+        stored.strip_prefix(SEALED).and_then(|sealed| self.decrypt(place, sealed)).ok_or(Error::Sealed)
+    }
+
+    fn decrypt(&self, place: &str, sealed: &str) -> Option<String> {
+        let sealed = STANDARD.decode(sealed).ok()?;
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
         let payload = Payload { msg: sealed, aad: place.as_bytes() };
-        String::from_utf8(key?.0.decrypt(&Nonce::from(*nonce), payload).ok()?).ok()
-    };
-    opened().ok_or(Error::Sealed)
+        String::from_utf8(self.0.decrypt(&Nonce::from(*nonce), payload).ok()?).ok()
+    }
+}
+
+/// How a secret lies in the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored<'a> {
+    /// As it is, by an earlier version.
+    Plain(&'a str),
+    /// Sealed by an earlier version, with the SHA-256 of a text.
+    SealedByText(&'a str),
+    /// As it is sealed now; or nothing that was ever written.
+    Sealed,
+}
+
+impl<'a> Stored<'a> {
+    pub(crate) fn of(stored: &'a str) -> Self {
+        if let Some(secret) = stored.strip_prefix(PLAIN) {
+            return Self::Plain(secret);
+        }
+        stored.strip_prefix(SEALED_BY_TEXT).map_or(Self::Sealed, Self::SealedByText)
+    }
+}
+
+/// What an earlier version sealed with a text, if it is this one.
+pub(crate) fn open_by_text(key: &EncryptionKey, place: &str, sealed: &str) -> Option<String> {
+    key.cipher_of_text()?.decrypt(place, sealed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_is_sealed_opens_with_its_key_and_in_its_place_only() {
-        let key = EncryptionKey::from_text("a long random text\n");
-        let stored = seal(Some(&key), "1/mine", "sk-secret").unwrap();
-        assert!(stored.starts_with(SEALED) && !stored.contains("sk-secret"), "{stored}");
-        assert_ne!(stored, seal(Some(&key), "1/mine", "sk-secret").unwrap());
-        let again = EncryptionKey::from_text("a long random text");
-        assert_eq!(open(Some(&again), "1/mine", &stored).unwrap(), "sk-secret");
-        for (key, place) in
-            [(None, "1/mine"), (Some(&EncryptionKey::from_text("another")), "1/mine"), (Some(&key), "2/mine")]
-        {
-            assert!(matches!(open(key, place, &stored), Err(Error::Sealed)));
-        }
-        for broken in ["", "aes-256-gcm:", "aes-256-gcm:AAAA", "aes-256-gcm:?", &stored[..stored.len() - 4]] {
-            assert!(matches!(open(Some(&key), "1/mine", broken), Err(Error::Sealed)), "{broken}");
-        }
-        assert_eq!(format!("{key:?}"), "EncryptionKey(…)");
+    fn passphrase(text: &str, salt: &[u8; 16]) -> Sealer {
+        EncryptionKey::Passphrase(text.to_owned()).cipher(salt).unwrap()
     }
 
     #[test]
-    fn without_an_encryption_key_a_secret_is_as_private_as_its_file() {
-        let stored = seal(None, "1/mine", "sk-secret").unwrap();
-        assert_eq!(open(None, "1/mine", &stored).unwrap(), "sk-secret");
-        assert_eq!(open(Some(&EncryptionKey::from_text("new")), "1/mine", &stored).unwrap(), "sk-secret");
+    fn what_is_sealed_opens_with_its_key_its_salt_and_in_its_place_only() {
+        let sealer = passphrase("a long random text\n", b"0123456789abcdef");
+        let stored = sealer.seal("1/mine", "sk-secret").unwrap();
+        assert!(stored.starts_with(SEALED) && !stored.contains("sk-secret"), "{stored}");
+        assert_ne!(stored, sealer.seal("1/mine", "sk-secret").unwrap());
+        let again = passphrase("a long random text", b"0123456789abcdef");
+        assert_eq!(again.open("1/mine", &stored).unwrap(), "sk-secret");
+        for (sealer, place) in [
+            (Sealer::random(), "1/mine"),
+            (passphrase("another", b"0123456789abcdef"), "1/mine"),
+            (passphrase("a long random text", b"0123456789abcdeF"), "1/mine"),
+            (sealer.clone(), "2/mine"),
+        ] {
+            assert!(matches!(sealer.open(place, &stored), Err(Error::Sealed)));
+        }
+        let plain = "plain:sk-secret";
+        for broken in
+            ["", SEALED, "aes-256-gcm-2:AAAA", "aes-256-gcm-2:?", &stored[..stored.len() - 4], plain]
+        {
+            assert!(matches!(sealer.open("1/mine", broken), Err(Error::Sealed)), "{broken}");
+        }
+        assert_eq!(format!("{sealer:?}"), "Sealer(…)");
+    }
+
+    #[test]
+    fn random_bytes_and_a_passphrase_of_the_same_bytes_are_different_keys() {
+        let (file, text) = (EncryptionKey::File([b'x'; 32]), EncryptionKey::Passphrase("x".repeat(32)));
+        let stored = file.cipher(b"0123456789abcdef").unwrap().seal("1", "s").unwrap();
+        assert!(text.cipher(b"0123456789abcdef").unwrap().open("1", &stored).is_err());
+        assert_eq!(file.cipher(b"0123456789abcdef").unwrap().open("1", &stored).unwrap(), "s");
+        assert_eq!(format!("{file:?} {text:?}"), "File(…) Passphrase(…)");
     }
 }

@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{PROVIDER_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, SUBSCRIPTIONS_PER_USER};
-use crate::{ChatId, Name, Store, UserId, seal};
+use crate::{ChatId, Name, Store, UserId};
 
 /// The key of a user's model: what answers in chats that have no model of their own.
 pub const CHOSEN_MODEL: &str = "model";
@@ -146,7 +146,7 @@ impl Store {
     /// The key of a subscription, to be shown to its provider alone; `None` where it has none.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's; [`Error::Sealed`] where another encryption key has sealed it.
+    /// [`Error::NotFound`], also for another user's; [`Error::Sealed`] where it was changed or moved.
     pub async fn subscription_key(&self, user: UserId, name: &str) -> Result<Option<String>> {
         let stored: Option<Option<String>> =
             sqlx::query_scalar("SELECT key_sealed FROM subscriptions WHERE user_id = $1 AND name = $2")
@@ -155,8 +155,7 @@ impl Store {
                 .fetch_optional(self.database.reader())
                 .await?;
         let stored = stored.ok_or_else(|| Error::not_found("subscription", name))?;
-        let key = self.encryption_key.as_ref();
-        stored.map(|stored| seal::open(key, &place(user, name), &stored)).transpose()
+        stored.map(|stored| self.sealer()?.open(&place(user, name), &stored)).transpose()
     }
 
     /// Which model a user's conversation has of its own.
@@ -197,19 +196,18 @@ impl Store {
     ) -> Result<Option<String>> {
         check_length("subscription", document_json, SETTING_VALUE_MAX_BYTES)?;
         check_length("key", key.unwrap_or_default(), PROVIDER_KEY_MAX_BYTES)?;
-        key.map(|key| seal::seal(self.encryption_key.as_ref(), &place(user, name), key)).transpose()
+        key.map(|key| self.sealer()?.seal(&place(user, name), key)).transpose()
     }
 }
 
-/// Whose key it is.
-fn place(user: UserId, name: &str) -> String {
+/// Whose key it is: what is sealed for one model of one user opens for no other.
+pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("subscription/{user}/{name}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EncryptionKey;
 
     async fn user(store: &Store, name: &str) -> UserId {
         store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap().id
@@ -218,7 +216,6 @@ mod tests {
     #[tokio::test]
     async fn a_subscription_is_its_users_own_and_its_key_lies_sealed() {
         let store = Store::open_in_memory().await.unwrap();
-        let store = store.with_encryption_key(Some(EncryptionKey::from_text("long")));
         let (ada, eve) = (user(&store, "ada").await, user(&store, "eve").await);
         let name = Name::parse("mine").unwrap();
         store.add_subscription(ada, &name, "{}", Some("sk-secret")).await.unwrap();
@@ -239,8 +236,6 @@ mod tests {
         assert_eq!(store.subscription_key(ada, "mine").await.unwrap().as_deref(), Some("sk-secret"));
         store.change_subscription(ada, "mine", "{}", KeyChange::Set("sk-new")).await.unwrap();
         assert_eq!(store.subscription_key(ada, "mine").await.unwrap().as_deref(), Some("sk-new"));
-        let other = store.clone().with_encryption_key(None);
-        assert!(matches!(other.subscription_key(ada, "mine").await, Err(Error::Sealed)));
         store.change_subscription(ada, "mine", "{}", KeyChange::Remove).await.unwrap();
         assert_eq!(store.subscription_key(ada, "mine").await.unwrap(), None);
         store.remove_subscription(ada, "mine").await.unwrap();

@@ -4,13 +4,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Check;
-use crate::config::Settings;
+use crate::config::{Settings, key_file};
 
 /// The runner that goes into containers, as it is called beside the server.
 const STATIC_RUNNER: &str = "sandbridge-runner-static";
 
-/// What holds secrets beneath the home directory: logins, keys.
-const SECRETS: [&str; 3] = ["client.json", "config.json", ".env"];
+/// What holds secrets beneath the home directory: logins, keys, the server's encryption key.
+const SECRETS: [&str; 4] = ["client.json", "config.json", ".env", "sandbridge.key"];
 
 /// Can anybody else read what is secret, or put something in its place?
 pub(super) fn check_permissions(home: &Path, checks: &mut Vec<Check>) {
@@ -30,6 +30,12 @@ pub(super) fn check_permissions(home: &Path, checks: &mut Vec<Check>) {
         if let Some(mode) = mode(&path).filter(|mode| mode & 0o077 != 0) {
             tell(&path, mode, "others can read it", "600");
         }
+    }
+    let key = key_file(home);
+    if key.is_symlink() {
+        is_fine = false;
+        let detail = format!("{} is a symbolic link: the server does not start with it", key.display());
+        checks.push(Check::broken("permissions", detail, "put the file itself in its place"));
     }
     if is_fine {
         checks.push(Check::works("permissions", format!("{} is yours alone", home.display())));
@@ -106,5 +112,14 @@ mod tests {
         assert_eq!(checks.len(), 2);
         assert!(checks.iter().all(|check| check.standing == Standing::Broken));
         assert_eq!(checks[1].fix, Some(format!("run `chmod 600 {}`", file.display())));
+        set(home.path(), 0o700);
+        set(&file, 0o600);
+        let key = key_file(home.path());
+        std::fs::write(&key, "").unwrap();
+        set(&key, 0o640);
+        assert_eq!(found()[0].fix, Some(format!("run `chmod 600 {}`", key.display())));
+        std::fs::remove_file(&key).unwrap();
+        std::os::unix::fs::symlink(&file, &key).unwrap();
+        assert!(found()[0].detail.contains("symbolic link"), "{}", found()[0].detail);
     }
 }

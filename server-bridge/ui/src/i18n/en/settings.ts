@@ -161,7 +161,7 @@ export const settings = {
     address: "Address",
     addressHint: "Left empty, the provider's own.",
     key: "API key",
-    keyHint: "Kept encrypted, and never shown again.",
+    keyHint: "Kept encrypted in the server's database, and never shown again.",
     keyKept: "unchanged (ends in {{end}})",
     keyEnds: "ends in {{end}}",
     noKey: "none",

@@ -163,7 +163,7 @@ export const settings: Room<"settings"> = {
     address: "地址",
     addressHint: "留空则使用提供方自己的地址。",
     key: "API 密钥",
-    keyHint: "加密保存，不会再次显示。",
+    keyHint: "加密保存在服务器的数据库中，不会再次显示。",
     keyKept: "不变（以 {{end}} 结尾）",
     keyEnds: "以 {{end}} 结尾",
     noKey: "无",

@@ -1,0 +1,258 @@
+//! The encryption key of a database, as the server starts: is it the right one, and is everything sealed with it?
+//!
+//! ```text
+//!  no key known ──────────► salt, check value ─┐
+//!  the check value opens ──────────────────────┼─► what lies plain, or sealed the old way, is sealed ─► its traces are scrubbed
+//!  the former key opens it ► another salt ─────┘
+//!  no key opens it: refused where a key would be lost, unless that is wanted
+//! ```
+//!
+//! All of it is one change of the database, so a start that is interrupted happens again from its beginning.
+
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sqlx::{FromRow, Sqlite, Transaction};
+
+use crate::error::{Error, Result};
+use crate::limits::SALT_BYTES;
+use crate::seal::{EncryptionKey, Sealer, Stored, open_by_text};
+use crate::subscriptions::place;
+use crate::{Store, UserId};
+
+/// Where the check value stands, and what it says.
+const CHECK: (&str, &str) = ("sealing/check", "sandbridge");
+
+/// What opens the keys of models in a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SealedWith {
+    /// None are sealed.
+    Nothing,
+    /// A text that a person chose.
+    Passphrase,
+    /// The server's own key file.
+    File,
+}
+
+/// What becomes of keys that do not open any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostKeys {
+    /// The store stays locked, and says so.
+    Refuse,
+    /// They are removed; their owners give them again.
+    Forget,
+}
+
+/// What unlocking a store did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unlocked {
+    /// Keys of models that were sealed, or sealed anew.
+    pub sealed: u64,
+    /// Keys of models that did not open and were removed.
+    pub forgotten: u64,
+}
+
+/// How a database is sealed.
+#[derive(FromRow)]
+struct Sealing {
+    kind: String,
+    salt: String,
+    check_sealed: String,
+}
+
+impl Sealing {
+    /// The cipher, if this is the key.
+    async fn opened_by(&self, key: &EncryptionKey) -> Result<Option<Sealer>> {
+        let Some(salt) = STANDARD.decode(&self.salt).ok().filter(|_| self.kind == key.kind()) else {
+            return Ok(None);
+        };
+        let sealer = derive(key, salt).await?;
+        Ok(sealer.open(CHECK.0, &self.check_sealed).ok().filter(|text| text == CHECK.1).map(|_| sealer))
+    }
+}
+
+#[derive(FromRow)]
+struct KeyRow {
+    id: i64,
+    user_id: UserId,
+    name: String,
+    key_sealed: String,
+}
+
+impl Store {
+    /// What opens the keys that lie here; nothing where none are sealed.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn sealed_with(&self) -> Result<SealedWith> {
+        let (by_text, kind): (bool, Option<String>) = sqlx::query_as(
+            "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm:%'),
+                (SELECT kind FROM sealing WHERE EXISTS
+                    (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'aes-256-gcm-2:%'))",
+        )
+        .fetch_one(self.database.writer())
+        .await?;
+        Ok(match kind.as_deref() {
+            _ if by_text => SealedWith::Passphrase,
+            None => SealedWith::Nothing,
+            Some("file") => SealedWith::File,
+            Some(_) => SealedWith::Passphrase,
+        })
+    }
+
+    /// The same store, which keeps secrets: it seals them with `key`. What lies there plain, sealed by an earlier version or
+    /// with `former`, is sealed with it too, and no trace of what was plain stays in the file.
+    ///
+    /// # Errors
+    /// [`Error::EncryptionKey`] where another key has sealed what lies there and `lost` says so; then nothing was changed.
+    pub async fn unlock(
+        mut self,
+        key: &EncryptionKey,
+        former: Option<&EncryptionKey>,
+        lost: LostKeys,
+    ) -> Result<(Self, Unlocked)> {
+        let mut transaction = self.database.write().await?;
+        let known: Option<Sealing> = sqlx::query_as("SELECT kind, salt, check_sealed FROM sealing")
+            .fetch_optional(&mut *transaction)
+            .await?;
+        let (mut sealer, mut former_sealer) = (None, None);
+        if let Some(known) = &known {
+            sealer = known.opened_by(key).await?;
+            if let (None, Some(former)) = (&sealer, former) {
+                former_sealer = known.opened_by(former).await?;
+            }
+        }
+        let is_same = sealer.is_some();
+        let sealer = match sealer {
+            Some(sealer) => sealer,
+            None => begin(&mut transaction, key, self.now_ms()).await?,
+        };
+        let (unlocked, has_plain) =
+            seal_all(&mut transaction, key, &sealer, is_same, former_sealer.as_ref(), lost).await?;
+        if has_plain {
+            sqlx::query("UPDATE sealing SET is_scrubbed = FALSE").execute(&mut *transaction).await?;
+        }
+        transaction.commit().await?;
+        self.scrub().await?;
+        self.sealer = Some(sealer);
+        Ok((self, unlocked))
+    }
+
+    /// Removes what deleted and replaced rows left in the file, unless that is done. It writes the whole file anew, so it is done
+    /// only after something lay there unsealed.
+    async fn scrub(&self) -> Result<()> {
+        let is_due = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM sealing WHERE NOT is_scrubbed)");
+        if !is_due.fetch_one(self.database.writer()).await? {
+            return Ok(());
+        }
+        sqlx::query("VACUUM").execute(self.database.writer()).await?;
+        let checkpoint = sqlx::query_scalar("PRAGMA wal_checkpoint(TRUNCATE)");
+        let was_busy: i64 = checkpoint.fetch_one(self.database.writer()).await?;
+        // Somebody still reads the old log: the next start tries again.
+        if was_busy == 0 {
+            sqlx::query("UPDATE sealing SET is_scrubbed = TRUE").execute(self.database.writer()).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a copy of the database, as it is in this moment, into a file that is empty. What earlier versions stored plain is no
+    /// part of a copy.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] while keys of models lie here plain; [`Error::Database`] where the file cannot be written.
+    pub async fn back_up(&self, file: &Path) -> Result<()> {
+        let is_plain = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'plain:%')";
+        if sqlx::query_scalar(is_plain).fetch_one(self.database.writer()).await? {
+            let rule =
+                "still holds keys of models that are not sealed; start this version's server once before"
+                    .to_owned();
+            return Err(Error::Invalid { what: "database", rule });
+        }
+        sqlx::query("VACUUM INTO $1")
+            .bind(file.to_string_lossy().as_ref())
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// What seals.
+    pub(crate) fn sealer(&self) -> Result<&Sealer> {
+        self.sealer.as_ref().ok_or(Error::Locked)
+    }
+}
+
+/// Begins to seal with `key`: another salt, another check value.
+async fn begin(
+    transaction: &mut Transaction<'static, Sqlite>,
+    key: &EncryptionKey,
+    now_ms: i64,
+) -> Result<Sealer> {
+    let salt: [u8; SALT_BYTES] = rand::random();
+    let sealer = derive(key, salt.to_vec()).await?;
+    sqlx::query(
+        "INSERT INTO sealing (id, kind, salt, check_sealed, is_scrubbed, created_at_ms) VALUES (1, $1, $2, $3, TRUE, $4)
+         ON CONFLICT (id) DO UPDATE SET kind = $1, salt = $2, check_sealed = $3, created_at_ms = $4",
+    )
+    .bind(key.kind())
+    .bind(STANDARD.encode(salt))
+    .bind(sealer.seal(CHECK.0, CHECK.1)?)
+    .bind(now_ms)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(sealer)
+}
+
+/// Seals what is not sealed with `sealer`; also says whether something lay there plain.
+async fn seal_all(
+    transaction: &mut Transaction<'static, Sqlite>,
+    key: &EncryptionKey,
+    sealer: &Sealer,
+    is_same: bool,
+    former: Option<&Sealer>,
+    lost: LostKeys,
+) -> Result<(Unlocked, bool)> {
+    let rows: Vec<KeyRow> = sqlx::query_as(
+        "SELECT id, user_id, name, key_sealed FROM subscriptions WHERE key_sealed IS NOT NULL ORDER BY id",
+    )
+    .fetch_all(&mut **transaction)
+    .await?;
+    let (mut unlocked, mut has_plain) = (Unlocked::default(), false);
+    for row in rows {
+        let place = place(row.user_id, &row.name);
+        let secret = match Stored::of(&row.key_sealed) {
+            Stored::Sealed if is_same => continue,
+            Stored::Sealed => former.and_then(|former| former.open(&place, &row.key_sealed).ok()),
+            Stored::SealedByText(sealed) => open_by_text(key, &place, sealed),
+            Stored::Plain(secret) => {
+                has_plain = true;
+                Some(secret.to_owned())
+            }
+        };
+        match secret {
+            Some(_) => unlocked.sealed += 1,
+            None => unlocked.forgotten += 1,
+        }
+        let sealed = secret.map(|secret| sealer.seal(&place, &secret)).transpose()?;
+        sqlx::query("UPDATE subscriptions SET key_sealed = $1 WHERE id = $2")
+            .bind(sealed)
+            .bind(row.id)
+            .execute(&mut **transaction)
+            .await?;
+    }
+    if unlocked.forgotten > 0 && lost == LostKeys::Refuse {
+        return Err(Error::EncryptionKey { keys: unlocked.forgotten });
+    }
+    Ok((unlocked, has_plain))
+}
+
+/// Derives the cipher off the runtime's threads.
+async fn derive(key: &EncryptionKey, salt: Vec<u8>) -> Result<Sealer> {
+    let key = key.clone();
+    tokio::task::spawn_blocking(move || key.cipher(&salt))
+        .await
+        .map_err(|error| Error::PasswordHash(error.to_string()))?
+}
+
+#[cfg(test)]
+mod tests;

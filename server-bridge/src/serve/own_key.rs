@@ -1,0 +1,216 @@
+//! The encryption key: the one the operator gave, or else one of the server's own in `HOME/sandbridge.key`.
+//!
+//! The server makes that file at its first start, for its owner alone. One that others could read or replace is refused, and one
+//! that is missing where keys are sealed with it is not made again: they would be lost without a word.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rustix::fs::OFlags;
+use store::limits::ENCRYPTION_KEY_BYTES;
+use store::{EncryptionKey, LostKeys, SealedWith, Store};
+
+use super::StartError;
+use crate::config::{Config, key_file};
+use crate::limits::KEY_FILE_MAX_BYTES;
+
+/// What the file begins with, so that another file in its place is told apart.
+const PREFIX: &str = "sandbridge-key-1:";
+
+/// Unlocks the store with the right key.
+///
+/// # Errors
+/// [`StartError::KeyFile`], [`StartError::KeyMissing`], [`StartError::Store`].
+pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, StartError> {
+    let path = key_file(&config.home);
+    let sealed_with = store.sealed_with().await?;
+    let lost = if config.forget_sealed_keys { LostKeys::Forget } else { LostKeys::Refuse };
+    let (key, former) = match (&config.encryption_key, sealed_with) {
+        // The server's own key did until now; the one that was given takes its place.
+        (Some(key), SealedWith::File) => (key.clone(), read(&path)?),
+        (Some(key), SealedWith::Nothing | SealedWith::Passphrase) => (key.clone(), None),
+        (None, _) => (own(&path, sealed_with, lost)?, None),
+    };
+    let (store, done) = store.unlock(&key, former.as_ref(), lost).await?;
+    if done.sealed > 0 {
+        tracing::info!(keys = done.sealed, "the keys of models are sealed with this encryption key now");
+    }
+    if done.forgotten > 0 {
+        tracing::warn!(
+            keys = done.forgotten,
+            "keys of models did not open and were removed; give them again"
+        );
+    }
+    Ok(store)
+}
+
+/// The server's own key, which is made unless something would be lost by that.
+fn own(path: &Path, sealed_with: SealedWith, lost: LostKeys) -> Result<EncryptionKey, StartError> {
+    let missing = |what| Err(StartError::KeyMissing { path: path.to_owned(), what });
+    match (read(path)?, sealed_with, lost) {
+        (_, SealedWith::Passphrase, LostKeys::Refuse) => missing(
+            "the keys of models are sealed with an encryption key that was not given: set SANDBRIDGE_ENCRYPTION_KEY or pass \
+             --encryption-key-file",
+        ),
+        (Some(key), ..) => Ok(key),
+        (None, SealedWith::File, LostKeys::Refuse) => {
+            missing("the keys of models are sealed with it, and it is missing: put it back from a backup")
+        }
+        (None, ..) => make(path).map_err(|source| refused(path, &source)),
+    }
+}
+
+/// The key in the file; `None` where there is no file.
+fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
+    // A link is not followed, and a pipe is not waited for.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err(refused(path, &"it is a symbolic link; put the file itself there"));
+        }
+        Err(error) => return Err(refused(path, &format!("{error}; make it readable for the server's user"))),
+    };
+    check(&file).map_err(|reason| refused(path, &reason))?;
+    let mut text = String::new();
+    file.take(KEY_FILE_MAX_BYTES)
+        .read_to_string(&mut text)
+        .map_err(|error| refused(path, &format!("{error}; put it back from a backup")))?;
+    let bytes = text.trim().strip_prefix(PREFIX).and_then(|key| STANDARD.decode(key).ok());
+    match bytes.map(<[u8; ENCRYPTION_KEY_BYTES]>::try_from) {
+        Some(Ok(bytes)) => Ok(Some(EncryptionKey::File(bytes))),
+        Some(Err(_)) | None => {
+            Err(refused(path, &"it holds no key of Sandbridge, or half of one; put it back from a backup"))
+        }
+    }
+}
+
+/// Whether the file is its owner's alone.
+fn check(file: &File) -> Result<(), String> {
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is not a regular file; put the key itself there".to_owned());
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err("it belongs to another user than the server's; chown it".to_owned());
+    }
+    match metadata.mode() & 0o777 {
+        mode if mode & 0o077 == 0 => Ok(()),
+        mode => Err(format!("it has the mode {mode:03o}, so others can read it; run chmod 600 on it")),
+    }
+}
+
+/// Makes a key and its file: whole on the disk before anything is sealed with it.
+fn make(path: &Path) -> io::Result<EncryptionKey> {
+    let bytes: [u8; ENCRYPTION_KEY_BYTES] = rand::random();
+    let beside = path.with_extension("key.new");
+    // Left by a start that was interrupted: nothing was sealed with it.
+    match std::fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    writeln!(file, "{PREFIX}{}", STANDARD.encode(bytes))?;
+    file.sync_all()?;
+    std::fs::rename(&beside, path)?;
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(EncryptionKey::File(bytes))
+}
+
+fn refused(path: &Path, reason: &dyn std::fmt::Display) -> StartError {
+    StartError::KeyFile { path: PathBuf::from(path), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn mode(path: &Path, mode: u32) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn nothing_sealed(path: &Path) -> Result<EncryptionKey, StartError> {
+        own(path, SealedWith::Nothing, LostKeys::Refuse)
+    }
+
+    #[test]
+    fn the_first_start_makes_a_key_for_its_owner_alone_and_the_next_one_finds_it() {
+        let home = tempfile::tempdir().unwrap();
+        let path = key_file(home.path());
+        // What an interrupted start left is no key.
+        std::fs::write(path.with_extension("key.new"), "half").unwrap();
+        let key = nothing_sealed(&path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert!(own(&path, SealedWith::File, LostKeys::Refuse).unwrap() == key);
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1, "nothing is left beside it");
+        std::fs::remove_file(&path).unwrap();
+        assert!(nothing_sealed(&path).unwrap() != key, "each home has its own");
+    }
+
+    #[test]
+    fn a_key_file_that_others_can_read_or_replace_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let path = key_file(home.path());
+        nothing_sealed(&path).unwrap();
+        let refusal = || read(&path).unwrap_err().to_string();
+        for wide in [0o640, 0o604, 0o660, 0o777] {
+            mode(&path, wide);
+            assert!(refusal().contains("chmod 600"), "{}", refusal());
+        }
+        mode(&path, 0o600);
+        assert!(read(&path).unwrap().is_some());
+        let elsewhere = home.path().join("elsewhere");
+        std::fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert!(refusal().contains("symbolic link"), "{}", refusal());
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/nowhere", &path).unwrap();
+        assert!(refusal().contains("symbolic link"), "{}", refusal());
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        assert!(refusal().contains("not a regular file"), "{}", refusal());
+        std::fs::remove_dir(&path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+        assert!(refusal().contains("not a regular file"), "{}", refusal());
+    }
+
+    #[test]
+    fn a_key_file_without_a_whole_key_is_refused_and_left_as_it_is() {
+        let home = tempfile::tempdir().unwrap();
+        let path = key_file(home.path());
+        nothing_sealed(&path).unwrap();
+        let whole = std::fs::read_to_string(&path).unwrap();
+        let binary = b"\xff\xfe".to_vec();
+        let huge = format!("{whole}{}", "x".repeat(1 << 16));
+        for broken in [&b""[..], b"sandbridge-key-1:", &whole.as_bytes()[..40], &binary, huge.as_bytes()] {
+            std::fs::write(&path, broken).unwrap();
+            let refusal = nothing_sealed(&path).unwrap_err().to_string();
+            assert!(refusal.contains("backup"), "{refusal}");
+            assert_eq!(std::fs::read(&path).unwrap(), broken);
+        }
+    }
+
+    #[test]
+    fn a_key_file_that_is_gone_is_not_made_again_while_keys_need_it() {
+        let home = tempfile::tempdir().unwrap();
+        let path = key_file(home.path());
+        for (sealed_with, words) in
+            [(SealedWith::File, "put it back"), (SealedWith::Passphrase, "SANDBRIDGE_ENCRYPTION_KEY")]
+        {
+            let refusal = own(&path, sealed_with, LostKeys::Refuse).unwrap_err().to_string();
+            assert!(refusal.contains(words) && refusal.contains("--forget-sealed-keys"), "{refusal}");
+            assert!(!path.exists());
+        }
+        own(&path, SealedWith::File, LostKeys::Forget).unwrap();
+        assert!(path.exists());
+    }
+}

@@ -39,6 +39,7 @@
 //! | [`tree`] | whole trees as tar archives, out and in |
 //! | `directories` | `mkdir_all` and `rename` |
 //! | `remove` | `remove` and `remove_all` |
+//! | `resolve` | [`Resolved`]: where a path leads, and what is there |
 //! | `metadata`, `error`, [`limits`] | what is said about a file, what can go wrong, and the numbers |
 //!
 //! Linux only and synchronous; every handle is close-on-exec. A [`Root`] is cheap to clone and `Send + Sync`.
@@ -52,6 +53,7 @@ mod metadata;
 mod path;
 mod read;
 mod remove;
+mod resolve;
 mod root;
 pub mod tree;
 mod walk;
@@ -60,6 +62,7 @@ mod write;
 pub use error::{Error, Result};
 pub use metadata::{Kind, Metadata};
 pub use read::{Entry, OpenFile, ReadDir};
+pub use resolve::Resolved;
 pub use root::{HardLinks, Protected, Root};
 pub use walk::{Visit, Walk};
 pub use write::{CreateOptions, PendingFile};

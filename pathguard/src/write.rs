@@ -60,6 +60,10 @@ impl PendingFile {
         Ok(metadata)
     }
 
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Makes the content visible under its name without making it durable: whoever writes many files syncs once.
     pub(crate) fn publish(mut self) -> Result<()> {
         let directory = &self.place.directory;

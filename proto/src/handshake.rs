@@ -208,6 +208,9 @@ pub const RUN_AS_CAPABILITY: &str = "run_as";
 /// What a runner announces among its capabilities whose commands run in a container on its machine.
 pub const DOCKER_CAPABILITY: &str = "docker";
 
+/// What a runner announces among its capabilities that tells where paths lead and writes only there.
+pub const RESOLVE_CAPABILITY: &str = "resolve";
+
 /// The runner's echo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {

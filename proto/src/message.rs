@@ -3,6 +3,7 @@
 use crate::codec::{self, Decode, Encode};
 use crate::error::{ErrorKind, WireError};
 use crate::ids::ExecId;
+use crate::path::WirePath;
 
 /// What ties a message struct to its number.
 pub trait MessageType: Encode + Decode<()> + Into<Message> + TryFrom<Message, Error = Message> {
@@ -86,6 +87,7 @@ messages! {
     16 GrepDone, "The lines were found.";
     17 TreeRead, "The tree was streamed.";
     18 TreeWritten, "The tree is on disk.";
+    19 Resolved, "Where a path leads.";
     30 LlmHeaders, "How the LLM endpoint answers.";
     31 LlmDone, "The LLM endpoint's answer is complete.";
 }
@@ -238,6 +240,17 @@ pub struct Metadata {
     pub mode: u32,
     /// Last modification, Unix milliseconds.
     pub modified_ms: i64,
+}
+
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Resolved {
+    /// The place relative to the workspace, without symbolic links, `.` and `..`; `.` is the workspace itself.
+    pub path: WirePath,
+    /// What is there; absent where nothing is.
+    pub found: Option<Metadata>,
+    /// The SHA-256 of a regular file's content, where it has at most 1 GiB.
+    pub sha256: Option<[u8; 32]>,
 }
 
 /// One entry of a directory.

@@ -4,11 +4,14 @@
 //! response in [`crate::message`], a row in `PROTOCOL.md`, and an arm where the runner dispatches. A struct that
 //! shipped never changes.
 
+mod resolved;
+
 use crate::codec::{self, Decode, Encode};
 use crate::error::{ErrorKind, WireError};
 use crate::ids::ExecId;
 use crate::message;
 use crate::path::WirePath;
+pub use resolved::{DownloadResolved, Present, Resolve, WriteResolved};
 
 /// What ties a request struct to its number and its response.
 pub trait RequestType: Encode + Decode<()> + Into<Request> {
@@ -98,6 +101,9 @@ requests! {
     20 ReadTree -> TreeRead, true, "Reads a directory with all that is in it, as a tar archive.";
     21 WriteTree -> TreeWritten, true, "Fills a directory from a tar archive.";
     22 Download -> FileWritten, false, "Fetches a URL into a file.";
+    23 Resolve -> Resolved, false, "Where a path leads, and what is there.";
+    24 WriteResolved -> FileWritten, true, "Writes a whole file where a resolved path leads, if nothing changed there.";
+    25 DownloadResolved -> FileWritten, false, "Fetches a URL into a file where a resolved path leads, if nothing changed there.";
     30 Llm -> LlmDone, true, "Asks the LLM endpoint that the runner was given.";
 }
 
@@ -433,7 +439,8 @@ pub struct WriteTree {
 /// Fetches a URL into a file, which takes its name when it is whole.
 ///
 /// The runner itself connects, from wherever it is and to whatever address that leads: private addresses are not
-/// refused. At most 10 redirects are followed, within the URL's host and never from `https` to `http`; one to another host fails
+/// refused. At most 10 redirects are followed, within the URL's origin (scheme, host and port; from `http` to `https` on their usual
+/// ports too); one to another origin fails
 /// with its address. It goes on if the link is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Download {

@@ -12,12 +12,13 @@ use proto::frame::{Header, Kind};
 use proto::message::{
     Attached, DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecReport, ExecStarted,
     ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, GlobBatch,
-    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, LlmDone, LlmHeaders, Metadata, TreeRead,
-    TreeWritten, Truncation,
+    GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, LlmDone, LlmHeaders, Metadata, Resolved,
+    TreeRead, TreeWritten, Truncation,
 };
 use proto::request::{
-    Attach, Command, Download, Exec, Glob, Grep, List, Llm, MkdirAll, Overflow, Profile, Pty, ReadDir,
-    ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize, Signal, Stat, Stdin, WriteFile, WriteTree,
+    Attach, Command, Download, DownloadResolved, Exec, Glob, Grep, List, Llm, MkdirAll, Overflow, Present,
+    Profile, Pty, ReadDir, ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize, Resolve, Signal,
+    Stat, Stdin, WriteFile, WriteResolved, WriteTree,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -112,6 +113,32 @@ fn requests() -> Vec<Request> {
         }
         .into(),
         Llm { path: "/v1/messages".into(), headers: vec![("accept".into(), "*/*".into())] }.into(),
+        Resolve { path: path() }.into(),
+        WriteResolved {
+            write: WriteFile {
+                id: ID,
+                path: path(),
+                mode: None,
+                parents: true,
+                size_bytes: Some(9),
+                if_match: None,
+            },
+            present: Present::Nothing,
+        }
+        .into(),
+        DownloadResolved {
+            download: Download {
+                id: ID,
+                url: "https://example.com/".into(),
+                path: path(),
+                mode: None,
+                parents: true,
+                max_bytes: 9,
+                sha256: None,
+            },
+            present: Present::Content([0xef; 32]),
+        }
+        .into(),
     ]
 }
 
@@ -160,6 +187,12 @@ fn messages() -> Vec<Message> {
         TreeWritten { files: 1, directories: 2, symlinks: 3, size_bytes: 4, removed: 5 }.into(),
         LlmHeaders { status: 200, headers: vec![("content-type".into(), "text/event-stream".into())] }.into(),
         LlmDone { bytes: 6 }.into(),
+        Resolved {
+            path: WirePath::from("docs/a"),
+            found: Some(Metadata { kind: FileKind::File, size_bytes: 3, mode: 0o644, modified_ms: 1 }),
+            sha256: Some([0xab; 32]),
+        }
+        .into(),
     ]
 }
 

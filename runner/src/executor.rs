@@ -9,7 +9,10 @@ use std::time::Duration;
 use pathguard::{Protected, Root};
 use proto::handshake::RunAsNames;
 use proto::message::{Attached, Done, ExecList, ExecTreeGone};
-use proto::request::{Attach, Download, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteTree};
+use proto::request::{
+    Attach, Download, DownloadResolved, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteResolved,
+    WriteTree,
+};
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
 use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -235,11 +238,14 @@ impl Executor {
             Request::ReadFile(request) => self.begin(files::read(self.files.clone(), stream, request)),
             Request::ReadDir(request) => self.begin(files::read_dir(self.files.clone(), stream, request)),
             Request::Stat(request) => self.answer(stream, files::stat(self.files.clone(), request)),
+            Request::Resolve(request) => self.answer(stream, files::resolve(self.files.clone(), request)),
             Request::Glob(request) => self.begin(files::glob(self.files.clone(), stream, request)),
             Request::Grep(request) => self.begin(files::grep(self.files.clone(), stream, request)),
             Request::ReadTree(request) => self.begin(files::read_tree(self.files.clone(), stream, request)),
             Request::Llm(request) => self.begin(llm::run(executor, stream, request)),
             Request::WriteFile(WriteFile { id, .. })
+            | Request::WriteResolved(WriteResolved { write: WriteFile { id, .. }, .. })
+            | Request::DownloadResolved(DownloadResolved { download: Download { id, .. }, .. })
             | Request::MkdirAll(MkdirAll { id, .. })
             | Request::Remove(Remove { id, .. })
             | Request::RemoveAll(RemoveAll { id, .. })

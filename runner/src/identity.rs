@@ -1,14 +1,16 @@
 //! What this runner says of itself when it registers.
 
 use proto::BootId;
-use proto::handshake::{ENROLMENT_CAPABILITY, Facts, Layer, RUN_AS_CAPABILITY, Register, VersionRange};
+use proto::handshake::{
+    ENROLMENT_CAPABILITY, Facts, Layer, RESOLVE_CAPABILITY, RUN_AS_CAPABILITY, Register, VersionRange,
+};
 
 use crate::confine::{LayerReport, Profile, layer_name};
 use crate::executor::Executor;
 use crate::guardian::KillTier;
 
 /// What the server can count on beyond the requests themselves.
-const CAPABILITIES: &[&str] = &["exec", "files", "resume", ENROLMENT_CAPABILITY];
+const CAPABILITIES: &[&str] = &["exec", "files", "resume", ENROLMENT_CAPABILITY, RESOLVE_CAPABILITY];
 
 /// Likewise, where the runner was given an LLM endpoint.
 const LLM: &str = "llm";

@@ -2,25 +2,20 @@
 
 use pathguard::Root;
 use proto::message::{Done, Metadata};
-use proto::request::{MkdirAll, Remove, RemoveAll, Rename, Stat};
+use proto::request::{DownloadResolved, MkdirAll, Remove, RemoveAll, Rename, Stat, WriteResolved};
 use proto::{ErrorKind, Message, Request, WireError};
 
 use super::download::download;
 use super::tree::write_tree;
 use super::write::write;
-use super::{Files, may_change, path as as_path, path_error, unix_ms, wire_kind};
+use super::{Files, may_change, path as as_path, path_error, wire_metadata};
 use crate::executor::Executor;
 use crate::stream::StreamHandle;
 
 /// Facts about a path, symlinks followed.
 pub(crate) async fn stat(Files { root, disk }: Files, request: Stat) -> Result<Metadata, WireError> {
     let found = disk.run(move || root.stat(as_path(&request.path))).await?.map_err(path_error)?;
-    Ok(Metadata {
-        kind: wire_kind(found.kind),
-        size_bytes: found.size_bytes,
-        mode: found.mode,
-        modified_ms: unix_ms(found.modified),
-    })
+    Ok(wire_metadata(&found))
 }
 
 /// Makes a change; a file's content comes on `stream`.
@@ -36,10 +31,16 @@ pub(crate) async fn change(
 async fn make(executor: &Executor, stream: &StreamHandle, request: Request) -> Result<Message, WireError> {
     let done = match request {
         Request::WriteFile(request) => {
-            return write(executor.files.clone(), stream, request).await.map(Message::from);
+            return write(executor.files.clone(), stream, request, None).await.map(Message::from);
+        }
+        Request::WriteResolved(WriteResolved { write: request, present }) => {
+            return write(executor.files.clone(), stream, request, Some(present)).await.map(Message::from);
+        }
+        Request::DownloadResolved(DownloadResolved { download: request, present }) => {
+            return download(executor, stream, request, Some(present)).await;
         }
         Request::WriteTree(request) => return write_tree(executor, stream, request).await,
-        Request::Download(request) => return download(executor, stream, request).await,
+        Request::Download(request) => return download(executor, stream, request, None).await,
         Request::MkdirAll(MkdirAll { path, mode, .. }) => {
             at_once(executor, move |root| root.mkdir_all(as_path(&path), mode)).await
         }

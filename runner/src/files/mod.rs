@@ -9,6 +9,7 @@
 //! | `download` | `Download` |
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //! | `write` | `WriteFile`, a change too |
+//! | `resolved` | `Resolve`; what `WriteResolved` and `DownloadResolved` check besides |
 //! | `disk` | none: with whose rights all of this is done |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer stops nobody else.
@@ -18,6 +19,7 @@ mod disk;
 mod download;
 mod list;
 mod read;
+mod resolved;
 mod search;
 mod tree;
 mod write;
@@ -27,13 +29,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use proto::message::FileKind;
+use proto::message::{FileKind, Metadata};
 use proto::{ErrorKind, WireError, WirePath};
 
 pub(crate) use change::{change, stat};
 pub(crate) use disk::{Disk, Files};
 pub(crate) use list::read_dir;
 pub(crate) use read::read;
+pub(crate) use resolved::resolve;
 pub(crate) use search::{glob, grep};
 pub(crate) use tree::read_tree;
 
@@ -99,6 +102,15 @@ fn wire_kind(kind: pathguard::Kind) -> FileKind {
         pathguard::Kind::Directory => FileKind::Directory,
         pathguard::Kind::Symlink => FileKind::Symlink,
         pathguard::Kind::Special => FileKind::Other,
+    }
+}
+
+fn wire_metadata(found: &pathguard::Metadata) -> Metadata {
+    Metadata {
+        kind: wire_kind(found.kind),
+        size_bytes: found.size_bytes,
+        mode: found.mode,
+        modified_ms: unix_ms(found.modified),
     }
 }
 

@@ -4,26 +4,27 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
 use bytes::Bytes;
-use pathguard::{CreateOptions, PendingFile, Root};
+use pathguard::{CreateOptions, OpenFile, PendingFile, Root};
 use proto::message::FileWritten;
-use proto::request::WriteFile;
+use proto::request::{Present, WriteFile};
 use proto::{ErrorKind, WireError};
 use sha2::{Digest, Sha256};
 
-use super::{Files, io_error, path, path_error};
+use super::{Files, io_error, path, path_error, resolved};
 use crate::blocking::post;
 use crate::limits::{CONDITION_BYTES, WRITE_BATCH_BYTES, WRITEBACK_BYTES};
 use crate::stream::{Stopped, StreamHandle};
 use crate::sys;
 
-/// Makes the file that a `WriteFile` asks for.
+/// Makes the file that a `WriteFile` asks for; with `present`, only where its resolved path leads and that is there.
 pub(super) async fn write(
     Files { root, disk }: Files,
     stream: &StreamHandle,
     request: WriteFile,
+    present: Option<Present>,
 ) -> Result<FileWritten, WireError> {
     let size_bytes = request.size_bytes;
-    let start = move || create(&root, &request).map(|pending| (pending, root, request));
+    let start = move || create(&root, &request, present).map(|pending| (pending, root, request));
     let (pending, root, request) = disk.run(start).await??;
     let mut growing = Growing { pending, bytes: 0, begun: 0 };
     let mut bytes = 0;
@@ -43,6 +44,9 @@ pub(super) async fn write(
     let commit = move || {
         // Others may have changed the file while the content was on its way.
         check_condition(&root, &request)?;
+        if let Some(present) = present {
+            resolved::check(&root, &growing.pending, path(&request.path), present)?;
+        }
         // Held until the answer is on its way: giving a large file's memory back takes as long as writing some of it.
         let replaced = root.open_file(path(&request.path)).ok();
         let committed = growing.pending.commit().map_err(path_error);
@@ -88,28 +92,37 @@ fn check_condition(root: &Root, request: &WriteFile) -> Result<(), WireError> {
     Ok(())
 }
 
-fn create(root: &Root, request: &WriteFile) -> Result<PendingFile, WireError> {
+fn create(root: &Root, request: &WriteFile, present: Option<Present>) -> Result<PendingFile, WireError> {
     check_condition(root, request)?;
     let options = CreateOptions { mode: request.mode, parents: request.parents };
+    if let Some(present) = present {
+        return resolved::create(root, path(&request.path), options, present);
+    }
     root.create_file(path(&request.path), options).map_err(path_error)
 }
 
 /// The SHA-256 of what the file holds now; `None` where there is none.
 fn present_hash(root: &Root, request: &WriteFile) -> Result<Option<[u8; 32]>, WireError> {
-    let file = match root.open_file(path(&request.path)) {
-        Ok(open) if open.metadata().size_bytes > CONDITION_BYTES => return Err(too_large_to_compare()),
-        Ok(open) => open.into_file(),
-        Err(pathguard::Error::NotFound) => return Ok(None),
-        Err(error) => return Err(path_error(error)),
-    };
+    match root.open_file(path(&request.path)) {
+        Ok(open) => content_hash(open).map(Some),
+        Err(pathguard::Error::NotFound) => Ok(None),
+        Err(error) => Err(path_error(error)),
+    }
+}
+
+/// The SHA-256 of a file's content, where that is small enough to be compared.
+pub(super) fn content_hash(open: OpenFile) -> Result<[u8; 32], WireError> {
+    if open.metadata().size_bytes > CONDITION_BYTES {
+        return Err(too_large_to_compare());
+    }
     // Its size says nothing of one that grows meanwhile, nor of some file systems' own.
-    let mut file = file.take(CONDITION_BYTES + 1);
+    let mut file = open.into_file().take(CONDITION_BYTES + 1);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; WRITE_BATCH_BYTES];
     loop {
         match file.read(&mut buffer) {
             Ok(_) if file.limit() == 0 => return Err(too_large_to_compare()),
-            Ok(0) => return Ok(Some(hash.finalize().into())),
+            Ok(0) => return Ok(hash.finalize().into()),
             Ok(length) => hash.update(&buffer[..length]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(io_error(error)),

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 
-use proto::request::Download;
+use proto::request::{Download, DownloadResolved, Present};
 use proto::{ErrorKind, Message, WireError};
 use runner::confine::Profile;
 use sha2::{Digest, Sha256};
@@ -48,6 +48,8 @@ pub(crate) fn answer(path: &str, address: SocketAddr) -> Vec<u8> {
         "/hang" => ok(100, "a part"),
         "/redirect" => redirect(&format!("http://{address}/dir/next")),
         "/dir/next" => redirect("file"),
+        // The host alone, so that it is port 80 of it.
+        "/otherport" => redirect("http://127.0.0.1/dir/file"),
         "/elsewhere" => redirect(&format!("http://localhost:{}/dir/file?signed=1", address.port())),
         "/loop" => redirect("/loop"),
         "/local" => redirect("file:///etc/passwd"),
@@ -151,6 +153,45 @@ fn a_redirect_to_another_host_is_told_and_not_followed() {
         assert!(!world.path("f").exists());
         let again = Download { url: next, ..download_of(address, "") };
         assert_eq!(download(&mut world.peer, again).await, Ok(7), "it may be asked for");
+    });
+}
+
+#[test]
+fn a_redirect_to_another_port_of_the_host_is_told_and_not_followed() {
+    World::run(async |world| {
+        let address = serve(answer);
+        let error = download(&mut world.peer, download_of(address, "/otherport")).await.unwrap_err();
+        let is_told = error.description.contains("another host, port or scheme")
+            && error.description.ends_with("http://127.0.0.1/dir/file");
+        assert!(error.kind == ErrorKind::Io && is_told, "{error}");
+        assert!(!world.path("f").exists());
+    });
+}
+
+#[test]
+fn a_download_to_a_resolved_place_replaces_only_what_was_there() {
+    World::run(async |world| {
+        let address = serve(answer);
+        std::fs::create_dir(world.path("real")).unwrap();
+        std::os::unix::fs::symlink("real", world.path("link")).unwrap();
+        let into = |path: &str, present| DownloadResolved {
+            download: Download { path: path.into(), ..download_of(address, "/dir/file") },
+            present,
+        };
+        let kind = |error: WireError| error.kind;
+        for (path, present) in [
+            ("link/f", Present::Nothing),
+            ("real/f", Present::AnyFile),
+            ("real/f", Present::Content([0; 32])),
+        ] {
+            let failed = world.peer.ask(into(path, present)).await.map_err(kind);
+            assert_eq!(failed.unwrap_err(), ErrorKind::PreconditionFailed, "{path} {present:?}");
+            assert!(!world.path("real/f").exists());
+        }
+        world.peer.ask(into("real/f", Present::Nothing)).await.unwrap();
+        let again = world.peer.ask(into("real/f", Present::Nothing)).await.map_err(kind);
+        assert_eq!(again.unwrap_err(), ErrorKind::PreconditionFailed, "it is there now");
+        world.peer.ask(into("real/f", Present::Content(Sha256::digest("content").into()))).await.unwrap();
     });
 }
 

@@ -23,6 +23,7 @@ mod files;
 mod flow;
 mod link;
 mod llm;
+mod resolved;
 mod resume;
 mod search;
 mod start;

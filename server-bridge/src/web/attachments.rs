@@ -114,7 +114,7 @@ async fn receive(
     body: Body,
 ) -> Result<(u64, bool), ApiError> {
     keep_out_of_git(sandbox).await?;
-    let options = WriteOptions { mode: None, parents: true, size_bytes, if_match: None };
+    let options = WriteOptions { parents: true, size_bytes, ..WriteOptions::default() };
     let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
     let (mut body, mut written_bytes, mut beginning) = (body.into_data_stream(), 0, Vec::new());
     while let Some(chunk) = body.next().await {
@@ -139,7 +139,7 @@ async fn keep_out_of_git(sandbox: &Sandbox) -> Result<(), ApiError> {
     if sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await.is_ok() {
         return Ok(());
     }
-    let options = WriteOptions { mode: None, parents: true, size_bytes: None, if_match: None };
+    let options = WriteOptions { parents: true, ..WriteOptions::default() };
     let mut writer = sandbox.write_file(OUTPUT_IGNORE_PATH.as_bytes(), options).await?;
     writer.write(b"*\n").await?;
     writer.finish().await?;

@@ -1,5 +1,5 @@
-//! One GET over HTTP/1.1; redirects are followed within its host. Whoever allowed a host allowed no other: where it leads elsewhere is
-//! told, to be asked for again.
+//! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an
+//! origin allowed no other: where it leads elsewhere is told, to be asked for again.
 //!
 //! Addresses are not restricted beyond what commands may reach: a development server on this machine or its network is a
 //! usual source. What commands may not reach is not fetched for them either: a URL can carry data out.
@@ -47,7 +47,7 @@ pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
 }
 
 impl Answer {
-    /// Asks, and follows redirects within the host; succeeds with an answer that is a success.
+    /// Asks, and follows redirects within the origin; succeeds with an answer that is a success.
     pub(super) async fn to(mut uri: Uri, network: &Network) -> Result<Self, WireError> {
         for _ in 0..=DOWNLOAD_REDIRECTS {
             allowed(&uri, network)?;
@@ -61,13 +61,16 @@ impl Answer {
                 return Err(failed(&uri, &format!("the server answered {status}")));
             };
             let next = parse(&resolve(&uri, location))?;
+            allowed(&next, network)?;
             if uri.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
                 return Err(failed(&uri, &"it redirects to where nothing is encrypted"));
             }
-            if !is_same_host(&uri, &next) {
+            if !is_same_origin(&uri, &next) {
                 return Err(failed(
                     &uri,
-                    &format!("it redirects to another host; ask for this if it is what you want: {next}"),
+                    &format!(
+                        "it redirects to another host, port or scheme; ask for this if it is what you want: {next}"
+                    ),
                 ));
             }
             uri = next;
@@ -116,14 +119,21 @@ impl Answer {
     }
 }
 
-fn is_same_host(one: &Uri, other: &Uri) -> bool {
-    matches!((one.host(), other.host()), (Some(one), Some(other)) if one.eq_ignore_ascii_case(other))
+/// Whether a redirect stays with the scheme, host and port that were allowed; encrypting it, on the usual ports, does.
+fn is_same_origin(one: &Uri, other: &Uri) -> bool {
+    let is_same_host =
+        matches!((one.host(), other.host()), (Some(one), Some(other)) if one.eq_ignore_ascii_case(other));
+    let origins = ((one.scheme_str(), port(one)), (other.scheme_str(), port(other)));
+    is_same_host && (origins.0 == origins.1 || origins == ((Some("http"), 80), (Some("https"), 443)))
+}
+
+fn port(uri: &Uri) -> u16 {
+    uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })
 }
 
 /// Refuses what commands may not reach.
 fn allowed(uri: &Uri, network: &Network) -> Result<(), WireError> {
-    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
-    if network.lets_out(uri.port_u16().unwrap_or(usual)) {
+    if network.lets_out(port(uri)) {
         return Ok(());
     }
     let text = "this runner's network policy (--network, --allow-net) does not let commands reach that, nor downloads";
@@ -190,16 +200,29 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_the_same_on_each_port_and_however_it_is_written() {
+    fn an_origin_is_scheme_host_and_port_however_they_are_written() {
         let uri = |text: &str| text.parse::<Uri>().unwrap();
         let one = uri("http://a.example/x");
-        for same in ["http://A.Example/y", "https://a.example/", "http://a.example:8080/"] {
-            assert!(is_same_host(&one, &uri(same)), "{same}");
-        }
-        for other in ["http://b.example/x", "http://a.example.b/", "http://x.a.example/", "http://127.0.0.1/"]
+        for same in
+            ["http://A.Example/y", "http://a.example:80/", "https://a.example/", "https://a.example:443"]
         {
-            assert!(!is_same_host(&one, &uri(other)), "{other}");
+            assert!(is_same_origin(&one, &uri(same)), "{same}");
         }
+        for other in [
+            "http://b.example/x",
+            "http://a.example.b/",
+            "http://x.a.example/",
+            "http://127.0.0.1/",
+            "http://a.example:8080/",
+            "https://a.example:8443/",
+        ] {
+            assert!(!is_same_origin(&one, &uri(other)), "{other}");
+        }
+        assert!(
+            !is_same_origin(&uri("https://a.example/"), &one),
+            "never back to where nothing is encrypted"
+        );
+        assert!(!is_same_origin(&uri("http://a.example:8080/"), &uri("https://a.example/")));
     }
 
     #[tokio::test]

@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use bytes::Bytes;
 use pathguard::{CreateOptions, PendingFile};
 use proto::message::FileWritten;
-use proto::request::Download;
+use proto::request::{Download, Present};
 use proto::{ErrorKind, Message, WireError};
 use sha2::{Digest, Sha256};
 
 use self::fetch::Answer;
-use super::{Files, io_error, may_change, path, path_error};
+use super::{Files, io_error, may_change, path, path_error, resolved};
 use crate::executor::Executor;
 use crate::limits::DOWNLOAD_BYTES;
 use crate::stream::{Stopped, StreamHandle};
@@ -22,10 +22,11 @@ pub(crate) async fn download(
     executor: &Executor,
     stream: &StreamHandle,
     request: Download,
+    present: Option<Present>,
 ) -> Result<Message, WireError> {
     may_change(executor)?;
     tokio::select! {
-        done = transfer(executor, request) => done,
+        done = transfer(executor, request, present) => done,
         () = cancelled(stream) => Err(Stopped.into()),
         () = executor.stopping().cancelled() => {
             Err(WireError::new(ErrorKind::ShuttingDown, "the runner stops; nothing was written"))
@@ -39,13 +40,24 @@ async fn cancelled(stream: &StreamHandle) {
     }
 }
 
-async fn transfer(executor: &Executor, request: Download) -> Result<Message, WireError> {
+async fn transfer(
+    executor: &Executor,
+    request: Download,
+    present: Option<Present>,
+) -> Result<Message, WireError> {
     let max_bytes = request.max_bytes.min(DOWNLOAD_BYTES);
     let url = fetch::parse(&request.url)?;
     let Files { root, disk } = executor.files.clone();
     let options = CreateOptions { mode: request.mode, parents: request.parents };
-    let create = move || root.create_file(path(&request.path), options);
-    let pending = disk.run(create).await?.map_err(path_error)?;
+    let create = move || {
+        let path = path(&request.path);
+        let pending = match present {
+            Some(present) => resolved::create(&root, path, options, present)?,
+            None => root.create_file(path, options).map_err(path_error)?,
+        };
+        Ok::<_, WireError>((pending, root, request.path))
+    };
+    let (pending, root, target) = disk.run(create).await??;
     let mut answer = Box::pin(Answer::to(url, &executor.policy.bounds.network)).await?;
     if answer.size_bytes().is_some_and(|size| size > max_bytes) {
         return Err(too_large(max_bytes));
@@ -58,7 +70,13 @@ async fn transfer(executor: &Executor, request: Download) -> Result<Message, Wir
         content = disk.run(move || content.append(&piece)).await?.map_err(io_error)?;
     }
     let bytes = content.bytes;
-    disk.run(move || content.commit(request.sha256)).await??;
+    let commit = move || {
+        if let Some(present) = present {
+            resolved::check(&root, &content.pending, path(&target), present)?;
+        }
+        content.commit(request.sha256)
+    };
+    disk.run(commit).await??;
     Ok(FileWritten { bytes }.into())
 }
 

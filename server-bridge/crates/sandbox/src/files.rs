@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use proto::message::{DirBatch, DirEntry, DirRead, FileOpened, FileRead, FileWritten};
-use proto::{Message, codec, request};
+use proto::request::Present;
+use proto::{Message, Request, codec, request};
 
 use crate::driver::{LinkHandle, OpenStream, Piece, StreamEvent};
 use crate::error::SandboxError;
@@ -28,6 +29,9 @@ pub struct WriteOptions {
     pub size_bytes: Option<u64>,
     /// Fails with `precondition_failed` unless the present content has this SHA-256.
     pub if_match: Option<[u8; 32]>,
+    /// What has to be there, where the path is one that [`crate::Sandbox::resolve`] told: it is not followed anywhere else.
+    /// Fails with `precondition_failed` unless that is so.
+    pub present: Option<Present>,
 }
 
 /// A file's bytes as they arrive. Dropped before its end, it stops the runner.
@@ -89,7 +93,7 @@ impl FileReader {
 pub struct FileWriter(Upload);
 
 impl FileWriter {
-    pub(crate) fn open(link: &LinkHandle, request: request::WriteFile) -> Result<Self, SandboxError> {
+    pub(crate) fn open(link: &LinkHandle, request: impl Into<Request>) -> Result<Self, SandboxError> {
         Ok(Self(Upload::open(link, request)?))
     }
 

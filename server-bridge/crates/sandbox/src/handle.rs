@@ -1,6 +1,8 @@
 //! The handle: one user's place to work in.
 
-use proto::message::{ExecEntry, ExecReport, Metadata};
+use proto::handshake::RESOLVE_CAPABILITY;
+use proto::message::{ExecEntry, ExecReport, Metadata, Resolved};
+use proto::request::Present;
 use proto::{ExecId, WirePath, request};
 
 use crate::driver::{Command, LinkHandle};
@@ -9,6 +11,7 @@ use crate::exec::{AttachOptions, Exec, ExecRequest, approval};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 use crate::llm::{LlmRequest, LlmStream};
+use crate::path_text::visible;
 use crate::routing::{DOCKER, NONE};
 use crate::search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
 use crate::trees::{TreeReader, TreeWriter};
@@ -17,7 +20,8 @@ use crate::trees::{TreeReader, TreeWriter};
 ///
 /// Get a fresh one from [`crate::SandboxRouter::for_user`] for each piece of work: this one stays with one life of its
 /// runner. What is under way survives a lost connection; what is begun while there is none is `offline` at once, and so
-/// is everything once the runner was started anew. Paths are relative to the workspace or absolute beneath it.
+/// is everything once the runner was started anew. Paths are relative to the workspace or absolute beneath it;
+/// one with characters that cannot be seen in it is refused.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     link: LinkHandle,
@@ -102,30 +106,49 @@ impl Sandbox {
 
     /// Reads a regular file; fails with what the runner found wrong with it.
     pub async fn read_file(&self, path: &[u8], range: Range) -> Result<FileReader, SandboxError> {
+        visible(path)?;
         let Range { offset, length } = range;
         FileReader::open(&self.link, request::ReadFile { path: path.into(), offset, length }).await
     }
 
     /// Replaces or creates a regular file; what is wrong comes from the writer's methods.
     pub async fn write_file(&self, path: &[u8], options: WriteOptions) -> Result<FileWriter, SandboxError> {
-        let WriteOptions { mode, parents, size_bytes, if_match } = options;
-        let request =
+        visible(path)?;
+        let WriteOptions { mode, parents, size_bytes, if_match, present } = options;
+        let write =
             request::WriteFile { id: new_id(), path: path.into(), mode, parents, size_bytes, if_match };
-        FileWriter::open(&self.link, request)
+        match present {
+            Some(present) => FileWriter::open(&self.link, request::WriteResolved { write, present }),
+            None => FileWriter::open(&self.link, write),
+        }
+    }
+
+    /// Where a path leads, also where nothing is yet; none where the runner cannot tell, as an older one.
+    ///
+    /// Fails with what the runner finds wrong with the path.
+    pub async fn resolve(&self, path: &[u8]) -> Result<Option<Resolved>, SandboxError> {
+        visible(path)?;
+        if !self.facts().capabilities.iter().any(|name| name == RESOLVE_CAPABILITY) {
+            return Ok(None);
+        }
+        self.link.call(request::Resolve { path: path.into() }).await.map(Some)
     }
 
     /// Facts about a path, symlinks followed.
     pub async fn stat(&self, path: &[u8]) -> Result<Metadata, SandboxError> {
+        visible(path)?;
         self.link.call(request::Stat { path: path.into() }).await
     }
 
     /// Lists a directory; what is wrong with it comes from the reader.
     pub async fn read_dir(&self, path: &[u8]) -> Result<DirReader, SandboxError> {
+        visible(path)?;
         DirReader::open(&self.link, request::ReadDir { path: path.into() })
     }
 
     /// Finds paths by a pattern, the newest first; what is wrong with it comes from the reader.
     pub async fn glob(&self, query: GlobQuery) -> Result<GlobReader, SandboxError> {
+        visible(&query.path)?;
         let GlobQuery { pattern, path, ignored, max_results } = query;
         let path = WirePath(path);
         SearchReader::open(&self.link, request::Glob { pattern, path, ignored, max_results })
@@ -133,6 +156,7 @@ impl Sandbox {
 
     /// Finds lines by a regular expression; what is wrong with it comes from the reader.
     pub async fn grep(&self, query: GrepQuery) -> Result<GrepReader, SandboxError> {
+        visible(&query.path)?;
         let request = request::Grep {
             pattern: query.pattern,
             path: WirePath(query.path),
@@ -147,12 +171,14 @@ impl Sandbox {
 
     /// Reads a directory with all that is in it, as a tar archive; what is wrong with it comes from the reader.
     pub async fn read_tree(&self, path: &[u8]) -> Result<TreeReader, SandboxError> {
+        visible(path)?;
         TreeReader::open(&self.link, request::ReadTree { path: path.into() })
     }
 
     /// Fills a directory from a tar archive; with `delete_extra` it becomes a mirror, and what the archive has not is
     /// removed. What is wrong comes from the writer's methods.
     pub async fn write_tree(&self, path: &[u8], delete_extra: bool) -> Result<TreeWriter, SandboxError> {
+        visible(path)?;
         TreeWriter::open(&self.link, request::WriteTree { id: new_id(), path: path.into(), delete_extra })
     }
 
@@ -160,10 +186,15 @@ impl Sandbox {
     ///
     /// The runner connects from wherever it is, to private addresses too. Dropped, this stops it and leaves nothing.
     pub async fn download(&self, download: DownloadRequest) -> Result<u64, SandboxError> {
-        let DownloadRequest { url, path, mode, parents, max_bytes, sha256 } = download;
+        visible(&download.path)?;
+        let DownloadRequest { url, path, mode, parents, max_bytes, sha256, present } = download;
         let path = WirePath(path);
-        let request = request::Download { id: new_id(), url, path, mode, parents, max_bytes, sha256 };
-        self.link.call(request).await.map(|written| written.bytes)
+        let download = request::Download { id: new_id(), url, path, mode, parents, max_bytes, sha256 };
+        let written = match present {
+            Some(present) => self.link.call(request::DownloadResolved { download, present }).await?,
+            None => self.link.call(download).await?,
+        };
+        Ok(written.bytes)
     }
 
     /// Asks the LLM endpoint that the runner was given, with the key that only the runner holds: write the body, then
@@ -176,21 +207,26 @@ impl Sandbox {
 
     /// Makes a directory and whatever parents are missing, with these permission bits.
     pub async fn mkdir_all(&self, path: &[u8], mode: u32) -> Result<(), SandboxError> {
+        visible(path)?;
         self.link.call(request::MkdirAll { id: new_id(), path: path.into(), mode }).await.map(|_| ())
     }
 
     /// Removes a file, a symlink or an empty directory.
     pub async fn remove(&self, path: &[u8]) -> Result<(), SandboxError> {
+        visible(path)?;
         self.link.call(request::Remove { id: new_id(), path: path.into() }).await.map(|_| ())
     }
 
     /// Removes a tree; nothing there is fine.
     pub async fn remove_all(&self, path: &[u8]) -> Result<(), SandboxError> {
+        visible(path)?;
         self.link.call(request::RemoveAll { id: new_id(), path: path.into() }).await.map(|_| ())
     }
 
     /// Renames within the workspace, replacing the target.
     pub async fn rename(&self, from: &[u8], to: &[u8]) -> Result<(), SandboxError> {
+        visible(from)?;
+        visible(to)?;
         let request = request::Rename { id: new_id(), from: WirePath::from(from), to: WirePath::from(to) };
         self.link.call(request).await.map(|_| ())
     }
@@ -211,6 +247,8 @@ pub struct DownloadRequest {
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,
+    /// As [`WriteOptions::present`].
+    pub present: Option<Present>,
 }
 
 /// Names a change, so that it is made once.

@@ -11,6 +11,7 @@
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
 //! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | what is done in a sandbox; `upload` is what three of them share |
+//! | `path_text` | paths that people can read |
 //! | `replay` | showing a terminal again to somebody who attaches |
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
@@ -35,6 +36,7 @@ mod limits;
 pub mod links;
 mod llm;
 mod on_demand;
+mod path_text;
 mod registry;
 mod replay;
 pub mod requirement;
@@ -61,12 +63,13 @@ pub use links::memory::{MemoryLink, memory_link};
 pub use links::xbot::register::Dialect;
 pub use links::{Link, LinkMessage};
 pub use llm::{LlmAnswer, LlmRequest, LlmStream};
+pub use path_text::control_character;
 pub use proto::handshake::{ENROLMENT_CAPABILITY, RunAsNames};
 pub use proto::message::{
     DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine,
-    Metadata, TreeRead, TreeWritten, Truncation,
+    Metadata, Resolved, TreeRead, TreeWritten, Truncation,
 };
-pub use proto::request::{Command, Overflow, Profile, Pty};
+pub use proto::request::{Command, Overflow, Present, Profile, Pty};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
 pub use replay::Replay;

@@ -113,7 +113,8 @@ pub async fn write(
     let path = query.path()?;
     let size_bytes = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let if_match = write.if_match(&headers)?;
-    let options = WriteOptions { mode: write.mode()?, parents: write.parents, size_bytes, if_match };
+    let options =
+        WriteOptions { mode: write.mode()?, parents: write.parents, size_bytes, if_match, present: None };
     let change =
         Change { state: &state, caller: &caller, on: query.on.as_deref(), action: "file.write", path: &path };
     let size = change.make(async |sandbox| receive(&sandbox, &path, options, body).await).await?;

@@ -131,7 +131,8 @@ pub async fn download(
         Some(None) => return Err(ApiError::invalid("sha256 must be 64 hexadecimal digits")),
     };
     let mode = mode.as_deref().map(octal_mode).transpose()?;
-    let request = DownloadRequest { url, path: path.clone(), mode, parents, max_bytes, sha256: hash };
+    let request =
+        DownloadRequest { url, path: path.clone(), mode, parents, max_bytes, sha256: hash, present: None };
     let change = Change {
         state: &state,
         caller: &caller,

@@ -50,6 +50,7 @@ Fetch.";
             parents: true,
             max_bytes: DOWNLOAD_BYTES,
             sha256: None,
+            present: None,
         };
         let sandbox = workshop.sandbox().await?;
         let late = |_| Failure::Told(format!("it did not come within {} s", DOWNLOAD_PATIENCE.as_secs()));

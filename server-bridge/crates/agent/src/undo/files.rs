@@ -114,6 +114,7 @@ impl Restore<'_> {
                 Now::Content(hash) => Some(*hash),
                 Now::Absent | Now::Other => None,
             },
+            present: None,
         };
         let write = async {
             let mut writer = sandbox.write_file(file.path.as_bytes(), options).await?;

@@ -103,12 +103,16 @@ impl Entry {
             Request::RemoveAll(change) => Nature::Change(change.id, "the removal"),
             Request::Rename(change) => Nature::Change(change.id, "the rename"),
             Request::Download(change) => Nature::Change(change.id, "the download"),
+            Request::DownloadResolved(change) => Nature::Change(change.download.id, "the download"),
             Request::WriteFile(change) => Nature::Write(change.id),
+            Request::WriteResolved(change) => Nature::Write(change.write.id),
             // Entries that were whole are there already: it is not known how many.
             Request::WriteTree(_) => Nature::Control("the copy of the tree"),
             Request::Signal(_) => Nature::Control("the signal"),
             Request::Resize(_) => Nature::Control("the new size of the terminal"),
-            Request::Report(_) | Request::List(_) | Request::Stat(_) => Nature::Question,
+            Request::Report(_) | Request::List(_) | Request::Stat(_) | Request::Resolve(_) => {
+                Nature::Question
+            }
             Request::ReadFile(_) => Nature::File,
             Request::Llm(_) => Nature::Relay,
             Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_) | Request::ReadTree(_) => {

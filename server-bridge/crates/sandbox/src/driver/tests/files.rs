@@ -132,6 +132,7 @@ async fn conditions_and_downloads_reach_the_runner_and_their_refusal_the_caller(
         parents: false,
         max_bytes: 9,
         sha256: None,
+        present: None,
     };
     let downloading = tokio::spawn(async move { sandbox.download(request).await });
     let (stream, _) = world.runner.opened().await;

@@ -1,0 +1,79 @@
+//! Where a path leads, and writing to that place only: what a person allowed is what happens, whatever a command puts in
+//! the way meanwhile.
+
+use std::path::Path;
+
+use pathguard::{CreateOptions, Kind, PendingFile, Root};
+use proto::message::Resolved;
+use proto::request::{Present, Resolve};
+use proto::{ErrorKind, WireError, WirePath};
+
+use std::os::unix::ffi::OsStrExt;
+
+use super::write::content_hash;
+use super::{Files, path, path_error, wire_metadata};
+
+/// Tells where a path leads.
+pub(crate) async fn resolve(Files { root, disk }: Files, request: Resolve) -> Result<Resolved, WireError> {
+    disk.run(move || {
+        let found = root.resolve(path(&request.path)).map_err(path_error)?;
+        let is_file = found.metadata.as_ref().is_some_and(|metadata| metadata.kind == Kind::File);
+        // One that cannot be read, or is too large, is compared with nothing.
+        let content = is_file.then(|| root.open_file(&found.path).ok()).flatten();
+        Ok(Resolved {
+            path: WirePath::from(found.path.as_os_str().as_bytes()),
+            found: found.metadata.as_ref().map(wire_metadata),
+            sha256: content.and_then(|open| content_hash(open).ok()),
+        })
+    })
+    .await?
+}
+
+/// Begins a file at a resolved place.
+pub(super) fn create(
+    root: &Root,
+    path: &Path,
+    options: CreateOptions,
+    present: Present,
+) -> Result<PendingFile, WireError> {
+    // Before a folder is made somewhere else.
+    if root.resolve(path).map_err(path_error)?.path != path {
+        return Err(elsewhere());
+    }
+    let pending = root.create_file(path, options).map_err(path_error)?;
+    check(root, &pending, path, present)?;
+    Ok(pending)
+}
+
+/// Refuses a file that would stand somewhere else, or replace something else.
+pub(super) fn check(
+    root: &Root,
+    pending: &PendingFile,
+    path: &Path,
+    present: Present,
+) -> Result<(), WireError> {
+    match pending.is_at(root, path) {
+        Ok(true) => {}
+        Ok(false) | Err(pathguard::Error::NotFound) => return Err(elsewhere()),
+        Err(error) => return Err(path_error(error)),
+    }
+    let found = pending.present().map_err(|_| changed("something that is no file has its name now"))?;
+    match (present, found) {
+        (Present::Nothing, None) | (Present::AnyFile, Some(_)) => Ok(()),
+        (Present::Nothing, Some(_)) => Err(changed("a file was made there meanwhile")),
+        (Present::Content(_) | Present::AnyFile, None) => Err(changed("the file is gone")),
+        (Present::Content(expected), Some(open)) => match content_hash(open)? == expected {
+            true => Ok(()),
+            false => Err(changed("the file has another content now")),
+        },
+    }
+}
+
+fn elsewhere() -> WireError {
+    changed("its path leads somewhere else now")
+}
+
+fn changed(what: &str) -> WireError {
+    let text = format!("{what}; nothing was written: look at it again");
+    WireError::new(ErrorKind::PreconditionFailed, text)
+}

@@ -6,6 +6,7 @@
 
 mod docker;
 mod model;
+mod proxy;
 mod settings;
 mod web;
 
@@ -13,18 +14,22 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agent::ModelsConfig;
 pub use docker::DockerArgs;
 use docker::docker_config;
 pub use model::{ModelArgs, parse_price};
 use model::{encryption_key, models_config};
+pub use proxy::ProxyArgs;
 use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
 use sandbox::{DockerConfig, LocalPolicy, Requirement};
 pub use settings::Settings;
 use store::EncryptionKey;
 pub use web::WebArgs;
+
+use crate::web::forwarded::TrustedProxies;
 
 /// Where the server listens unless it is told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
@@ -118,6 +123,9 @@ pub struct ServeArgs {
     /// How models get to the internet.
     #[command(flatten)]
     pub web: WebArgs,
+    /// What stands before the server.
+    #[command(flatten)]
+    pub proxy: ProxyArgs,
 }
 
 /// The server's configuration, complete and checked.
@@ -151,6 +159,8 @@ pub struct Config {
     pub forget_sealed_keys: bool,
     /// How models get to the internet.
     pub web: agent::web::Web,
+    /// The proxies that say for whom they ask.
+    pub proxies: Arc<TrustedProxies>,
     /// What runners must hold to be used.
     pub require: Requirement,
 }
@@ -202,6 +212,7 @@ impl Config {
             // A flag only: what stands in a file would do it at every start.
             forget_sealed_keys: options.model.forget_sealed_keys,
             web: web::from_settings(options.web, settings)?,
+            proxies: proxy::from_settings(options.proxy, settings)?,
             require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
                 key: "require",
                 value: require.clone(),

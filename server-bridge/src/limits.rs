@@ -163,12 +163,18 @@ pub const SETUP_SECRET_BYTES: usize = 24;
 pub const LOGIN_NAME_BYTES: usize = 63;
 /// Failed logins for one name from one address, per minute.
 pub const LOGINS_PER_NAME_PER_MINUTE: u32 = 10;
+/// Failed logins for one name from all addresses together where it was not logged in to before, per minute.
+pub const LOGINS_PER_ACCOUNT_PER_MINUTE: u32 = 30;
 /// Failed logins from one address under any name, per minute.
 pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// Keys of programs that open nothing, from one address, per minute.
 pub const REFUSED_KEYS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// Refused registrations from one address, per minute.
 pub const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: u32 = 60;
+/// The longest PROXY header of version 1, its end included, in bytes.
+pub const PROXY_LINE_BYTES: usize = 107;
+/// The most that follows the fixed part of a PROXY header of version 2, in bytes.
+pub const PROXY_PAYLOAD_BYTES: usize = 2048;
 /// Keys one rate limiter remembers.
 pub const RATE_LIMIT_KEYS: usize = 10_000;
 

@@ -27,16 +27,18 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, ServeArgs};
 use crate::limits::{
-    COMMANDS_STOP_TIMEOUT, LOGINS_PER_ADDRESS_PER_MINUTE, LOGINS_PER_NAME_PER_MINUTE, PURGE_INTERVAL,
-    RATE_LIMIT_KEYS, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, REGISTRATIONS_PER_ADDRESS_PER_MINUTE,
-    SHUTDOWN_TIMEOUT,
+    COMMANDS_STOP_TIMEOUT, PURGE_INTERVAL, RATE_LIMIT_KEYS, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE,
+    REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
 use crate::state::{AppState, Shared};
 use crate::tls::{self, TlsError};
+use crate::web::accept::Site;
 use crate::web::exec::attendance::Attendance;
 use crate::web::exec::recover;
+use crate::web::forwarded::TrustedProxies;
 use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::{Event, Hub};
+use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
@@ -161,6 +163,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     acceptor: Option<TlsAcceptor>,
+    proxies: Arc<TrustedProxies>,
     state: AppState,
     lock: ServerLock,
     setup_secret: Option<String>,
@@ -208,8 +211,7 @@ impl Server {
             hosts: HostPolicy::new(address.ip(), names),
             public_url: config.public_url,
             tls: acceptor.is_some(),
-            logins_by_name: RateLimiter::new(LOGINS_PER_NAME_PER_MINUTE, RATE_LIMIT_KEYS),
-            logins_by_address: RateLimiter::new(LOGINS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
+            logins: LoginLimits::default(),
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             searches: Searches::default(),
@@ -224,7 +226,7 @@ impl Server {
         });
         recover::recover(&state).await?;
         let setup_secret = if state.store.has_users().await? { None } else { Some(state.setup.begin()) };
-        Ok(Self { listener, address, acceptor, state, lock, setup_secret })
+        Ok(Self { listener, address, acceptor, proxies: config.proxies, state, lock, setup_secret })
     }
 
     /// The address listened on; with port 0 in the configuration, the one that was found.
@@ -256,13 +258,14 @@ impl Server {
 
     /// Serves until the shutdown token is cancelled; returns when everything has ended, 10 s later at most.
     pub async fn run(self) {
-        let Self { listener, acceptor, state, lock, .. } = self;
+        let Self { listener, acceptor, proxies, state, lock, .. } = self;
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(purge(state.clone()));
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
-        accept::serve(listener, acceptor, router(state.clone()), tasks, state.shutdown.clone()).await;
+        let site = Site { tls: acceptor, proxies, router: router(state.clone()) };
+        accept::serve(listener, site, tasks, state.shutdown.clone()).await;
         state.execs.close();
         let commands_end = || async { tokio::join!(state.chats.shutdown(), state.execs.wait()) };
         let ended = async {

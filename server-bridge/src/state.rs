@@ -15,6 +15,7 @@ use crate::web::error::ApiError;
 use crate::web::exec::attendance::Attendance;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
+use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
@@ -40,10 +41,8 @@ pub struct Shared {
     pub public_url: Option<String>,
     /// Whether TLS is built in.
     pub tls: bool,
-    /// Failed logins by address and name.
-    pub logins_by_name: RateLimiter<(IpAddr, String)>,
-    /// Failed logins by address.
-    pub logins_by_address: RateLimiter<IpAddr>,
+    /// Failed logins.
+    pub logins: LoginLimits,
     /// Keys of programs that opened nothing, by address.
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.

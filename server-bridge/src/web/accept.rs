@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -32,7 +32,9 @@ use crate::limits::{
     ACCEPT_PAUSE, HEAD_TIMEOUT, HTTP_BUFFER_BYTES, MAX_CONNECTIONS, REQUEST_HEAD_BYTES, TLS_BUFFER_BYTES,
 };
 use crate::web::body::{GuardedBody, Proof};
+use crate::web::forwarded::TrustedProxies;
 use crate::web::framing::{Framing, close_after};
+use crate::web::proxy_protocol;
 use crate::web::rate::address_key;
 use crate::web::standing::{Lobby, Standing};
 use crate::web::stream::ClientStream;
@@ -42,6 +44,8 @@ use crate::web::stream::ClientStream;
 pub struct Connection {
     /// The other end.
     pub peer: SocketAddr,
+    /// Who sent the request: the other end, or the client that a trusted proxy named.
+    pub client: IpAddr,
     /// What it may still send.
     pub budget: Arc<ReadBudget>,
     /// What it may do before somebody on it has shown who they are.
@@ -115,15 +119,20 @@ impl ReadBudget {
     }
 }
 
+/// What connections lead to.
+#[derive(Clone)]
+pub struct Site {
+    /// Speaks TLS, if the server does.
+    pub tls: Option<TlsAcceptor>,
+    /// The proxies that say for whom they ask.
+    pub proxies: Arc<TrustedProxies>,
+    /// Every route.
+    pub router: Router,
+}
+
 /// Serves connections until `shutdown`, then lets those under way finish their request. Returns at once then: what
 /// still runs is in `tasks`.
-pub async fn serve(
-    listener: TcpListener,
-    tls: Option<TlsAcceptor>,
-    router: Router,
-    tasks: TaskTracker,
-    shutdown: CancellationToken,
-) {
+pub async fn serve(listener: TcpListener, site: Site, tasks: TaskTracker, shutdown: CancellationToken) {
     let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let lobby = Lobby::new(getrlimit(Resource::Nofile).current);
     loop {
@@ -141,13 +150,14 @@ pub async fn serve(
                     tracing::debug!(%peer, %error, "a connection ended as it began");
                     continue;
                 }
-                let (tls, router, shutdown) = (tls.clone(), router.clone(), shutdown.clone());
+                let (site, shutdown) = (site.clone(), shutdown.clone());
                 let standing = Arc::new(lobby.enter(address_key(peer.ip())));
                 let budget = Arc::new(ReadBudget::unlimited());
                 let stream = ClientStream::new(stream, Arc::clone(&budget), Arc::clone(&standing), permit);
-                let connection = Connection { peer, budget, standing, proof: Proof::default() };
+                let client = peer.ip().to_canonical();
+                let connection = Connection { peer, client, budget, standing, proof: Proof::default() };
                 tasks.spawn(async move {
-                    if let Err(error) = serve_one(stream, connection, tls, router, shutdown).await {
+                    if let Err(error) = serve_one(stream, connection, site, shutdown).await {
                         tracing::debug!(%peer, %error, "a connection ended");
                     }
                 });
@@ -161,14 +171,24 @@ pub async fn serve(
 }
 
 async fn serve_one(
-    stream: ClientStream<TcpStream>,
-    connection: Connection,
-    tls: Option<TlsAcceptor>,
-    router: Router,
+    mut stream: ClientStream<TcpStream>,
+    mut connection: Connection,
+    site: Site,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    match tls {
-        None => http(stream, connection, router, shutdown).await,
+    if site.proxies.expects_proxy_header(connection.client) {
+        let source = tokio::select! {
+            source = timeout(HEAD_TIMEOUT, proxy_protocol::read(&mut stream)) => source,
+            () = shutdown.cancelled() => return Ok(()),
+        };
+        let source = source.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+        if let Some(client) = source.map_err(io::Error::other)? {
+            connection.client = client;
+            connection.standing.move_to(address_key(client));
+        }
+    }
+    match site.tls.clone() {
+        None => http(stream, connection, site, shutdown).await,
         Some(acceptor) => {
             let limit =
                 |session: &mut rustls::ServerConnection| session.set_buffer_limit(Some(TLS_BUFFER_BYTES));
@@ -177,7 +197,7 @@ async fn serve_one(
                 stream = handshake => stream.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??,
                 () = shutdown.cancelled() => return Ok(()),
             };
-            http(stream, connection, router, shutdown).await
+            http(stream, connection, site, shutdown).await
         }
     }
 }
@@ -185,7 +205,7 @@ async fn serve_one(
 async fn http<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
     connection: Connection,
-    router: Router,
+    site: Site,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let framing = Framing::default();
@@ -194,10 +214,14 @@ async fn http<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         // Another request on the same connection may be somebody else's: a proxy's connections carry many people's.
         let proof = Proof::default();
         let mut request = request.map(|body| Body::new(GuardedBody::new(body, proof.clone())));
-        request.extensions_mut().insert(Connection { proof, ..connection.clone() });
+        let client = site.proxies.client(connection.client, request.headers());
+        if client != connection.client {
+            connection.standing.move_to(address_key(client));
+        }
+        request.extensions_mut().insert(Connection { client, proof, ..connection.clone() });
         let is_last = framing.enter(&mut request);
         // A router is always ready: it has no back-pressure of its own.
-        let answer = router.clone().call(request);
+        let answer = site.router.clone().call(request);
         async move {
             let mut response = answer.await?;
             if is_last {

@@ -142,7 +142,7 @@ pub fn session_cookie(token: Option<&str>, max_age_s: i64, secure: bool) -> Head
 
 /// A key that opens nothing. Nobody guesses 256 bits, but somebody may try for ever.
 fn refused_key(parts: &Parts, state: &AppState) -> ApiError {
-    let address = parts.extensions.get::<Connection>().map(|connection| address_key(connection.peer.ip()));
+    let address = parts.extensions.get::<Connection>().map(|connection| address_key(connection.client));
     match address.map(|address| state.refused_keys.take(&address, Moment::now())) {
         Some(Err(seconds)) => ApiError::rate_limited("refused keys", seconds),
         Some(Ok(())) | None => ApiError::new(

@@ -10,9 +10,10 @@
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
-//! | [`guard`], [`auth`], [`scope`], [`rate`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
+//! | [`guard`], [`auth`], [`scope`], [`rate`], [`logins`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
+//! | [`forwarded`], [`proxy_protocol`] | for whom a proxy asks |
 //! | [`pool`], [`standing`], [`body`] | what a connection may do, and send, before somebody on it has shown who they are |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
 //! | [`error`], [`extract`] | the error contract |
@@ -36,16 +37,19 @@ pub mod events;
 pub mod exec;
 pub mod extract;
 pub mod files;
+pub mod forwarded;
 pub mod framing;
 pub mod guard;
 pub mod hub;
 pub mod keys;
+pub mod logins;
 pub mod mcp;
 pub mod metrics;
 pub mod models;
 pub mod openapi;
 pub mod pool;
 pub mod presence;
+pub mod proxy_protocol;
 pub mod rate;
 pub mod runner_admission;
 pub mod runner_socket;

@@ -30,18 +30,20 @@ pub async fn admit(
     path_user: Option<&str>,
     registration: Registration,
 ) -> Result<Accepted, Refusal> {
-    if let Err(seconds) = state.registrations.take(&address, Instant::now()) {
+    let machine = format!("{} at {address}", registration.facts.hostname);
+    let decided = decide(state, path_user, registration).await;
+    // Known tokens are let in, however many unknown ones came from the same address.
+    if decided.as_ref().is_err_and(|refusal| refusal.reason != RefusalReason::Unavailable)
+        && let Err(seconds) = state.registrations.take(&address, Instant::now())
+    {
         let message = format!("too many refused registrations from this address; try again in {seconds} s");
         return Err(Refusal { reason: RefusalReason::RateLimited, message });
     }
-    let machine = format!("{} at {address}", registration.facts.hostname);
-    let decided = decide(state, path_user, registration).await;
     let (user, name, outcome) = match &decided {
         Ok((user, accepted)) => (Some(user.as_str()), Some(accepted.name.as_str()), "ok"),
         Err(refusal) => (None, None, reason_word(refusal.reason)),
     };
     if let Ok((user, accepted)) = &decided {
-        state.registrations.refund(&address);
         if accepted.token.is_some() {
             state.audit(Some(user), "runner.enrol", Some(&accepted.name), &machine, "ok").await;
         }

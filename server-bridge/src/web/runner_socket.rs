@@ -56,7 +56,7 @@ struct Admitted {
 }
 
 async fn serve(state: AppState, connection: Connection, path_user: Option<String>, socket: Socket) {
-    let (peer, budget) = (connection.peer, Arc::clone(&connection.budget));
+    let (peer, client, budget) = (connection.peer, connection.client, Arc::clone(&connection.budget));
     // Boxed: each step of serving it has room for it, and only one of them holds it.
     let link = Box::new(SocketLink { socket, budget: Arc::clone(&budget), is_pinging: false });
     budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
@@ -64,7 +64,7 @@ async fn serve(state: AppState, connection: Connection, path_user: Option<String
     let served = {
         let (state, admitted, path_user) = (&state, &admitted, path_user.as_deref());
         let admit = move |registration| async move {
-            let accepted = admit(state, address_key(peer.ip()), path_user, registration).await?;
+            let accepted = admit(state, address_key(client), path_user, registration).await?;
             connection.prove();
             let admission = Admission {
                 user_key: accepted.user_key.clone(),

@@ -61,20 +61,18 @@ pub async fn login(
     Extension(connection): Extension<Connection>,
     extract::Json(login): extract::Json<Login>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let address = address_key(connection.peer.ip());
+    let address = address_key(connection.client);
     let name = login.user[..login.user.floor_char_boundary(LOGIN_NAME_BYTES)].to_owned();
-    let key = (address, name.clone());
-    let now = Instant::now();
+    let is_known = state.store.is_login_address(&login.user, address).await?;
     let limited = |seconds| ApiError::rate_limited("failed logins", seconds);
-    state.logins_by_address.take(&address, now).map_err(limited)?;
-    state.logins_by_name.take(&key, now).map_err(limited)?;
+    let attempt = state.logins.take(address, &name, is_known, Instant::now()).map_err(limited)?;
     let Some(user) = state.store.verify_password(&login.user, &login.password).await? else {
         state.audit(Some(&name), "login", None, &address.to_string(), "unauthorized").await;
         return Err(ApiError::new("unauthorized", "the name or the password is wrong"));
     };
     connection.prove();
-    state.logins_by_address.refund(&address);
-    state.logins_by_name.refund(&key);
+    attempt.succeeded();
+    state.store.remember_login_address(user.id, address).await?;
     state.audit(Some(&user.name), "login", None, &address.to_string(), "ok").await;
     let (cookie, body) = begin_session(&state, user).await?;
     Ok(([(header::SET_COOKIE, cookie)], Json(body)))

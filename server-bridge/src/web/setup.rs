@@ -183,15 +183,17 @@ pub async fn make(
     Extension(connection): Extension<Connection>,
     extract::Json(FirstAccount { secret, name, password }): extract::Json<FirstAccount>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let address = address_key(connection.peer.ip());
-    // As slowly as a password: the empty name is nobody's.
-    let key = (address, String::new());
-    let limited = |seconds| ApiError::rate_limited("attempts", seconds);
-    state.logins_by_name.take(&key, Instant::now()).map_err(limited)?;
+    let address = address_key(connection.client);
+    // Wrong ones come as slowly as wrong passwords (the empty name is nobody's); the right one is kept out by no guesses.
+    let is_right = state.setup.is_opened_by(&secret);
+    if !is_right {
+        let limited = |seconds| ApiError::rate_limited("attempts", seconds);
+        state.logins.take(address, "", true, Instant::now()).map_err(limited)?;
+    }
     if state.store.has_users().await? {
         return Err(done_already());
     }
-    if !state.setup.is_opened_by(&secret) {
+    if !is_right {
         state.audit(None, "setup", None, &address.to_string(), "forbidden").await;
         return Err(ApiError::new(
             "forbidden",
@@ -202,7 +204,7 @@ pub async fn make(
     let user = state.store.add_first_user(&name, &password).await?.ok_or_else(done_already)?;
     connection.prove();
     state.setup.end();
-    state.logins_by_name.refund(&key);
+    state.store.remember_login_address(user.id, address).await?;
     state.audit(Some(&user.name), "setup", None, user.name.as_str(), "ok").await;
     let (cookie, session) = begin_session(&state, user).await?;
     Ok((StatusCode::CREATED, [(header::SET_COOKIE, cookie)], Json(session)))

@@ -150,14 +150,14 @@ pub async fn change_password(
 ) -> Result<impl IntoResponse, ApiError> {
     let name = caller.user.name.clone();
     // Whoever has a session may try passwords as slowly as who has none.
-    let key = (address_key(connection.peer.ip()), name.clone());
+    let address = address_key(connection.client);
     let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
-    state.logins_by_name.take(&key, Instant::now()).map_err(limited)?;
+    let attempt = state.logins.take(address, &name, true, Instant::now()).map_err(limited)?;
     if state.store.verify_password(&name, &current).await?.is_none() {
         state.audit(Some(&name), "user.password", None, &name, "forbidden").await;
         return Err(ApiError::new("forbidden", "that is not your current password"));
     }
-    state.logins_by_name.refund(&key);
+    attempt.succeeded();
     state.store.set_password(&name, &new).await?;
     state.audit(Some(&name), "user.password", None, &name, "ok").await;
     let (cookie, session) = begin_session(&state, caller.user).await?;

@@ -14,6 +14,7 @@ mod isolation;
 mod keys;
 mod metrics;
 mod page;
+mod proxied;
 mod require;
 mod runner_socket;
 mod runners;

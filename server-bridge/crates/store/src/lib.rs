@@ -24,6 +24,7 @@
 //! | `approvals` | what a chat's model may do without asking |
 //! | `todos` | what a chat's model wants to do |
 //! | `search`, `chat_search` | finding what was said, and the conversation |
+//! | `login_addresses` | where an account was logged in to |
 //! | `sends` | what may be said again and is said once |
 //! | `sub_agents` | conversations beneath others |
 //! | `memories` | what an agent keeps of a user |
@@ -52,6 +53,7 @@ mod fork;
 mod ids;
 mod keys;
 pub mod limits;
+mod login_addresses;
 mod memories;
 mod messages;
 mod name;

@@ -27,6 +27,10 @@ pub const TOKEN_BYTES: usize = 32;
 
 /// How long a session lives: 30 days.
 pub const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
+/// How long an address is remembered from which an account was logged in to: 90 days.
+pub const LOGIN_ADDRESS_LIFETIME_MS: i64 = 90 * DAY_MS;
+/// How many such addresses are remembered of an account.
+pub const LOGIN_ADDRESSES_PER_USER: i64 = 16;
 /// How long a runner's old token works after a rotation: 24 hours.
 pub const TOKEN_OVERLAP_MS: i64 = DAY_MS;
 /// How long a one-use token works unless its issuer says otherwise: 1 hour.

@@ -7,6 +7,7 @@ mod database;
 mod enrolment;
 mod execs;
 mod keys;
+mod login_addresses;
 mod runners;
 mod search;
 mod sub_agents;

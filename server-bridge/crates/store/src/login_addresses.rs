@@ -1,0 +1,53 @@
+//! Where an account was logged in to: others' wrong guesses do not keep its owner out there.
+
+use std::net::IpAddr;
+
+use crate::error::Result;
+use crate::limits::{LOGIN_ADDRESS_LIFETIME_MS, LOGIN_ADDRESSES_PER_USER};
+use crate::{Store, UserId};
+
+impl Store {
+    /// Whether the account was logged in to from this address within the last 90 days. An unknown account was not.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn is_login_address(&self, user_name: &str, address: IpAddr) -> Result<bool> {
+        let found: Option<i64> = sqlx::query_scalar(
+            "SELECT a.used_at_ms FROM login_addresses a JOIN users u ON u.id = a.user_id
+             WHERE u.name = $1 AND a.address = $2 AND a.used_at_ms > $3",
+        )
+        .bind(user_name)
+        .bind(address.to_string())
+        .bind(self.now_ms() - LOGIN_ADDRESS_LIFETIME_MS)
+        .fetch_optional(self.database.reader())
+        .await?;
+        Ok(found.is_some())
+    }
+
+    /// Remembers that the account was logged in to from this address; the 16 used last are kept.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`], also if the user was removed meanwhile.
+    pub async fn remember_login_address(&self, user: UserId, address: IpAddr) -> Result<()> {
+        let mut transaction = self.database.write().await?;
+        sqlx::query(
+            "INSERT INTO login_addresses (user_id, address, used_at_ms) VALUES ($1, $2, $3)
+             ON CONFLICT (user_id, address) DO UPDATE SET used_at_ms = excluded.used_at_ms",
+        )
+        .bind(user)
+        .bind(address.to_string())
+        .bind(self.now_ms())
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query(
+            "DELETE FROM login_addresses WHERE user_id = $1 AND address NOT IN
+             (SELECT address FROM login_addresses WHERE user_id = $1 ORDER BY used_at_ms DESC, address LIMIT $2)",
+        )
+        .bind(user)
+        .bind(LOGIN_ADDRESSES_PER_USER)
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+}

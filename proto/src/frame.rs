@@ -70,7 +70,8 @@ pub enum Kind {
     Ping = 19,
     /// Answers a ping. Overtakes.
     Pong = 20,
-    /// The last frame of a link. `type`: close code. Body: UTF-8 reason.
+    /// The last frame of a link. `type`: close code. `sequence`: with a server's goodbye, after how many milliseconds to come
+    /// back. Body: UTF-8 reason.
     Close = 21,
 }
 

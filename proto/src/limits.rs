@@ -53,6 +53,9 @@ pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 /// A link on which nothing arrived for this long is dead.
 pub const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The longest that a server may ask a runner to stay away, in its goodbye; a longer wish counts as this one.
+pub const MAX_RETURN_PAUSE: Duration = Duration::from_secs(30);
+
 /// Bytes a socket may send before its registration succeeded.
 pub const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 

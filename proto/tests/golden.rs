@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fmt::Write as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use proto::frame::{Header, Kind};
@@ -271,7 +271,8 @@ fn flow(server: &mut Session, runner: &mut Session, now: Instant) -> Vec<(String
     server.acknowledge(ID);
     sent.extend(drain(server, now));
     sent.push(Close::new(CloseCode::Replaced, "another machine took over").to_frame());
-    let names = ["DATA", "GAP", "END", "FAIL", "CANCEL", "ACK", "CLOSE"];
+    sent.push(Close::come_back_after("the server is stopping", Duration::from_millis(1_500)).to_frame());
+    let names = ["DATA", "GAP", "END", "FAIL", "CANCEL", "ACK", "CLOSE", "GOODBYE"];
     assert_eq!(sent.len(), names.len());
     let mut frames: Vec<_> = names.into_iter().map(str::to_owned).zip(sent).collect();
     let leave = Header { type_number: 1, ..Header::new(Kind::Cancel, stream) };

@@ -1,14 +1,19 @@
 //! Staying connected: register, serve, and try again until a person or the server says stop.
 //!
 //! ```text
-//! connect ─▶ register ─▶ serve ──lost──▶ pause (full jitter, 1 s to 60 s or --reconnect-max) ─▶ connect
-//!                │          └─replaced, revoked─▶ end (exit codes 3 and 4)
+//! connect ─▶ register ─▶ serve ──lost──▶ at once (within a second, after what a goodbye asked for) ─▶ connect
+//!     │          │          └─replaced, revoked─▶ end (exit codes 3 and 4)
+//!     └─failed───┼─▶ pause (full jitter, 1 s to 60 s or --reconnect-max) ─▶ connect
 //!                └─refused: a person must act─▶ the longest pause ─▶ connect
 //! ```
 
+mod pauses;
+
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use proto::handshake::Accepted;
 use proto::session::{Close, CloseCode};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,13 +22,14 @@ use crate::clock::SleepDetector;
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::identity::{Identity, summary};
-use crate::limits::{LINK_HEALTHY_MS, RECONNECT_PAUSE_MS, SLEEP_LOOK_MS};
+use crate::limits::SLEEP_LOOK_MS;
 use crate::link::LinkError;
 use crate::link::register::{RegisterError, register};
 use crate::link::stdio::StdioLink;
-use crate::link::websocket::Endpoint;
+use crate::link::websocket::{Endpoint, WebSocketLink};
 pub use crate::secret::Token;
 use crate::serve::{Ended, serve};
+pub(crate) use pauses::Pauses;
 
 /// Exit code after an orderly stop.
 pub const EXIT_STOPPED: i32 = 0;
@@ -75,51 +81,88 @@ pub async fn run(
     executor: &Rc<Executor>,
     shutdown: &CancellationToken,
 ) -> i32 {
-    let mut pauses = Pauses::up_to(longest_pause);
-    let mut told = String::new();
-    let mut tell = |text: String| {
-        // The same trouble is told once, not at each attempt.
-        if told != text {
-            eprintln!("sandbridge-runner: {text}");
-            told = text;
-        }
+    let told = Told::default();
+    let connect = async || {
+        let state_dir = &executor.policy.state_dir;
+        let shown = token.read(state_dir).await.map_err(Failure::Token)?;
+        let mut link = endpoint.connect().await.map_err(Failure::Link)?;
+        let keep = async |own: &str| token.keep(state_dir, &shown, own).await;
+        let accepted =
+            register(&mut link, &identity.register(&shown), keep).await.map_err(Failure::Register)?;
+        Ok::<(WebSocketLink, Accepted), Failure>((link, accepted))
     };
-    loop {
-        let attempt = async {
-            let state_dir = &executor.policy.state_dir;
-            let shown = token.read(state_dir).await.map_err(Failure::Token)?;
-            let mut link = endpoint.connect().await.map_err(Failure::Link)?;
-            let keep = async |own: &str| token.keep(state_dir, &shown, own).await;
-            let accepted =
-                register(&mut link, &identity.register(&shown), keep).await.map_err(Failure::Register)?;
-            Ok::<_, Failure>((link, accepted))
+    let attempt = async || {
+        let connected = tokio::select! {
+            () = shutdown.cancelled() => return Attempt::over(Ended::Shutdown),
+            connected = connect() => connected,
         };
-        let attempt = tokio::select! {
-            () = shutdown.cancelled() => return EXIT_STOPPED,
-            attempt = attempt => attempt,
-        };
-        let pause = match attempt {
+        match connected {
             Ok((link, accepted)) => {
                 let how = summary(executor.profile(), executor.report());
-                tell(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
+                told.tell(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
                 executor.refresh_resolver().await;
                 executor.is_beside_server.set(link.is_beside());
-                let connected = std::time::Instant::now();
+                let since = Instant::now();
                 let ended = serve(link, executor, shutdown).await;
-                // A server that accepts and breaks at once is not hammered.
-                if connected.elapsed() >= Duration::from_millis(LINK_HEALTHY_MS) {
-                    pauses.reset();
-                }
+                Attempt::Served { ended, lived: since.elapsed() }
+            }
+            Err(failure) => Attempt::Failed(failure),
+        }
+    };
+    stay(attempt, Pauses::up_to(longest_pause), endpoint.url(), &told, shutdown).await
+}
+
+/// What an attempt came to.
+enum Attempt {
+    /// A link was registered, and lived so long.
+    Served {
+        ended: Ended,
+        lived: Duration,
+    },
+    Failed(Failure),
+}
+
+impl Attempt {
+    fn over(ended: Ended) -> Self {
+        Self::Served { ended, lived: Duration::ZERO }
+    }
+}
+
+/// Tells a person on standard error what happens, the same trouble once and not at each attempt.
+#[derive(Default)]
+struct Told(RefCell<String>);
+
+impl Told {
+    fn tell(&self, text: String) {
+        let mut last = self.0.borrow_mut();
+        if *last != text {
+            eprintln!("sandbridge-runner: {text}");
+            *last = text;
+        }
+    }
+}
+
+/// Makes one attempt after the other until the server or a person says stop; returns the exit code.
+async fn stay(
+    mut attempt: impl AsyncFnMut() -> Attempt,
+    mut pauses: Pauses,
+    url: &str,
+    told: &Told,
+    shutdown: &CancellationToken,
+) -> i32 {
+    loop {
+        let pause = match attempt().await {
+            Attempt::Served { ended, lived } => {
                 if let Some(code) = last_word(&ended) {
                     return code;
                 }
-                tell(format!("connection lost ({}); connecting again", reason(&ended)));
-                pauses.next(rand::random())
+                told.tell(format!("connection lost ({}); connecting again", reason(&ended)));
+                pauses.after_link(lived, asked_pause(&ended), rand::random())
             }
-            Err(failure) => {
-                let (advice, needs_a_person) = failure.advice(endpoint.url());
-                tell(advice);
-                if needs_a_person { pauses.longest } else { pauses.next(rand::random()) }
+            Attempt::Failed(failure) => {
+                let (advice, needs_a_person) = failure.advice(url);
+                told.tell(advice);
+                if needs_a_person { pauses.longest() } else { pauses.after_failure(rand::random()) }
             }
         };
         tokio::select! {
@@ -182,14 +225,14 @@ pub async fn run_stdio(
 fn last_word(ended: &Ended) -> Option<i32> {
     let (code, text) = match ended {
         Ended::Shutdown => return Some(EXIT_STOPPED),
-        Ended::Closed(Close { code: CloseCode::Replaced, reason }) => (
+        Ended::Closed(Close { code: CloseCode::Replaced, reason, .. }) => (
             EXIT_REPLACED,
             format!(
                 "another runner connected with the same token and took over ({reason}). One runner per token: add another \
                  with `sandbridge runner add`"
             ),
         ),
-        Ended::Closed(Close { code: CloseCode::Revoked, reason }) => (
+        Ended::Closed(Close { code: CloseCode::Revoked, reason, .. }) => (
             EXIT_REVOKED,
             format!("this runner was revoked ({reason}). Register it anew with `sandbridge runner add`"),
         ),
@@ -197,6 +240,14 @@ fn last_word(ended: &Ended) -> Option<i32> {
     };
     eprintln!("sandbridge-runner: {text}");
     Some(code)
+}
+
+/// How long the server asked this runner to stay away.
+fn asked_pause(ended: &Ended) -> Duration {
+    match ended {
+        Ended::Closed(close) => close.pause,
+        Ended::Broken(_) | Ended::Lost(_) | Ended::Shutdown => Duration::ZERO,
+    }
 }
 
 fn reason(ended: &Ended) -> String {
@@ -217,50 +268,83 @@ async fn wait_awake(pause: Duration) {
     }
 }
 
-/// How long to wait before each attempt: a random part of a bound that doubles.
-#[derive(Debug)]
-pub(crate) struct Pauses {
-    attempts: u32,
-    longest: Duration,
-}
-
-impl Pauses {
-    pub(crate) fn up_to(longest: Duration) -> Self {
-        Self { attempts: 0, longest }
-    }
-
-    pub(crate) fn reset(&mut self) {
-        self.attempts = 0;
-    }
-
-    pub(crate) fn longest(&self) -> Duration {
-        self.longest
-    }
-
-    /// The next pause; `part` is random, 0 to 1.
-    pub(crate) fn next(&mut self, part: f64) -> Duration {
-        let bound = Duration::from_millis(RECONNECT_PAUSE_MS.saturating_mul(1 << self.attempts.min(16)));
-        self.attempts = self.attempts.saturating_add(1);
-        bound.min(self.longest).mul_f64(part)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::tests::pretend_sleep;
+    use crate::limits::BRIEF_LINKS;
     use proto::handshake::{Refusal, RefusalReason};
 
-    #[test]
-    fn pauses_grow_to_their_limit_and_start_over() {
-        let mut pauses = Pauses::up_to(Duration::from_secs(60));
-        let bounds: Vec<_> = (0..8).map(|_| pauses.next(1.0).as_secs()).collect();
-        assert_eq!(bounds, [1, 2, 4, 8, 16, 32, 60, 60]);
-        assert_eq!(pauses.next(0.5), Duration::from_secs(30));
-        pauses.reset();
-        assert_eq!(pauses.next(1.0), Duration::from_secs(1));
-        let short = Duration::from_millis(200);
-        assert_eq!(Pauses::up_to(short).next(1.0), short, "a limit below the first pause rules too");
+    /// Stays connected over attempts that come to this; when each began, in milliseconds, and the pauses between them.
+    async fn attempts(script: Vec<Attempt>) -> Vec<Duration> {
+        let shutdown = CancellationToken::new();
+        let mut script = script.into_iter();
+        let mut last_end: Option<Instant> = None;
+        let mut pauses = Vec::new();
+        let attempt = async || {
+            pauses.extend(last_end.map(|end| end.elapsed()));
+            let attempt = script.next();
+            if let Some(Attempt::Served { lived, .. }) = &attempt {
+                tokio::time::sleep(*lived).await;
+            }
+            last_end = Some(Instant::now());
+            attempt.unwrap_or_else(|| Attempt::over(Ended::Shutdown))
+        };
+        let longest = Pauses::up_to(Duration::from_secs(60));
+        assert_eq!(stay(attempt, longest, "ws://a", &Told::default(), &shutdown).await, EXIT_STOPPED);
+        pauses
+    }
+
+    fn cut(lived_ms: u64) -> Attempt {
+        let lived = Duration::from_millis(lived_ms);
+        Attempt::Served { ended: Ended::Lost(LinkError::Ended), lived }
+    }
+
+    fn failed() -> Attempt {
+        Attempt::Failed(Failure::Link(LinkError::Ended))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_that_is_cut_again_and_again_is_back_within_a_second_each_time() {
+        for lived_ms in [1_000, 4_000, 20_000, 90_000] {
+            let pauses = attempts((0..200).map(|_| cut(lived_ms)).collect()).await;
+            assert_eq!(pauses.len(), 200);
+            let longest = pauses.iter().max().unwrap();
+            assert!(*longest <= Duration::from_secs(1), "after {lived_ms} ms: {longest:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_between_failures_makes_the_next_attempt_quick_again() {
+        let script = (0..8).flat_map(|_| [failed(), failed(), failed(), failed(), cut(10)]);
+        let pauses = attempts(script.collect()).await;
+        for round in pauses.chunks(5) {
+            assert!(round[4] <= Duration::from_secs(1), "{round:?}");
+            assert!(round.iter().all(|pause| *pause <= Duration::from_secs(2)), "{round:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_breaks_each_link_at_once_is_not_hammered() {
+        let began = Instant::now();
+        let pauses = attempts((0..120).map(|_| cut(0)).collect()).await;
+        let quick = &pauses[..BRIEF_LINKS as usize];
+        assert!(quick.iter().all(|pause| *pause <= Duration::from_secs(1)), "{quick:?}");
+        assert!(began.elapsed() > Duration::from_secs(600), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_asks_for_pauses_over_and_over_gets_none_beyond_the_limit() {
+        let asking = |asked_s| {
+            let close =
+                Close { pause: Duration::from_secs(asked_s), ..Close::new(CloseCode::GoingAway, "b") };
+            Attempt::Served { ended: Ended::Closed(close), lived: Duration::from_secs(2) }
+        };
+        let pauses = attempts((0..50).map(|round| asking([3, 1_000_000][round % 2])).collect()).await;
+        for pair in pauses.chunks(2) {
+            assert!((3.0..=4.0).contains(&pair[0].as_secs_f64()), "{pair:?}");
+            assert!((30.0..=31.0).contains(&pair[1].as_secs_f64()), "{pair:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

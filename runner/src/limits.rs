@@ -105,8 +105,8 @@ pub const STOP_LOOK_MS: u64 = 5;
 /// The longest pause between two such looks, in milliseconds.
 pub const STOP_LOOK_LIMIT_MS: u64 = 100;
 
-/// A connection that lived this long lets the next pause start over, in milliseconds.
-pub const LINK_HEALTHY_MS: u64 = 60_000;
+/// A container that ran this long is started again without the pause of one that does not start, in milliseconds.
+pub const CONTAINER_HEALTHY_MS: u64 = 60_000;
 
 /// How long the news of a command's start may wait for its first output or its exit, in milliseconds, for each command that is as
 /// young.
@@ -278,10 +278,25 @@ pub const STDIO_QUEUED_ENVELOPES: usize = 16;
 /// How long connecting may take, in milliseconds, name lookup and TLS included.
 pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
 
-/// The first pause before connecting again, in milliseconds; it doubles, and a random part of it is taken.
+/// The longest pause before connecting again after a link that was registered, in milliseconds; a random part of it is taken, so
+/// that runners whose server was lost do not come back as one.
+pub const RETURN_PAUSE_MS: u64 = 800;
+
+/// A link that ended sooner than this was a brief one, in milliseconds.
+pub const BRIEF_LINK_MS: u64 = 1_000;
+
+/// How many brief links one after another are followed by an attempt at once; each further one counts as a failure, so that a
+/// server that accepts and breaks at once is not hammered.
+pub const BRIEF_LINKS: u32 = 20;
+
+/// The first pause after an attempt that failed, in milliseconds; every second failure doubles it, and a random part of it is
+/// taken.
 pub const RECONNECT_PAUSE_MS: u64 = 1_000;
 
-/// The longest pause before connecting again, in milliseconds; also after a refusal that needs a person.
+/// So many failures double the pause.
+pub const FAILURES_A_DOUBLING: u32 = 2;
+
+/// The longest pause after an attempt that failed, in milliseconds; also after a refusal that needs a person.
 pub const RECONNECT_PAUSE_LIMIT_MS: u64 = 60_000;
 
 /// The longest that this pause may be set to, in seconds.

@@ -1,9 +1,12 @@
-//! The end of a link: why, as a code for programs and words for people.
+//! The end of a link: why, as a code for programs and words for people, and when to come back.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::frame::{Header, Kind};
 use crate::ids::StreamId;
+use crate::limits::MAX_RETURN_PAUSE;
 
 /// Why a link is closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +16,9 @@ pub struct Close {
     pub code: CloseCode,
     /// For people.
     pub reason: String,
+    /// How long a server that says goodbye asks its runner to stay away, so that many runners do not come back at once. Zero
+    /// with any other code, and from a peer that knows no such wish.
+    pub pause: Duration,
 }
 
 /// The codes of a CLOSE frame.
@@ -70,15 +76,32 @@ impl CloseCode {
 impl Close {
     /// A close with a reason for people.
     pub fn new(code: CloseCode, reason: impl Into<String>) -> Self {
-        Self { code, reason: reason.into() }
+        Self { code, reason: reason.into(), pause: Duration::ZERO }
+    }
+
+    /// A goodbye that asks the peer to come back after this time, at most [`MAX_RETURN_PAUSE`].
+    pub fn come_back_after(reason: impl Into<String>, pause: Duration) -> Self {
+        Self { pause: pause.min(MAX_RETURN_PAUSE), ..Self::new(CloseCode::GoingAway, reason) }
+    }
+
+    /// Reads a CLOSE frame. A pause longer than [`MAX_RETURN_PAUSE`] counts as that one.
+    pub fn from_frame(header: &Header, body: &[u8]) -> Self {
+        let reason = String::from_utf8_lossy(body);
+        match CloseCode::from_number(header.type_number) {
+            CloseCode::GoingAway => Self::come_back_after(reason, Duration::from_millis(header.sequence)),
+            code => Self::new(code, reason),
+        }
     }
 
     /// The frame that says so; the last one of a link.
     pub fn to_frame(&self) -> Bytes {
         let end =
             (0..=self.reason.len().min(1024)).rev().find(|&at| self.reason.is_char_boundary(at)).unwrap_or(0);
-        let header =
-            Header { type_number: self.code.number(), ..Header::new(Kind::Close, StreamId::SESSION) };
+        let header = Header {
+            type_number: self.code.number(),
+            sequence: u64::try_from(self.pause.as_millis()).unwrap_or(u64::MAX),
+            ..Header::new(Kind::Close, StreamId::SESSION)
+        };
         header.frame(&self.reason.as_bytes()[..end])
     }
 }

@@ -40,10 +40,7 @@ impl Session {
                 Ok(None)
             }
             Kind::Pong => Ok(None),
-            Kind::Close => Ok(Some(Event::Closed(Close::new(
-                CloseCode::from_number(header.type_number),
-                String::from_utf8_lossy(&body),
-            )))),
+            Kind::Close => Ok(Some(Event::Closed(Close::from_frame(&header, &body)))),
         }
     }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::frame;
 use crate::ids::ExecId;
-use crate::limits::{HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT};
+use crate::limits::{HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, MAX_RETURN_PAUSE};
 use crate::message::{Attached, Done, ExecTreeGone, FileRead};
 use crate::path::WirePath;
 use crate::request::{Attach, ReadFile, Stat};
@@ -320,6 +320,27 @@ fn close_codes_map_both_ways() {
         let mut pair = Pair::new();
         let event = pair.server.receive(&close.to_frame(), pair.now + Duration::from_millis(1));
         assert_eq!(event, Ok(Some(Event::Closed(close))));
+    }
+}
+
+#[test]
+fn a_goodbye_may_ask_for_a_pause_that_has_a_limit() {
+    let received = |close: &Close| {
+        let mut pair = Pair::new();
+        match pair.runner.receive(&close.to_frame(), pair.now) {
+            Ok(Some(Event::Closed(close))) => close.pause,
+            other => panic!("{other:?}"),
+        }
+    };
+    let asked = |seconds| Close::come_back_after("later", Duration::from_secs(seconds));
+    assert_eq!(received(&asked(7)), Duration::from_secs(7));
+    assert_eq!(received(&asked(0)), Duration::ZERO);
+    assert_eq!(received(&asked(u64::MAX)), MAX_RETURN_PAUSE);
+    let endless = Close { pause: Duration::MAX, ..asked(0) };
+    assert_eq!(received(&endless), MAX_RETURN_PAUSE, "a peer may write anything");
+    for (code, _) in CloseCode::NUMBERS.iter().filter(|(code, _)| *code != CloseCode::GoingAway) {
+        let close = Close { pause: Duration::from_secs(5), ..Close::new(*code, "why") };
+        assert_eq!(received(&close), Duration::ZERO, "{code:?}");
     }
 }
 

@@ -6,6 +6,7 @@
 //!       └─────────────────────────────────────────────────────┘─replaced, revoked─▶ end (exit codes 3 and 4)
 //! ```
 
+use std::cell::Cell;
 use std::io;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use futures_util::{SinkExt, StreamExt};
 use proto::frame::{Kind, decode};
 use proto::handshake::{DOCKER_CAPABILITY, Handshake, Register};
 use proto::limits::HANDSHAKE_TIMEOUT;
-use proto::session::CloseCode;
+use proto::session::{Close, CloseCode};
 use rustix::process::{Pid, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
@@ -26,7 +27,7 @@ use crate::blocking::{self, blocking};
 use crate::cli::Source;
 use crate::connect::{EXIT_KILLED, EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, Pauses};
 use crate::error::Error;
-use crate::limits::{CONTAINER_START_MS, LINK_HEALTHY_MS, RUNNER_STOP_MS};
+use crate::limits::{CONTAINER_HEALTHY_MS, CONTAINER_START_MS, RUNNER_STOP_MS};
 use crate::link::LinkError;
 use crate::link::register::TextLink;
 use crate::link::stdio::StdioLink;
@@ -35,8 +36,10 @@ use crate::secret::Token;
 
 /// Why frames are not passed on any more.
 enum Over {
-    /// The server's side: the container goes on.
+    /// The server's side, before the runner was registered: the container goes on.
     Server(String),
+    /// The same once it was: how long the link lived, and how long the server asked to stay away.
+    Link { text: String, lived: Duration, asked: Duration },
     /// The container's side.
     Container(String),
     /// A person must act.
@@ -125,9 +128,6 @@ impl Relay<'_> {
         loop {
             let since = Instant::now();
             let over = self.serve_once(&mut started, shutdown).await;
-            if since.elapsed() >= Duration::from_millis(LINK_HEALTHY_MS) {
-                pauses.reset();
-            }
             let code = match &over {
                 Over::LastWord(code) => Some(*code),
                 _ => shutdown.is_cancelled().then_some(EXIT_STOPPED),
@@ -143,9 +143,19 @@ impl Relay<'_> {
             let (text, pause) = match over {
                 Over::LastWord(code) => return code,
                 Over::Refused(text) => (text, pauses.longest()),
-                Over::Server(text) => (format!("{text}; connecting again"), pauses.next(rand::random())),
+                Over::Server(text) => {
+                    (format!("{text}; connecting again"), pauses.after_failure(rand::random()))
+                }
+                Over::Link { text, lived, asked } => {
+                    (format!("{text}; connecting again"), pauses.after_link(lived, asked, rand::random()))
+                }
                 Over::Container(text) => {
-                    (format!("the container ended ({text}); starting it again"), pauses.next(rand::random()))
+                    let has_run = since.elapsed() >= Duration::from_millis(CONTAINER_HEALTHY_MS);
+                    let pause = match has_run {
+                        true => pauses.after_link(since.elapsed(), Duration::ZERO, rand::random()),
+                        false => pauses.after_failure(rand::random()),
+                    };
+                    (format!("the container ended ({text}); starting it again"), pause)
                 }
             };
             // The same trouble is told once, not at each attempt.
@@ -181,11 +191,16 @@ impl Relay<'_> {
             Ok(server) => server,
             Err(over) => return over,
         };
+        let (since, asked) = (Instant::now(), Cell::new(Duration::ZERO));
         let passed = tokio::select! {
-            over = pass_on(&mut server, &mut running.link) => return over,
+            over = pass_on(&mut server, &mut running.link, &asked) => return match over {
+                Over::Server(text) => Over::Link { text, lived: since.elapsed(), asked: asked.get() },
+                other => other,
+            },
             () = shutdown.cancelled() => {
                 running.signal(Signal::TERM);
-                timeout(Duration::from_millis(RUNNER_STOP_MS / 2), pass_on(&mut server, &mut running.link)).await
+                let passing = pass_on(&mut server, &mut running.link, &asked);
+                timeout(Duration::from_millis(RUNNER_STOP_MS / 2), passing).await
             }
         };
         passed.unwrap_or_else(|_| Over::Server("stopping".to_owned()))
@@ -281,8 +296,8 @@ async fn introduced(link: &mut StdioLink) -> Result<Register, LinkError> {
     }
 }
 
-/// Passes frames on in both directions until one side ends.
-async fn pass_on(server: &mut WebSocketLink, container: &mut StdioLink) -> Over {
+/// Passes frames on in both directions until one side ends. How long the server asks to stay away is noted in `asked`.
+async fn pass_on(server: &mut WebSocketLink, container: &mut StdioLink, asked: &Cell<Duration>) -> Over {
     let (mut to_server, mut from_server) = server.split();
     let (mut to_container, mut from_container) = container.split();
     let up = async {
@@ -313,11 +328,14 @@ async fn pass_on(server: &mut WebSocketLink, container: &mut StdioLink) -> Over 
                 Some(Err(error)) => return Over::Server(error.to_string()),
                 None => return Over::Server("the server closed the connection".to_owned()),
             };
-            let last_word = last_word(&frame);
+            let close = close_of(&frame);
+            if let Some(close) = &close {
+                asked.set(close.pause);
+            }
             if let Err(error) = to_container.send(frame).await {
                 return Over::Container(error.to_string());
             }
-            if let Some(code) = last_word {
+            if let Some(code) = close.and_then(|close| last_word(close.code)) {
                 return Over::LastWord(code);
             }
         }
@@ -328,17 +346,33 @@ async fn pass_on(server: &mut WebSocketLink, container: &mut StdioLink) -> Over 
     }
 }
 
+/// The server's last word on this link, if the frame is that.
+fn close_of(frame: &Bytes) -> Option<Close> {
+    let (header, body) = decode(frame).ok()?;
+    (header.kind == Kind::Close).then(|| Close::from_frame(&header, &body))
+}
+
 /// The exit code when the server does not want this runner back.
-fn last_word(frame: &Bytes) -> Option<i32> {
-    let (header, _) = decode(frame).ok()?;
-    if header.kind != Kind::Close {
-        return None;
-    }
-    let (code, text) = match CloseCode::from_number(header.type_number) {
+fn last_word(code: CloseCode) -> Option<i32> {
+    let (code, text) = match code {
         CloseCode::Replaced => (EXIT_REPLACED, "another runner connected with the same token and took over"),
         CloseCode::Revoked => (EXIT_REVOKED, "this runner was revoked"),
         _ => return None,
     };
     eprintln!("sandbridge-runner: {text}");
     Some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_goodbye_is_read_on_its_way_to_the_container() {
+        let goodbye = Close::come_back_after("later", Duration::from_secs(3));
+        assert_eq!(close_of(&goodbye.to_frame()), Some(goodbye));
+        assert_eq!(last_word(CloseCode::GoingAway), None);
+        assert_eq!(last_word(CloseCode::Revoked), Some(EXIT_REVOKED));
+        assert_eq!(close_of(&Bytes::from_static(b"no frame")), None);
+    }
 }

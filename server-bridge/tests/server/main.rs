@@ -10,6 +10,7 @@ mod events;
 mod exec;
 mod files;
 mod framing;
+mod herd;
 mod isolation;
 mod keys;
 mod metrics;

@@ -26,6 +26,9 @@ pub(crate) const MAX_WAITING_PIECES: usize = 4096;
 /// Channels of one stream whose last pieces are gathered when too many wait.
 pub(crate) const GATHERED_CHANNELS: usize = 3;
 
+/// How much later than the one before each runner is asked to come back when the server stops: 250 registrations a second.
+pub(crate) const RETURN_SPACING: Duration = Duration::from_millis(4);
+
 /// How long an exec waits for its runner's next link. What it wrote meanwhile is kept there; after this the exec is lost
 /// here, though it may be attached to later.
 pub(crate) const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);

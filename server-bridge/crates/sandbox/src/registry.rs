@@ -1,6 +1,7 @@
 //! The runners that are connected now, and those that may come back to what they were doing.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -12,7 +13,7 @@ use crate::driver::LinkHandle;
 use crate::error::LinkError;
 use crate::facts::RunnerFacts;
 use crate::handshake::Admitted;
-use crate::limits::WAITING_EVENTS;
+use crate::limits::{RETURN_SPACING, WAITING_EVENTS};
 
 /// A connected runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,11 +102,21 @@ impl Life {
 pub(crate) struct Registry {
     lives: Mutex<HashMap<Key, Life>>,
     events: broadcast::Sender<RunnerEvent>,
+    /// How many were told that the server stops.
+    farewells: AtomicU32,
 }
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        Self { lives: Mutex::default(), events: broadcast::channel(WAITING_EVENTS).0 }
+        let events = broadcast::channel(WAITING_EVENTS).0;
+        Self { lives: Mutex::default(), events, farewells: AtomicU32::new(0) }
+    }
+
+    /// The last word of a server that stops, to its next runner: each is asked to come back a little later than the one before
+    /// it, so that they do not all come at once.
+    pub(crate) fn farewell(&self) -> Close {
+        let before = self.farewells.fetch_add(1, Ordering::Relaxed);
+        Close::come_back_after("the server is stopping", RETURN_SPACING.saturating_mul(before))
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<RunnerEvent> {
@@ -241,4 +252,24 @@ impl Registry {
 
 pub(crate) fn key_of(admitted: &Admitted) -> Key {
     (admitted.admission.user_key.clone(), admitted.admission.runner.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proto::limits::MAX_RETURN_PAUSE;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_stops_asks_its_runners_to_come_back_one_after_another() {
+        let registry = Registry::new();
+        let asked: Vec<_> = (0..10_000).map(|_| registry.farewell()).collect();
+        assert!(asked.iter().all(|close| close.code == CloseCode::GoingAway));
+        assert_eq!(asked[0].pause, Duration::ZERO, "the only runner comes back at once");
+        assert!(asked.windows(2).all(|two| two[1].pause - two[0].pause <= RETURN_SPACING));
+        assert_eq!(asked[2_000].pause, 2_000 * RETURN_SPACING);
+        assert_eq!(asked[9_999].pause, MAX_RETURN_PAUSE);
+    }
 }

@@ -14,7 +14,7 @@ use proto::message::{
     FileOpened, FileRead, FileWritten, Metadata,
 };
 use proto::request::{Command, Exec};
-use proto::session::CloseCode;
+use proto::session::{Close, CloseCode};
 use proto::{
     BootId, Channel, DataBuf, ErrorKind, Event, ExecId, Message, Request, Session, Side, StreamId, WireError,
     codec,
@@ -30,7 +30,7 @@ use super::Socket;
 const LINGER: Duration = Duration::from_millis(500);
 
 /// A connected runner, served by a task until its link ends.
-pub struct FakeRunner(JoinHandle<Option<CloseCode>>);
+pub struct FakeRunner(JoinHandle<Option<Close>>);
 
 impl FakeRunner {
     /// Registers at the server whose API is at `base`.
@@ -66,6 +66,11 @@ impl FakeRunner {
 
     /// Waits for the end of the link; the code it was closed with.
     pub async fn closed(self) -> Option<CloseCode> {
+        self.goodbye().await.map(|close| close.code)
+    }
+
+    /// The same with all that it was closed with.
+    pub async fn goodbye(self) -> Option<Close> {
         tokio::time::timeout(super::PATIENCE, self.0).await.expect("the link ends in time").unwrap()
     }
 
@@ -155,7 +160,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    async fn run(mut self) -> Option<CloseCode> {
+    async fn run(mut self) -> Option<Close> {
         loop {
             self.write_queued();
             while let Some(frame) = self.session.poll_transmit(Instant::now()) {
@@ -169,7 +174,7 @@ impl Scripted {
                     tungstenite::Message::Binary(frame) => {
                         if let Some(event) = self.session.receive(&frame, Instant::now()).unwrap() {
                             if let Event::Closed(close) = event {
-                                return Some(close.code);
+                                return Some(close);
                             }
                             self.on_event(event);
                         }

@@ -82,13 +82,17 @@ pub(crate) fn driver(place: &str, facts: Arc<RunnerFacts>) -> (LinkHandle, Drive
 
 impl Driver {
     /// Drives the streams until the life is over or `stop` is cancelled; then every open one has got its error.
-    pub(crate) async fn run(mut self, stop: CancellationToken) {
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let goodbye = || Close::new(CloseCode::GoingAway, "the server is stopping");
+        self.run_until(stop, goodbye).await;
+    }
+
+    /// The same with a last word for the stop.
+    pub(crate) async fn run_until(mut self, stop: CancellationToken, goodbye: impl FnOnce() -> Close) {
         let Over(last_word) = tokio::select! {
             biased;
             over = poll_fn(|cx| self.poll_turn(cx)) => over,
-            () = stop.cancelled() => {
-                Over(Some(Close::new(CloseCode::GoingAway, "the server is stopping")))
-            }
+            () = stop.cancelled() => Over(Some(goodbye())),
         };
         tracing::debug!(place = %self.table.runner, ?last_word, "the runner's life is over here");
         self.unplug(LinkEnd::Wanted(last_word));

@@ -67,7 +67,7 @@ fn plug(
                 let (handle, driver) = driver(&admitted.admission.runner, Arc::clone(&admitted.facts));
                 let (registry, key, stop) = (Arc::clone(registry), key_of(admitted), tasks.stop.clone());
                 tasks.tracker.spawn(async move {
-                    driver.run(stop).await;
+                    driver.run_until(stop, || registry.farewell()).await;
                     registry.forget(&key);
                 });
                 handle

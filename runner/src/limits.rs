@@ -37,6 +37,12 @@ pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// those that tools rebuild, such as `node_modules`.
 pub const GIT_SCAN_DIRECTORIES: usize = 8_192;
 
+/// How many directories of a tree that commands see are looked through for sockets and FIFOs of services.
+pub const SOCKET_SCAN_DIRECTORIES: usize = 16_384;
+
+/// The most sockets and FIFOs that are closed to commands.
+pub const SOCKET_FILES: usize = 256;
+
 /// How many gaps a layer's detail names; the others are counted.
 pub const GAPS_NAMED: usize = 4;
 

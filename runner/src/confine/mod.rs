@@ -6,7 +6,7 @@
 //! 1. `network`: a network namespace without the machine's, where that was asked for;
 //! 2. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
 //!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it, and what `git` found
-//!    that the user's own git obeys is read-only in it;
+//!    that the user's own git obeys is read-only in it, and what `socket_files` found of services cannot be connected to;
 //! 3. `no_new_privs`, which the next layers need;
 //! 4. `landlock`: the same list enforced again on the file system, plus ports, signals and abstract sockets;
 //! 5. `capabilities`: root keeps only what package managers and `su` need;
@@ -33,6 +33,7 @@ mod new_root;
 mod policy;
 mod report;
 mod seccomp;
+mod socket_files;
 mod terminal;
 mod tools;
 mod view;
@@ -60,6 +61,8 @@ use crate::sys::{self, MarkKey};
 use crate::{group, kill};
 use mounts::Entry;
 use seccomp::{Filter, Ipc, Untouchable};
+use socket_files::Bound;
+pub(crate) use socket_files::in_workspace as sockets_in_workspace;
 use view::View;
 
 /// The lists that say what commands see of the machine itself.
@@ -96,6 +99,8 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
         let (home, ground) = (policy.home.clone(), Ground::unconfined(policy, &path, &report));
         return Ok(Confined { home, path, report, etc: None, ground });
     }
+    // Sockets are listed for each network namespace: services are in the machine's.
+    let bound = Bound::here();
     network::enter(&policy.bounds.network).map_err(during("network namespace"))?;
     // Where that fails, the filter refuses what would reach the machine's. Before `/proc` is read-only.
     let ipc = match policy.left_out.contains(layer_name::IPC_NAMESPACE) {
@@ -107,11 +112,11 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
         _ => Ipc::Refused,
     };
     let private_home = policy.private_home().map_err(during("private home"))?;
-    let (view, hides_others) = match mounts::enter(policy, profile, &private_home)? {
-        Entry::Own { view, hides_others, held } => {
+    let (view, hides_others, shut) = match mounts::enter(policy, profile, &private_home, &bound)? {
+        Entry::Own { view, hides_others, held, shut } => {
             report.add(layer_name::MOUNT_NAMESPACE, true, "own root with only what commands may see");
             report.add_git_config(profile, policy, held);
-            (view, hides_others)
+            (view, hides_others, shut)
         }
         Entry::Impossible(reason) => {
             report.add(layer_name::MOUNT_NAMESPACE, false, reason);
@@ -121,7 +126,8 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
                 policy,
                 Err("not protected here: that needs a mount namespace".to_owned()),
             );
-            (View::of_machine(policy, profile, private_home), false)
+            let why = "not closed here: that needs a mount namespace, or Landlock ABI 9".to_owned();
+            (View::of_machine(policy, profile, private_home), false, Err(why))
         }
     };
     report.add(layer_name::IPC_NAMESPACE, ipc != Ipc::Refused, ipc.describe());
@@ -138,6 +144,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     let mut ground =
         Ground::prepare(profile, &view, &path, hides_others, ipc, &report).map_err(during("namespaces"))?;
     lock(policy, &view, hides_others, ipc, key, &mut report)?;
+    report.add_socket_files(shut);
     ground.report = report.clone();
     Ok(Confined { home: view.home, path, report, etc: view.etc, ground })
 }

@@ -16,6 +16,7 @@ use super::git::GitPaths;
 use super::new_root::{NewRoot, file_system, temporary};
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 use super::report::{Profile, layer_name};
+use super::socket_files::{self, Bound, SocketFiles};
 use super::view::View;
 use crate::limits::{GAPS_NAMED, TEMPORARY_BYTES};
 use crate::settings;
@@ -42,7 +43,8 @@ pub(super) enum Entry {
     /// The thread has its own root; `hides_others` says whether commands will see no process but their own.
     ///
     /// `held` is in how many repositories commands cannot change what git obeys, or why they can in some.
-    Own { view: View, hides_others: bool, held: Result<usize, String> },
+    /// `shut` is how many sockets and FIFOs of services are closed to them, or why some are not.
+    Own { view: View, hides_others: bool, held: Result<usize, String>, shut: Result<usize, String> },
     /// This machine cannot, whatever commands do; the thread still shows the machine's tree.
     Impossible(String),
 }
@@ -54,7 +56,12 @@ pub(super) enum Entry {
 ///
 /// # Errors
 /// The root could not be built; the message names the step. The thread must not start anything.
-pub(super) fn enter(policy: &ConfinePolicy, profile: Profile, private_home: &Path) -> io::Result<Entry> {
+pub(super) fn enter(
+    policy: &ConfinePolicy,
+    profile: Profile,
+    private_home: &Path,
+    bound: &Bound,
+) -> io::Result<Entry> {
     if policy.left_out.contains(layer_name::MOUNT_NAMESPACE) {
         return Ok(Entry::Impossible(String::new()));
     }
@@ -77,12 +84,13 @@ pub(super) fn enter(policy: &ConfinePolicy, profile: Profile, private_home: &Pat
     let root = NewRoot::new(private_home).map_err(during("new root"))?;
     let hides_others = root.fill(&trees).map_err(during("fill"))?;
     let held = hold_git_config(policy, profile, &root);
+    let shut = shut_sockets(policy, profile, &root, bound);
     if policy.state_in_workspace() {
         root.hide(&policy.state_dir).map_err(during("hide the runner's state"))?;
     }
     let etc = root.become_root().map_err(during("pivot"))?;
     let view = View { etc: Some(etc), ..View::of_own_root(policy, profile, home) };
-    Ok(Entry::Own { view, hides_others, held })
+    Ok(Entry::Own { view, hides_others, held, shut })
 }
 
 /// Closes what git obeys to commands; says in how many repositories, or why not everywhere.
@@ -98,11 +106,36 @@ fn hold_git_config(policy: &ConfinePolicy, profile: Profile, root: &NewRoot) -> 
             gaps.push(format!("{}: {error}", path.display()));
         }
     }
+    told(repositories, "not protected everywhere", &gaps)
+}
+
+/// Closes the sockets and FIFOs of services in what commands see; says how many, or why not all.
+fn shut_sockets(
+    policy: &ConfinePolicy,
+    profile: Profile,
+    root: &NewRoot,
+    bound: &Bound,
+) -> Result<usize, String> {
+    let SocketFiles { found, mut gaps } = socket_files::find(policy, profile, bound);
+    let mut shut = 0;
+    for path in &found {
+        match root.shut(path) {
+            Ok(()) => shut += 1,
+            // It went away, or lies where commands see something else.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => gaps.push(format!("{}: {error}", path.display())),
+        }
+    }
+    told(shut, "not closed everywhere", &gaps)
+}
+
+/// What a report says of a layer with gaps.
+fn told(count: usize, what: &str, gaps: &[String]) -> Result<usize, String> {
     if gaps.is_empty() {
-        return Ok(repositories);
+        return Ok(count);
     }
     let named = gaps.iter().take(GAPS_NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
-    Err(format!("not protected everywhere ({} gaps): {named}", gaps.len()))
+    Err(format!("{what} ({} gaps): {named}", gaps.len()))
 }
 
 /// Gives the thread a mount namespace, and makes sure that mounts can be made in it.

@@ -161,6 +161,17 @@ impl NewRoot {
         cover_by_itself(&found, libc::MOUNT_ATTR_RDONLY)
     }
 
+    /// Covers a socket or a FIFO by a file that nobody can open, and that is no socket.
+    pub(super) fn shut(&self, path: &Path) -> io::Result<()> {
+        let found = self.existing(path)?;
+        let flags =
+            OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+        let mount = rustix::mount::open_tree(self.existing(Path::new("/dev/null"))?, "", flags)?;
+        let inert = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC;
+        sys::mount_attributes(mount.as_fd(), inert, false)?;
+        attach_to(&mount, &found)
+    }
+
     /// Opens what is there already, following no link.
     fn existing(&self, path: &Path) -> io::Result<OwnedFd> {
         let inside = path.strip_prefix("/").unwrap_or(path);

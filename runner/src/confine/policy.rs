@@ -15,9 +15,21 @@ use super::tools::Tools;
 use crate::account::Account;
 use crate::settings::{self, Passed};
 
-/// System trees whose files commands may read and run. Some are symbolic links on most machines.
-pub(crate) const SYSTEM_TREES: &[&str] =
-    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/gnu"];
+/// System trees whose files commands may read and run. Some are symbolic links on most machines. Of a
+/// store of packages only what is in it, and what leads there: its daemon listens beside.
+pub(crate) const SYSTEM_TREES: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/nix/var/nix/profiles",
+    "/gnu",
+];
 
 /// Entries of `/etc` commands may read. Never the tree: it holds secrets of other services.
 pub(crate) const ETC_ENTRIES: &[&str] = &[

@@ -29,6 +29,8 @@ pub mod layer_name {
     pub const PRIVATE_HOME: &str = "private-home";
     /// What git obeys in the workspace's repositories stays as it is.
     pub const GIT_CONFIG: &str = "git-config";
+    /// No socket or FIFO of a service is in reach in what commands only read.
+    pub const SOCKET_FILES: &str = "socket-files";
     /// The runner's memory and descriptors cannot be read by others.
     pub const NON_DUMPABLE: &str = "non-dumpable";
     /// Commands reach less over the network than the machine does.
@@ -38,6 +40,9 @@ pub mod layer_name {
     /// How everything a command left behind is found and killed.
     pub const KILL_TIER: &str = "kill-tier";
 }
+
+/// The first version of Landlock that can keep commands from connecting to sockets with a path.
+const FIRST_WITH_SOCKETS: u32 = 9;
 
 /// What reports say of a layer that does not hold because that was asked for.
 pub const LEFT_OUT: &str = "left out by --without";
@@ -138,11 +143,12 @@ impl LayerReport {
     pub(crate) fn add_absent_layers(&mut self, why: &str) {
         use layer_name::{
             CAPABILITIES, GIT_CONFIG, IPC_NAMESPACE, LANDLOCK, LANDLOCK_SCOPE, MOUNT_NAMESPACE, NO_NEW_PRIVS,
-            PRIVATE_HOME, SECCOMP,
+            PRIVATE_HOME, SECCOMP, SOCKET_FILES,
         };
         for name in [
             MOUNT_NAMESPACE,
             GIT_CONFIG,
+            SOCKET_FILES,
             IPC_NAMESPACE,
             PRIVATE_HOME,
             NO_NEW_PRIVS,
@@ -188,6 +194,20 @@ impl LayerReport {
         }
     }
 
+    /// Says whether sockets of services can be connected to; `shut` is how many were closed, or why not all.
+    pub(super) fn add_socket_files(&mut self, shut: Result<usize, String>) {
+        if self.landlock_abi >= FIRST_WITH_SOCKETS && self.holds(layer_name::LANDLOCK) {
+            return self.add(layer_name::SOCKET_FILES, true, "refused by Landlock where commands only read");
+        }
+        let later = "a service's new one is in reach until the next start";
+        match shut {
+            Ok(count) => {
+                self.add(layer_name::SOCKET_FILES, true, format!("closed at the start: {count}; {later}"));
+            }
+            Err(why) => self.add(layer_name::SOCKET_FILES, false, why),
+        }
+    }
+
     pub(crate) fn set_landlock_abi(&mut self, abi: u32) {
         self.landlock_abi = abi;
     }
@@ -208,10 +228,11 @@ impl LayerReport {
         self.layer(name).is_some_and(|layer| layer.holds)
     }
 
-    /// The layers that hold in `wider` and not here; that of git's configuration is about the files there are, which commands
-    /// could make more of to keep others from starting.
+    /// The layers that hold in `wider` and not here; those about the files there are do not count, as more files could keep
+    /// commands from starting.
     pub(crate) fn lacking(&self, wider: &Self) -> Vec<&'static str> {
-        let holding = wider.layers.iter().filter(|layer| layer.holds && layer.name != layer_name::GIT_CONFIG);
+        let of_files = [layer_name::GIT_CONFIG, layer_name::SOCKET_FILES];
+        let holding = wider.layers.iter().filter(|layer| layer.holds && !of_files.contains(&layer.name));
         holding.map(|layer| layer.name).filter(|name| !self.holds(name)).collect()
     }
 

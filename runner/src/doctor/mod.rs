@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 pub use trials::Trial;
 
-use crate::confine::{ConfinePolicy, LEFT_OUT, LayerReport, Profile, layer_name};
+use crate::confine::{ConfinePolicy, LEFT_OUT, LayerReport, Profile, layer_name, sockets_in_workspace};
 use crate::explain::{self, Entry};
 use crate::settings;
 use crate::spawn::{SpawnError, Spawner};
@@ -73,6 +73,10 @@ fn facts(policy: &ConfinePolicy, profile: Profile) -> Vec<Fact> {
         let copied = settings::copy(policy).into_iter();
         facts.extend(copied.map(|copied| fact(&format!("settings ({})", copied.program), copied.detail)));
         facts.extend(policy.allowances.warnings().into_iter().map(|warning| fact("warning", warning)));
+        facts.extend(sockets_in_workspace(policy).into_iter().map(|socket| {
+            let what = "is a socket in the workspace: commands can do whatever the service behind it does";
+            fact("warning", format!("{} {what}", socket.display()))
+        }));
     }
     facts
 }

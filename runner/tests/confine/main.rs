@@ -12,6 +12,7 @@ mod limits;
 mod network;
 mod profile;
 mod signals;
+mod socket_files;
 mod spawn;
 mod support;
 mod terminal;

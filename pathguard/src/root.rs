@@ -40,8 +40,21 @@ pub struct Root {
 pub struct Protected {
     /// Directories that must stay where they are; what they hold may change. Absolute, without symbolic links.
     pub in_place: Vec<PathBuf>,
+    /// Those in which nothing may be made or removed: only what `in_place` names in them may change inside. Absolute, without
+    /// symbolic links.
+    pub closed: Vec<PathBuf>,
     /// Files and trees that must stay as they are, or stay missing. Absolute, without symbolic links.
     pub as_it_is: Vec<PathBuf>,
+}
+
+impl Protected {
+    /// Whether the nearest of the named directories around a path is a closed one.
+    fn is_in_closed(&self, path: &Path) -> bool {
+        let mut around = path.ancestors();
+        let nearest =
+            around.find(|above| self.closed.iter().chain(&self.in_place).any(|known| known == above));
+        nearest.is_some_and(|nearest| self.closed.iter().any(|closed| closed == nearest))
+    }
 }
 
 #[derive(Debug)]
@@ -92,7 +105,8 @@ impl Root {
         let path = PathBuf::from(OsString::from_vec(rustix::fs::readlink(link, Vec::new())?.into_bytes()));
         let path = path.join(name);
         let is_protected = protected.as_it_is.iter().any(|kept| path.starts_with(kept))
-            || protected.in_place.contains(&path);
+            || protected.in_place.contains(&path)
+            || protected.is_in_closed(&path);
         if is_protected { Err(Error::Protected) } else { Ok(()) }
     }
 

@@ -23,11 +23,15 @@ fn desk() -> Desk {
     fs::create_dir_all(top.join("a/.git/hooks")).unwrap();
     fs::create_dir_all(top.join("a/.git/objects")).unwrap();
     fs::write(top.join("a/.git/config"), "old").unwrap();
+    fs::create_dir_all(top.join("a/.git/modules/known/deep")).unwrap();
     symlink("a/.git", top.join("link")).unwrap();
     symlink("a/.git/config", top.join("file-link")).unwrap();
     symlink("a/.git/commondir", top.join("dangling")).unwrap();
     let protected = Protected {
-        in_place: vec![top.join("a"), top.join("a/.git")],
+        in_place: ["a", "a/.git", "a/.git/modules", "a/.git/modules/known"]
+            .map(|name| top.join(name))
+            .to_vec(),
+        closed: vec![top.join("a/.git/modules"), top.join("a/.git/worktrees")],
         as_it_is: ["config", "hooks", "commondir"].map(|name| top.join("a/.git").join(name)).to_vec(),
     };
     Desk { root: Root::open(&top).unwrap().with_protected(protected), directory }
@@ -51,6 +55,9 @@ fn nothing_changes_what_is_protected_by_whatever_name() {
         "file-link",
         "dangling",
         "link/hooks/pre-commit",
+        "a/.git/modules/new/config",
+        "link/modules/file",
+        "a/.git/worktrees/new/commondir",
         "a/.git/hooks/deep/er/file",
         absolute.to_str().unwrap(),
     ] {
@@ -72,7 +79,15 @@ fn nothing_changes_what_is_protected_by_whatever_name() {
 #[test]
 fn what_is_beside_it_changes_as_ever() {
     let Desk { root, directory } = desk();
-    for path in ["a/file", "a/.git/index", "a/.git/objects/00/x", "b/.git/config", "a/.git/configuration"] {
+    for path in [
+        "a/.git/modules/known/HEAD",
+        "a/.git/modules/known/deep/x",
+        "a/file",
+        "a/.git/index",
+        "a/.git/objects/00/x",
+        "b/.git/config",
+        "a/.git/configuration",
+    ] {
         assert_eq!(write(&root, path), Ok(()), "{path}");
     }
     assert_eq!(root.rename("a/file", "moved"), Ok(()));

@@ -140,8 +140,8 @@ impl Executor {
         let notes = notes(config, &policy);
         // By the rules of the usual machine: only what is open for sure matters.
         let open_places = OpenPlaces::new(explain::entries(&policy, config.profile, true));
-        let GitPaths { pinned, read_only, .. } = GitPaths::of(&policy, config.profile);
-        let root = root.with_protected(Protected { in_place: pinned, as_it_is: read_only });
+        let GitPaths { pinned, closed, read_only, .. } = GitPaths::of(&policy, config.profile);
+        let root = root.with_protected(Protected { in_place: pinned, closed, as_it_is: read_only });
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
         let executor = Rc::new(Self {

@@ -153,7 +153,15 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     if own_root {
         let why =
             "the user's own git obeys it: --allow-git-config on the runner's machine lets commands change it";
-        add(GitPaths::of(policy, profile).read_only, Rule::GitConfig, "rx", why);
+        let GitPaths { pinned, closed, read_only, .. } = GitPaths::of(policy, profile);
+        let inner = |path: &PathBuf| closed.iter().any(|closed| path.starts_with(closed) && path != closed);
+        let inner: Vec<PathBuf> =
+            pinned.into_iter().filter(|path| !closed.contains(path) && inner(path)).collect();
+        let why_closed = "what is made in it has hooks or a configuration that the user's own git obeys: add worktrees and submodules outside \
+            and restart the runner, or let commands do it with --allow-git-config on the runner's machine";
+        add(closed, Rule::GitConfig, "rx", why_closed);
+        add(inner, Rule::Workspace, "rwx", "in the workspace");
+        add(read_only, Rule::GitConfig, "rx", why);
     }
     if policy.workspace != Path::new("/") {
         let why = "the runner's own files, its token perhaps among them";
@@ -225,6 +233,9 @@ mod tests {
             fs::create_dir_all(root.join(name)).unwrap();
         }
         fs::write(root.join("work/.git/HEAD"), "").unwrap();
+        for name in ["objects", "refs", "HEAD"] {
+            fs::create_dir_all(root.join("work/.git/modules/lib").join(name)).unwrap();
+        }
         symlink(root.join("home/.ssh"), root.join("work/keys")).unwrap();
         let allowances = Allowances::new(&[root.join("more")], &[root.join("more/inner")], false).unwrap();
         let policy = ConfinePolicy::detect(&root.join("work"), &root.join("state")).unwrap();
@@ -233,6 +244,10 @@ mod tests {
             ("work/new/file", Rule::Workspace, "rwx"),
             ("work/.git/hooks/pre-commit", Rule::GitConfig, "rx"),
             ("work/.git/index", Rule::Workspace, "rwx"),
+            ("work/.git/worktrees/new/commondir", Rule::GitConfig, "rx"),
+            ("work/.git/modules/lib/index", Rule::Workspace, "rwx"),
+            ("work/.git/modules/lib/config", Rule::GitConfig, "rx"),
+            ("work/.git/modules/new", Rule::GitConfig, "rx"),
             ("work/keys/id", Rule::Home, "rwx"),
             ("home/.cargo/bin/cargo", Rule::Tool, "rx"),
             ("home/.cargo/registry", Rule::Home, "rwx"),

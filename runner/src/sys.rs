@@ -145,8 +145,14 @@ pub(crate) fn begin_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> 
 /// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all beneath it. How times of
 /// access are kept is one of several, and replaces what it was.
 pub(crate) fn mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool) -> io::Result<()> {
+    change_mount(mount, set, 0, recursive)
+}
+
+/// The same, and takes attributes away; those that another user namespace set stay, and are an error.
+pub(crate) fn change_mount(mount: BorrowedFd<'_>, set: u64, clear: u64, recursive: bool) -> io::Result<()> {
     let replaced = if set & libc::MOUNT_ATTR__ATIME == 0 { 0 } else { libc::MOUNT_ATTR__ATIME };
-    let attributes = libc::mount_attr { attr_set: set, attr_clr: replaced, propagation: 0, userns_fd: 0 };
+    let attributes =
+        libc::mount_attr { attr_set: set, attr_clr: replaced | clear, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is an empty C string, and `attributes` lives through the call with its true size given.
     let result = unsafe {

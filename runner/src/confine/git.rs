@@ -10,6 +10,7 @@
 //! | `config`, `config.worktree` | names programs: `core.fsmonitor`, `core.sshCommand`, aliases, filters |
 //! | `commondir` | says where `config` and `hooks` are |
 //! | a `.git` that is a file | says where the repository is |
+//! | `worktrees`, `modules` | what is made in them has a `commondir`, or hooks, of its own: nothing can be, while what was there stays as writable as the rest |
 //!
 //! The same for each submodule and linked worktree that a repository keeps, for what a `.git` file or a `commondir` leads to,
 //! and for repositories below the workspace's top, bare ones included. A directory that looks like a bare repository says
@@ -32,6 +33,9 @@ use scan::Scan;
 pub(crate) struct GitPaths {
     /// Directories that must stay where they are; each behind those above it.
     pub(crate) pinned: Vec<PathBuf>,
+    /// Those of the pinned ones in which nothing may be made or removed: what is in them is pinned, and may change. Some may
+    /// be missing.
+    pub(crate) closed: Vec<PathBuf>,
     /// Files and trees that must stay as they are. Some may be missing.
     pub(crate) read_only: Vec<PathBuf>,
     /// Repositories found.
@@ -56,7 +60,7 @@ impl GitPaths {
         for root in roots {
             Scan::new(root, roots, most_directories, &mut found).run();
         }
-        for paths in [&mut found.pinned, &mut found.read_only] {
+        for paths in [&mut found.pinned, &mut found.closed, &mut found.read_only] {
             paths.sort();
             paths.dedup();
         }

@@ -95,9 +95,16 @@ pub(super) fn enter(
 
 /// Closes what git obeys to commands; says in how many repositories, or why not everywhere.
 fn hold_git_config(policy: &ConfinePolicy, profile: Profile, root: &NewRoot) -> Result<usize, String> {
-    let GitPaths { pinned, read_only, repositories, mut gaps } = GitPaths::of(policy, profile);
+    let GitPaths { pinned, closed, read_only, repositories, mut gaps } = GitPaths::of(policy, profile);
     for directory in &pinned {
-        if let Err(error) = root.pin(directory) {
+        let pinned = match closed.binary_search(directory) {
+            Ok(_) => root.pin_closed(directory),
+            Err(_) => {
+                let around = directory.parent().unwrap_or(directory);
+                root.pin(directory, closed.iter().any(|closed| around.starts_with(closed)))
+            }
+        };
+        if let Err(error) = pinned {
             gaps.push(format!("{}: {error}", directory.display()));
         }
     }

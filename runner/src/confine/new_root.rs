@@ -30,6 +30,9 @@ pub(super) const TERMINALS: &str = "devpts";
 /// a time of access that cannot be written.
 const STILL: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOATIME;
 
+/// The parts of a repository that are directories.
+const GIT_DIRECTORIES: &[&str] = &["hooks", "worktrees", "modules"];
+
 /// What a directory's owner needs to make something in it.
 const OWNER_MAY_CHANGE: u32 = 0o300;
 
@@ -141,24 +144,33 @@ impl NewRoot {
         Ok(processes.hides_others)
     }
 
-    /// Holds a directory in place: neither it nor what is mounted in it can be renamed or removed.
-    pub(super) fn pin(&self, directory: &Path) -> io::Result<()> {
-        cover_by_itself(&self.existing(directory)?, 0)
+    /// Holds a directory in place: neither it nor what is mounted in it can be renamed or removed. In a closed one it is to be
+    /// made writable again.
+    pub(super) fn pin(&self, directory: &Path, is_in_closed: bool) -> io::Result<()> {
+        cover_by_itself(&self.existing(directory)?, 0, if is_in_closed { libc::MOUNT_ATTR_RDONLY } else { 0 })
+    }
+
+    /// The same for one in which nothing can be made or removed; it is made where it is missing.
+    pub(super) fn pin_closed(&self, directory: &Path) -> io::Result<()> {
+        cover_by_itself(&self.existing_part(directory)?, libc::MOUNT_ATTR_RDONLY, 0)
     }
 
     /// Makes a file or a tree of a repository read-only, and what is missing of it first, as git takes it for nothing.
     pub(super) fn close(&self, path: &Path) -> io::Result<()> {
-        let found = match self.existing(path) {
+        cover_by_itself(&self.existing_part(path)?, libc::MOUNT_ATTR_RDONLY, 0)
+    }
+
+    fn existing_part(&self, path: &Path) -> io::Result<OwnedFd> {
+        match self.existing(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
                     return Err(io::ErrorKind::InvalidInput.into());
                 };
                 make_git_part(&self.existing(directory)?, name)?;
-                self.existing(path)?
+                self.existing(path)
             }
-            found => found?,
-        };
-        cover_by_itself(&found, libc::MOUNT_ATTR_RDONLY)
+            found => found,
+        }
     }
 
     /// Covers a socket or a FIFO by a file that nobody can open, and that is no socket.
@@ -257,13 +269,13 @@ fn attach_to(mount: &OwnedFd, target: &OwnedFd) -> io::Result<()> {
     Ok(rustix::mount::move_mount(mount.as_fd(), "", target.as_fd(), "", flags)?)
 }
 
-/// Mounts what is open over itself, with more attributes: whatever its name means meanwhile.
-fn cover_by_itself(found: &OwnedFd, attributes: u64) -> io::Result<()> {
+/// Mounts what is open over itself, with more attributes or fewer: whatever its name means meanwhile.
+fn cover_by_itself(found: &OwnedFd, set: u64, clear: u64) -> io::Result<()> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
     let mount = rustix::mount::open_tree(found, "", flags)?;
-    if attributes != 0 {
-        sys::mount_attributes(mount.as_fd(), attributes, false)?;
+    if set | clear != 0 {
+        sys::change_mount(mount.as_fd(), set, clear, false)?;
     }
     attach_to(&mount, found)
 }
@@ -277,7 +289,7 @@ fn make_git_part(repository: &OwnedFd, name: &OsStr) -> io::Result<()> {
     if name == "commondir" && rustix::fs::statat(repository, "reftable", stacked).is_ok() {
         return Err(io::Error::other("a repository with reftables cannot be given one"));
     }
-    if name == "hooks" {
+    if GIT_DIRECTORIES.iter().any(|directory| name == *directory) {
         rustix::fs::mkdirat(repository, name, Mode::from_raw_mode(0o755))?;
     } else {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

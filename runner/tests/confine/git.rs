@@ -66,3 +66,58 @@ fn a_git_file_that_leads_to_a_planted_directory_leads_to_nothing_writable() {
         assert!(!finish(spawner.spawn_blocking(shell(script)).unwrap()).succeeded(), "{script}");
     }
 }
+
+#[test]
+fn what_the_user_adds_to_a_repository_later_is_held_as_well() {
+    let bench = Bench::new(Profile::Workspace);
+    let (work, library) = (bench.workspace().to_owned(), bench.outside("library"));
+    for path in [&work, &library, &work.join("a/nested")] {
+        fs::create_dir_all(path).unwrap();
+        git(path, &["init", "-q", "-b", "main"]);
+        fs::write(path.join("file"), "text").unwrap();
+        git(path, &["add", "file"]);
+        git(path, &["commit", "-qm", "first"]);
+    }
+    let library = library.to_str().unwrap();
+    git(&work, &["submodule", "--quiet", "add", "--name", "group/known", library, "known"]);
+    git(&work, &["worktree", "add", "-q", "tree"]);
+    git(&work, &["clone", "-q", "--bare", library, "bare.git"]);
+    let spawner = Spawner::start(Profile::Workspace, &bench.policy).unwrap();
+    if !spawner.report().holds(layer_name::MOUNT_NAMESPACE) {
+        return;
+    }
+    let run = |script: &str| finish(spawner.spawn_blocking(shell(script)).unwrap());
+    git(&work, &["worktree", "add", "-q", "later"]);
+    git(&work.join("a/nested"), &["worktree", "add", "-q", "later"]);
+    git(&work.join("bare.git"), &["worktree", "add", "-q", "../of-bare"]);
+    git(&work, &["submodule", "--quiet", "add", "--name", "group/new", library, "new"]);
+    git(&work.join("known"), &["submodule", "--quiet", "add", library, "inner"]);
+    git(&work.join("tree"), &["submodule", "--quiet", "add", library, "inner"]);
+    for (directory, part) in [
+        (".git/worktrees/later", "commondir"),
+        ("a/nested/.git/worktrees/later", "commondir"),
+        ("bare.git/worktrees/of-bare", "commondir"),
+        (".git/modules/group/new", "config"),
+        (".git/modules/group/known/modules/inner", "config"),
+        (".git/worktrees/tree/modules/inner", "config"),
+    ] {
+        assert!(work.join(directory).join(part).exists(), "{directory}/{part} is there");
+        for script in
+            ["echo evil > $D/$P", "rm $D/$P", "mv $D $D-old", "mkdir -p $D/hooks/x", "cp -r $D $D-copy"]
+        {
+            let script = script.replace("$D", directory).replace("$P", part);
+            assert!(!run(&script).succeeded(), "{script}");
+        }
+    }
+    for script in ["git worktree add -q mine", "mkdir .git/modules/mine", "rmdir .git/worktrees"] {
+        assert!(!run(script).succeeded(), "{script}");
+    }
+    let identity = "-c user.name=n -c user.email=e@x";
+    for place in ["tree", "known", "a/nested"] {
+        let script = format!("cd {place} && echo x >> file && git {identity} commit -qm more file");
+        let output = run(&script);
+        assert!(output.succeeded(), "{place}: {}", output.stderr);
+    }
+    git(&work, &["worktree", "prune"]);
+    git(&work, &["fsck"]);
+}

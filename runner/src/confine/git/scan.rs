@@ -227,9 +227,13 @@ impl<'a> Scan<'a> {
         self.found.repositories += 1;
         self.hold(directory, PARTS);
         self.common_directory(directory);
-        for worktree in directories_in(&directory.join("worktrees")) {
+        let worktrees = directory.join("worktrees");
+        self.close(&worktrees);
+        for worktree in directories_in(&worktrees) {
             self.hold(&worktree, WORKTREE_PARTS);
             self.common_directory(&worktree);
+            // A linked worktree has submodules of its own.
+            self.modules(&worktree.join("modules"), depth + 1);
         }
         self.modules(&directory.join("modules"), depth + 1);
     }
@@ -244,6 +248,7 @@ impl<'a> Scan<'a> {
 
     /// Submodules by their names, which may have slashes.
     fn modules(&mut self, directory: &Path, depth: usize) {
+        self.close(directory);
         let modules = directories_in(directory);
         if modules.is_empty() {
             return;
@@ -258,6 +263,13 @@ impl<'a> Scan<'a> {
                 self.modules(&module, depth + 1);
             }
         }
+    }
+
+    /// Keeps new things out of a directory.
+    fn close(&mut self, directory: &Path) {
+        self.pin_above(directory);
+        self.found.pinned.push(directory.to_owned());
+        self.found.closed.push(directory.to_owned());
     }
 
     fn hold(&mut self, directory: &Path, parts: &[&str]) {

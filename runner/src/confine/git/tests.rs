@@ -33,15 +33,25 @@ fn every_kind_of_repository_is_found_with_what_leads_to_it() {
         ".git/modules",
         ".git/modules/lib",
         ".git/modules/lib/inner",
+        ".git/modules/lib/inner/modules",
+        ".git/modules/lib/inner/worktrees",
         ".git/worktrees",
         ".git/worktrees/other",
+        ".git/worktrees/other/modules",
         "bare.git",
+        "bare.git/modules",
+        "bare.git/worktrees",
         "lib",
         "nested",
         "nested/deep",
         "nested/deep/.git",
+        "nested/deep/.git/modules",
+        "nested/deep/.git/worktrees",
     ];
     assert_eq!(found.pinned, expected_pins.map(|path| root.join(path)));
+    assert!(
+        found.closed.contains(&root.join(".git/modules/lib")) && !found.closed.contains(&root.join(".git"))
+    );
     for path in [
         ".git/config",
         ".git/hooks",

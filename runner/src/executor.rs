@@ -14,23 +14,24 @@ use proto::request::{
     WriteTree,
 };
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
-use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::account::{Account, RunAs};
-use crate::blocking::{blocking, post};
+use crate::blocking::blocking;
 use crate::changes::{Begin, Changes};
-use crate::confine::{Allowances, Bounds, ConfinePolicy, GitPaths, Ground, LayerReport, LeftOut, Profile};
+use crate::confine::{
+    Allowances, Bounds, ConfinePolicy, GitPaths, Ground, LayerReport, LeftOut, Profile, Watch,
+};
 use crate::error::Error;
 use crate::exec::{self, Budget, CommandUser, OpenPlaces, Registry, Scratch, Terminals, TreeWatch};
 use crate::explain;
 use crate::files::{self, Disk, Files};
 use crate::kill;
 
-use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES};
+use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS};
 use crate::llm::{self, LlmConfig, Relay};
 use crate::settings;
 use crate::spawn::{
@@ -88,6 +89,7 @@ pub struct Executor {
     /// Whether the server that is connected runs on this machine, as far as its address tells.
     pub(crate) is_beside_server: Cell<bool>,
     pub(crate) llm: Relay,
+    pub(crate) git_watch: Watch,
     spawner: Here,
     notes: Vec<String>,
     pub(crate) open_places: OpenPlaces,
@@ -140,7 +142,8 @@ impl Executor {
         let notes = notes(config, &policy);
         // By the rules of the usual machine: only what is open for sure matters.
         let open_places = OpenPlaces::new(explain::entries(&policy, config.profile, true));
-        let GitPaths { pinned, closed, read_only, .. } = GitPaths::of(&policy, config.profile);
+        let GitPaths { pinned, closed, read_only, watched, .. } = GitPaths::of(&policy, config.profile);
+        let git_watch = Watch::new(&watched);
         let root = root.with_protected(Protected { in_place: pinned, closed, as_it_is: read_only });
         kill::become_reaper().map_err(Error::system("become the reaper of orphans"))?;
         let signals = signal(SignalKind::child()).map_err(Error::system("listen for ended processes"))?;
@@ -152,7 +155,7 @@ impl Executor {
             notes,
             open_places,
             policy,
-            execs: Registry::new(spool_budget(&config.state_dir)),
+            execs: Registry::new(Budget::of_runner(&config.state_dir)),
             terminals: Terminals::default(),
             changes: Changes::default(),
             connection: RefCell::default(),
@@ -161,6 +164,7 @@ impl Executor {
             young: Rc::default(),
             is_beside_server: Cell::default(),
             llm: Relay::new(config.llm.clone()),
+            git_watch,
             tasks: TaskTracker::new(),
             stop_due: Cell::default(),
             stopping: CancellationToken::new(),
@@ -286,6 +290,13 @@ impl Executor {
     /// A result arrived where it was wanted.
     pub(crate) fn acknowledge(&self, exec_id: ExecId) {
         self.execs.acknowledge(exec_id);
+    }
+
+    /// Looks after the workspace's repositories; what had to be done is for the output of a command that runs, and the log.
+    pub(crate) fn look_after_git(&self) -> Vec<String> {
+        let told = self.git_watch.look();
+        told.iter().for_each(|what| tracing::warn!("{what}"));
+        told
     }
 
     /// The last process of an exec ended.
@@ -468,24 +479,6 @@ fn notes(config: &ExecutorConfig, policy: &ConfinePolicy) -> Vec<String> {
 /// What a request is told that came too late, or takes too long.
 pub(crate) fn shutting_down(text: &str) -> WireError {
     WireError::new(ErrorKind::ShuttingDown, text)
-}
-
-/// Room for output, in files without a name beneath the state directory, which the runner's own thread cannot see.
-fn spool_budget(state_dir: &Path) -> Rc<Budget> {
-    let directory = state_dir.to_owned();
-    let make_file = move || {
-        let directory = directory.clone();
-        let (reply, made) = std::sync::mpsc::channel();
-        post(move || drop(reply.send(nameless_file(&directory))));
-        let made = made.recv_timeout(Duration::from_millis(SPOOL_OPEN_MS));
-        made.map_err(|_| std::io::Error::from(std::io::ErrorKind::TimedOut))?
-    };
-    Budget::new(SPOOL_RUNNER_BYTES, Box::new(make_file))
-}
-
-fn nameless_file(directory: &Path) -> std::io::Result<std::fs::File> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
 /// Refuses a workspace that holds the runner's own state: file operations reach everything in a workspace.

@@ -33,6 +33,12 @@ pub const KILL_BATCH_PROCESSES: usize = 256;
 /// The largest file of `/etc` that is copied into the commands' view, in bytes.
 pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
+/// How much of a `HEAD` is read, in bytes; git reads as much.
+pub const GIT_HEAD_BYTES: u64 = 255;
+
+/// How often repositories are looked after while a command runs, in milliseconds.
+pub const GIT_LOOK_MS: u64 = 2_000;
+
 /// How many directories of the workspace are looked through for repositories of git, the nearest first; and as many again of
 /// those that tools rebuild, such as `node_modules`.
 pub const GIT_SCAN_DIRECTORIES: usize = 8_192;

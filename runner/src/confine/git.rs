@@ -9,6 +9,7 @@
 //! | `hooks` | programs the user's git runs |
 //! | `config`, `config.worktree` | names programs: `core.fsmonitor`, `core.sshCommand`, aliases, filters |
 //! | `commondir` | says where `config` and `hooks` are |
+//! | `objects`, `refs` | without them git looks for another repository: they stay in place, and `HEAD` is watched |
 //! | a `.git` that is a file | says where the repository is |
 //! | `worktrees`, `modules` | what is made in them has a `commondir`, or hooks, of its own: nothing can be, while what was there stays as writable as the rest |
 //!
@@ -20,6 +21,7 @@
 mod scan;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +29,8 @@ use super::policy::ConfinePolicy;
 use super::report::Profile;
 use crate::limits::GIT_SCAN_DIRECTORIES;
 use scan::Scan;
+pub(crate) use watch::Watch;
+pub(super) use watch::refuses_bare;
 
 /// What commands must not change, in absolute paths without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +44,8 @@ pub(crate) struct GitPaths {
     pub(crate) read_only: Vec<PathBuf>,
     /// Repositories found.
     pub(crate) repositories: usize,
+    /// The `.git` directories among them: without a valid one git looks for another repository.
+    pub(crate) watched: Vec<PathBuf>,
     /// Why some of what there is may be missing here.
     pub(crate) gaps: Vec<String>,
 }

@@ -44,7 +44,7 @@ use std::path::PathBuf;
 
 pub use allow::Allowances;
 pub use bounds::{Bounds, Bytes, Cpus, InvalidBound, Limits, Network, Reach};
-pub(crate) use git::GitPaths;
+pub(crate) use git::{GitPaths, Watch};
 pub(crate) use ground::Ground;
 pub use left_out::{CannotLeaveOut, LeftOut};
 pub use policy::ConfinePolicy;

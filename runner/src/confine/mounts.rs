@@ -95,7 +95,7 @@ pub(super) fn enter(
 
 /// Closes what git obeys to commands; says in how many repositories, or why not everywhere.
 fn hold_git_config(policy: &ConfinePolicy, profile: Profile, root: &NewRoot) -> Result<usize, String> {
-    let GitPaths { pinned, closed, read_only, repositories, mut gaps } = GitPaths::of(policy, profile);
+    let GitPaths { pinned, closed, read_only, repositories, mut gaps, .. } = GitPaths::of(policy, profile);
     for directory in &pinned {
         let pinned = match closed.binary_search(directory) {
             Ok(_) => root.pin_closed(directory),

@@ -9,6 +9,7 @@ use super::bounds::Bounds;
 use sha2::{Digest, Sha256};
 
 use super::allow::Allowances;
+use super::git;
 use super::left_out::LeftOut;
 use super::report::{Profile, layer_name};
 use super::tools::Tools;
@@ -119,6 +120,8 @@ pub struct ConfinePolicy {
     pub bounds: Bounds,
     /// Whether commands get copies of the user's settings.
     pub copies_settings: bool,
+    /// Whether the git of the runner's user obeys no bare repository that it comes across.
+    pub git_refuses_bare: bool,
 }
 
 impl ConfinePolicy {
@@ -161,6 +164,7 @@ impl ConfinePolicy {
             allowances,
             bounds,
             copies_settings,
+            git_refuses_bare: git::refuses_bare(),
         })
     }
 

@@ -41,6 +41,10 @@ pub mod layer_name {
     pub const KILL_TIER: &str = "kill-tier";
 }
 
+/// What reports add where the user's git would obey a bare repository that commands make.
+const OBEYS_BARE: &str = "; this user's git obeys any bare repository that a command leaves in a directory: run \
+     `git config --global safe.bareRepository explicit` and restart the runner";
+
 /// The first version of Landlock that can keep commands from connecting to sockets with a path.
 const FIRST_WITH_SOCKETS: u32 = 9;
 
@@ -181,17 +185,18 @@ impl LayerReport {
         if policy.writable_roots(profile).next().is_none() {
             return self.add(layer_name::GIT_CONFIG, true, "the workspace is read-only");
         }
-        match held {
-            Ok(0) => {
-                self.add(layer_name::GIT_CONFIG, true, "no repository was in the workspace at the start")
+        let is_held = held.is_ok();
+        let mut detail = match held {
+            Ok(0) => "no repository was in the workspace at the start".to_owned(),
+            Ok(count) => {
+                format!("hooks and configuration are read-only (repositories at the start: {count})")
             }
-            Ok(count) => self.add(
-                layer_name::GIT_CONFIG,
-                true,
-                format!("hooks and configuration are read-only (repositories at the start: {count})"),
-            ),
-            Err(why) => self.add(layer_name::GIT_CONFIG, false, why),
+            Err(why) => why,
+        };
+        if !policy.git_refuses_bare {
+            detail.push_str(OBEYS_BARE);
         }
+        self.add(layer_name::GIT_CONFIG, is_held && policy.git_refuses_bare, detail);
     }
 
     /// Says whether sockets of services can be connected to; `shut` is how many were closed, or why not all.

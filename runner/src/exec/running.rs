@@ -22,7 +22,7 @@ use super::tree::Tree;
 use crate::confine::Profile;
 use crate::executor::Executor;
 use crate::group;
-use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, STARTED_DELAY_MS};
+use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, GIT_LOOK_MS, STARTED_DELAY_MS};
 use crate::spawn::{Child, Exit, Spawned, Terminal};
 
 /// What a shell ends with when the program it waited for was killed.
@@ -56,6 +56,8 @@ pub(super) struct Running {
     young: Option<Rc<()>>,
     /// Whether the news of the start was told.
     is_announced: bool,
+    /// When the workspace's repositories are looked after next.
+    git_due: Instant,
     /// When the time limit is over.
     due: Option<Instant>,
     drain: Option<Drain>,
@@ -111,6 +113,7 @@ impl Running {
             settled_at: Some(started + Duration::from_millis(delay_ms)),
             young: Some(young),
             is_announced: false,
+            git_due: started + Duration::from_millis(GIT_LOOK_MS),
             due: request.timeout_ms.and_then(|timeout| started.checked_add(Duration::from_millis(timeout))),
             drain: None,
         })
@@ -184,6 +187,9 @@ impl Running {
         } else if self.drain.is_none() && self.due.is_some_and(|due| now >= due) {
             self.stop.begin(Cause::TimedOut, self.child.mark());
         }
+        if self.drain.is_none() && now >= self.git_due {
+            self.look_after_git();
+        }
         self.input.pump(&self.outlet);
         let scratch = &self.executor.scratch;
         let stdout = self.stdout.pump(&self.outlet, &mut self.account, scratch);
@@ -231,7 +237,10 @@ impl Running {
         if self.settled_at.is_some() {
             return self.settled_at.into_iter().chain(self.due).min();
         }
-        let Some(drain) = &self.drain else { return self.due.filter(|_| self.stop.cause().is_none()) };
+        let Some(drain) = &self.drain else {
+            let git_due = Some(self.git_due).filter(|_| !self.executor.git_watch.is_empty());
+            return git_due.into_iter().chain(self.due.filter(|_| self.stop.cause().is_none())).min();
+        };
         let silent_at = drain.blocked.is_none().then(|| drain.silent_at());
         // What is past has been acted on, or waits for something else.
         let now = Instant::now();
@@ -256,6 +265,7 @@ impl Running {
         if let Some(stderr) = &mut self.stderr {
             stderr.command_ended(&self.outlet, &mut self.account);
         }
+        self.look_after_git();
         if self.ran_out_of_memory(exit) {
             let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
             output.add(&memory_note(), &self.outlet, &mut self.account);
@@ -275,6 +285,15 @@ impl Running {
         });
         self.drain = Some(Drain { ended, stirred: ended, blocked: None });
         Ok(())
+    }
+
+    /// Looks after the workspace's repositories, and tells in the command's output what had to be done.
+    fn look_after_git(&mut self) {
+        self.git_due = Instant::now() + Duration::from_millis(GIT_LOOK_MS);
+        for told in self.executor.look_after_git() {
+            let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
+            output.add(&format!("sandbridge: {told}\n"), &self.outlet, &mut self.account);
+        }
     }
 
     /// Whether the sandbox lets this command do everything with a path.

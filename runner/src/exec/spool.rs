@@ -7,9 +7,14 @@ use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
-use crate::limits::{SPOOL_EXEC_BYTES, SPOOL_SLOT_BYTES};
+use rustix::fs::{Mode, OFlags};
+
+use crate::blocking::post;
+use crate::limits::{SPOOL_EXEC_BYTES, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES, SPOOL_SLOT_BYTES};
 
 /// Makes an empty file that has no name.
 pub(crate) type MakeFile = dyn Fn() -> io::Result<File>;
@@ -33,6 +38,19 @@ impl Budget {
     /// Nothing is used yet, of `limit_bytes`; `make_file` is called when an exec has something to put away.
     pub(crate) fn new(limit_bytes: u64, make_file: Box<MakeFile>) -> Rc<Self> {
         Rc::new(Self { used_slots: Cell::new(0), limit_bytes, make_file, spare: RefCell::default() })
+    }
+
+    /// Room for a runner's output, in files without a name in the state directory, which its own thread cannot see.
+    pub(crate) fn of_runner(state_dir: &Path) -> Rc<Self> {
+        let directory = state_dir.to_owned();
+        let make_file = move || {
+            let directory = directory.clone();
+            let (reply, made) = std::sync::mpsc::channel();
+            post(move || drop(reply.send(nameless_file(&directory))));
+            let made = made.recv_timeout(Duration::from_millis(SPOOL_OPEN_MS));
+            made.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+        };
+        Self::new(SPOOL_RUNNER_BYTES, Box::new(make_file))
     }
 
     fn take_slot(&self) -> bool {
@@ -131,4 +149,8 @@ impl Drop for Spool {
 
 fn position(slot: u32) -> u64 {
     u64::from(slot) * SPOOL_SLOT_BYTES as u64
+}
+fn nameless_file(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?.into())
 }

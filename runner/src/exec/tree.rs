@@ -59,6 +59,8 @@ impl TreeWatch {
         if self.trees.borrow().is_empty() {
             return self.due.set(None);
         }
+        // What is left behind may have outlived the look at its command's end.
+        executor.look_after_git();
         // The usual case, at the cost of one system call: no exec runs and nothing was left behind.
         if has_no_children() {
             self.due.set(None);

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::support::{Bench, finish, git, shell};
-use runner::confine::{Profile, layer_name};
+use runner::confine::{ConfinePolicy, Profile, layer_name};
 use runner::spawn::Spawner;
 
 /// Plants what makes git take a directory for a bare repository.
@@ -120,4 +120,36 @@ fn what_the_user_adds_to_a_repository_later_is_held_as_well() {
     }
     git(&work, &["worktree", "prune"]);
     git(&work, &["fsck"]);
+}
+
+#[test]
+fn the_layer_holds_only_where_the_users_git_obeys_no_bare_repository() {
+    let bench = Bench::new(Profile::Workspace);
+    git(bench.workspace(), &["init", "-q"]);
+    for git_refuses_bare in [true, false] {
+        let policy = ConfinePolicy { git_refuses_bare, ..bench.policy.clone() };
+        let spawner = Spawner::start(Profile::Workspace, &policy).unwrap();
+        let report = spawner.report();
+        let holds = git_refuses_bare && report.holds(layer_name::MOUNT_NAMESPACE);
+        assert_eq!(report.holds(layer_name::GIT_CONFIG), holds, "{report:?}");
+        let offers =
+            report.layer(layer_name::GIT_CONFIG).unwrap().detail.contains("safe.bareRepository explicit");
+        assert_eq!(offers, !git_refuses_bare, "{report:?}");
+    }
+}
+
+#[test]
+fn what_makes_a_repository_of_a_directory_cannot_be_moved() {
+    let bench = Bench::new(Profile::Workspace);
+    git(bench.workspace(), &["init", "-q"]);
+    let spawner = Spawner::start(Profile::Workspace, &bench.policy).unwrap();
+    if !spawner.report().holds(layer_name::MOUNT_NAMESPACE) {
+        return;
+    }
+    for script in ["mv .git/refs .git/old", "mv .git/objects .git/old", "rm -r .git/refs", "mv .git old"] {
+        assert!(!finish(spawner.spawn_blocking(shell(script)).unwrap()).succeeded(), "{script}");
+    }
+    let script = "git -c user.name=n -c user.email=e@x commit -q --allow-empty -m one && git gc -q && git checkout -q -b two";
+    let output = finish(spawner.spawn_blocking(shell(script)).unwrap());
+    assert!(output.succeeded(), "{}", output.stderr);
 }

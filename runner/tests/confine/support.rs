@@ -51,7 +51,8 @@ impl Bench {
         let workspace = directory.path().join("work");
         std::fs::create_dir(&workspace).unwrap();
         let policy = ConfinePolicy::detect(&workspace, &directory.path().join("state")).unwrap();
-        let policy = ConfinePolicy { bounds, ..policy };
+        // Whatever the git of this machine's user is told.
+        let policy = ConfinePolicy { bounds, git_refuses_bare: true, ..policy };
         let spawner = Spawner::start(profile, &policy)?;
         Ok(Self { directory, policy, spawner })
     }

@@ -31,4 +31,5 @@ mod terminal;
 mod throw_away;
 mod tree;
 mod trees;
+mod users_git;
 mod world;

@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::GitPaths;
+use super::watch::has_head;
 use crate::limits::{GIT_LINK_BYTES, GIT_MODULE_DEPTH, GIT_REPOSITORIES, GIT_SCAN_DIRECTORIES};
 
 /// The parts of a repository that are kept from commands.
@@ -15,6 +16,9 @@ const PARTS: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 
 /// The same of a linked worktree's own directory.
 const WORKTREE_PARTS: &[&str] = &["config.worktree", "commondir"];
+
+/// What makes a repository of a directory, and is never replaced by git.
+const STAYING: &[&str] = &["objects", "refs"];
 
 /// Directories that tools make and remove as a whole, with very many files. Repositories in them are reported and not held:
 /// a pinned one could not be removed any more.
@@ -157,6 +161,11 @@ impl<'a> Scan<'a> {
 
     fn dot_git(&mut self, path: &Path, kind: FileType) {
         if kind.is_dir() {
+            if !has_head(path) {
+                let gap = format!("{} has no valid HEAD: git looks for another repository", path.display());
+                self.found.gaps.push(gap);
+            }
+            self.found.watched.push(path.to_owned());
             return self.repository(path, 0);
         }
         if !kind.is_file() {
@@ -226,6 +235,10 @@ impl<'a> Scan<'a> {
         }
         self.found.repositories += 1;
         self.hold(directory, PARTS);
+        let stays = STAYING.iter().map(|name| directory.join(name));
+        self.found
+            .pinned
+            .extend(stays.filter(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())));
         self.common_directory(directory);
         let worktrees = directory.join("worktrees");
         self.close(&worktrees);

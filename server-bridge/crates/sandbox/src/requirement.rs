@@ -30,7 +30,10 @@ const LAYERS: &[(&str, &str)] = &[
     ("kill-tier", "bring sandbridge-runner up to date"),
     ("ipc-namespace", "start it as root, or allow unprivileged user namespaces there"),
     ("network", "give it a --network policy that the machine can hold"),
-    ("git-config", "leave out --allow-git-config there; it takes a mount namespace"),
+    (
+        "git-config",
+        "leave out --allow-git-config there; it takes a mount namespace, and `git config --global safe.bareRepository explicit`",
+    ),
     ("socket-files", "it takes a mount namespace; its detail names what is not closed"),
     ("limits", "run it where there is a cgroup it may use"),
 ];

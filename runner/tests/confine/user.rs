@@ -28,9 +28,13 @@ fn all_of_the_private_home_is_the_users_and_lasts() {
     let output =
         bench.run("id -un; echo x > ~/.cargo/config && mkdir ~/.cargo/registry && stat -c %U ~ ~/.cargo");
     assert_eq!(output.stdout, "nobody\nnobody\nnobody\n", "{}", output.stderr);
-    let again = Spawner::start(Profile::ReadOnly, &bench.policy).unwrap();
+    let again = Spawner::start(Profile::Workspace, &bench.policy).unwrap();
     let output = finish(again.spawn_blocking(shell("cat ~/.cargo/config; id -u")).unwrap());
     assert_eq!(output.stdout, format!("x\n{}\n", user.user_id), "{}", output.stderr);
+    let thrown_away = Spawner::start(Profile::ReadOnly, &bench.policy).unwrap();
+    let script = "ls ~/.cargo/config; mkdir ~/.cargo/registry && stat -c %U ~ ~/.cargo";
+    let output = finish(thrown_away.spawn_blocking(shell(script)).unwrap());
+    assert_eq!(output.stdout, "nobody\nnobody\n", "{}", output.stderr);
     let own = ConfinePolicy { run_as: None, ..bench.policy.clone() };
     assert_ne!(own.private_home().unwrap(), bench.policy.private_home().unwrap());
 }

@@ -26,7 +26,9 @@ use crate::confine::{
     Allowances, Bounds, ConfinePolicy, GitPaths, Ground, LayerReport, LeftOut, Profile, Watch,
 };
 use crate::error::Error;
-use crate::exec::{self, Budget, CommandUser, OpenPlaces, Registry, Scratch, Terminals, TreeWatch};
+use crate::exec::{
+    self, Budget, CommandUser, LimitsWatch, OpenPlaces, Registry, Scratch, Terminals, TreeWatch,
+};
 use crate::explain;
 use crate::files::{self, Disk, Files};
 use crate::kill;
@@ -83,6 +85,7 @@ pub struct Executor {
     /// The link that is served now, for what belongs to no request.
     connection: RefCell<Option<Rc<Connection>>>,
     pub(crate) trees: TreeWatch,
+    pub(crate) limits_watch: LimitsWatch,
     pub(crate) scratch: Scratch,
     /// Held by every command that started a moment ago.
     pub(crate) young: Rc<()>,
@@ -160,6 +163,7 @@ impl Executor {
             changes: Changes::default(),
             connection: RefCell::default(),
             trees: TreeWatch::default(),
+            limits_watch: LimitsWatch::default(),
             scratch: Scratch::default(),
             young: Rc::default(),
             is_beside_server: Cell::default(),
@@ -171,6 +175,7 @@ impl Executor {
             stopped: CancellationToken::new(),
         });
         executor.tasks.spawn_local(Rc::clone(&executor).reap(signals));
+        executor.tasks.spawn_local(LimitsWatch::run(Rc::clone(&executor)));
         Ok(executor)
     }
 

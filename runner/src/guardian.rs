@@ -32,6 +32,7 @@ use rustix::process::{
 pub use token::take_token_from_argv;
 
 use crate::confine::{LeftOut, layer_name};
+use crate::group;
 use crate::kill;
 use crate::limits::{
     GUARDIAN_IDLE_MS, RESTART_HEALTHY_MS, RESTART_PAUSE_LIMIT_MS, RESTART_PAUSE_MS, RESTARTS, RUNNER_STOP_MS,
@@ -195,9 +196,10 @@ fn start_in(
     let (ready, child_ready) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let (child_alive, alive) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let ids = namespaces::Ids::current();
+    let outside = group::before_namespace(tier);
     let Some(pid) = sys::fork(tier.fork_flags())? else {
         drop((ready, alive));
-        become_runner(tier, left_out, ids, child_ready, child_alive, runner_main);
+        become_runner(tier, left_out, (ids, outside), child_ready, child_alive, runner_main);
     };
     drop((child_ready, child_alive));
     kill::await_child(pid);
@@ -208,6 +210,12 @@ fn start_in(
         rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED)?;
         return Ok(None);
     }
+    if let Some(Err(error)) = outside.map(group::Outside::check) {
+        tracing::warn!("the runner is started again, without a limit of its PID namespace: {error}");
+        rustix::process::pidfd_send_signal(&pidfd, Signal::KILL)?;
+        rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED)?;
+        return start_in(tier, left_out, runner_main);
+    }
     Ok(Some(Runner { pid, pidfd, _alive: alive }))
 }
 
@@ -215,12 +223,13 @@ fn start_in(
 fn become_runner(
     tier: KillTier,
     left_out: LeftOut,
-    ids: namespaces::Ids,
+    (ids, outside): (namespaces::Ids, Option<group::Outside>),
     ready: OwnedFd,
     alive: OwnedFd,
     runner_main: &impl Fn(&RunnerContext) -> i32,
 ) -> ! {
     let set_up = namespaces::enter(tier, ids, &alive).and_then(|()| {
+        group::bind_namespace(outside);
         memory_points::prepare();
         harden(left_out)?;
         sys::hold_signals(false)?;

@@ -10,6 +10,7 @@
 //! **Killing** never uses a bare pid: a handle is opened first, the mark is read again, then the signal goes to the handle.
 
 mod processes;
+mod usage;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
@@ -20,10 +21,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 
+use crate::group;
 use crate::guardian::KillTier;
-use crate::limits::{KILL_BATCH_PROCESSES, KILL_DEADLINE_MS, KILL_PASS_MS};
+use crate::limits::{KILL_BATCH_PROCESSES, KILL_DEADLINE_MS, KILL_PASS_MS, KILL_PRIORITY};
 use crate::sys::{self, MarkKey};
 use processes::{children, status};
+pub(crate) use usage::{Counted, Usage, usage};
 
 /// Marks are at least this, in the limit's unit (microseconds): 2^40 is 12 days of uninterrupted real-time work.
 const MARKS_FROM: u64 = 1 << 40;
@@ -38,6 +41,14 @@ pub struct Mark {
     number: Option<u64>,
     /// The session the exec's first process leads.
     session: u32,
+}
+
+#[cfg(test)]
+impl Mark {
+    /// A tree that is known by its session.
+    pub(crate) fn of_session(session: u32) -> Self {
+        Self { number: None, session }
+    }
 }
 
 /// What killing came to.
@@ -168,11 +179,84 @@ pub fn kill_tree(mark: Mark) -> KillOutcome {
     kill_until_gone(&|| members(mark), &|pid| is_member(pid, mark))
 }
 
+/// While this lives everything that commands started stands still, so that a crowd takes no processor from those who look at
+/// it and end it. Jobs that their shell had stopped go on afterwards too.
+#[derive(Debug)]
+pub(crate) struct Paused {
+    holds: bool,
+}
+
+/// Lets everything stand still, at once, where this process is the init process of a PID namespace.
+pub(crate) fn pause() -> Paused {
+    Paused { holds: tier().is_init() && sys::signal_whole_namespace(libc::SIGSTOP).is_ok() }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        if self.holds {
+            // Without anybody left there is nobody to go on.
+            let _ = sys::signal_whole_namespace(libc::SIGCONT);
+        }
+    }
+}
+
+/// Kills a tree that may be a crowd which goes on forking: first it is stopped, so that nothing is born while it dies. Blocks
+/// for at most twice `KILL_DEADLINE_MS`.
+pub(crate) fn end_crowd(mark: Mark, paused: &Paused) -> KillOutcome {
+    let _urgent = Urgent::begin();
+    let _closed = (!paused.holds).then(|| {
+        let closed = group::close();
+        stop_crowd(mark);
+        closed
+    });
+    let outcome = kill_tree(mark);
+    reap_orphans();
+    outcome
+}
+
+fn stop_crowd(mark: Mark) {
+    let deadline = Instant::now() + Duration::from_millis(KILL_DEADLINE_MS);
+    let mut stopped = HashSet::new();
+    loop {
+        let mut found = members(mark);
+        found.retain(|pid| stopped.insert(*pid));
+        if found.is_empty() || Instant::now() >= deadline {
+            return;
+        }
+        for pid in found {
+            // Those that ended meanwhile are looked for again by what follows.
+            hit(pid, Signal::STOP, &|pid| is_member(pid, mark));
+        }
+    }
+}
+
+/// While this lives the calling thread goes before a crowd that wants every processor, where it may.
+pub(crate) struct Urgent {
+    usual: Option<i32>,
+}
+
+impl Urgent {
+    pub(crate) fn begin() -> Self {
+        let usual = rustix::process::getpriority_process(None).ok();
+        let is_raised = rustix::process::setpriority_process(None, KILL_PRIORITY).is_ok();
+        Self { usual: usual.filter(|_| is_raised) }
+    }
+}
+
+impl Drop for Urgent {
+    fn drop(&mut self) {
+        if let Some(usual) = self.usual {
+            // Back to what it was is always allowed.
+            let _ = rustix::process::setpriority_process(None, usual);
+        }
+    }
+}
+
 /// Kills every process this one started, directly or not. Blocks, at most `KILL_DEADLINE_MS`.
 pub fn kill_everything() -> KillOutcome {
     if tier().is_init() {
         // The first pass takes all at once; the ones below catch what was being born and reap.
-        let _ = sys::kill_whole_namespace();
+        let _ = sys::signal_whole_namespace(libc::SIGKILL);
     }
     kill_until_gone(&descendants, &is_descendant)
 }

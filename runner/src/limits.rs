@@ -30,6 +30,9 @@ pub const KILL_PASS_MS: u64 = 100;
 /// How many processes one killing pass holds a handle to at the same time.
 pub const KILL_BATCH_PROCESSES: usize = 256;
 
+/// The priority of a thread that kills a crowd; the lower, the sooner it runs.
+pub const KILL_PRIORITY: i32 = -20;
+
 /// The largest file of `/etc` that is copied into the commands' view, in bytes.
 pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -398,14 +401,59 @@ pub const MEMORY_BYTES_LEAST: u64 = 16 * 1024 * 1024;
 /// The fewest processes that may be given to the commands of a runner.
 pub const PIDS_LEAST: u32 = 8;
 
+/// How often it is looked, while commands run, whether they met a limit, in milliseconds.
+pub const LIMITS_LOOK_MS: u64 = 200;
+
+/// The longest pause between two looks, in milliseconds.
+pub const LIMITS_LOOK_LIMIT_MS: u64 = 1_000;
+
+/// A pause is so many times as long as the look before it took, within these.
+pub const LIMITS_LOOK_PART: u32 = 20;
+
+/// Where the runner counts, it does as soon as one part in this many is missing from the limit of processes.
+pub const CROWD_PART: u64 = 16;
+
+/// A tree is only ended for all commands' memory if it takes at least one part in this many of it.
+pub const BLAMED_MEMORY_PART: u64 = 8;
+
+/// All commands together may have one in this many of the files that the machine may have open.
+pub const MACHINE_FILES_PART: u64 = 8;
+
+/// And no more than this many: closing them takes seconds.
+pub const COMMANDS_FILES: u32 = 262_144;
+
+/// A file system is full if less than this is left, in bytes.
+pub const FULL_BYTES: u64 = 64 * 1024;
+
+/// The part of the machine's memory that commands may take together unless another number is asked for: 3 in 4.
+pub const DEFAULT_MEMORY_PART: (u64, u64) = (3, 4);
+
+/// That is rounded down to a multiple of this, in bytes.
+pub const DEFAULT_MEMORY_STEP_BYTES: u64 = 64 * 1024 * 1024;
+
+/// One in this many of the machine's processes is what commands may have together unless another number is asked for.
+pub const DEFAULT_PIDS_PART: u32 = 16;
+
+/// The fewest that gives, in processes.
+pub const DEFAULT_PIDS_LEAST: u32 = 256;
+
+/// The most that gives, in processes.
+pub const DEFAULT_PIDS_MOST: u32 = 4_096;
+
+/// The process numbers that the kernel gives out only once in a namespace's life, at its beginning.
+pub const NAMESPACE_PIDS_RESERVED: u32 = 300;
+
+/// How many more process numbers a namespace has than commands may take: for the runner itself, and until it acts.
+pub const NAMESPACE_PIDS_SPARE: u32 = 128;
+
+/// How many more processes than commands may have a user's own limit lets be: until the runner acts.
+pub const USER_PROCESSES_SPARE: u32 = 64;
+
 /// The least processor time that may be given to the commands of a runner, in thousandths of a processor.
 pub const CPU_THOUSANDTHS_LEAST: u32 = 50;
 
 /// Processor time is dealt out anew this often, in microseconds: nobody stands still for longer.
 pub const CPU_PERIOD_US: u64 = 20_000;
-
-/// How many processes an unprivileged runner's commands may have in a user namespace of their own, unless fewer are asked for.
-pub const USER_PROCESSES: u32 = 16_384;
 
 /// How many files one process of a command may have open unless more, or less, is asked for.
 pub const OPEN_FILES: u32 = 65_536;

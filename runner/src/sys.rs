@@ -268,10 +268,10 @@ pub(crate) fn wait_signal(timeout: Duration) -> io::Result<Option<i32>> {
     }
 }
 
-/// Kills every process this one may signal except itself. Only for the init process of a PID namespace.
-pub(crate) fn kill_whole_namespace() -> io::Result<()> {
+/// Signals every process this one may signal except itself. Only for the init process of a PID namespace.
+pub(crate) fn signal_whole_namespace(signal: i32) -> io::Result<()> {
     // SAFETY: kill takes no memory.
-    check(i64::from(unsafe { libc::kill(-1, libc::SIGKILL) })).map(drop)
+    check(i64::from(unsafe { libc::kill(-1, signal) })).map(drop)
 }
 
 /// Takes ownership of a descriptor that this process inherited across its own exec.

@@ -9,6 +9,7 @@ mod agent_tools;
 mod attacks;
 mod bad_input;
 mod bombs;
+mod bombs_at_defaults;
 mod browser;
 mod chat;
 mod completions;

@@ -43,13 +43,24 @@ impl Machine {
     /// Registers a runner and starts it in a workspace that is there, as the operating-system user who owns that;
     /// returns when it is online.
     pub fn start_in(server: &Server, person: &Person, name: &str, workspace: &Path) -> Self {
+        Self::start_in_with(server, person, name, workspace, &[])
+    }
+
+    /// The same with more options.
+    pub fn start_in_with(
+        server: &Server,
+        person: &Person,
+        name: &str,
+        workspace: &Path,
+        options: &[&str],
+    ) -> Self {
         let state = TempDir::with_prefix("sandbridge-state-").unwrap();
         let owner = std::fs::metadata(workspace).unwrap().uid();
         chown(state.path(), Some(owner), Some(owner)).unwrap();
         let token = person.add_runner(name);
         let plain = command(server.url(), name, Path::new("-"), workspace, state.path());
         let mut runner = binaries::as_owner_of(state.path(), &binaries::runner());
-        runner.args(plain.get_args()).stdout(Stdio::null());
+        runner.args(plain.get_args()).args(options).stdout(Stdio::null());
         let process = start(runner, &token);
         let machine = Self { process, workspace: workspace.to_owned(), state, _directory: None };
         machine.wait_online(person, name);

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::confine::{Bounds, Bytes, Cpus, Profile, Reach};
+use crate::confine::{Bounds, Bytes, Cpus, LimitsBy, Profile, Reach};
 use crate::error::Error;
 
 /// What commands may reach, and how much they may take; what is not given is as the policy file has it.
@@ -14,12 +14,15 @@ pub struct BoundsOptions {
     /// The only TCP ports commands may connect to, such as 53,80,443; no UDP unless 53 is listed [default: all]
     #[arg(long, value_name = "PORT,...", env = "SANDBRIDGE_ALLOW_NET", value_delimiter = ',')]
     pub allow_net: Vec<u16>,
-    /// Memory of all commands together, such as 4G; their temporary files count [default: unlimited]
-    #[arg(long, value_name = "BYTES", env = "SANDBRIDGE_MEMORY")]
+    /// Memory of all commands together, such as 4G, or none for no limit; their temporary files count [default: 3/4 of the machine's]
+    #[arg(long, value_name = "BYTES", env = "SANDBRIDGE_MEMORY", value_parser = memory)]
     pub memory: Option<Bytes>,
-    /// Processes and threads of all commands together [default: unlimited]
-    #[arg(long, value_name = "N", env = "SANDBRIDGE_PIDS")]
+    /// Processes and threads of all commands together, or none for no limit [default: 1/16 of the machine's, at most 4096]
+    #[arg(long, value_name = "N", env = "SANDBRIDGE_PIDS", value_parser = pids)]
     pub pids: Option<u32>,
+    /// What has to limit processes: cgroup2, cgroup1, namespace, rlimit or none [default: the first that works]
+    #[arg(long, value_name = "MEANS", env = "SANDBRIDGE_LIMITS_BY")]
+    pub limits_by: Option<LimitsBy>,
     /// Processors for all commands together, such as 2 or 0.5 [default: unlimited]
     #[arg(long, value_name = "N", env = "SANDBRIDGE_CPUS")]
     pub cpus: Option<Cpus>,
@@ -45,6 +48,7 @@ impl BoundsOptions {
         }
         limits.memory = self.memory.or(limits.memory);
         limits.pids = self.pids.or(limits.pids);
+        limits.by = self.limits_by.or(limits.by);
         limits.cpus = self.cpus.or(limits.cpus);
         limits.open_files = self.open_files.or(limits.open_files);
         limits.file_size = self.file_size.or(limits.file_size);
@@ -60,12 +64,30 @@ impl BoundsOptions {
             ("--allow-net", Some(ports.join(",")).filter(|ports| !ports.is_empty())),
             ("--memory", self.memory.map(|memory| memory.0.to_string())),
             ("--pids", self.pids.map(|pids| pids.to_string())),
+            ("--limits-by", self.limits_by.map(|by| by.to_string())),
             ("--cpus", self.cpus.map(|cpus| cpus.to_string())),
             ("--open-files", self.open_files.map(|files| files.to_string())),
             ("--file-size", self.file_size.map(|size| size.0.to_string())),
         ];
         given.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
     }
+}
+
+/// What people write for a limit that is not wanted.
+const NO_LIMIT: &str = "none";
+
+fn memory(text: &str) -> Result<Bytes, String> {
+    if text == NO_LIMIT {
+        return Ok(Bytes(0));
+    }
+    text.parse::<Bytes>().map_err(|error| format!("{error}, or none for no limit"))
+}
+
+fn pids(text: &str) -> Result<u32, String> {
+    if text == NO_LIMIT {
+        return Ok(0);
+    }
+    text.parse().map_err(|_| "give a number of processes, or none for no limit".to_owned())
 }
 
 #[cfg(test)]
@@ -86,6 +108,21 @@ mod tests {
     }
 
     #[test]
+    fn no_limit_is_asked_for_in_a_word_or_a_number_and_survives_in_a_unit() {
+        for (memory, pids) in [("none", "none"), ("0", "0")] {
+            let options = given(&["--memory", memory, "--pids", pids]);
+            assert_eq!((options.memory, options.pids), (Some(Bytes(0)), Some(0)));
+            assert_eq!(options.words(), ["--memory", "0", "--pids", "0"]);
+            let bounds = options.bounds(Bounds::default(), Profile::Workspace).unwrap();
+            assert!(!bounds.limits.are_asked_for());
+        }
+        for words in [["--pids", "many"], ["--memory", "all"], ["--limits-by", "container"], ["--pids", "-1"]]
+        {
+            assert!(Given::try_parse_from(std::iter::once(&"runner").chain(&words)).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
     fn what_is_given_comes_before_the_policy_and_survives_in_a_unit() {
         let words = [
             "--network",
@@ -96,6 +133,8 @@ mod tests {
             "1G",
             "--pids",
             "100",
+            "--limits-by",
+            "cgroup1",
             "--cpus",
             "0.5",
         ];

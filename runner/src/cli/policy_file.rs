@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 
 use super::place;
-use crate::confine::{Bounds, Bytes, Cpus, Limits, Network, Profile, Reach};
+use crate::confine::{Bounds, Bytes, Cpus, Limits, LimitsBy, Network, Profile, Reach};
 use crate::error::Error;
 use crate::limits::POLICY_FILE_BYTES;
 
@@ -32,6 +32,7 @@ pub(super) struct PolicyFile {
     allow_net: Vec<u16>,
     memory: Option<Bytes>,
     pids: Option<u32>,
+    limits_by: Option<LimitsBy>,
     cpus: Option<Cpus>,
     open_files: Option<u32>,
     file_size: Option<Bytes>,
@@ -41,10 +42,10 @@ pub(super) struct PolicyFile {
 impl PolicyFile {
     /// What commands may reach and take.
     pub(super) fn bounds(&self) -> Bounds {
-        let Self { memory, pids, cpus, open_files, file_size, .. } = *self;
+        let Self { memory, pids, limits_by: by, cpus, open_files, file_size, .. } = *self;
         Bounds {
             network: Network { reach: self.network.unwrap_or_default(), ports: self.allow_net.clone() },
-            limits: Limits { memory, pids, cpus, open_files, file_size },
+            limits: Limits { memory, pids, by, cpus, open_files, file_size },
         }
     }
 

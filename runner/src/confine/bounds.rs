@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::report::Profile;
 use crate::limits::{CPU_THOUSANDTHS_LEAST, MEMORY_BYTES_LEAST, PIDS_LEAST};
 
-/// The network and the resources of a runner's commands. The default bounds neither.
+/// The network and the resources of a runner's commands. The default leaves the network open and limits what commands take to
+/// a share of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bounds {
@@ -44,20 +45,41 @@ pub enum Reach {
     None,
 }
 
-/// How much commands may take; `None` is as much as there is.
+/// How much commands may take. Without a number memory and processes get a share of the machine, and the rest is unlimited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Memory of all commands of the runner together, their temporary files included.
+    /// Memory of all commands of the runner together, their temporary files included; 0 is as much as there is.
     pub memory: Option<Bytes>,
-    /// Processes and threads of all commands of the runner together.
+    /// Processes and threads of all commands of the runner together; 0 is as many as there may be.
     pub pids: Option<u32>,
+    /// The only means that may limit processes; the first that works unless one is named.
+    pub by: Option<LimitsBy>,
     /// Processor time of all commands of the runner together.
     pub cpus: Option<Cpus>,
     /// Files that one process may have open; never more than the runner itself may.
     pub open_files: Option<u32>,
     /// The largest file a command may write.
     pub file_size: Option<Bytes>,
+}
+
+/// What keeps the number of processes within its limit, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitsBy {
+    /// A control group of version 2.
+    Cgroup2,
+    /// A control group of version 1.
+    Cgroup1,
+    /// The largest process number of the runner's own PID namespace, which is each namespace's own since Linux 6.14.
+    Namespace,
+    /// `RLIMIT_NPROC`, which counts all that a user runs, and does not hold for root.
+    Rlimit,
+    /// The runner counts and ends what is too much, and nothing stops what grows faster than that.
+    None,
+    /// The control group of the container that the runner is the init process of.
+    #[serde(skip)]
+    Container,
 }
 
 /// A size, written as bytes or with K, M, G or T (of 1,024) behind it.
@@ -111,10 +133,10 @@ impl Bounds {
             );
         }
         let Limits { memory, pids, cpus, .. } = &self.limits;
-        if memory.is_some_and(|memory| memory.0 < MEMORY_BYTES_LEAST) {
+        if memory.is_some_and(|memory| memory.0 != 0 && memory.0 < MEMORY_BYTES_LEAST) {
             return invalid(format!("--memory: nothing runs with less than {}", Bytes(MEMORY_BYTES_LEAST)));
         }
-        if pids.is_some_and(|pids| pids < PIDS_LEAST) {
+        if pids.is_some_and(|pids| pids != 0 && pids < PIDS_LEAST) {
             return invalid(format!("--pids: nothing useful runs with less than {PIDS_LEAST} processes"));
         }
         if cpus.is_some_and(|cpus| cpus.thousandths < CPU_THOUSANDTHS_LEAST) {
@@ -143,9 +165,55 @@ impl Network {
 }
 
 impl Limits {
-    /// Whether something is limited for all commands together, which takes a control group.
-    pub fn needs_group(&self) -> bool {
-        self.memory.is_some() || self.pids.is_some() || self.cpus.is_some()
+    /// Whether somebody asked for a limit of all commands together, which then has to hold.
+    pub fn are_asked_for(&self) -> bool {
+        self.memory.is_some_and(|memory| memory.0 != 0)
+            || self.pids.is_some_and(|pids| pids != 0)
+            || self.cpus.is_some()
+            || self.by.is_some()
+    }
+}
+
+impl LimitsBy {
+    const CHOICES: [Self; 5] = [Self::Cgroup2, Self::Cgroup1, Self::Namespace, Self::Rlimit, Self::None];
+
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cgroup2 => "cgroup2",
+            Self::Cgroup1 => "cgroup1",
+            Self::Namespace => "namespace",
+            Self::Rlimit => "rlimit",
+            Self::None => "none",
+            Self::Container => "container",
+        }
+    }
+
+    /// In words, for reports.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Cgroup2 => "cgroup v2",
+            Self::Cgroup1 => "cgroup v1",
+            Self::Namespace => "own PID namespace",
+            Self::Rlimit => "RLIMIT_NPROC of their user",
+            Self::None => "counted by the runner only, too late for what grows fast",
+            Self::Container => "the container's cgroup",
+        }
+    }
+}
+
+impl fmt::Display for LimitsBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for LimitsBy {
+    type Err = InvalidBound;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = Self::CHOICES.into_iter().find(|choice| choice.as_str() == name);
+        known.ok_or_else(|| InvalidBound("choose cgroup2, cgroup1, namespace, rlimit or none".to_owned()))
     }
 }
 

@@ -43,7 +43,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 pub use allow::Allowances;
-pub use bounds::{Bounds, Bytes, Cpus, InvalidBound, Limits, Network, Reach};
+pub use bounds::{Bounds, Bytes, Cpus, InvalidBound, Limits, LimitsBy, Network, Reach};
 pub(crate) use git::{GitPaths, Watch};
 pub(crate) use ground::Ground;
 pub use left_out::{CannotLeaveOut, LeftOut};
@@ -91,7 +91,7 @@ pub(crate) struct Confined {
 pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> io::Result<Confined> {
     let mut report = LayerReport::of_process();
     let mut path = policy.command_path();
-    group::join(&policy.bounds.limits).map_err(during("control group"))?;
+    group::join(&policy.bounds.limits, policy.run_as.as_ref()).map_err(during("control group"))?;
     if profile == Profile::FullControl {
         report.add_absent_layers("switched off by the profile full-control");
         network::report(&policy.bounds.network, &mut report)?;
@@ -160,7 +160,7 @@ pub(crate) fn apply_on_terminal(
     ground: &Ground,
     size: TerminalSize,
 ) -> io::Result<OpenTerminal> {
-    group::join(&policy.bounds.limits).map_err(during("control group"))?;
+    group::join(&policy.bounds.limits, policy.run_as.as_ref()).map_err(during("control group"))?;
     if ground.profile == Profile::FullControl {
         return OpenTerminal::open(size).map_err(during("terminal"));
     }

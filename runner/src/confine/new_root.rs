@@ -51,8 +51,7 @@ pub(super) fn file_system(kind: &str, options: &[(&str, &str)]) -> io::Result<Ow
 
 /// A temporary file system, which cannot take all of the machine's memory, with the mode and the owner of its top.
 pub(super) fn temporary(limit_bytes: u64, mode: &str, owner: Option<(u32, u32)>) -> io::Result<OwnedFd> {
-    let machine = rustix::system::sysinfo();
-    let memory_bytes = machine.totalram.saturating_mul(u64::from(machine.mem_unit));
+    let memory_bytes = group::machine_memory_bytes();
     // Files in it count as the commands' memory, and no kill gives theirs back.
     let memory_bytes = group::memory().map_or(memory_bytes, |limit| limit.0.min(memory_bytes));
     let size_bytes = limit_bytes.min(memory_bytes / TEMPORARY_MEMORY_PART);

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::left_out::LeftOut;
 use super::policy::ConfinePolicy;
+use crate::group;
 use crate::kill;
 
 /// The names of the layers, as they appear in reports.
@@ -224,8 +225,11 @@ impl LayerReport {
 
     /// Layers that are missing on this machine, in distinction from those that nobody asked for.
     pub fn missing(&self) -> impl Iterator<Item = &Layer> {
-        let chosen = [layer_name::NETWORK, layer_name::LIMITS];
-        self.layers.iter().filter(move |layer| !layer.holds && !chosen.contains(&layer.name))
+        let is_chosen = |layer: &Layer| {
+            layer.name == layer_name::NETWORK
+                || layer.name == layer_name::LIMITS && layer.detail.starts_with(group::SWITCHED_OFF)
+        };
+        self.layers.iter().filter(move |layer| !layer.holds && !is_chosen(layer))
     }
 
     /// Whether the layer of that name is in force.
@@ -234,10 +238,10 @@ impl LayerReport {
     }
 
     /// The layers that hold in `wider` and not here; those about the files there are do not count, as more files could keep
-    /// commands from starting.
+    /// commands from starting, nor does the one whose means may differ between users.
     pub(crate) fn lacking(&self, wider: &Self) -> Vec<&'static str> {
-        let of_files = [layer_name::GIT_CONFIG, layer_name::SOCKET_FILES];
-        let holding = wider.layers.iter().filter(|layer| layer.holds && !of_files.contains(&layer.name));
+        let differing = [layer_name::GIT_CONFIG, layer_name::SOCKET_FILES, layer_name::LIMITS];
+        let holding = wider.layers.iter().filter(|layer| layer.holds && !differing.contains(&layer.name));
         holding.map(|layer| layer.name).filter(|name| !self.holds(name)).collect()
     }
 

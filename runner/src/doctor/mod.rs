@@ -145,7 +145,7 @@ pub fn render(report: &LayerReport) -> String {
             (false, false) => "not set",
         };
         text.push_str(&format!("{sign}  {:<16} {}\n", layer.name, layer.detail));
-        if let Some(advice) = advice(layer.name).filter(|_| !layer.holds && layer.detail != LEFT_OUT) {
+        if let Some(advice) = advice(layer.name).filter(|_| is_missing && layer.detail != LEFT_OUT) {
             text.push_str(&format!("         {:<16} {advice}\n", ""));
         }
     }
@@ -165,6 +165,10 @@ fn advice(name: &str) -> Option<&'static str> {
         layer_name::LANDLOCK => Some("use Linux 5.13 or newer with \"landlock\" in the kernel's lsm= list"),
         layer_name::LANDLOCK_SCOPE => Some("use Linux 6.12 or newer"),
         layer_name::SECCOMP => Some("the kernel needs CONFIG_SECCOMP_FILTER"),
+        layer_name::LIMITS => Some(
+            "let the runner use a cgroup (start it as root or install-service), use Linux 6.14 or newer, or let commands run as an \
+             ordinary user (--run-as-default)",
+        ),
         layer_name::NON_DUMPABLE => Some("start sandbridge-runner itself, which brings its guardian"),
         _ => None,
     }

@@ -30,6 +30,12 @@ impl Tail {
         self.0.extend_from_slice(kept);
     }
 
+    /// Whether it has one of these words, which are in small letters.
+    pub(super) fn tells(&self, words: &[&str]) -> bool {
+        let small = String::from_utf8_lossy(&self.0).to_ascii_lowercase();
+        words.iter().any(|words| small.contains(words))
+    }
+
     /// Whether the kernel's words for a denial are in it. `is_open` says of a path, which may be relative, that the sandbox lets
     /// commands do everything with it: then something else denied it.
     pub(super) fn tells_a_denial(&self, is_open: impl Fn(&Path) -> bool) -> bool {

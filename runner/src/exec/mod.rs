@@ -18,20 +18,23 @@
 //! | `output` | a pipe to the outlet: cap, the order of reads |
 //! | `input` | the peer to the command's standard input |
 //! | `stop` | TERM, grace, KILL |
+//! | `limits_watch` | ends a tree that met a limit of all commands together |
 //! | `terminal` | execs with a terminal |
 //! | `registry` | who runs under which exec_id, whose result is kept, which ids were used |
 //! | `tree` | which trees outlived their exec |
 //! | `user` | as whom a command runs |
-//! | `denied` | telling a denial from a failure |
+//! | `denied`, `shortage` | telling a denial, or what ran out, from a failure |
 
 mod denied;
 mod input;
+mod limits_watch;
 mod log;
 mod outlet;
 mod output;
 mod reader;
 mod registry;
 mod running;
+mod shortage;
 mod spool;
 mod stop;
 mod terminal;
@@ -45,6 +48,7 @@ use proto::request::{Command, Exec, Signal, Stdin};
 use proto::{ErrorKind, WireError};
 
 pub(crate) use denied::OpenPlaces;
+pub(crate) use limits_watch::LimitsWatch;
 pub(crate) use output::Scratch;
 pub(crate) use registry::{Registry, no_such_exec};
 pub(crate) use spool::Budget;
@@ -106,6 +110,7 @@ async fn start(executor: &Rc<Executor>, outlet: &Rc<Outlet>, request: &Exec) -> 
     let spawned = spawned.map_err(|error| spawn_error(&error, profile, policy))?;
     let mark = spawned.child.mark();
     executor.execs.started(request.exec_id, mark);
+    executor.limits_watch.begin();
     match Running::new(executor, Rc::clone(outlet), request, spawned, profile) {
         Ok(running) => Ok(running),
         Err(error) => {

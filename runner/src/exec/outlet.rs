@@ -22,6 +22,7 @@ use proto::{Channel, DataBuf, ErrorKind, WireError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::limits_watch::MetLimit;
 use super::log::Log;
 use super::reader::Reader;
 use super::spool::Budget;
@@ -54,6 +55,8 @@ struct State {
     gives_up_at: Option<Instant>,
     input_taken: u64,
     is_cancelled: bool,
+    /// The limit it is ended for, until that was told.
+    met_limit: Option<MetLimit>,
     is_forgotten: bool,
 }
 
@@ -85,6 +88,7 @@ impl Outlet {
                 gives_up_at: None,
                 input_taken: 0,
                 is_cancelled: false,
+                met_limit: None,
                 is_forgotten: false,
             }),
             changed: Rc::default(),
@@ -183,6 +187,17 @@ impl Outlet {
     pub(super) fn cancel(&self) {
         self.state.borrow_mut().is_cancelled = true;
         self.changed.notify_one();
+    }
+
+    /// The command is being ended for a limit.
+    pub(super) fn meet_limit(&self, limit: MetLimit) {
+        self.state.borrow_mut().met_limit = Some(limit);
+        self.changed.notify_one();
+    }
+
+    /// The limit that the command is being ended for, once.
+    pub(super) fn take_met_limit(&self) -> Option<MetLimit> {
+        self.state.borrow_mut().met_limit.take()
     }
 
     /// Since when the exec is there.

@@ -108,6 +108,11 @@ impl Output {
         self.tail.as_ref().is_some_and(|tail| tail.tells_a_denial(is_open))
     }
 
+    /// The end of what was written, where it is kept.
+    pub(super) fn tail(&self) -> Option<&Tail> {
+        self.tail.as_ref()
+    }
+
     /// Whether reading makes sense: the pipe is open, and what comes out of it can go somewhere.
     pub(super) fn may_read(&self, outlet: &Outlet, account: &Account) -> bool {
         self.is_open() && room(outlet, account) > 0

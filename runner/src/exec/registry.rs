@@ -15,6 +15,7 @@ use proto::{ErrorKind, ExecId, WireError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::limits_watch::MetLimit;
 use super::outlet::Outlet;
 use super::spool::Budget;
 use crate::kill::Mark;
@@ -160,6 +161,19 @@ impl Registry {
     /// The tree of an exec, if it has started and is not gone.
     pub(crate) fn mark(&self, exec_id: ExecId) -> Option<Mark> {
         self.known.borrow().get(&exec_id)?.mark
+    }
+
+    /// The trees of execs that are not forgotten and not gone.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
+        let marks: Vec<Mark> = self.known.borrow().values().filter_map(|known| known.mark).collect();
+        marks.into_iter()
+    }
+
+    /// A tree is ended for a limit; whether an exec that is not complete will tell of it.
+    pub(super) fn met_limit(&self, mark: Mark, limit: MetLimit) -> bool {
+        let known = self.known.borrow();
+        let exec = known.values().find(|known| known.mark == Some(mark) && known.completed.is_none());
+        exec.map(|known| known.outlet.meet_limit(limit)).is_some()
     }
 
     /// How an exec stands.

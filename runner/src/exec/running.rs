@@ -15,13 +15,15 @@ use tokio::net::unix::pipe;
 use tokio::time::Instant;
 
 use super::input::Input;
+use super::limits_watch::MetLimit;
 use super::outlet::Outlet;
 use super::output::{Account, Output, Turn};
+use super::shortage;
 use super::stop::{Cause, Stop};
 use super::tree::Tree;
 use crate::confine::Profile;
 use crate::executor::Executor;
-use crate::group;
+use crate::group::{self, Met};
 use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, GIT_LOOK_MS, STARTED_DELAY_MS};
 use crate::spawn::{Child, Exit, Spawned, Terminal};
 
@@ -47,8 +49,10 @@ pub(super) struct Running {
     confined: bool,
     /// Where it runs, unless under a profile narrower than the runner's.
     directory: Option<PathBuf>,
-    /// How many commands had been killed for want of memory when this one started, where that is counted.
-    memory_kills: Option<u64>,
+    /// What the kernel had counted when this one started.
+    met: Met,
+    /// The limit it is ended for.
+    met_limit: Option<MetLimit>,
     started: Instant,
     /// When a command that runs is no short one any more; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
@@ -108,7 +112,8 @@ impl Running {
             held: spawned.held,
             confined,
             directory: (profile == executor.profile()).then_some(directory),
-            memory_kills: group::memory_kills(),
+            met: group::met(),
+            met_limit: None,
             started,
             settled_at: Some(started + Duration::from_millis(delay_ms)),
             young: Some(young),
@@ -190,6 +195,7 @@ impl Running {
         if self.drain.is_none() && now >= self.git_due {
             self.look_after_git();
         }
+        self.met_limit = self.outlet.take_met_limit().or(self.met_limit);
         self.input.pump(&self.outlet);
         let scratch = &self.executor.scratch;
         let stdout = self.stdout.pump(&self.outlet, &mut self.account, scratch);
@@ -266,11 +272,11 @@ impl Running {
             stderr.command_ended(&self.outlet, &mut self.account);
         }
         self.look_after_git();
-        if self.ran_out_of_memory(exit) {
-            let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
-            output.add(&memory_note(), &self.outlet, &mut self.account);
-        }
         let failed = exit != Exit::Code(0);
+        if let Some(note) = if failed { self.shortage(exit) } else { None } {
+            let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
+            output.add(&note, &self.outlet, &mut self.account);
+        }
         let told = self.stderr.as_ref().unwrap_or(&self.stdout);
         let denied = self.confined && failed && told.tells_a_denial(|path| self.is_open(path));
         self.outlet.tell_exited(ExecExited {
@@ -301,10 +307,23 @@ impl Running {
         self.directory.as_ref().is_some_and(|directory| self.executor.open_places.hold(directory, path))
     }
 
+    /// What a command that failed ran out of, in words.
+    fn shortage(&self, exit: Exit) -> Option<String> {
+        if self.met_limit.is_some() || self.stop.cause().is_some() {
+            return None;
+        }
+        if self.ran_out_of_memory(exit) {
+            return Some(shortage::memory());
+        }
+        let told = self.stderr.as_ref().unwrap_or(&self.stdout);
+        let was_refused = group::met().refused > self.met.refused;
+        shortage::note(told.tail(), was_refused, self.executor.workspace())
+    }
+
     /// Whether the command, or a program that its shell waited for, was killed for want of memory.
     fn ran_out_of_memory(&self, exit: Exit) -> bool {
         let was_killed = matches!(exit, Exit::Signal(libc::SIGKILL) | Exit::Code(KILLED_IN_SHELL));
-        was_killed && self.stop.cause().is_none() && group::memory_kills() > self.memory_kills
+        was_killed && group::met().kills > self.met.kills
     }
 
     /// Whether nothing of what the command wrote can still come.
@@ -320,6 +339,11 @@ impl Running {
 
     /// Completes the exec, then looks after what it left behind and whoever attaches for its result.
     async fn finish(mut self) {
+        if let Some(limit) = self.outlet.take_met_limit().or(self.met_limit) {
+            // The last word, where a crowd has much to say about forks that failed.
+            let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
+            output.add(&format!("sandbridge: {limit}\n"), &self.outlet, &mut self.account);
+        }
         let written = |output: &Output| output.written_bytes();
         let stderr_open = self.stderr.as_ref().is_some_and(Output::is_open);
         if !self.stdout.is_open() {
@@ -350,14 +374,6 @@ impl Running {
         };
         tokio::join!(stdout, stderr, self.outlet.serve());
     }
-}
-
-/// What is added to the output of a command that was killed for want of memory: a signal alone does not say why.
-fn memory_note() -> String {
-    let limit = group::memory().map_or_else(String::new, |memory| memory.to_string());
-    format!(
-        "sandbridge: killed: the commands of this runner may use {limit} of memory together (--memory), and it was used up\n"
-    )
 }
 
 impl Drain {

@@ -43,6 +43,12 @@ impl TreeWatch {
         self.put_off(Duration::ZERO);
     }
 
+    /// The trees that are watched.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
+        let marks: Vec<Mark> = self.trees.borrow().iter().map(|tree| tree.mark).collect();
+        marks.into_iter()
+    }
+
     /// Waits until a look is due that no SIGCHLD will ask for.
     pub(crate) async fn due(&self) {
         while self.due.get().is_none() {

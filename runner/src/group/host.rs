@@ -92,19 +92,29 @@ impl Host {
 
     /// This process's own place in a hierarchy of the first version, if it may make groups there.
     fn first_version(&self, controller: Controller) -> Option<Place> {
-        let has = |names: &str| names.split(',').any(|name| name == controller.name());
-        let own = self.groups.lines().find_map(|line| {
-            let mut fields = line.splitn(3, ':').skip(1);
-            fields.next().filter(|names| has(names))?;
-            fields.next()
-        })?;
-        let parent = self.mounted("cgroup", has, own)?;
+        let parent = self.own_of_first(controller)?;
         may_write(&parent).then(|| Place {
             version: Version::One,
             parent,
             controllers: vec![controller],
             steps_aside: false,
         })
+    }
+
+    fn own_of_first(&self, controller: Controller) -> Option<PathBuf> {
+        let has = |names: &str| names.split(',').any(|name| name == controller.name());
+        let own = self.groups.lines().find_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            fields.next().filter(|names| has(names))?;
+            fields.next()
+        })?;
+        self.mounted("cgroup", has, own)
+    }
+
+    /// The group this process is in itself, of the hierarchy that has a controller.
+    pub(super) fn own(&self, controller: Controller) -> Option<(Version, PathBuf)> {
+        let first = self.own_of_first(controller).map(|own| (Version::One, own));
+        first.or_else(|| Some((Version::Two, self.unified()?)))
     }
 
     /// This process's own place in the hierarchy of the second version.

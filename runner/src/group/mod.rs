@@ -1,4 +1,11 @@
-//! The control group of a runner's commands: memory, processes and processor time of all of them together.
+//! What all commands together may take: memory, processes and processor time, and by what means that holds.
+//!
+//! | means | memory | processes | processors |
+//! |---|---|---|---|
+//! | a control group of either version | yes | yes | yes |
+//! | the largest process number of the runner's own PID namespace ([`namespace`]) | | yes | |
+//! | `RLIMIT_NPROC`, for users other than root | | yes | |
+//! | the runner itself, which counts and ends what is too much (`exec::limits_watch`) | yes | too late for a crowd | |
 //!
 //! The group is made before the guardian forks, below the runner's own place in each hierarchy (beside it, where the kernel lets
 //! none be made below), and removed when the guardian ends. The runner is not in it: when memory is short the kernel looks for
@@ -12,11 +19,15 @@
 //! Neither costs an exec anything. The thread that runs everything is one of those that start commands; under version 1 it gets
 //! its processor time from the group, which is dealt out often enough for that not to be felt.
 
+mod events;
 mod host;
+mod name;
+mod namespace;
+mod share;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,28 +35,38 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::confine::{Bytes, Limits};
+use crate::account::Account;
+use crate::confine::{Bytes, Limits, LimitsBy};
+use crate::guardian::KillTier;
 use crate::limits::{CPU_PERIOD_US, GROUP_LOOK_MS, GROUP_REMOVAL_MS};
+use events::Events;
+pub(crate) use events::Met;
 use host::{Controller, Host, Place, Version};
+use name::Name;
+pub(crate) use namespace::Outside;
+pub(crate) use share::machine_memory_bytes;
+pub(crate) use tasks::tasks_of;
 
 /// How the names of groups begin.
 const PREFIX: &str = "sandbridge-";
 
-/// Where the kernel counts the processes it killed for want of memory.
-const KILLS: &str = "oom_kill ";
-
-/// The group of this process's commands.
+/// What limits this process's commands.
 #[derive(Debug)]
 struct Group {
-    limits: Limits,
-    versions: String,
+    asked: Limits,
+    /// The numbers in force, `None` where there is no limit.
+    in_force: Limits,
+    /// What the control groups hold.
+    controllers: Vec<(Controller, LimitsBy)>,
     /// Where threads join, under version 1.
     joins: Vec<File>,
     /// Where commands are born into, under version 2.
     birthplace: Option<OwnedFd>,
-    /// Tells how many were killed for want of memory.
-    kills: Option<File>,
+    events: Events,
 }
+
+/// How reports begin on limits that somebody chose not to have.
+pub(crate) const SWITCHED_OFF: &str = "switched off";
 
 static GROUP: OnceLock<Group> = OnceLock::new();
 
@@ -97,64 +118,159 @@ impl GroupError {
     }
 }
 
-/// Makes the group that `limits` need, once in the life of a process, before it forks or starts threads; none where they
-/// need none.
+/// Sets up what holds `limits`, once in the life of a process, before it forks or starts threads: control groups where there
+/// are any, for the rest what [`processes_by`] says and the runner's own counting.
 ///
 /// # Errors
-/// This machine has no control groups that this user may make, or not for all of what is limited.
-pub fn establish(limits: &Limits) -> Result<Option<Remains>, GroupError> {
-    if !limits.needs_group() {
-        return Ok(None);
-    }
-    let controllers: Vec<Controller> = needed(limits).collect();
-    let places = Host::of_this_process()?.places(&controllers)?;
-    let name = Name::of_this_process()?;
+/// A processor limit, or a means that was named, cannot be had here; or this process has done it already.
+pub fn establish(limits: &Limits) -> Result<Remains, GroupError> {
     let mut remains = Remains { directories: Vec::new(), owner: std::process::id() };
-    let mut group = Group {
-        limits: limits.clone(),
-        versions: versions(&places),
-        joins: Vec::new(),
-        birthplace: None,
-        kills: None,
-    };
-    for place in &places {
-        name.sweep(&place.parent);
-        place.prepare(&mut remains.directories)?;
-        let directory = place.parent.join(name.fresh());
-        fs::create_dir(&directory).map_err(GroupError::refused(&directory))?;
-        remains.directories.push(directory.clone());
-        for controller in &place.controllers {
-            limit(*controller, place.version, &directory, limits)?;
-        }
-        group.open(place, &directory)?;
+    let group = Group::make(limits, &mut remains)?;
+    if group.in_force.pids.is_some() && group.by(Controller::Pids).is_none() {
+        tasks::count();
     }
     if GROUP.set(group).is_err() {
         return Err(GroupError::Unavailable("this process has made its group already".to_owned()));
     }
-    Ok(Some(remains))
+    Ok(remains)
 }
 
 impl Group {
-    fn open(&mut self, place: &Place, directory: &Path) -> Result<(), GroupError> {
-        let open = |options: &mut OpenOptions, name: &str| {
-            let path = directory.join(name);
-            options.open(&path).map_err(GroupError::refused(&path))
+    fn make(asked: &Limits, remains: &mut Remains) -> Result<Self, GroupError> {
+        let in_force = share::of_machine(asked);
+        let mut group = Self {
+            asked: asked.clone(),
+            in_force,
+            controllers: Vec::new(),
+            joins: Vec::new(),
+            birthplace: None,
+            events: Events::default(),
         };
+        let host = match Host::of_this_process() {
+            Ok(host) => host,
+            Err(error) if asked.cpus.is_some() => return Err(error),
+            Err(_) => return Ok(group),
+        };
+        let wanted = group.wanted(&host)?;
+        let must_have = asked.cpus.is_some() || wanted.contains(&Controller::Pids) && asked.by.is_some();
+        let known = remains.directories.len();
+        match group.join_up(&host, &wanted, remains) {
+            Err(error) if must_have => return Err(error),
+            Ok(()) => {}
+            // A share of the machine that nobody asked for is held by other means.
+            Err(_) => {
+                for directory in remains.directories.drain(known..).rev() {
+                    let _ = fs::remove_dir(directory);
+                }
+                group = Self { joins: Vec::new(), birthplace: None, controllers: Vec::new(), ..group };
+                group.events = Events::default();
+            }
+        }
+        if group.controllers.is_empty() && std::process::id() == 1 {
+            group.look_at_container(&host);
+        }
+        Ok(group)
+    }
+
+    /// The controllers that are needed and can be had here.
+    fn wanted(&self, host: &Host) -> Result<Vec<Controller>, GroupError> {
+        let by = self.asked.by;
+        let mut wanted = Vec::new();
+        for controller in needed(&self.in_force) {
+            let places = host.places(&[controller]);
+            let version =
+                places.as_ref().ok().and_then(|places| places.first()).map(|place| by_of(place.version));
+            match controller {
+                Controller::Cpu => drop(places?),
+                Controller::Pids
+                    if matches!(by, Some(LimitsBy::Cgroup1 | LimitsBy::Cgroup2)) && by != version =>
+                {
+                    return Err(places.err().unwrap_or_else(|| not_by(by, version)));
+                }
+                Controller::Memory | Controller::Pids
+                    if version.is_none() || by.is_some_and(|by| Some(by) != version) =>
+                {
+                    continue;
+                }
+                Controller::Memory | Controller::Pids => {}
+            }
+            wanted.push(controller);
+        }
+        if host.places(&wanted).is_err() && self.asked.cpus.is_none() {
+            wanted.retain(|controller| *controller == Controller::Pids);
+        }
+        Ok(wanted)
+    }
+
+    /// Makes a group in each hierarchy that is needed.
+    fn join_up(
+        &mut self,
+        host: &Host,
+        wanted: &[Controller],
+        remains: &mut Remains,
+    ) -> Result<(), GroupError> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let name = Name::of_this_process()?;
+        for place in &host.places(wanted)? {
+            name.sweep(&place.parent);
+            place.prepare(&mut remains.directories)?;
+            share::within(&place.parent, place.version, &self.asked, &mut self.in_force);
+            let directory = place.parent.join(name.fresh());
+            fs::create_dir(&directory).map_err(GroupError::refused(&directory))?;
+            remains.directories.push(directory.clone());
+            for controller in &place.controllers {
+                limit(*controller, place.version, &directory, &self.in_force)?;
+                self.controllers.push((*controller, by_of(place.version)));
+            }
+            self.open(place, &directory)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, place: &Place, directory: &Path) -> Result<(), GroupError> {
         match place.version {
-            Version::One => self.joins.push(open(OpenOptions::new().write(true), "tasks")?),
+            Version::One => {
+                let path = directory.join("tasks");
+                let join = OpenOptions::new().write(true).open(&path).map_err(GroupError::refused(&path))?;
+                self.joins.push(join);
+            }
             Version::Two => {
                 let directory = File::open(directory).map_err(GroupError::refused(directory))?;
                 self.birthplace = Some(directory.into());
             }
         }
-        if place.controllers.contains(&Controller::Memory) {
-            let name = match place.version {
-                Version::One => "memory.oom_control",
-                Version::Two => "memory.events",
-            };
-            self.kills = Some(open(OpenOptions::new().read(true), name)?);
+        let opened = self.events.open(directory, &place.controllers, place.version, self.in_force.pids);
+        opened.map_err(GroupError::refused(directory))
+    }
+
+    /// Takes the limits of the container that this process is the init process of for its own.
+    fn look_at_container(&mut self, host: &Host) {
+        let may =
+            |controller| self.asked.by.is_none() && needed(&self.in_force).any(|needed| needed == controller);
+        for controller in [Controller::Memory, Controller::Pids]
+            .into_iter()
+            .filter(|controller| may(*controller))
+            .collect::<Vec<_>>()
+        {
+            let Some((version, own)) = host.own(controller) else { continue };
+            let Some(most) = share::limit_of(&own, controller, version) else { continue };
+            match controller {
+                Controller::Memory => {
+                    self.in_force.memory = self.in_force.memory.map(|memory| memory.min(Bytes(most)));
+                }
+                Controller::Pids | Controller::Cpu => self.in_force.pids = u32::try_from(most).ok(),
+            }
+            if self.events.open(&own, &[controller], version, None).is_ok() {
+                self.controllers.push((controller, LimitsBy::Container));
+            }
         }
-        Ok(())
+    }
+
+    /// The means that holds a controller's limit, if a group does.
+    fn by(&self, controller: Controller) -> Option<LimitsBy> {
+        self.controllers.iter().find(|(known, _)| *known == controller).map(|(_, by)| *by)
     }
 }
 
@@ -162,12 +278,20 @@ impl Group {
 ///
 /// # Errors
 /// Of the kind `Unsupported`: they are not, and were asked for. Otherwise the kernel refused.
-pub(crate) fn join(limits: &Limits) -> io::Result<()> {
+pub(crate) fn join(limits: &Limits, user: Option<&Account>) -> io::Result<()> {
     let group = GROUP.get();
-    if limits.needs_group() && group.is_none_or(|group| group.limits != *limits) {
-        let text =
-            "limits for all commands together (--memory, --pids, --cpus) are not set up in this process";
-        return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+    let unsupported = |text: &str| Err(io::Error::new(io::ErrorKind::Unsupported, text.to_owned()));
+    if limits.are_asked_for() && group.is_none_or(|group| group.asked != *limits) {
+        return unsupported(
+            "limits for all commands together (--memory, --pids, --cpus) are not set up in this process",
+        );
+    }
+    let holds = processes_by(user).is_none_or(|by| by != LimitsBy::None || limits.by == Some(LimitsBy::None));
+    if limits.pids.is_some_and(|pids| pids != 0) && !holds {
+        return unsupported(
+            "nothing on this machine limits how many processes root's commands have (--pids): it takes a control group, or Linux \
+             6.14 and an own PID namespace. Leave the limit out, or let commands run as another user (--run-as-default)",
+        );
     }
     // The calling thread's own number, in whichever namespace.
     group.map_or(Ok(()), |group| group.joins.iter().try_for_each(|mut file| file.write_all(b"0")))
@@ -180,53 +304,148 @@ pub(crate) fn birthplace() -> Option<BorrowedFd<'static>> {
 
 /// How much memory commands may take together, if that is limited.
 pub(crate) fn memory() -> Option<Bytes> {
-    GROUP.get()?.limits.memory
+    GROUP.get()?.in_force.memory
 }
 
-/// How many commands were killed so far because all of them together took too much memory; `None` without such a limit.
-pub(crate) fn memory_kills() -> Option<u64> {
-    let file = GROUP.get()?.kills.as_ref()?;
-    let mut text = [0; 512];
-    let length = rustix::io::pread(file, &mut text, 0).ok()?;
-    let text = String::from_utf8_lossy(&text[..length]);
-    text.lines().find_map(|line| line.strip_prefix(KILLS)?.trim().parse().ok())
+/// How many processes and threads commands may have together, if that is limited.
+pub(crate) fn processes() -> Option<u32> {
+    GROUP.get()?.in_force.pids
 }
 
-/// What is limited, or why nothing is; for people.
-pub(crate) fn describe() -> String {
+/// What holds the number of processes of a user's commands (of the runner's, where none is named); `None` without a limit.
+pub(crate) fn processes_by(user: Option<&Account>) -> Option<LimitsBy> {
+    let group = GROUP.get()?;
+    group.in_force.pids?;
+    let asked = group.asked.by;
+    let may = |by| asked.is_none_or(|asked| asked == by);
+    if let Some(by) = group.by(Controller::Pids) {
+        return Some(by);
+    }
+    if namespace::bound().is_some() && may(LimitsBy::Namespace) {
+        return Some(LimitsBy::Namespace);
+    }
+    let is_root = user.map_or_else(|| rustix::process::geteuid().is_root(), |user| user.user_id == 0);
+    Some(if !is_root && may(LimitsBy::Rlimit) { LimitsBy::Rlimit } else { LimitsBy::None })
+}
+
+/// The number outside, where the runner's own namespace is to limit its processes; to be asked before it is made.
+pub(crate) fn before_namespace(tier: KillTier) -> Option<Outside> {
+    let group = GROUP.get()?;
+    let is_wanted = group.asked.by.is_none_or(|by| by == LimitsBy::Namespace)
+        && group.in_force.pids.is_some()
+        && group.by(Controller::Pids).is_none()
+        && matches!(tier, KillTier::PidNamespace | KillTier::UserPidNamespace);
+    if is_wanted { Outside::read() } else { None }
+}
+
+/// Limits the namespace that the calling process is the init process of, where that is possible.
+pub(crate) fn bind_namespace(outside: Option<Outside>) {
+    if let (Some(outside), Some(most)) = (outside, processes()) {
+        // Where it is not, another means holds, or reports say that none does.
+        let _ = namespace::bind(most, outside);
+    }
+}
+
+/// What the kernel has counted so far.
+pub(crate) fn met() -> Met {
+    GROUP.get().map(|group| group.events.met()).unwrap_or_default()
+}
+
+/// Whether the kernel tells of commands that were killed for want of memory.
+pub(crate) fn counts_kills() -> bool {
+    GROUP.get().is_some_and(|group| group.events.counts_kills())
+}
+
+/// Whether the kernel tells of processes that it did not start.
+pub(crate) fn counts_refused() -> bool {
+    GROUP.get().is_some_and(|group| group.events.counts_refused())
+}
+
+/// While this lives nothing new is started by commands, where a means allows that.
+#[derive(Debug)]
+pub(crate) struct Closed(());
+
+/// Lets commands start nothing for a moment.
+pub(crate) fn close() -> Closed {
+    close_all(true);
+    Closed(())
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        close_all(false);
+    }
+}
+
+fn close_all(is_closed: bool) {
+    let by_group = GROUP.get().map(|group| group.events.close(is_closed));
+    let by_namespace = namespace::bound().map(|bound| if is_closed { bound.close() } else { bound.open() });
+    for result in [by_group, by_namespace].into_iter().flatten() {
+        if let Err(error) = result {
+            tracing::error!("the limit of processes cannot be changed: {error}");
+        }
+    }
+}
+
+/// Whether processes and memory are limited for a user's commands.
+pub(crate) fn holds(user: Option<&Account>) -> bool {
+    memory().is_some() && processes_by(user).is_some_and(|by| by != LimitsBy::None)
+}
+
+/// What is limited and by what, or why nothing is; for people.
+pub(crate) fn describe(user: Option<&Account>) -> String {
     let Some(group) = GROUP.get() else {
-        let here = Host::of_this_process().and_then(|host| host.places(&Controller::ALL));
-        return match here {
-            Ok(_) => "unlimited: memory, processes and processors (see --memory, --pids, --cpus)".to_owned(),
-            Err(_) => "unlimited: memory, processes and processors; no cgroup controllers here".to_owned(),
-        };
+        return format!("{SWITCHED_OFF}: unlimited memory, processes and processors");
     };
-    let Limits { memory, pids, cpus, .. } = &group.limits;
-    let part = |what: &str, value: Option<&dyn fmt::Display>| match value {
-        Some(value) => format!("{what} {value}"),
+    let Limits { memory, pids, cpus, .. } = &group.in_force;
+    let part = |what: &str, value: Option<String>, by: &str| match value {
+        Some(value) => format!("{what} {value} ({by})"),
         None => format!("{what} unlimited"),
     };
+    let by = |controller| group.by(controller).map_or("counted by the runner", LimitsBy::describe);
+    let processes_by = processes_by(user).map_or("", LimitsBy::describe);
     let parts = [
-        part("memory", memory.as_ref().map(|memory| memory as _)),
-        part("processes", pids.as_ref().map(|pids| pids as _)),
-        part("processors", cpus.as_ref().map(|cpus| cpus as _)),
+        part("memory", memory.map(|memory| memory.to_string()), by(Controller::Memory)),
+        part("processes", pids.map(grouped), processes_by),
+        part("processors", cpus.map(|cpus| cpus.to_string()), by(Controller::Cpu)),
     ];
-    format!("all commands together: {} ({})", parts.join(", "), group.versions)
+    let chosen =
+        if memory.is_none() || pids.is_none() { format!("{SWITCHED_OFF} in part: ") } else { String::new() };
+    format!("{chosen}all commands together: {}", parts.join(", "))
 }
 
-fn needed(limits: &Limits) -> impl Iterator<Item = Controller> + '_ {
+/// A number with commas.
+pub(crate) fn grouped(number: u32) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn needed(limits: &Limits) -> impl Iterator<Item = Controller> + use<> {
     let asked = [limits.memory.is_some(), limits.pids.is_some(), limits.cpus.is_some()];
     Controller::ALL.into_iter().zip(asked).filter_map(|(controller, is_asked)| is_asked.then_some(controller))
 }
 
-fn versions(places: &[Place]) -> String {
-    let has = |version| places.iter().any(|place| place.version == version);
-    match (has(Version::One), has(Version::Two)) {
-        (true, true) => "cgroup v1 and v2",
-        (true, false) => "cgroup v1",
-        (false, _) => "cgroup v2",
+fn by_of(version: Version) -> LimitsBy {
+    match version {
+        Version::One => LimitsBy::Cgroup1,
+        Version::Two => LimitsBy::Cgroup2,
     }
-    .to_owned()
+}
+
+fn not_by(asked: Option<LimitsBy>, found: Option<LimitsBy>) -> GroupError {
+    let words = |by: Option<LimitsBy>| by.map_or("nothing", LimitsBy::describe);
+    GroupError::Unavailable(format!(
+        "--limits-by: this machine limits processes by {}, not by {}. Leave the option out for the first means that works",
+        words(found),
+        words(asked)
+    ))
 }
 
 /// Writes one limit into a group that is empty.
@@ -255,36 +474,5 @@ fn limit(controller: Controller, version: Version, group: &Path, limits: &Limits
             write("cpu.cfs_quota_us", quota_us.to_string())
         }
         (Controller::Cpu, Version::Two) => write("cpu.max", format!("{quota_us} {CPU_PERIOD_US}")),
-    }
-}
-
-/// What groups are called: after who made them, as a number means something in its own namespace only.
-struct Name {
-    namespace: String,
-}
-
-impl Name {
-    fn of_this_process() -> Result<Self, GroupError> {
-        let path = Path::new("/proc/self/ns/pid");
-        let link = fs::read_link(path).map_err(GroupError::refused(path))?;
-        let namespace = link.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
-        Ok(Self { namespace })
-    }
-
-    fn fresh(&self) -> String {
-        format!("{PREFIX}{}-{}-{:08x}", self.namespace, std::process::id(), rand::random::<u32>())
-    }
-
-    /// Removes the groups of runners that were killed; the kernel keeps those that are in use.
-    fn sweep(&self, parent: &Path) {
-        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
-            let ours = numbers.filter(|(namespace, _)| *namespace == self.namespace);
-            let maker = ours.and_then(|(_, rest)| rest.split('-').next()?.parse::<u32>().ok());
-            if maker.is_some_and(|maker| !Path::new(&format!("/proc/{maker}")).exists()) {
-                let _ = fs::remove_dir(entry.path());
-            }
-        }
     }
 }

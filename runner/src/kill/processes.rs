@@ -19,6 +19,8 @@ pub(super) struct Status {
     pub(super) alive: bool,
     pub(super) parent: u32,
     pub(super) session: u32,
+    /// Its threads, the first one included.
+    pub(super) threads: u32,
 }
 
 /// Looks at one process; `None` when there is none.
@@ -32,7 +34,7 @@ pub(super) fn status(pid: u32) -> Option<Status> {
     let session = fields.nth(1)?.parse().ok()?;
     // The state is that of the first thread, which may end long before the others.
     let threads: u32 = fields.nth(13)?.parse().ok()?;
-    Some(Status { alive: !leader_is_dead || threads > 1, parent, session })
+    Some(Status { alive: !leader_is_dead || threads > 1, parent, session, threads: threads.max(1) })
 }
 
 /// The mark of a process; `None` when there is none, or no such process.

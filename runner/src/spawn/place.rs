@@ -41,8 +41,12 @@ impl Place {
         let confined = confine::apply(profile, policy, kill::mark_key()).map_err(SpawnError::confinement)?;
         let place = Self::inside(profile, policy, &confined.home, &confined.path)?;
         let mut report = confined.report;
-        let limits = format!("{}; {}", group::describe(), resource_limits::describe(&place.common.limits));
-        report.add(layer_name::LIMITS, policy.bounds.limits.needs_group(), limits);
+        let limits = format!(
+            "{}; {}",
+            group::describe(policy.run_as.as_ref()),
+            resource_limits::describe(&place.common.limits)
+        );
+        report.add(layer_name::LIMITS, group::holds(policy.run_as.as_ref()), limits);
         let (resolver, ground) = (Resolver::new(confined.etc), Arc::new(confined.ground));
         Ok((place, Facts { profile, report, resolver, ground }))
     }
@@ -59,7 +63,7 @@ impl Place {
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
         let defaults = Defaults::new(profile, policy, home, path)?;
-        let limits = resource_limits::of_commands(&policy.bounds.limits);
+        let limits = resource_limits::of_commands(&policy.bounds.limits, policy.run_as.as_ref());
         let common = Arc::new(Common { user: policy.run_as.clone(), limits });
         let group = group::birthplace().map(|group| (group, kill::mark_key()));
         Ok(Self { path: policy.workspace.clone(), workspace, top, null, defaults, common, group })

@@ -2,10 +2,12 @@
 
 use std::sync::OnceLock;
 
-use crate::confine::Limits;
+use crate::account::Account;
+use crate::confine::{Limits, LimitsBy};
+use crate::group;
 use crate::guardian::KillTier;
 use crate::kill;
-use crate::limits::{OPEN_FILES, USER_PROCESSES};
+use crate::limits::{OPEN_FILES, USER_PROCESSES_SPARE};
 use crate::sys::ResourceLimit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -22,18 +24,20 @@ pub(crate) fn raise_own() {
 
 /// The limits of a command's processes; never more than the runner's own.
 ///
-/// The number of processes is limited here only where the kernel counts those of a user namespace: elsewhere it counts all that
-/// the user runs on the machine, and for root it counts nothing.
-pub(super) fn of_commands(limits: &Limits) -> Vec<ResourceLimit> {
+/// The number of processes is limited here only where nothing better does it: the kernel counts all that the user runs on the
+/// machine (in the user namespace, if the runner has its own), and for root nothing.
+pub(super) fn of_commands(limits: &Limits, user: Option<&Account>) -> Vec<ResourceLimit> {
     let mut all = vec![at_most(libc::RLIMIT_CORE, Resource::Core, 0)];
     let open_files = limits.open_files.unwrap_or(OPEN_FILES);
     all.push(at_most(libc::RLIMIT_NOFILE, Resource::Nofile, open_files.into()));
     if let Some(size) = limits.file_size {
         all.push(at_most(libc::RLIMIT_FSIZE, Resource::Fsize, size.0));
     }
-    if kill::tier() == KillTier::UserPidNamespace {
-        let processes = limits.pids.map_or(USER_PROCESSES, |pids| pids.min(USER_PROCESSES));
-        all.push(at_most(libc::RLIMIT_NPROC, Resource::Nproc, processes.into()));
+    if let (Some(LimitsBy::Rlimit), Some(processes)) = (group::processes_by(user), group::processes()) {
+        let user = user.map_or_else(|| rustix::process::getuid().as_raw(), |user| user.user_id);
+        let others = if kill::tier() == KillTier::UserPidNamespace { 0 } else { group::tasks_of(user) };
+        let most = processes.saturating_add(USER_PROCESSES_SPARE).saturating_add(others);
+        all.push(at_most(libc::RLIMIT_NPROC, Resource::Nproc, most.into()));
     }
     all
 }
@@ -65,7 +69,7 @@ mod tests {
         setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum: own.maximum }).unwrap();
         raise_own();
         assert_eq!(getrlimit(Resource::Nofile).current, own.maximum);
-        let limits = of_commands(&Limits::default());
+        let limits = of_commands(&Limits::default(), None);
         let open_files = limits.iter().find(|limit| limit.number == libc::RLIMIT_NOFILE).unwrap();
         assert_eq!(open_files.usual, 100);
         assert!(open_files.most > 100);

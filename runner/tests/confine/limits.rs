@@ -14,7 +14,7 @@ fn limited(limits: Limits) -> Option<(Remains, Bench)> {
         Ok(remains) => {
             let bench =
                 Bench::try_bounded(Profile::Workspace, Bounds { limits, ..Bounds::default() }).unwrap();
-            Some((remains.unwrap(), bench))
+            Some((remains, bench))
         }
         Err(error) => {
             assert!(

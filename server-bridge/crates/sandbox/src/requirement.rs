@@ -35,7 +35,10 @@ const LAYERS: &[(&str, &str)] = &[
         "leave out --allow-git-config there; it takes a mount namespace, and `git config --global safe.bareRepository explicit`",
     ),
     ("socket-files", "it takes a mount namespace; its detail names what is not closed"),
-    ("limits", "run it where there is a cgroup it may use"),
+    (
+        "limits",
+        "leave out --memory none and --pids none there; it takes a cgroup, Linux 6.14 or newer, or a user other than root",
+    ),
 ];
 
 /// The layers of confinement that a runner must hold; none by default.

@@ -20,10 +20,8 @@ pub(super) async fn check(session: &Session, version: &str, checks: &mut Vec<Che
             .as_array()
             .into_iter()
             .flatten()
-            .filter(|layer| layer["holds"] == false)
+            .filter(|layer| layer["holds"] == false && !is_chosen(layer))
             .filter_map(|layer| layer["name"].as_str())
-            // Whoever did not ask for these two lacks nothing.
-            .filter(|name| !["network", "limits"].contains(name))
             .collect();
         if !open.is_empty() {
             let name = runner["name"].as_str().unwrap_or("?");
@@ -106,6 +104,12 @@ fn check_versions(runners: &Value, server: &str) -> Option<Check> {
     }
     let detail = format!("the server is {server}, and {}", others.join(", "));
     Some(Check::missing("runner versions", detail, "update the older ones if something does not work"))
+}
+
+/// Whether somebody chose to go without a layer: then nothing is missing.
+fn is_chosen(layer: &Value) -> bool {
+    let is_off = layer["detail"].as_str().is_some_and(|detail| detail.starts_with("switched off"));
+    layer["name"] == "network" || layer["name"] == "limits" && is_off
 }
 
 #[cfg(test)]

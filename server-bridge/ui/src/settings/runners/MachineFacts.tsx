@@ -44,12 +44,14 @@ export function MachineFacts({ runner }: { runner: Runner }) {
   );
 }
 
-/** Layers that somebody chooses: without them nothing is missing on the machine. */
-const CHOSEN = ["network", "limits"];
+/** Whether somebody chose to go without a layer: then nothing is missing on the machine. */
+function isChosen({ name, detail }: Layer): boolean {
+  return name === "network" || (name === "limits" && detail.startsWith("switched off"));
+}
 
 function LayerBadge({ layer }: { layer: Layer }) {
   const { t } = useTranslation("settings");
-  if (!layer.holds && CHOSEN.includes(layer.name)) {
+  if (!layer.holds && isChosen(layer)) {
     return <li className="badge">{`${layer.name}: ${layer.detail}`}</li>;
   }
   return (

@@ -1,0 +1,246 @@
+//! Which tree is to blame for a limit that was met; plain decisions.
+
+use std::fmt;
+
+use crate::confine::Bytes;
+use crate::group::{self, Met};
+use crate::kill::{Mark, Usage};
+use crate::limits::{BLAMED_MEMORY_PART, CROWD_PART};
+
+/// A limit that a tree was ended for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::exec) enum MetLimit {
+    /// So many processes and threads of all commands.
+    Processes(u32),
+    /// So much memory of all commands.
+    Memory(Bytes),
+    /// So many open files of all commands.
+    Files(u32),
+}
+
+impl fmt::Display for MetLimit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ended by the runner: it met the limit of ")?;
+        match self {
+            Self::Processes(most) => {
+                write!(formatter, "{} processes for all commands together (--pids)", group::grouped(*most))
+            }
+            Self::Memory(most) => write!(formatter, "{most} of memory for all commands together (--memory)"),
+            Self::Files(most) => write!(
+                formatter,
+                "{} open files for all commands together (a part of this machine's; --open-files limits one process)",
+                group::grouped(*most)
+            ),
+        }
+    }
+}
+
+/// The limits of all commands together, and which of them nobody but the runner counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) processes: Option<u32>,
+    pub(super) memory: Option<Bytes>,
+    pub(super) files: u32,
+    pub(super) counts_processes: bool,
+    pub(super) counts_memory: bool,
+}
+
+/// What the whole machine has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OnMachine {
+    /// Processes and threads, the dead ones that nobody has reaped included.
+    pub(super) tasks: u64,
+    /// Open files.
+    pub(super) files: u64,
+}
+
+/// What shows, without counting, that a limit was met since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Signs {
+    met: Met,
+    /// What the machine has without its commands, as far as that is known.
+    others: OnMachine,
+    refused: bool,
+    /// For the second look in a row.
+    refused_again: bool,
+    /// The machine has so many more processes that they may be at their limit.
+    pub(super) crowded: bool,
+    pub(super) killed: bool,
+    /// For the second look in a row.
+    killed_again: bool,
+    pub(super) many_files: bool,
+}
+
+impl Signs {
+    /// From now on.
+    pub(super) fn begin(met: Met, machine: OnMachine) -> Self {
+        Self { met, others: machine, ..Self::default() }
+    }
+
+    /// Those of the next look.
+    pub(super) fn next(self, bounds: &Bounds, met: Met, machine: OnMachine) -> Self {
+        let OnMachine { tasks, files } = self.others;
+        let others = OnMachine { tasks: tasks.min(machine.tasks), files: files.min(machine.files) };
+        let (refused, killed) = (met.refused > self.met.refused, met.kills > self.met.kills);
+        // Counting takes a moment, and others may have become fewer meanwhile.
+        let is_near = |grown: u64, most: u64| grown >= most - most / CROWD_PART;
+        let most = bounds.processes.map_or(u64::MAX, u64::from);
+        Self {
+            met,
+            others,
+            refused,
+            refused_again: refused && self.refused,
+            crowded: refused || bounds.counts_processes && is_near(machine.tasks - others.tasks, most),
+            killed,
+            killed_again: killed && self.killed,
+            many_files: is_near(machine.files - others.files, bounds.files.into()),
+        }
+    }
+
+    /// Something may be wrong.
+    pub(super) fn are_there(&self) -> bool {
+        self.crowded || self.killed || self.many_files
+    }
+
+    pub(super) fn ask_for_a_count(&self, bounds: &Bounds) -> bool {
+        self.are_there() || bounds.counts_memory && bounds.memory.is_some()
+    }
+
+    /// The trees have been counted and are not to blame: what else the machine has is known better.
+    pub(super) fn counted(&mut self, usage: &[Usage], machine: OnMachine) {
+        let total = |part: fn(&Usage) -> u64| usage.iter().map(part).sum::<u64>();
+        let OnMachine { tasks, files } = &mut self.others;
+        *tasks = (*tasks).max(machine.tasks.saturating_sub(total(|usage| usage.tasks)));
+        if self.many_files {
+            *files = (*files).max(machine.files.saturating_sub(total(|usage| usage.files)));
+        }
+    }
+}
+
+/// The tree to end, and for which limit.
+pub(super) fn judge(usage: &[Usage], signs: &Signs, bounds: &Bounds) -> Option<(Mark, MetLimit)> {
+    let most_of = |part: fn(&Usage) -> u64| usage.iter().max_by_key(|usage| part(usage));
+    let total = |part: fn(&Usage) -> u64| usage.iter().map(part).sum::<u64>();
+    if let Some(most) = bounds.processes {
+        let tasks = total(|usage| usage.tasks);
+        // A crowd that the kernel refused more may have ended by itself meanwhile.
+        let is_full = signs.refused && tasks >= u64::from(most) / 2 || signs.refused_again;
+        if is_full || bounds.counts_processes && tasks >= u64::from(most) {
+            let blamed = most_of(|usage| usage.tasks)?;
+            return Some((blamed.mark, MetLimit::Processes(most)));
+        }
+    }
+    if let Some(most) = bounds.memory
+        && (signs.killed || bounds.counts_memory && total(|usage| usage.memory_bytes) > most.0)
+    {
+        let blamed = most_of(|usage| usage.memory_bytes)?;
+        // Otherwise the kernel has killed the one that took it.
+        if signs.killed_again || blamed.memory_bytes >= most.0 / BLAMED_MEMORY_PART {
+            return Some((blamed.mark, MetLimit::Memory(most)));
+        }
+    }
+    if signs.many_files && total(|usage| usage.files) >= bounds.files.into() {
+        let blamed = most_of(|usage| usage.files)?;
+        return Some((blamed.mark, MetLimit::Files(bounds.files)));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds {
+        processes: Some(100),
+        memory: Some(Bytes(8_000)),
+        files: 1_000,
+        counts_processes: false,
+        counts_memory: false,
+    };
+    const COUNTED: Bounds = Bounds { counts_processes: true, counts_memory: true, ..BOUNDS };
+
+    fn usage(session: u32, tasks: u64, memory_bytes: u64, files: u64) -> Usage {
+        Usage { mark: Mark::of_session(session), tasks, memory_bytes, files }
+    }
+
+    #[test]
+    fn the_largest_tree_is_blamed_for_what_was_refused() {
+        let refused = Signs { refused: true, ..Signs::default() };
+        let trees = [usage(1, 9, 0, 0), usage(2, 80, 0, 0)];
+        let blamed = Some((Mark::of_session(2), MetLimit::Processes(100)));
+        assert_eq!(judge(&trees, &refused, &BOUNDS), blamed);
+        assert_eq!(judge(&trees, &Signs::default(), &BOUNDS), None);
+        let few = [usage(1, 9, 0, 0), usage(2, 10, 0, 0)];
+        assert_eq!(judge(&few, &refused, &BOUNDS), None, "it has ended by itself");
+        let again = Signs { refused_again: true, ..refused };
+        assert_eq!(judge(&few, &again, &BOUNDS), blamed);
+        assert_eq!(judge(&[], &again, &BOUNDS), None);
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_count_is_counted() {
+        let none = Signs::default();
+        assert_eq!(judge(&[usage(1, 99, 8_000, 0)], &none, &COUNTED), None);
+        let crowd = [usage(1, 50, 0, 0), usage(2, 51, 0, 0)];
+        let processes = Some((Mark::of_session(2), MetLimit::Processes(100)));
+        assert_eq!(judge(&crowd, &none, &COUNTED), processes);
+        let heavy = [usage(1, 1, 8_001, 0), usage(2, 50, 10, 0)];
+        let memory = Some((Mark::of_session(1), MetLimit::Memory(Bytes(8_000))));
+        assert_eq!(judge(&heavy, &none, &COUNTED), memory);
+    }
+
+    #[test]
+    fn a_tree_that_takes_little_is_not_blamed_for_memory_or_files() {
+        let killed = Signs { killed: true, ..Signs::default() };
+        assert_eq!(judge(&[usage(1, 1, 999, 0)], &killed, &BOUNDS), None);
+        let blamed = judge(&[usage(1, 1, 1_000, 0)], &killed, &BOUNDS);
+        assert_eq!(blamed, Some((Mark::of_session(1), MetLimit::Memory(Bytes(8_000)))));
+        let again = Signs { killed_again: true, ..killed };
+        assert!(
+            judge(&[usage(1, 1, 9, 0)], &again, &BOUNDS).is_some(),
+            "what it takes is not its own memory"
+        );
+        let many = Signs { many_files: true, ..Signs::default() };
+        assert_eq!(judge(&[usage(1, 1, 0, 999)], &many, &BOUNDS), None);
+        let blamed = judge(&[usage(1, 1, 0, 600), usage(2, 1, 0, 400)], &many, &BOUNDS);
+        assert_eq!(blamed, Some((Mark::of_session(1), MetLimit::Files(1_000))));
+    }
+
+    #[test]
+    fn signs_are_what_came_since_the_last_look() {
+        let machine = |tasks, files| OnMachine { tasks, files };
+        let begun = Signs::begin(Met { refused: 2, kills: 0 }, machine(500, 70));
+        let first = begun.next(&BOUNDS, Met { refused: 3, kills: 0 }, machine(500, 70));
+        assert!(first.refused && first.crowded && !first.refused_again && !first.killed);
+        let second = first.next(&BOUNDS, Met { refused: 4, kills: 1 }, machine(500, 1_070));
+        assert!(second.refused_again && second.killed && !second.killed_again && second.many_files);
+        let third = second.next(&BOUNDS, Met { refused: 4, kills: 2 }, machine(900, 700));
+        assert!(third.killed_again && !third.crowded && !third.many_files);
+        let fourth = third.next(&BOUNDS, Met { refused: 4, kills: 2 }, machine(900, 700));
+        assert!(!fourth.are_there() && !fourth.ask_for_a_count(&BOUNDS));
+    }
+
+    #[test]
+    fn a_machine_with_many_more_processes_is_counted_and_others_are_learnt() {
+        let machine = |tasks| OnMachine { tasks, files: 0 };
+        let begun = Signs::begin(Met::default(), machine(500));
+        let next = |signs: Signs, tasks| signs.next(&COUNTED, Met::default(), machine(tasks));
+        assert!(!next(begun, 580).crowded);
+        let mut crowded = next(begun, 595);
+        assert!(crowded.crowded && crowded.ask_for_a_count(&COUNTED));
+        crowded.counted(&[usage(1, 10, 0, 0)], machine(595));
+        assert!(!next(crowded, 595).crowded, "the others are 585");
+        assert!(next(crowded, 680).crowded);
+        assert!(next(next(crowded, 100), 195).crowded, "the others have become fewer");
+    }
+
+    #[test]
+    fn a_limit_is_told_in_words_with_its_option() {
+        assert_eq!(
+            MetLimit::Processes(2_048).to_string(),
+            "ended by the runner: it met the limit of 2,048 processes for all commands together (--pids)"
+        );
+        assert!(MetLimit::Memory(Bytes(1 << 30)).to_string().contains("1 GiB of memory"));
+        assert!(MetLimit::Files(7).to_string().contains("--open-files"));
+    }
+}

@@ -1,0 +1,112 @@
+//! What a command lacked that failed: the kernel's own words name neither the limit nor who set it.
+
+use std::path::Path;
+
+use super::denied::Tail;
+use crate::confine::{Bytes, LimitsBy};
+use crate::group;
+use crate::limits::FULL_BYTES;
+
+/// What programs print where a file system is full, in small letters.
+const FULL: &[&str] = &["no space left on device", "disk quota exceeded"];
+
+/// What they print where no process or thread was started.
+const REFUSED: &[&str] = &[
+    "cannot fork",
+    "can't fork",
+    "fork failed",
+    "resource temporarily unavailable",
+    "can't start new thread",
+    "cannot create thread",
+    "unable to create native thread",
+];
+
+/// What they print where a process may open no more files.
+const TOO_MANY_FILES: &[&str] = &["too many open files"];
+
+/// The commands' own temporary file systems.
+const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
+
+/// A line about what ran out, for a command that failed; `was_refused` says whether the kernel counted processes that it did
+/// not start.
+pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> Option<String> {
+    let tells = |words: &[&str]| tail.is_some_and(|tail| tail.tells(words));
+    if was_refused || !group::counts_refused() && tells(REFUSED) {
+        return processes();
+    }
+    if tells(FULL) {
+        return full(workspace);
+    }
+    tells(TOO_MANY_FILES).then(|| {
+        "sandbridge: a process of a command may have so many files open and no more (--open-files)\n"
+            .to_owned()
+    })
+}
+
+/// What is added to the output of a command that was killed for want of memory: a signal alone does not say why.
+pub(super) fn memory() -> String {
+    let limit = group::memory().map_or_else(String::new, |memory| memory.to_string());
+    format!(
+        "sandbridge: killed: the commands of this runner may use {limit} of memory together (--memory), and it was used up\n"
+    )
+}
+
+fn processes() -> Option<String> {
+    let most = group::grouped(group::processes()?);
+    let by = group::processes_by(None).map_or("", LimitsBy::describe);
+    Some(format!(
+        "sandbridge: while this ran, all commands together met the limit of {most} processes (--pids; {by})\n"
+    ))
+}
+
+fn full(workspace: &Path) -> Option<String> {
+    let is_full = |place: &Path| space(place).is_some_and(|space| space.left_bytes < FULL_BYTES);
+    if let Some(place) = TEMPORARY.iter().map(Path::new).find(|place| is_full(place)) {
+        let size = space(place).map_or(Bytes(0), |space| Bytes(space.size_bytes));
+        let place = place.display();
+        return Some(format!(
+            "sandbridge: {place} is full: it holds {size}, which count as memory (--memory); remove what is not needed there\n"
+        ));
+    }
+    is_full(workspace).then(|| {
+        "sandbridge: the disk that the workspace is on is full; make room on that machine\n".to_owned()
+    })
+}
+
+/// How large a file system is, and how much of it is left.
+struct Space {
+    size_bytes: u64,
+    left_bytes: u64,
+}
+
+fn space(place: &Path) -> Option<Space> {
+    let found = rustix::fs::statvfs(place).ok()?;
+    let left_bytes =
+        if found.f_files > 0 && found.f_favail == 0 { 0 } else { found.f_bavail * found.f_frsize };
+    Some(Space { size_bytes: found.f_blocks * found.f_frsize, left_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Option<String> {
+        let mut tail = Tail::default();
+        tail.push(text.as_bytes());
+        note(Some(&tail), false, Path::new("/"))
+    }
+
+    #[test]
+    fn an_error_that_is_no_shortage_gets_no_note() {
+        for text in ["", "No such file or directory", "fork: a tool to eat with", "space left"] {
+            assert_eq!(told(text), None, "{text}");
+        }
+        assert_eq!(note(None, false, Path::new("/")), None);
+    }
+
+    #[test]
+    fn too_many_open_files_name_the_option() {
+        let told = told("cat: x: Too many open files").unwrap();
+        assert!(told.contains("--open-files"), "{told}");
+    }
+}

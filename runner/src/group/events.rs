@@ -1,0 +1,116 @@
+//! What the kernel counts of a group that met its limit, and closing it for a moment.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::host::{Controller, Version};
+
+/// Where the kernel counts the processes it killed for want of memory.
+const KILLS: &str = "oom_kill ";
+
+/// Where it counts the processes it did not start.
+const REFUSED: &str = "max ";
+
+/// How often the limits were met since the group was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Met {
+    /// Processes and threads that were not started.
+    pub(crate) refused: u64,
+    /// Processes that were killed for want of memory.
+    pub(crate) kills: u64,
+}
+
+/// The files of a group that tell of it.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    refused: Option<File>,
+    kills: Option<File>,
+    /// Where the number of processes is limited, and to what; absent where the group is not ours to change.
+    most: Option<(File, u32)>,
+}
+
+impl Events {
+    /// Opens what a group has; `most` is the number of processes that was written there.
+    pub(super) fn open(
+        &mut self,
+        group: &Path,
+        controllers: &[Controller],
+        version: Version,
+        most: Option<u32>,
+    ) -> io::Result<()> {
+        let read = |name: &str| File::open(group.join(name));
+        if controllers.contains(&Controller::Memory) {
+            self.kills = Some(read(match version {
+                Version::One => "memory.oom_control",
+                Version::Two => "memory.events",
+            })?);
+        }
+        if controllers.contains(&Controller::Pids) {
+            // Old kernels do not count for groups of version 1.
+            self.refused = read("pids.events").ok();
+            if let Some(most) = most {
+                self.most = Some((OpenOptions::new().write(true).open(group.join("pids.max"))?, most));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn counts_kills(&self) -> bool {
+        self.kills.is_some()
+    }
+
+    pub(super) fn counts_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    pub(super) fn met(&self) -> Met {
+        Met {
+            refused: self.refused.as_ref().and_then(|file| count(file, REFUSED)).unwrap_or(0),
+            kills: self.kills.as_ref().and_then(|file| count(file, KILLS)).unwrap_or(0),
+        }
+    }
+
+    /// Lets nothing more be started in the group, or as much as before.
+    pub(super) fn close(&self, is_closed: bool) -> io::Result<()> {
+        let Some((file, most)) = &self.most else { return Ok(()) };
+        let most = if is_closed { 0 } else { *most };
+        file.write_all_at(most.to_string().as_bytes(), 0)
+    }
+}
+
+fn count(file: &File, name: &str) -> Option<u64> {
+    let mut text = [0; 512];
+    let length = rustix::io::pread(file, &mut text, 0).ok()?;
+    let text = String::from_utf8_lossy(&text[..length]);
+    text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_group_of_the_second_version_tells_what_it_refused_and_is_closed_for_a_moment() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
+        write("pids.max", "99");
+        write("pids.events", "max 0\n");
+        write("memory.events", "low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\noom_group_kill 0\n");
+        let mut events = Events::default();
+        let controllers = [Controller::Memory, Controller::Pids];
+        events.open(group.path(), &controllers, Version::Two, Some(99)).unwrap();
+        assert_eq!(events.met(), Met::default());
+        write("pids.events", "max 7\n");
+        write("memory.events", "low 0\nhigh 0\nmax 15\noom 3\noom_kill 2\noom_group_kill 0\n");
+        assert_eq!(events.met(), Met { refused: 7, kills: 2 });
+        let most = || fs::read_to_string(group.path().join("pids.max")).unwrap();
+        events.close(true).unwrap();
+        assert!(most().starts_with('0'), "{}", most());
+        events.close(false).unwrap();
+        assert_eq!(most(), "99");
+    }
+}

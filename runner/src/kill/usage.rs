@@ -1,0 +1,93 @@
+//! How much the trees of execs take.
+
+use std::collections::HashMap;
+use std::fs;
+
+use super::{Mark, processes};
+
+/// What one tree takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// The tree.
+    pub(crate) mark: Mark,
+    /// Its processes and threads, the dead ones that nobody has reaped included.
+    pub(crate) tasks: u64,
+    /// Its memory that is no file's, in bytes.
+    pub(crate) memory_bytes: u64,
+    /// Its open files; 0 where they were not counted.
+    pub(crate) files: u64,
+}
+
+/// What is to be counted beside processes and threads, each of which takes longer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counted {
+    /// Memory; above this many bytes of all together it is counted again so that shared pages count once.
+    pub(crate) memory_above_bytes: Option<u64>,
+    /// Open files.
+    pub(crate) files: bool,
+}
+
+/// Counts what trees take, by one look at every process. Blocks.
+pub(crate) fn usage(marks: &[Mark], counted: Counted) -> Vec<Usage> {
+    let numbers: HashMap<u64, usize> =
+        marks.iter().enumerate().filter_map(|(index, mark)| Some((mark.number?, index))).collect();
+    let unmarked = marks.iter().enumerate().filter(|(_, mark)| mark.number.is_none());
+    let sessions: HashMap<u32, usize> = unmarked.map(|(index, mark)| (mark.session, index)).collect();
+    let none = |mark: &Mark| Usage { mark: *mark, tasks: 0, memory_bytes: 0, files: 0 };
+    let mut all: Vec<Usage> = marks.iter().map(none).collect();
+    let mut members = Vec::new();
+    for pid in processes::all().filter(|pid| *pid != std::process::id()) {
+        let by_number = if numbers.is_empty() { None } else { processes::mark(pid) };
+        let by_number = by_number.and_then(|number| numbers.get(&number)).copied();
+        if by_number.is_none() && sessions.is_empty() {
+            continue;
+        }
+        let Some(status) = processes::status(pid) else { continue };
+        let Some(index) = by_number.or_else(|| sessions.get(&status.session).copied()) else { continue };
+        all[index].tasks += u64::from(status.threads);
+        members.push((pid, index));
+    }
+    let Counted { memory_above_bytes, files } = counted;
+    for (pid, index) in members.iter().filter(|_| files) {
+        all[*index].files += open_files(*pid);
+    }
+    if let Some(most) = memory_above_bytes {
+        count_memory(&mut all, &members, private_bytes);
+        if all.iter().map(|usage| usage.memory_bytes).sum::<u64>() > most {
+            count_memory(&mut all, &members, |pid| {
+                proportional_bytes(pid).unwrap_or_else(|| private_bytes(pid))
+            });
+        }
+    }
+    all
+}
+
+fn count_memory(all: &mut [Usage], members: &[(u32, usize)], bytes: impl Fn(u32) -> u64) {
+    all.iter_mut().for_each(|usage| usage.memory_bytes = 0);
+    for (pid, index) in members {
+        all[*index].memory_bytes += bytes(*pid);
+    }
+}
+
+fn open_files(pid: u32) -> u64 {
+    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |entries| entries.count() as u64)
+}
+
+/// What a process has in memory that no file holds; pages that it shares with its parent since it was forked included.
+fn private_bytes(pid: u32) -> u64 {
+    let pages = || -> Option<u64> {
+        let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+        let mut fields = text.split(' ').skip(1).map(|field| field.parse::<u64>().ok());
+        let (resident, shared) = (fields.next()??, fields.next()??);
+        Some(resident.saturating_sub(shared))
+    };
+    pages().unwrap_or(0) * rustix::param::page_size() as u64
+}
+
+/// The same with shared pages divided among those who share them; takes much longer.
+fn proportional_bytes(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let row = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:"))?;
+    let kibibytes: u64 = row.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kibibytes * 1024)
+}

@@ -1,0 +1,283 @@
+//! Bombs on a runner without a single option about limits, and on each means that can hold them: the machine outside goes on
+//! starting programs throughout, the next command works within five seconds, and the end names the limit.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tests::{Machine, Output, Person, Server, binaries};
+
+/// How long a bomb may burn before the runner has ended it.
+const OVER_WITHIN_S: &str = "50";
+
+/// How long the next command may take.
+const NEXT_WITHIN: Duration = Duration::from_secs(5);
+
+/// A user who is nobody in particular.
+const NOBODY: u32 = 65_534;
+
+const FORKS: &str = "bomb() { bomb | bomb & }; bomb; sleep 60";
+
+/// Each in a session of its own, and away from its parent.
+const SESSIONS: &str =
+    "cat > b.sh <<'END'\nsetsid sh b.sh & setsid sh b.sh & wait\nEND\nsetsid sh b.sh & sleep 60";
+
+const PIPES: &str = "while :; do sleep 60 | cat | cat | cat > /dev/null & done; sleep 60";
+
+/// What is in pipes is memory of the kernel's.
+const FULL_PIPES: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, time\nheld = []\n\
+                          while os.fork() > 0: time.sleep(0.05)\nwhile True:\n    \
+                          try: pipe = os.pipe()\n    except OSError: time.sleep(60)\n    \
+                          os.set_blocking(pipe[1], False)\n    held.append(pipe)\n    os.write(pipe[1], bytes(1 << 16))'";
+
+const THREADS: &str = "exec python3 -c 'import threading, time\ndef more():\n    while True:\n        try: threading.Thread(target=more).start()\n        \
+                       except RuntimeError: time.sleep(0.01)\nmore()'";
+
+/// Holds all there is and starts what it may whenever it may.
+const CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.01)\n    \
+                     if child == 0: time.sleep(60)'";
+
+/// No faster than a runner that only counts can follow.
+const SLOW_CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(60)\n    time.sleep(0.003)'";
+
+const DESCRIPTORS: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, time\nwhile os.fork() > 0: time.sleep(0.02)\n\
+                           try:\n    while True: os.open(\"/dev/null\", 0)\nexcept OSError: time.sleep(60)'";
+
+const MEMORY: &str = "exec python3 -c 'held = []\nwhile True: held.append(bytearray(1 << 20))'";
+
+/// Many that each take little.
+const MEMORY_OF_MANY: &str = "for i in 1 2 3 4 5 6 7 8; do python3 -c 'import time\nheld = bytearray(60 << 20)\ntime.sleep(60)' & done; wait";
+
+/// Starts programs all the time, as the rest of the machine does.
+struct Outside {
+    is_over: Arc<AtomicBool>,
+    worst_ms: Arc<AtomicU64>,
+    thread: JoinHandle<u32>,
+}
+
+impl Outside {
+    fn watch() -> Self {
+        let (is_over, worst_ms) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (over, worst) = (Arc::clone(&is_over), Arc::clone(&worst_ms));
+        let thread = std::thread::spawn(move || {
+            let mut started = 0;
+            while !over.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                let status = Command::new("true").status().expect("the machine can start programs");
+                assert!(status.success());
+                worst.fetch_max(begun.elapsed().as_millis() as u64, Ordering::Relaxed);
+                started += 1;
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            started
+        });
+        Self { is_over, worst_ms, thread }
+    }
+
+    /// Nothing failed meanwhile.
+    fn went_on(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        let started = self.thread.join().expect("the machine went on");
+        eprintln!(
+            "{started} programs outside, the slowest took {} ms",
+            self.worst_ms.load(Ordering::Relaxed)
+        );
+        assert!(started > 0);
+    }
+}
+
+struct Scene {
+    _server: Server,
+    alice: Person,
+    _machine: Machine,
+    _workspace: TempDir,
+}
+
+impl Scene {
+    fn new(user: Option<u32>, options: &[&str]) -> Self {
+        let server = Server::start();
+        let alice = server.person("alice");
+        let workspace = TempDir::with_prefix("sandbridge-bomb-").unwrap();
+        std::os::unix::fs::chown(workspace.path(), user, user).unwrap();
+        let machine = Machine::start_in_with(&server, &alice, "laptop", workspace.path(), options);
+        Self { _server: server, alice, _machine: machine, _workspace: workspace }
+    }
+
+    /// Sets a bomb off; its end has `words`, and the next command works.
+    fn survives(&self, bomb: &str, words: &str) {
+        let outside = Outside::watch();
+        let begun = Instant::now();
+        let output = self.alice.run(&["exec", "--timeout", OVER_WITHIN_S, "--", "sh", "-c", bomb]);
+        let took = begun.elapsed();
+        let next = self.next();
+        outside.went_on();
+        eprintln!("over after {took:?}, the next one after {next:?}: {bomb}");
+        let told = told(&output);
+        assert!(told.contains(words) && output.code != 124, "{bomb}: {} {told}", output.code);
+    }
+
+    /// How long it took until a command worked.
+    fn next(&self) -> Duration {
+        let begun = Instant::now();
+        loop {
+            let next = self.alice.run(&["exec", "--", "sh", "-c", "echo $(echo still here)"]);
+            if next.stdout == "still here\n" {
+                let took = begun.elapsed();
+                assert!(took < NEXT_WITHIN, "{took:?}");
+                return took;
+            }
+            assert!(begun.elapsed() < NEXT_WITHIN, "{next:?}");
+        }
+    }
+
+    /// What the runner says of its limits.
+    fn layer(&self) -> String {
+        let list = self.alice.run(&["runner", "list", "--json"]).stdout;
+        let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+        let layers = list[0]["layers"].as_array().unwrap();
+        let layer = layers.iter().find(|layer| layer["name"] == "limits").unwrap();
+        format!("{} {}", layer["holds"], layer["detail"])
+    }
+}
+
+/// The end of what a bomb wrote: some complain about every fork.
+fn told(output: &Output) -> String {
+    let start = output.stderr.char_indices().rev().nth(300).map_or(0, |(at, _)| at);
+    output.stderr[start..].to_owned()
+}
+
+fn users() -> Vec<Option<u32>> {
+    if rustix::process::geteuid().is_root() { vec![None, Some(NOBODY)] } else { vec![None] }
+}
+
+#[test]
+fn crowds_without_any_option_are_ended_with_the_limit_they_met() {
+    for user in users() {
+        let scene = Scene::new(user, &[]);
+        let layer = scene.layer();
+        assert!(layer.starts_with("true") && !layer.contains("switched off"), "{layer}");
+        for bomb in [FORKS, PIPES, THREADS, CROWD] {
+            scene.survives(bomb, "processes");
+        }
+        if layer.contains("cgroup") {
+            // Each session gets as much of the processors as the runner does: it takes one that need not count.
+            scene.survives(SESSIONS, "processes");
+        }
+    }
+}
+
+#[test]
+fn open_files_without_any_option_are_ended_before_the_machine_has_none() {
+    for user in users() {
+        Scene::new(user, &[]).survives(DESCRIPTORS, "ended by the runner");
+    }
+}
+
+#[test]
+fn memory_has_an_end_with_its_name_by_the_kernel_and_by_counting() {
+    for user in users() {
+        for by in [&[][..], &["--limits-by", "none"]] {
+            let scene = Scene::new(user, &[&["--memory", "256M"], by].concat());
+            scene.survives(MEMORY, "256 MiB");
+            if user.is_none() && by.is_empty() && rustix::process::geteuid().is_root() {
+                scene.survives(FULL_PIPES, "256 MiB");
+            }
+            scene.survives(MEMORY_OF_MANY, "256 MiB");
+        }
+    }
+}
+
+#[test]
+fn a_full_temporary_directory_is_told_with_its_size() {
+    for user in users() {
+        // A quarter of the memory.
+        let scene = Scene::new(user, &["--memory", "256M"]);
+        scene.survives("head -c 1G /dev/zero > /tmp/fill", "/tmp is full: it holds 64 MiB");
+        scene.survives("head -c 1G /dev/zero > /dev/shm/fill", "is full");
+        scene.survives("dd if=/dev/zero of=/tmp/more bs=64k", "remove what is not needed");
+    }
+}
+
+#[test]
+fn each_means_that_can_be_had_here_holds_when_it_is_named() {
+    let mut tried = Vec::new();
+    for user in users() {
+        for by in ["cgroup2", "cgroup1", "namespace", "rlimit"] {
+            if !can_have(user, by) {
+                continue;
+            }
+            let scene = Scene::new(user, &["--pids", "300", "--limits-by", by]);
+            let layer = scene.layer();
+            let words = match by {
+                "cgroup2" => "(cgroup v2)",
+                "cgroup1" => "(cgroup v1)",
+                "namespace" => "(own PID namespace)",
+                _ => "(RLIMIT_NPROC of their user)",
+            };
+            assert!(layer.starts_with("true") && layer.contains(words), "{layer}");
+            scene.survives(CROWD, "limit of 300 processes");
+            scene.survives(THREADS, "limit of 300 processes");
+            scene.survives(SESSIONS, "300 processes");
+            tried.push((user, by));
+        }
+    }
+    eprintln!("tried: {tried:?}");
+    assert!(!tried.is_empty());
+}
+
+#[test]
+fn a_machine_that_has_no_means_says_so_and_counts_all_the_same() {
+    for user in users() {
+        let scene = Scene::new(user, &["--pids", "300", "--limits-by", "none"]);
+        let layer = scene.layer();
+        assert!(layer.starts_with("false") && layer.contains("counted by the runner only"), "{layer}");
+        scene.survives(SLOW_CROWD, "limit of 300 processes");
+        // One that lets its caller go first is ended too.
+        let left = format!("({SLOW_CROWD}) > /dev/null 2>&1 &");
+        assert_eq!(scene.alice.run(&["exec", "--", "sh", "-c", &left]).code, 0);
+        tests::eventually("what was left behind is ended", Duration::from_secs(20), || {
+            let count = scene.alice.run(&["exec", "--", "sh", "-c", "ls -d /proc/[0-9]* | wc -l"]).stdout;
+            count.trim().parse::<u32>().is_ok_and(|count| count < 20).then_some(())
+        });
+    }
+}
+
+#[test]
+fn a_server_that_requires_limits_refuses_a_runner_without() {
+    let server = Server::start_with(&["--require", "limits"]);
+    let alice = server.person("alice");
+    let options: [(&[&str], bool); 4] = [
+        (&[], true),
+        (&["--limits-by", "none"], false),
+        (&["--pids", "none"], false),
+        (&["--memory", "none"], false),
+    ];
+    for (number, (options, runs)) in options.into_iter().enumerate() {
+        let name = format!("laptop{number}");
+        let _machine = Machine::start_with(&server, &alice, &name, options);
+        alice.run(&["use", &name]);
+        let output = alice.run(&["exec", "--", "true"]);
+        assert_eq!(output.code == 0, runs, "{options:?}: {output:?}");
+        assert!(runs || output.stderr.contains("limits"), "{output:?}");
+    }
+}
+
+/// Whether a runner of this user can be told to limit processes by these means here.
+fn can_have(user: Option<u32>, by: &str) -> bool {
+    let directory = TempDir::new().unwrap();
+    std::os::unix::fs::chown(directory.path(), user, user).unwrap();
+    let path = |name: &str| -> PathBuf {
+        let path = directory.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        std::os::unix::fs::chown(&path, user, user).unwrap();
+        path
+    };
+    let mut doctor = binaries::as_owner_of(directory.path(), &binaries::runner());
+    doctor.args(["doctor", "--pids", "300", "--limits-by", by, "--workspace"]).arg(path("workspace"));
+    let output = doctor.arg("--state-dir").arg(path("state")).stdin(Stdio::null()).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).lines().any(|line| line.starts_with("ok       limits"))
+}

@@ -40,7 +40,6 @@ use crate::spawn::{
     Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners, memory_points, spawners,
 };
 use crate::stream::{Connection, StreamHandle};
-use crate::sys;
 
 /// What an executor works on; from the runner's configuration, never from a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -444,7 +443,7 @@ impl Executor {
         loop {
             tokio::select! {
                 () = self.stopping.cancelled() => return,
-                () = child_ended(&mut signals) => {}
+                () = TreeWatch::child_ended(&mut signals) => {}
                 () = self.trees.due() => {}
                 _ = forget.tick() => {
                     self.execs.forget_old();
@@ -460,12 +459,6 @@ impl Executor {
             self.trees.look(&self).await;
         }
     }
-}
-
-/// Waits for SIGCHLD. At other times it is held: each exec raises one, just when there is its outcome to be told.
-async fn child_ended(signals: &mut Signal) {
-    let _taken = sys::ChildSignal::take();
-    signals.recv().await;
 }
 
 /// Gives commands the user's settings; says what should be known of them, and of what is allowed besides.

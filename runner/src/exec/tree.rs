@@ -10,6 +10,7 @@ use std::time::Duration;
 use proto::ExecId;
 use rustix::io::Errno;
 use rustix::process::{WaitId, WaitIdOptions};
+use tokio::signal::unix::Signal;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -17,6 +18,7 @@ use crate::blocking::blocking;
 use crate::executor::Executor;
 use crate::kill::{self, Mark};
 use crate::limits::TREE_LOOK_MS;
+use crate::sys;
 
 /// The trees that are not known to be gone.
 #[derive(Debug, Default)]
@@ -47,6 +49,12 @@ impl TreeWatch {
     pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
         let marks: Vec<Mark> = self.trees.borrow().iter().map(|tree| tree.mark).collect();
         marks.into_iter()
+    }
+
+    /// Waits for SIGCHLD. At other times it is held: each exec raises one, just when there is its outcome to be told.
+    pub(crate) async fn child_ended(signals: &mut Signal) {
+        let _taken = sys::ChildSignal::take();
+        signals.recv().await;
     }
 
     /// Waits until a look is due that no SIGCHLD will ask for.

@@ -43,6 +43,7 @@ mod routing;
 mod run_as;
 mod scripts;
 mod shell;
+mod strangers;
 mod survivors;
 #[path = "../../pathguard/tests/support/tar.rs"]
 #[allow(dead_code)]

@@ -56,7 +56,16 @@ pub fn terminate(child: &mut Child) {
 
 /// Resident memory of a process, in KiB.
 pub fn resident_kib(pid: i32) -> u64 {
+    status_kib(pid, "VmRSS:")
+}
+
+/// The same without files that are mapped: what the process itself has allocated.
+pub fn anonymous_kib(pid: i32) -> u64 {
+    status_kib(pid, "RssAnon:")
+}
+
+fn status_kib(pid: i32, field: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("0");
     line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }

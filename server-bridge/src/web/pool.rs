@@ -78,8 +78,8 @@ impl Pool {
         Seat { pool: Arc::clone(self), address, number }
     }
 
-    /// How many seats are taken.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(in crate::web) fn seats_taken(&self) -> usize {
         self.lock().count
     }
 
@@ -171,9 +171,9 @@ mod tests {
         let pool = Pool::new(4);
         let quiet = enter(&pool, 1);
         let mut flood: Vec<Guest> = (0..3).map(|_| enter(&pool, 2)).collect();
-        assert_eq!((gone(&flood), pool.len()), (vec![], 4));
+        assert_eq!((gone(&flood), pool.seats_taken()), (vec![], 4));
         flood.push(enter(&pool, 2));
-        assert_eq!((gone(&flood), pool.len()), (vec![0], 4));
+        assert_eq!((gone(&flood), pool.seats_taken()), (vec![0], 4));
         let newcomer = enter(&pool, 3);
         assert_eq!(gone(&flood), [0, 1]);
         assert_eq!(gone(&[quiet, newcomer]), [0; 0]);
@@ -183,7 +183,7 @@ mod tests {
     fn a_flood_of_addresses_displaces_the_oldest_and_takes_bounded_room() {
         let pool = Pool::new(8);
         let guests: Vec<Guest> = (0..=255).map(|last| enter(&pool, last)).collect();
-        assert_eq!(pool.len(), 8);
+        assert_eq!(pool.seats_taken(), 8);
         assert_eq!(gone(&guests), (0..248).collect::<Vec<_>>());
         assert_eq!(pool.lock().by_address.len(), 8);
     }
@@ -207,9 +207,9 @@ mod tests {
         assert!(first.eviction.has_happened());
         first.seat.move_to(IpAddr::from([192, 0, 2, 9]));
         drop(first);
-        assert_eq!(pool.len(), 1);
+        assert_eq!(pool.seats_taken(), 1);
         drop(second);
-        assert_eq!((pool.len(), pool.lock().by_address.len()), (0, 0));
+        assert_eq!((pool.seats_taken(), pool.lock().by_address.len()), (0, 0));
     }
 
     #[test]

@@ -43,10 +43,10 @@ pub async fn admit(
         Ok((user, accepted)) => (Some(user.as_str()), Some(accepted.name.as_str()), "ok"),
         Err(refusal) => (None, None, reason_word(refusal.reason)),
     };
-    if let Ok((user, accepted)) = &decided {
-        if accepted.token.is_some() {
-            state.audit(Some(user), "runner.enrol", Some(&accepted.name), &machine, "ok").await;
-        }
+    if let Ok((user, accepted)) = &decided
+        && accepted.token.is_some()
+    {
+        state.audit(Some(user), "runner.enrol", Some(&accepted.name), &machine, "ok").await;
     }
     state.audit(user, "runner.register", name, &machine, outcome).await;
     decided.map(|(_, accepted)| accepted)

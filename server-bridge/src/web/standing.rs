@@ -195,7 +195,7 @@ mod tests {
         proven.received(UNPROVEN_CHEAP_BYTES + 1);
         proven.is_behind();
         proven.move_to(OTHER);
-        assert_eq!((lobby.unproven.len(), lobby.costly.len()), (0, 0));
+        assert_eq!((lobby.unproven.seats_taken(), lobby.costly.seats_taken()), (0, 0));
         let strangers: Vec<Standing> = (0..9).map(|_| lobby.enter(ONE)).collect();
         assert!(is_served(&proven));
         assert_eq!(strangers.iter().filter(|standing| is_served(standing)).count(), 2);
@@ -233,7 +233,7 @@ mod tests {
         standing.is_behind();
         standing.move_to(OTHER);
         drop(standing);
-        assert_eq!((lobby.unproven.len(), lobby.costly.len()), (0, 0));
+        assert_eq!((lobby.unproven.seats_taken(), lobby.costly.seats_taken()), (0, 0));
     }
 
     #[test]

@@ -1,0 +1,99 @@
+//! Floods of connections on which nobody logs in: the server's memory stays small, and others are answered.
+
+use std::io::{ErrorKind, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tests::http::Client;
+use tests::random::count;
+use tests::{Server, process};
+
+/// The most that the server may allocate meanwhile, in KiB; its code, which a release has 20 MiB of, comes on top.
+const ALLOCATED_KIB: u64 = 90 * 1024;
+/// Logins of which each announces 4 MiB and sends what is taken.
+const LARGE_LOGINS: usize = 500;
+/// Connections that ask on and on and never read.
+const READERS: usize = 300;
+/// Between two looks at the server.
+const LOOK: Duration = Duration::from_millis(200);
+
+fn allow_many_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+}
+
+/// A connection that has sent the head, and of the rest as much as is taken at once.
+fn stranger(address: &str, head: &str, rest: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    // It may have been closed again already.
+    let _ = stream.write_all(head.as_bytes());
+    fill(&mut stream, rest);
+    stream
+}
+
+fn fill(stream: &mut TcpStream, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match stream.write(bytes) {
+            Ok(written) if written > 0 => bytes = &bytes[written..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            _ => return,
+        }
+    }
+}
+
+#[test]
+fn floods_of_strangers_take_little_memory_and_hold_up_nobody() {
+    allow_many_files();
+    let server = Server::start();
+    let alice = server.person("alice");
+    let client = Client::login(&server, &alice.name);
+    let address = server.url().trim_start_matches("http://").to_owned();
+    let login = format!(
+        "POST /api/v1/login HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: 4194304\r\n\r\n"
+    );
+    let chunked = login.replace("Content-Length: 4194304", "Transfer-Encoding: chunked");
+    let chunks = format!("4000\r\n{}\r\n", " ".repeat(0x4000)).repeat(16).into_bytes();
+    let large_head = format!("GET / HTTP/1.1\r\nHost: {address}\r\nX: {}", "x".repeat(12_000));
+    let page = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").repeat(4_000).into_bytes();
+    let body = vec![b' '; 256 * 1024];
+    let mut strangers = Vec::new();
+    let look = || {
+        let allocated_kib = process::anonymous_kib(server.pid());
+        assert!(allocated_kib < ALLOCATED_KIB, "{allocated_kib} KiB");
+        assert_eq!(client.call("GET", "/me").status, 200);
+        allocated_kib
+    };
+    let mut most_kib = look();
+    for _ in 0..LARGE_LOGINS {
+        strangers.push(stranger(&address, &login, &body));
+        strangers.push(stranger(&address, &chunked, &chunks));
+    }
+    most_kib = most_kib.max(look());
+    for _ in 0..READERS {
+        strangers.push(stranger(&address, "", &page));
+    }
+    most_kib = most_kib.max(look());
+    for number in 0..count("SANDBRIDGE_STRANGERS", 2_500) {
+        let head = if number % 2 == 0 { "GET / HTTP/1.1\r\nHost: " } else { &large_head };
+        strangers.push(stranger(&address, head, b""));
+        if number % 500 == 0 {
+            most_kib = most_kib.max(look());
+        }
+    }
+    let end = Instant::now() + Duration::from_secs(count("SANDBRIDGE_STRANGERS_S", 3));
+    let mut slowest = Duration::ZERO;
+    while Instant::now() < end {
+        let began = Instant::now();
+        Client::login(&server, &alice.name);
+        slowest = slowest.max(began.elapsed());
+        most_kib = most_kib.max(look());
+        for stream in strangers.iter_mut().take(LARGE_LOGINS) {
+            fill(stream, &body);
+        }
+        thread::sleep(LOOK);
+    }
+    println!("{most_kib} KiB at most; the slowest login took {slowest:?}");
+}

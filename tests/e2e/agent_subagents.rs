@@ -272,7 +272,9 @@ fn what_a_sub_agent_asks_is_asked_in_the_users_chat() {
     };
     let first = asked("echo ran >> log");
     assert_eq!(first["agent"]["asked_by"], "scribe");
-    assert_eq!(first["agent"]["detail"], "The sub-agent scribe asks for this:\necho ran >> log");
+    let detail = first["agent"]["detail"].as_str().unwrap();
+    assert!(detail.starts_with("The sub-agent scribe asks for this:\nruns a command\nmachine: "), "{detail}");
+    assert!(detail.contains("\ncommand:\n  | echo ran >> log\n"), "{detail}");
     assert_eq!(log(), "");
     answer(&first["id"], true, true);
     // The same again is not asked for: what is allowed for good is the chat's.

@@ -153,7 +153,7 @@ fn a_fetch_reaches_nothing_of_the_servers_own_network() {
     }
     assert!(!pages.asked().iter().any(|head| head.starts_with("GET /page")), "{:?}", pages.asked());
     let ends = [
-        "which is another host",
+        "which is another host, port or scheme",
         "redirects more than 5 times",
         "no text",
         "answered 404",
@@ -182,7 +182,9 @@ fn the_internet_is_asked_for_only_where_it_is_set_up_and_allowed() {
     let chat = new_chat(&client, "ask");
     say(&client, &chat, "read");
     let card = asking(&client, &chat, "localhost");
-    assert_eq!(card["agent"]["detail"], format!("http://localhost:{port}/page"));
+    let approval = &card["agent"]["approval"];
+    assert_eq!(approval["parts"][0]["text"], format!("http://localhost:{port}/page"));
+    assert_eq!(approval["always"], format!("pages of http://localhost:{port}, in this chat"));
     assert!(pages.asked().is_empty(), "nothing is asked before the answer");
     let yes = |id: &Value, always: bool| json!({"message_id": id, "allow": true, "always": always});
     assert_eq!(post(&client, &chat, "approvals", &yes(&card["id"], true)), 204);
@@ -311,8 +313,11 @@ fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_more() {
             .enumerate()
     {
         let card = eventually(detail, PATIENCE, || {
-            let detail = format!("set {detail}");
-            messages(&client, &chat).into_iter().find(|message| message["agent"]["detail"] == detail)
+            let (key, value) = detail.split_once(" to ").unwrap();
+            messages(&client, &chat).into_iter().find(|message| {
+                let parts = &message["agent"]["approval"]["parts"];
+                parts[0]["text"] == key && parts[1]["text"] == value
+            })
         });
         assert_eq!(card["agent"]["data"], json!({"kind": "once"}));
         if number == 1 {
@@ -359,7 +364,11 @@ fn a_model_runs_as_the_privileged_user_only_with_a_word_for_each_command() {
     say(&client, &chat, "who?");
     for (always, allow) in [(true, true), (false, false)] {
         let card = asking(&client, &chat, "id -un");
-        assert_eq!(card["agent"]["detail"], "id -un\n\nas: root\n\nreason: to see");
+        let approval = &card["agent"]["approval"];
+        assert_eq!(approval["place"]["user"], "root");
+        let parts = json!([{"label": "command", "text": "id -un"}, {"label": "reason that the model gives", "text": "to see"}]);
+        assert_eq!(approval["parts"], parts);
+        assert!(approval["always"].is_null() && approval["only_once"].is_string(), "{approval}");
         assert_eq!(card["agent"]["data"], json!({"kind": "once"}));
         let said = json!({"message_id": card["id"], "allow": allow, "always": always});
         assert_eq!(post(&client, &chat, "approvals", &said), 204);

@@ -6,6 +6,7 @@ mod agent_sessions;
 mod agent_subagents;
 mod agent_tasks;
 mod agent_tools;
+mod approvals;
 mod attacks;
 mod bad_input;
 mod bombs;

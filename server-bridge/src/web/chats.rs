@@ -299,9 +299,12 @@ pub struct ApprovalAnswer {
     message_id: i64,
     /// Whether it may go on.
     allow: bool,
-    /// Whether it may from now on in this chat: this very command, or every change of a file.
+    /// Whether it may from now on in this chat: what `always` of the question says.
     #[serde(default)]
     always: bool,
+    /// Nobody is there who could be asked, as where a program talks to the model: it may not, and the model is told why.
+    #[serde(default)]
+    nobody: bool,
 }
 
 /// How much a chat's model may do without asking.
@@ -321,12 +324,20 @@ pub async fn approve(
     extract::Json(asked): extract::Json<ApprovalAnswer>,
 ) -> Result<StatusCode, ApiError> {
     state.store.chat(caller.user.id, &chat_id(&id)?).await?;
+    if asked.nobody && asked.allow {
+        return Err(ApiError::invalid("nobody cannot allow something; leave out `nobody` or `allow`"));
+    }
     let answer = match (asked.allow, asked.always) {
+        (false, _) if asked.nobody => Answer::NobodyThere,
         (false, _) => Answer::Deny,
         (true, false) => Answer::Allow,
         (true, true) => Answer::AllowForGood,
     };
-    let word = if asked.allow { "allow" } else { "deny" };
+    let word = match (asked.allow, asked.nobody) {
+        (true, _) => "allow",
+        (false, true) => "nobody there",
+        (false, false) => "deny",
+    };
     if !state.chats.answer(caller.user.id, MessageId(asked.message_id), answer) {
         return Err(ApiError::new("not_found", "nothing waits for this answer any more"));
     }

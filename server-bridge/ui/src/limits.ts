@@ -170,3 +170,6 @@ export const MESSAGES_LOOKED_AT_COUNT = 8;
 
 /** Chats that the command palette offers for what is typed. */
 export const PALETTE_CHATS_COUNT = 8;
+
+/** From how many blank lines in a row on a change shows their number instead. */
+export const FOLDED_BLANK_LINES = 4;

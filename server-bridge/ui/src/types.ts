@@ -21,6 +21,8 @@ export type ExecStatus = Exec["status"];
 export type Agent = Schemas["AgentDocument"];
 /** What a tool's card asks or shows beside words: an approval that holds once only, a question, a list, a change. */
 export type ToolData = Schemas["ToolData"];
+/** What a tool that asks wants to do, the whole of it. */
+export type ApprovalDocument = Schemas["ApprovalDocument"];
 /** A change of a file: what was there (none of a new file), and what is there in its place. */
 export type Edit = Extract<ToolData, { kind: "edit" }>;
 export type Todo = Schemas["TodoDocument"];

@@ -76,7 +76,29 @@ pub(crate) enum Access {
 impl Access {
     /// Whether its user may allow it for good.
     pub(crate) fn may_be_remembered(self) -> bool {
-        !matches!(self, Self::Privileged | Self::Settings | Self::Remember)
+        self.only_once().is_none()
+    }
+
+    /// Why its user cannot allow it for good, where they cannot.
+    pub(crate) fn only_once(self) -> Option<&'static str> {
+        match self {
+            Self::Privileged => Some("the machine's privileged user is asked for each time"),
+            Self::Settings => Some("a setting reaches beyond this chat, so it is asked for each time"),
+            Self::Remember => {
+                Some("what is remembered reaches beyond this chat, so it is asked for each time")
+            }
+            Self::Read | Self::Edit | Self::Run | Self::End | Self::Web | Self::Download => None,
+        }
+    }
+
+    /// Whether it changes files itself, so that a command which was allowed for good may do something else now.
+    pub(crate) fn changes_files(self) -> bool {
+        matches!(self, Self::Edit | Self::Download)
+    }
+
+    /// Whether nothing can be said of it without its machine.
+    pub(crate) fn needs_ground(self) -> bool {
+        matches!(self, Self::Edit | Self::Download | Self::Run | Self::Privileged)
     }
 }
 
@@ -114,6 +136,8 @@ pub enum Answer {
     AllowForGood,
     /// No.
     Deny,
+    /// Nobody was there who could be asked.
+    NobodyThere,
 }
 
 #[cfg(test)]

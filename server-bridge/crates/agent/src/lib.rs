@@ -70,7 +70,10 @@ mod tests;
 pub use commands::command_usages;
 pub use detail::ContextUse;
 pub use ending::Ending;
-pub use engine::{AgentDocument, SubAgentDocument, TodoDocument, ToolData, UsageDocument};
+pub use engine::{
+    AgentDocument, ApprovalDocument, ApprovalPart, ApprovalPlace, SubAgentDocument, TodoDocument, ToolData,
+    UsageDocument,
+};
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;

@@ -151,6 +151,10 @@ pub const EDIT_SHOWN_BYTES: usize = 16 * 1024;
 pub const EDIT_CONTEXT_LINES: usize = 3;
 /// The most that a user is shown of what they are to allow, in bytes; more is not asked for.
 pub const APPROVAL_DETAIL_BYTES: usize = 32 * 1024;
+/// From how many blank lines in a row on they are counted instead of shown.
+pub const FOLDED_BLANK_LINES: usize = 4;
+/// From how many blanks in a row on, within a line, they are counted instead of shown, in characters.
+pub const FOLDED_BLANKS_CHARS: usize = 80;
 /// How much of what a model thinks is shown, in bytes.
 pub const REASONING_SHOWN_BYTES: usize = 32 * 1024;
 /// The longest name of a tool that is shown, in characters.

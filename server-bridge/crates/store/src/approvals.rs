@@ -53,6 +53,20 @@ impl Store {
         Ok(())
     }
 
+    /// Forgets what a tool may do in a user's conversation from now on.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] as above.
+    pub async fn forget_allowed(&self, user: UserId, chat: &ChatId, tool: &str) -> Result<()> {
+        self.chat(user, chat).await?;
+        sqlx::query("DELETE FROM approval_rules WHERE chat_id = $1 AND tool = $2")
+            .bind(chat)
+            .bind(tool)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
     /// Whether that was remembered.
     ///
     /// # Errors
@@ -94,6 +108,11 @@ mod tests {
         assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
         assert!(!store.is_allowed(ada, &chat, "Shell", "make; rm").await.unwrap());
         assert!(!store.is_allowed(ada, &other, "Shell", "make").await.unwrap());
+        store.allow_for_good(ada, &chat, "Fetch", "make").await.unwrap();
+        store.forget_allowed(ada, &chat, "Fetch").await.unwrap();
+        assert!(!store.is_allowed(ada, &chat, "Fetch", "make").await.unwrap());
+        assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap(), "that of another tool stays");
+        assert!(store.forget_allowed(eve, &chat, "Shell").await.is_err());
         let long = "x".repeat(EXEC_COMMAND_MAX_BYTES + 1);
         store.allow_for_good(ada, &chat, "Shell", &long).await.unwrap();
         assert!(!store.is_allowed(ada, &chat, "Shell", &long).await.unwrap());

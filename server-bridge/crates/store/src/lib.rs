@@ -72,6 +72,7 @@ mod todos;
 mod tokens;
 mod turns;
 mod undo;
+mod unseen;
 mod usage;
 mod users;
 
@@ -107,6 +108,7 @@ pub use todos::{Todo, TodoStatus};
 pub use tokens::{API_KEY_PREFIX, ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
 pub use undo::PastTurn;
+pub use unseen::is_unseen;
 pub use usage::{Spent, UsageRow};
 pub use users::User;
 

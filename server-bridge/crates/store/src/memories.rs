@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{MEMORIES_PER_USER, MEMORY_NAME_MAX_BYTES, MEMORY_TEXT_MAX_BYTES};
-use crate::{ChatId, Store, UserId};
+use crate::{ChatId, Store, UserId, is_unseen};
 
 /// Something kept.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -40,6 +40,12 @@ impl Store {
         }
         check_length("memory's name", name, MEMORY_NAME_MAX_BYTES)?;
         check_length("memory", text, MEMORY_TEXT_MAX_BYTES)?;
+        // What nobody sees is read by models all the same, in each later conversation.
+        let unseen = |c: &char| is_unseen(*c) && !matches!(c, '\n' | '\t');
+        if let Some(found) = name.chars().chain(text.chars()).find(unseen) {
+            let code = u32::from(found);
+            return Err(invalid(format!("holds U+{code:04X}, a character that nobody sees; leave it out")));
+        }
         let kept = sqlx::query(
             "INSERT INTO memories (user_id, name, text, updated_at_ms)
              SELECT $1, $2, $3, $4 WHERE (SELECT COUNT(*) FROM memories WHERE user_id = $1 AND name <> $2) < $5

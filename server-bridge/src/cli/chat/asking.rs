@@ -6,9 +6,13 @@ use std::io::{IsTerminal, Write};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::card;
 use super::printer::{Printer, visible};
 use super::read_lines;
 use crate::cli::failure::Failure;
+
+/// How wide a terminal is that does not say it, in cells.
+const COLUMNS: u16 = 80;
 
 /// Who answers what a model asks.
 pub(super) enum Answers {
@@ -90,7 +94,8 @@ impl Questions {
     pub(super) fn answered(&mut self, line: Option<String>) -> Option<Answer> {
         let id = self.asked.take()?;
         let agent = self.waiting.remove(&id)?;
-        Some(answer(id, &agent, line.as_deref()))
+        // Somebody who ends the input is there, and says no.
+        Some(answer(id, &agent, Some(line.as_deref().unwrap_or_default())))
     }
 }
 
@@ -99,8 +104,9 @@ fn options(agent: &Value) -> Option<&Vec<Value>> {
 }
 
 fn prompt(agent: &Value) {
-    for line in visible(agent["detail"].as_str().unwrap_or_default()).lines() {
-        println!("  │ {line}");
+    let columns = ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
+    for line in card::lines(&visible(agent["detail"].as_str().unwrap_or_default()), columns.into()) {
+        println!("{line}");
     }
     match options(agent) {
         Some(options) => {
@@ -121,6 +127,7 @@ fn prompt(agent: &Value) {
 }
 
 fn answer(id: i64, agent: &Value, line: Option<&str>) -> Answer {
+    let is_there = line.is_some();
     let line = line.unwrap_or_default().trim();
     if let Some(options) = options(agent) {
         let chosen =
@@ -133,7 +140,8 @@ fn answer(id: i64, agent: &Value, line: Option<&str>) -> Answer {
         "a" | "always" => (true, true),
         _ => (false, false),
     };
-    Answer { to: "approvals", body: json!({"message_id": id, "allow": allow, "always": always}) }
+    let body = json!({"message_id": id, "allow": allow, "always": always, "nobody": !is_there});
+    Answer { to: "approvals", body }
 }
 
 #[cfg(test)]
@@ -149,7 +157,7 @@ mod tests {
             (Some(""), false, false),
             (None, false, false),
         ] {
-            let body = json!({"message_id": 7, "allow": allow, "always": always});
+            let body = json!({"message_id": 7, "allow": allow, "always": always, "nobody": line.is_none()});
             assert_eq!(answer(7, &agent, line), Answer { to: "approvals", body });
         }
     }
@@ -186,7 +194,7 @@ mod tests {
         assert_eq!(questions.answered(Some("y".to_owned())), None, "somebody else was faster");
         questions.add(3, &json!({"tool": "Shell"}));
         let denied = questions.ask(&printer, &mut Answers::Nobody).unwrap();
-        assert_eq!(denied.body, json!({"message_id": 3, "allow": false, "always": false}));
+        assert_eq!(denied.body, json!({"message_id": 3, "allow": false, "always": false, "nobody": true}));
         assert_eq!(questions.ask(&printer, &mut Answers::Nobody), None);
     }
 }

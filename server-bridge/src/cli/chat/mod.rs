@@ -3,11 +3,13 @@
 //! Where there is a terminal to fill and nothing else is asked for, `tui` does it instead.
 
 mod asking;
+mod card;
 mod catch_up;
 mod printer;
 mod sessions;
 mod turn;
 
+pub(super) use card::gutters;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 

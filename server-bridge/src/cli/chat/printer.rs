@@ -148,8 +148,9 @@ impl Printer {
     pub(super) fn asked(&mut self, id: i64, agent: &Value) {
         if self.as_json && self.asked.insert(id) {
             let (tool, detail, runner) = (&agent["tool"], &agent["detail"], &agent["place"]);
+            let approval = &agent["approval"];
             output::json_line(
-                &json!({"type": "approval", "id": id, "tool": tool, "detail": detail, "runner": runner}),
+                &json!({"type": "approval", "id": id, "tool": tool, "detail": detail, "approval": approval, "runner": runner}),
             );
         }
     }

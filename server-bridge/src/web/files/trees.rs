@@ -113,7 +113,7 @@ pub async fn write(
     Ok(Json(TreeView { files, directories, symlinks, size: size_bytes, removed }))
 }
 
-/// Let the runner fetch a URL into a file, which takes its name when it is whole. A redirect to another host is not followed: the
+/// Let the runner fetch a URL into a file, which takes its name when it is whole. A redirect to another host, port or scheme is not followed: the
 /// error names the new address.
 #[utoipa::path(post, path = "/api/v1/files/download", tag = "files", params(PlaceQuery), request_body = Download,
     responses((status = 200, body = Written), (status = 412), (status = 413)))]

@@ -11,6 +11,7 @@
 //! | `turn` | the loop; which model it asks, and when it may begin |
 //! | `tools_of_reply` | which calls of one answer run side by side |
 //! | `show` | the same as people see it |
+//! | `approval_document` | what a person is asked to allow |
 //! | `shown_call` | a tool's card while it runs: to ask its user something with |
 //! | `pipeline/` | what the model is told before and beside the conversation |
 //! | `agents/` | sub-agents: turns beneath a turn |
@@ -18,6 +19,7 @@
 //! | `rest` | a chat in which nothing goes on, and nothing begins meanwhile |
 
 pub(crate) mod agents;
+mod approval_document;
 mod pipeline;
 mod queue;
 mod rest;
@@ -40,6 +42,7 @@ use crate::service::Inner;
 use crate::{ChatEvent, Posted, Result};
 pub use agents::SubAgentDocument;
 use agents::{AtWork, Lineage};
+pub use approval_document::{ApprovalDocument, ApprovalPart, ApprovalPlace};
 use queue::{Job, Queue, Waiting, Worker};
 pub(crate) use rest::rest;
 pub use show::{AgentDocument, TodoDocument, ToolData, UsageDocument};

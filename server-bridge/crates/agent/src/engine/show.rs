@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use utoipa::ToSchema;
 
-use super::SubAgentDocument;
+use super::{ApprovalDocument, SubAgentDocument};
 use crate::service::Inner;
 use crate::shell::{LeftOut, Live, Transcript};
 use crate::{Channel, ChatEvent, Part};
@@ -49,9 +49,13 @@ pub enum AgentDocument {
         /// Where it ran.
         #[schema(required)]
         place: Option<String>,
-        /// While it asks: all that its user is to allow, or its question.
+        /// While it asks: all that its user is to allow, as text, or its question.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
+        /// While it asks whether it may: the same for programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        approval: Option<Box<ApprovalDocument>>,
         /// What it asks or shows beside words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
@@ -162,9 +166,10 @@ impl AgentDocument {
 
     /// The same with another status, and nothing left to be asked; only a tool's changes.
     pub(super) fn settled(mut self, now: &str) -> Self {
-        if let Self::Tool { status, detail, data, .. } = &mut self {
+        if let Self::Tool { status, detail, approval, data, .. } = &mut self {
             now.clone_into(status);
             detail.clear();
+            *approval = None;
             *data = None;
         }
         self
@@ -336,6 +341,7 @@ mod tests {
             status: "done".to_owned(),
             place: None,
             detail: String::new(),
+            approval: None,
             data: None,
             sub_agent: None,
             asked_by: None,

@@ -15,9 +15,9 @@ impl Address {
         self.0.as_str()
     }
 
-    /// Whose it is.
-    pub(super) fn host(&self) -> &str {
-        self.0.host_str().unwrap_or_default()
+    /// Whose it is: scheme, host and port.
+    pub(super) fn origin(&self) -> String {
+        self.0.origin().ascii_serialization()
     }
 }
 

@@ -7,12 +7,12 @@ use llm::{Assistant, ToolCall};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
+use super::look::{Ground, Looked, part};
 use super::{Failure, ForSubAgents, Outcome, Toolbox, Workshop, visible};
 use super::{
     ask_user, cd, chat_history, config, context_edit, download_file, fetch, file_create, file_replace, glob,
     grep, memory, read, recall, recall_masked, shell, skill, sub_agent, tasks, todo, web_search,
 };
-use crate::ToolData;
 use crate::approval::Access;
 use crate::limits::{ARGUMENTS_BYTES, TOOL_HINT_CHARS};
 use crate::web::Web;
@@ -58,19 +58,14 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'st
     /// What it is about, for people.
     fn hint(&self) -> &str;
 
-    /// All that a user has to know before they allow it.
-    fn detail(&self) -> String {
-        self.hint().to_owned()
-    }
-
-    /// The change of a file that it asks for, where all of that is known before.
-    fn edit(&self) -> Option<ToolData> {
-        None
-    }
-
-    /// What is allowed for good where a user says so: this very thing, or, where it is empty, whatever the tool is asked for.
-    fn subject(&self) -> &str {
-        ""
+    /// Looks at what it would do, and does nothing of it: what its user is asked with. There is no ground where no machine
+    /// can be reached.
+    ///
+    /// Fails as [`Tool::run`] does, where it would fail anyway.
+    fn look(&self, ground: Option<&Ground>) -> impl Future<Output = Result<Looked, Failure>> + Send {
+        let looked =
+            Looked::words(format!("uses {}", Self::NAME), vec![part("about", self.hint())]).at(ground);
+        async { Ok(looked) }
     }
 
     /// Does it.
@@ -223,19 +218,11 @@ impl Call {
         self.0.run_as()
     }
 
-    /// All that a user has to know before they allow it; what cannot be seen is written out.
-    pub(crate) fn detail(&self) -> String {
-        visible::lines(&self.0.detail())
-    }
-
-    /// The change of a file that it asks for, to be shown beside its [`Call::detail`].
-    pub(crate) fn edit(&self) -> Option<ToolData> {
-        self.0.edit()
-    }
-
-    /// What is allowed for good where a user says so; see [`Tool::subject`].
-    pub(crate) fn subject(&self) -> &str {
-        self.0.subject()
+    /// Looks at what it would do; see [`Tool::look`].
+    ///
+    /// Fails with words for the model where it would fail anyway.
+    pub(crate) async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        self.0.look(ground).await
     }
 
     /// What it is about, in a few words for people.
@@ -256,7 +243,7 @@ impl Call {
 
 /// As much of a hint as people are shown.
 pub(super) fn shortened(hint: &str) -> String {
-    visible::lines(&hint.chars().take(TOOL_HINT_CHARS).collect::<String>())
+    visible::whole(&hint.chars().take(TOOL_HINT_CHARS).collect::<String>())
 }
 
 /// Any [`Tool`]'s arguments.
@@ -268,9 +255,7 @@ trait Known: Debug + Send + Sync {
     fn sees_cancel(&self) -> bool;
     fn waits_for_its_user(&self) -> bool;
     fn hint(&self) -> &str;
-    fn detail(&self) -> String;
-    fn edit(&self) -> Option<ToolData>;
-    fn subject(&self) -> &str;
+    fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>>;
     fn run<'a>(
         &'a self,
         workshop: &'a Workshop<'_>,
@@ -307,16 +292,8 @@ impl<T: Tool> Known for T {
         Tool::hint(self)
     }
 
-    fn detail(&self) -> String {
-        Tool::detail(self)
-    }
-
-    fn edit(&self) -> Option<ToolData> {
-        Tool::edit(self)
-    }
-
-    fn subject(&self) -> &str {
-        Tool::subject(self)
+    fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
+        Box::pin(Tool::look(self, ground))
     }
 
     fn run<'a>(

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use store::{AuditEntry, LANGUAGE};
 
 use super::call::{Live, Tool};
-use super::{Failure, ForSubAgents, Outcome, Workshop, visible};
+use super::look::{Ground, Looked, part};
+use super::{Failure, ForSubAgents, Outcome, Workshop};
 use crate::ChatEvent;
 use crate::approval::{Access, Mode};
 use crate::limits::CONFIG_VALUE_CHARS;
@@ -89,8 +90,9 @@ approval. Change something only where the user asks for it.";
         &self.key
     }
 
-    fn detail(&self) -> String {
-        format!("set {} to {}", visible::line(&self.key), visible::line(&self.value))
+    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let parts = vec![part("setting", &self.key), part("new value", &self.value)];
+        Ok(Looked::words("changes what you have set", parts))
     }
 
     async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {

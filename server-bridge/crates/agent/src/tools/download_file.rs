@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::address::Address;
 use super::call::{Live, Tool};
+use super::look::{Ground, Looked, part, size};
 use super::{Failure, Outcome, Workshop, change, visible};
 use crate::approval::Access;
 use crate::limits::{DOWNLOAD_BYTES, DOWNLOAD_PATIENCE};
@@ -33,16 +34,23 @@ Fetch.";
         self.url.as_str()
     }
 
-    fn detail(&self) -> String {
-        format!("{}\n\ninto {}", self.url.as_str(), visible::line(&self.path))
-    }
-
-    fn subject(&self) -> &str {
-        self.url.host()
+    async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let Some(ground) = ground else { return Err(Failure::unreachable()) };
+        let target = ground.target(&self.path).await?;
+        let effect = match target.exists {
+            true => format!("downloads over the file that is there ({})", size(target.size_bytes)),
+            false => "downloads into a new file".to_owned(),
+        };
+        let (machine, origin) = (ground.machine(), self.url.origin());
+        let file = ground.absolute(&target.file.path);
+        let words =
+            format!("downloads from {origin} into {} on {machine}, in this chat", visible::line(&file));
+        let looked = ground.file_change(target, effect, vec![part("address", self.url.as_str())]);
+        Ok(looked.always(&[machine, &origin, &file], words))
     }
 
     async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
-        let path = workshop.path(&self.path).await?;
+        let (path, present) = workshop.target(&self.path).await?;
         let request = DownloadRequest {
             url: self.url.as_str().to_owned(),
             path: path.clone().into_bytes(),
@@ -50,7 +58,7 @@ Fetch.";
             parents: true,
             max_bytes: DOWNLOAD_BYTES,
             sha256: None,
-            present: None,
+            present,
         };
         let sandbox = workshop.sandbox().await?;
         let late = |_| Failure::Told(format!("it did not come within {} s", DOWNLOAD_PATIENCE.as_secs()));

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
+use super::look::{Ground, Looked, edited, size};
 use super::{Failure, Outcome, Workshop, change, edit, visible};
-use crate::ToolData;
 use crate::approval::Access;
 
 /// What to write.
@@ -32,12 +32,22 @@ An existing file is replaced only with rewrite; prefer FileReplace to change a p
         &self.path
     }
 
-    fn detail(&self) -> String {
-        format!("{}\n\n{}", visible::line(&self.path), self.content)
-    }
-
-    fn edit(&self) -> Option<ToolData> {
-        Some(edit::whole(None, &self.content))
+    async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let Some(ground) = ground else { return Err(Failure::unreachable()) };
+        let target = ground.target(&self.path).await?;
+        if target.exists && !self.rewrite {
+            return Err(exists(&target.file.path));
+        }
+        let lines = self.content.lines().count();
+        let effect = match target.exists {
+            true => format!("replaces the whole file ({}) with {lines} lines", size(target.size_bytes)),
+            false => format!("makes a new file of {lines} lines"),
+        };
+        let parts = vec![edited("content", &self.content)];
+        Ok(Looked {
+            edit: Some(edit::whole(None, &self.content)),
+            ..ground.file_change(target, effect, parts)
+        })
     }
 
     async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
@@ -47,7 +57,7 @@ An existing file is replaced only with rewrite; prefer FileReplace to change a p
 
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let Arguments { content, rewrite, .. } = arguments;
-    let path = workshop.path(&arguments.path).await?;
+    let (path, present) = workshop.target(&arguments.path).await?;
     let sandbox = workshop.sandbox().await?;
     let known = match sandbox.stat(path.as_bytes()).await {
         Ok(_) => true,
@@ -55,16 +65,18 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, 
         Err(error) => return Err(error.into()),
     };
     if known && !rewrite {
-        let path = visible::line(&path);
-        return Err(Failure::Told(format!(
-            "{path} exists; change it with FileReplace, or set rewrite to replace it"
-        )));
+        return Err(exists(&path));
     }
-    let options =
-        WriteOptions { parents: true, size_bytes: Some(content.len() as u64), ..WriteOptions::default() };
+    let size_bytes = Some(content.len() as u64);
+    let options = WriteOptions { parents: true, size_bytes, present, ..WriteOptions::default() };
     let bytes = change::write(workshop, &sandbox, &path, content.as_bytes(), options).await?;
     let (verb, lines) = (if known { "replaced" } else { "made" }, content.lines().count());
     let path = visible::line(&path);
     let data = Some(edit::whole(None, content));
     Ok(Outcome { data, ..Outcome::done(format!("{verb} {path}: {lines} lines, {bytes} bytes")) })
+}
+
+fn exists(path: &str) -> Failure {
+    let path = visible::line(path);
+    Failure::Told(format!("{path} exists; change it with FileReplace, or set rewrite to replace it"))
 }

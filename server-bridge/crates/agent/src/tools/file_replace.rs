@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use regex::RegexBuilder;
-use sandbox::WriteOptions;
+use sandbox::{Present, WriteOptions};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::call::{Live, Tool};
+use super::look::{Ground, Looked, edited};
 use super::read::{text, whole};
 use super::{Failure, Outcome, Workshop, change, edit, visible};
 use crate::ToolData;
@@ -49,20 +50,30 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
         &self.path
     }
 
-    fn detail(&self) -> String {
-        let Self { old_string, new_string, .. } = self;
-        let path = visible::line(&self.path);
-        let kind = match (self.regex, self.replace_all) {
-            (false, false) => "",
-            (false, true) => " (everywhere)",
-            (true, false) => " (regular expression)",
-            (true, true) => " (regular expression, everywhere)",
+    async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let Some(ground) = ground else { return Err(Failure::unreachable()) };
+        let mut target = ground.target(&self.path).await?;
+        let old = whole(ground.sandbox(), &target.file.path).await?;
+        target.file.present = Present::Content(Sha256::digest(&old).into());
+        let shown = visible::line(&target.file.path);
+        let old = text(&target.file.path, old)?;
+        let (new, count) = replaced(self, &old).map_err(|why| Failure::Told(format!("{shown}: {why}")))?;
+        let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
+        let kind = if self.regex { ", found by a regular expression" } else { "" };
+        let mut parts = vec![edited("old text", &self.old_string), edited("new text", &self.new_string)];
+        if self.regex {
+            "regular expression".clone_into(&mut parts[0].label);
+            "replacement".clone_into(&mut parts[1].label);
+            parts.iter_mut().for_each(|part| part.is_in_edit = false);
+        }
+        let change = match edit::between(&old, &new) {
+            ToolData::Edit { is_cut: true, .. } if !self.regex => {
+                edit::whole(Some(&self.old_string), &self.new_string)
+            }
+            change => change,
         };
-        format!("{path}{kind}\n\n--- old\n{old_string}\n+++ new\n{new_string}")
-    }
-
-    fn edit(&self) -> Option<ToolData> {
-        (!self.regex).then(|| edit::whole(Some(&self.old_string), &self.new_string))
+        let effect = format!("changes {places} in the file{kind}");
+        Ok(Looked { edit: Some(change), ..ground.file_change(target, effect, parts) })
     }
 
     async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
@@ -71,22 +82,27 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
 }
 
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
-    let path = workshop.path(&arguments.path).await?;
+    let (path, present) = workshop.target(&arguments.path).await?;
     let sandbox = workshop.sandbox().await?;
     let old = whole(&sandbox, &path).await?;
-    let digest = Sha256::digest(&old).into();
+    let digest: [u8; 32] = Sha256::digest(&old).into();
+    if workshop.bound_content().is_some_and(|allowed| allowed != digest) {
+        return Err(Failure::Told(format!(
+            "{} is not what it was when its change was allowed; nothing was written: Read it again",
+            visible::line(&path)
+        )));
+    }
     let old = text(&path, old)?;
-    let (new, count) = replaced(arguments, &old).map_err(|why| Failure::Told(format!("{path}: {why}")))?;
-    // Whoever else changes it meanwhile is not overwritten.
-    let options = WriteOptions {
-        size_bytes: Some(new.len() as u64),
-        if_match: Some(digest),
-        ..WriteOptions::default()
-    };
+    let shown = visible::line(&path);
+    let (new, count) = replaced(arguments, &old).map_err(|why| Failure::Told(format!("{shown}: {why}")))?;
+    // What somebody else changes meanwhile is not overwritten.
+    let if_match = present.is_none().then_some(digest);
+    let size_bytes = Some(new.len() as u64);
+    let options = WriteOptions { size_bytes, if_match, present, ..WriteOptions::default() };
     change::write(workshop, &sandbox, &path, new.as_bytes(), options).await?;
     let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
     let data = Some(edit::between(&old, &new));
-    Ok(Outcome { data, ..Outcome::done(format!("replaced {times} in {path}")) })
+    Ok(Outcome { data, ..Outcome::done(format!("replaced {times} in {shown}")) })
 }
 
 /// The new content and how often something was replaced.

@@ -21,6 +21,7 @@ mod file_replace;
 mod glob;
 mod grep;
 mod image;
+mod look;
 mod memory;
 mod path;
 mod read;
@@ -39,7 +40,7 @@ mod web_search;
 use std::sync::Arc;
 
 use llm::Content;
-use sandbox::{Approval, RouteError, Sandbox, SandboxError, Wish};
+use sandbox::{Approval, Present, RouteError, Sandbox, SandboxError, Wish};
 use store::{ChatId, MessageId, TurnId};
 use tokio_util::sync::CancellationToken;
 
@@ -50,7 +51,9 @@ use crate::place::sandbox_user;
 use crate::service::Inner;
 pub(crate) use call::{Call, Live, kept};
 pub(crate) use context_edit::NAME as EDITS_CONTEXT;
+pub(crate) use look::{Bound, Ground, Looked};
 pub(crate) use read::{hash, whole};
+pub(crate) use shell::NAME as COMMANDS;
 pub(crate) use toolbox::{ForSubAgents, Toolbox};
 pub use utc::utc_day;
 
@@ -73,6 +76,8 @@ pub(crate) struct Workshop<'a> {
     pub(crate) is_plan: bool,
     /// The user's word that this very call may run as the privileged user, where they gave it.
     pub(crate) approval: Option<Approval>,
+    /// What was looked at before its user was asked.
+    pub(crate) bound: Bound,
     /// The card that shows the call.
     pub(crate) shown: ShownCall<'a>,
 }
@@ -123,6 +128,13 @@ pub(crate) enum Failure {
     Store(#[from] store::Error),
 }
 
+impl Failure {
+    /// No machine can be reached to look at.
+    fn unreachable() -> Self {
+        Self::Away("no machine can be reached".to_owned())
+    }
+}
+
 impl From<SandboxError> for Failure {
     fn from(error: SandboxError) -> Self {
         match error {
@@ -147,6 +159,55 @@ impl Workshop<'_> {
     /// Where a path of the model's leads, from the workspace: relative ones begin where the chat is.
     async fn path(&self, path: &str) -> Result<String, Failure> {
         Ok(path::join(&self.service.store.chat_cwd(self.user.id, self.chat).await?, path))
+    }
+
+    /// The file that a path of the model's leads to, from the workspace, and what has to be there: that which was allowed,
+    /// where somebody was asked.
+    async fn target(&self, path: &str) -> Result<(String, Option<Present>), Failure> {
+        let Some(file) = &self.bound.file else { return Ok((self.path(path).await?, None)) };
+        if file.is_resolved {
+            return Ok((file.path.clone(), Some(file.present)));
+        }
+        // An older runner cannot hold the change to what was allowed: that is looked at again.
+        let found = self.sandbox().await?.stat(file.path.as_bytes()).await;
+        let is_there = match found {
+            Ok(_) => true,
+            Err(SandboxError::Remote { kind: sandbox::ErrorKind::NotFound, .. }) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if is_there == (file.present == Present::Nothing) {
+            let what = if is_there { "was made" } else { "went away" };
+            let path = visible::line(&file.path);
+            return Err(Failure::Told(format!(
+                "{path} {what} since this was allowed; nothing was written: look again"
+            )));
+        }
+        Ok((file.path.clone(), None))
+    }
+
+    /// The SHA-256 that the file had when its change was allowed.
+    fn bound_content(&self) -> Option<[u8; 32]> {
+        match self.bound.file.as_ref()?.present {
+            Present::Content(sha256) => Some(sha256),
+            Present::Nothing | Present::AnyFile => None,
+        }
+    }
+
+    /// The directory that a command begins in; empty for the workspace.
+    ///
+    /// Fails where it is another one than somebody allowed.
+    async fn directory(&self, sandbox: &Sandbox) -> Result<String, Failure> {
+        let cwd = self.service.store.chat_cwd(self.user.id, self.chat).await?;
+        let Some(allowed) = &self.bound.directory else { return Ok(cwd) };
+        let now = sandbox.resolve(path::join(&cwd, ".").as_bytes()).await?;
+        let now = now.map_or_else(|| path::join(&cwd, ".").into_bytes(), |now| now.path.as_bytes().to_vec());
+        if now != allowed.as_bytes() {
+            return Err(Failure::Told(
+                "the directory leads somewhere else than when this was allowed; nothing was run: look where you are"
+                    .to_owned(),
+            ));
+        }
+        Ok(allowed.clone())
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::call::{Live, Tool};
+use super::look::{Ground, Looked, part};
 use super::{Failure, Outcome, Workshop, visible};
 use crate::Ending;
 use crate::approval::Access;
@@ -27,6 +28,9 @@ use output::Output;
 
 /// The signal that nothing can ignore, on every system that a runner is built for.
 const SIGKILL: i32 = 9;
+
+/// What models call it.
+pub(crate) const NAME: &str = "Shell";
 
 /// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -49,7 +53,7 @@ pub(crate) struct Arguments {
 }
 
 impl Tool for Arguments {
-    const NAME: &'static str = "Shell";
+    const NAME: &'static str = NAME;
     const DESCRIPTION: &'static str = "Runs a command line in a shell of the sandbox, beginning in the current directory, and \
 answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
 task: see task_status, task_read and task_kill. Use background for servers and watchers. Use Read, Glob and Grep instead of \
@@ -64,15 +68,21 @@ cat, find and grep.";
         self.run_as.as_deref()
     }
 
-    fn detail(&self) -> String {
-        let line = |name: &str, value: &Option<String>| {
-            value.as_ref().map_or_else(String::new, |value| format!("\n\n{name}: {}", visible::line(value)))
-        };
-        format!("{}{}{}", self.command, line("as", &self.run_as), line("reason", &self.reason))
-    }
-
-    fn subject(&self) -> &str {
-        &self.command
+    async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let Some(ground) = ground else { return Err(Failure::unreachable()) };
+        let (machine, directory) = (ground.machine(), ground.directory());
+        let effect = if self.background { "runs a command in the background" } else { "runs a command" };
+        let reason = self.reason.iter().map(|reason| part("reason that the model gives", reason));
+        let parts = std::iter::once(part("command", &self.command)).chain(reason).collect();
+        let user = ground.user().unwrap_or_default();
+        let by = if user.is_empty() { String::new() } else { format!(" as {}", visible::line(user)) };
+        let shown = visible::line(&directory);
+        let words = format!(
+            "this very command in {shown} on {machine}{by}, in this chat, until a file is changed or downloaded unasked"
+        );
+        let subject = [machine, &directory, user, &self.command];
+        let looked = Looked { bound: ground.bound(), ..Looked::words(effect, parts) };
+        Ok(looked.at(Some(ground)).always(&subject, words))
     }
 
     async fn run(&self, workshop: &Workshop<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
@@ -85,7 +95,7 @@ async fn run(arguments: &Arguments, workshop: &Workshop<'_>, live: Live<'_>) -> 
         sandbox = workshop.sandbox() => sandbox?,
         () = workshop.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
     };
-    let request = request(arguments, workshop).await?;
+    let request = request(arguments, workshop, &sandbox).await?;
     let record = put_on_record(&request, arguments, workshop, &sandbox).await?;
     let exec = match sandbox.exec(request).await {
         Ok(exec) => exec,
@@ -106,8 +116,12 @@ fn timeout_s(asked: Option<u64>) -> u64 {
     asked.unwrap_or(SHELL_TIMEOUT_S).clamp(1, SHELL_TIMEOUT_MAX_S)
 }
 
-async fn request(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<ExecRequest, Failure> {
-    let cwd = workshop.service.store.chat_cwd(workshop.user.id, workshop.chat).await?;
+async fn request(
+    arguments: &Arguments,
+    workshop: &Workshop<'_>,
+    sandbox: &Sandbox,
+) -> Result<ExecRequest, Failure> {
+    let cwd = workshop.directory(sandbox).await?;
     let mut request = long_lived(&arguments.command);
     request.cwd = (!cwd.is_empty()).then(|| cwd.into_bytes());
     request.profile = workshop.is_plan.then_some(Profile::ReadOnly);

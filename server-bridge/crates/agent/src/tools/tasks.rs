@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::{Live, Tool};
+use super::look::{Ground, Looked, part};
 use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
 use crate::follow::sandbox_id;
@@ -72,8 +73,11 @@ impl Tool for Kill {
     fn hint(&self) -> &str {
         &self.id
     }
-    fn subject(&self) -> &str {
-        &self.id
+
+    async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let looked =
+            Looked::words("ends a task with everything it started", vec![part("task", &self.id)]).at(ground);
+        Ok(looked.always(&[&self.id], "ending this very task".to_owned()))
     }
 
     async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {

@@ -91,20 +91,24 @@ fn arguments_that_are_too_long_are_refused_and_not_kept() {
     assert_eq!(shortened.tool_calls[0].arguments, r#"{"left_out":"10485760 bytes, too long"}"#);
 }
 
-#[test]
-fn what_a_user_is_to_allow_is_shown_with_what_cannot_be_seen() {
+#[tokio::test]
+async fn what_a_user_is_to_allow_is_shown_with_what_cannot_be_seen() {
     let of = |name: &str, arguments: Value| call(name, &arguments.to_string()).unwrap();
-    let write = of("FileCreate", json!({"path": "a\nok\u{1b}[2J", "content": "x\u{202e}y\nz"}));
-    assert_eq!(write.detail(), "a\\nok\\u{1b}[2J\n\nx\\u{202e}y\nz");
+    let write = of("FileCreate", json!({"path": "a\nok\u{1b}[2J", "content": "x"}));
     assert_eq!(write.hint(), "a\nok\\u{1b}[2J");
-    let shell = of("Shell", json!({"command": "make", "run_as": "root", "reason": "to\ninstall"}));
-    assert_eq!(shell.detail(), "make\n\nas: root\n\nreason: to\\ninstall");
-    assert_eq!((shell.run_as(), shell.subject()), (Some("root"), "make"));
-    let fetch = of("Fetch", json!({"url": "HTTP://Example.com:80/\u{202e}?q=a b"}));
-    assert_eq!(fetch.detail(), "http://example.com/%E2%80%AE?q=a%20b");
-    assert_eq!(fetch.subject(), "example.com");
-    let set = of("config", json!({"action": "set", "key": "language", "value": "de\nx"}));
-    assert_eq!((set.access(), set.detail().as_str()), (Access::Settings, "set language to de\\nx"));
+    assert!(write.look(None).await.is_err(), "nothing is said of a file without its machine");
+    let fetch = of("Fetch", json!({"url": "HTTP://Example.com:80/\u{202e}?q=a b"})).look(None).await.unwrap();
+    let expected = "this server reads a page of the internet\naddress:\n  | http://example.com/%E2%80%AE?q=a%20b\nalways: pages of \
+                    http://example.com, in this chat";
+    assert_eq!(fetch.document.to_text(), expected);
+    let other = of("Fetch", json!({"url": "http://example.com:8080/"})).look(None).await.unwrap();
+    assert_ne!(other.subject, fetch.subject, "another port is another thing");
+    let other = of("Fetch", json!({"url": "https://example.com/"})).look(None).await.unwrap();
+    assert_ne!(other.subject, fetch.subject, "and so is another scheme");
+    let set = of("config", json!({"action": "set", "key": "language", "value": "de\nnew value:\u{e0041}"}));
+    let text = set.look(None).await.unwrap().document.to_text();
+    assert_eq!(set.access(), Access::Settings);
+    assert!(text.ends_with("new value:\n  | de\n  | new value:\\u{e0041}"), "{text}");
     assert_eq!(of("config", json!({"action": "list"})).access(), Access::Read);
 }
 

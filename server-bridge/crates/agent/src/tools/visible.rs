@@ -1,15 +1,14 @@
-//! Text of a model's or of a machine's, as it is shown: what cannot be seen, or turns other text around, is written out.
+//! Text of a model's or of a machine's, as it is shown: what cannot be seen, or turns other text around, is written out, and
+//! long runs of nothing are counted.
 
-/// Whether a character plays tricks with whoever reads what it stands in.
-fn is_trick(c: char) -> bool {
-    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
-}
+use store::is_unseen;
+
+use crate::limits::{FOLDED_BLANK_LINES, FOLDED_BLANKS_CHARS};
 
 fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_trick(c) && !is_kept(c) {
+        if is_unseen(c) && !is_kept(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -19,8 +18,8 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
 }
 
 /// A name or a path: always one line.
-pub(super) fn line(text: &str) -> String {
-    escaped(text, |_| false)
+pub(crate) fn line(text: &str) -> String {
+    without_gaps(&escaped(text, |_| false))
 }
 
 /// A path as it came from a machine.
@@ -33,6 +32,58 @@ pub(super) fn lines(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
+/// Text of several lines that somebody is to allow: nothing in it is pushed out of sight.
+pub(crate) fn whole(text: &str) -> String {
+    let text = without_gaps(&lines(text));
+    let (mut shown, mut blank): (Vec<String>, Vec<&str>) = Default::default();
+    let fold = |blank: &mut Vec<&str>, shown: &mut Vec<String>| {
+        match blank.len() {
+            count if count >= FOLDED_BLANK_LINES => shown.push(format!("… {count} blank lines …")),
+            _ => shown.extend(blank.iter().map(|line| (*line).to_owned())),
+        }
+        blank.clear();
+    };
+    for line in text.split('\n') {
+        if line.trim().is_empty() || is_gap(line.trim()) {
+            blank.push(line);
+        } else {
+            fold(&mut blank, &mut shown);
+            shown.push(line.to_owned());
+        }
+    }
+    fold(&mut blank, &mut shown);
+    shown.join("\n")
+}
+
+/// The same text with long runs of blanks within its lines counted.
+fn without_gaps(text: &str) -> String {
+    let is_blank = |c: char| c.is_whitespace() && c != '\n';
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(is_blank) {
+        let (before, from) = rest.split_at(at);
+        let length = from.find(|c| !is_blank(c)).unwrap_or(from.len());
+        let (run, behind) = from.split_at(length);
+        shown.push_str(before);
+        match run.chars().count() {
+            count if count >= FOLDED_BLANKS_CHARS => shown.push_str(&gap(count)),
+            _ => shown.push_str(run),
+        }
+        rest = behind;
+    }
+    shown.push_str(rest);
+    shown
+}
+
+fn gap(count: usize) -> String {
+    format!(" … {count} blanks … ")
+}
+
+/// Whether a line, without the blanks around it, is nothing but counted blanks.
+fn is_gap(line: &str) -> bool {
+    let count = line.strip_prefix("… ").and_then(|rest| rest.strip_suffix(" blanks …"));
+    count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +93,21 @@ mod tests {
         assert_eq!(line("a\nb\u{1b}[2J\u{202e}fdp.exe é"), "a\\nb\\u{1b}[2J\\u{202e}fdp.exe é");
         assert_eq!(lines("a\n\tb\r\u{7}"), "a\n\tb\\r\\u{7}");
         assert_eq!(path(b"a\xff\nb"), "a\u{fffd}\\nb");
+        assert_eq!(lines("rm\u{200b} \u{e0041}\u{3164}\u{fe0f}"), "rm\\u{200b} \\u{e0041}\\u{3164}\\u{fe0f}");
+    }
+
+    #[test]
+    fn runs_of_nothing_are_counted() {
+        assert_eq!(whole("a\n\n\nb"), "a\n\n\nb");
+        assert_eq!(whole(&format!("a{}b", "\n".repeat(301))), "a\n… 300 blank lines …\nb");
+        assert_eq!(whole(&format!("a\n{}b", " \t\n".repeat(50))), "a\n… 50 blank lines …\nb");
+        assert_eq!(whole(&format!("{}b", " \n".repeat(9))), "… 9 blank lines …\nb");
+        assert_eq!(whole(&format!("a{}b", " ".repeat(500))), "a … 500 blanks … b");
+        assert_eq!(whole(&format!("a{}b", "\u{3000}".repeat(500))), "a … 500 blanks … b");
+        let wide = format!("{}\n", " ".repeat(200)).repeat(300);
+        assert_eq!(whole(&format!("a\n{wide}b")), "a\n… 300 blank lines …\nb");
+        let indented = format!("{}deep", " ".repeat(40));
+        assert_eq!(whole(&indented), indented);
+        assert_eq!(line(&format!("a{}b", " ".repeat(100))), "a … 100 blanks … b");
     }
 }

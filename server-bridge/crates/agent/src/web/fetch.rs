@@ -47,8 +47,8 @@ pub enum FetchError {
          a command in Shell"
     )]
     Private(String),
-    /// It leads to another host.
-    #[error("it redirects to {0}, which is another host; fetch that if it is what you want")]
+    /// It leads to another host, port or scheme.
+    #[error("it redirects to {0}, which is another host, port or scheme; fetch that if it is what you want")]
     Elsewhere(Url),
     /// It leads on and on.
     #[error("it redirects more than {FETCH_REDIRECTS} times")]
@@ -163,7 +163,7 @@ impl Fetcher {
             if url.scheme() == "https" && next.scheme() != "https" {
                 return Err(FetchError::Downgrade);
             }
-            if next.host_str() != url.host_str() {
+            if !is_same_origin(&url, &next) {
                 return Err(FetchError::Elsewhere(next));
             }
             url = next;
@@ -183,6 +183,14 @@ impl Fetcher {
         }
         Ok(())
     }
+}
+
+/// Whether a redirect stays with the scheme, host and port that were allowed; encrypting it, on the usual ports, does.
+fn is_same_origin(one: &Url, next: &Url) -> bool {
+    let ports = |url: &Url| (url.scheme().to_owned(), url.port_or_known_default());
+    let is_upgrade = one.scheme() == "http" && next.scheme() == "https";
+    let is_usual = one.port().is_none() && next.port().is_none();
+    one.host_str() == next.host_str() && (ports(one) == ports(next) || is_upgrade && is_usual)
 }
 
 /// Whether a URL can be a page's at all.

@@ -7,6 +7,7 @@ use super::super::places;
 use super::super::state::{Focus, State};
 use super::super::text::{one_line, visible, wrap};
 use super::theme::Theme;
+use crate::cli::chat::gutters;
 
 /// The lines of it, at most `height` if there is that much room.
 pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'static>> {
@@ -33,11 +34,14 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
         ],
     };
     let detail = if detail.is_empty() { hint } else { detail };
-    let gutter = [Span::styled("  │ ", theme.warning)];
     let mut body: Vec<Line<'static>> = visible(detail)
         .trim_end()
         .split('\n')
-        .flat_map(|line| wrap(&[Span::raw(line.to_owned())], width, &gutter, &gutter))
+        .flat_map(|line| {
+            let (first, rest, text) = gutters(line);
+            let gutter = |text| [Span::styled(text, theme.warning)];
+            wrap(&[Span::raw(text.to_owned())], width, &gutter(first), &gutter(rest))
+        })
         .collect();
     let foot = match options {
         Some(options) => question(state, options, theme, width),

@@ -4,6 +4,7 @@ import { useAction } from "../../lib/useAction";
 import { useActions } from "../../state/context";
 import { placeName } from "../../state/where";
 import type { Agent, Message } from "../../types";
+import { ApprovalFacts } from "./ApprovalFacts";
 import { LazyDiff } from "./LazyDiff";
 
 interface Props {
@@ -31,19 +32,23 @@ export function Approval({ message, tool }: Props) {
       ? t("approval.titleNoPlace", { tool: tool.tool })
       : t("approval.title", { tool: tool.tool, place: placeName(tool.place) });
   const edit = tool.data?.kind === "edit" && !tool.data.is_cut ? tool.data : null;
+  const { approval } = tool;
   return (
     <div className="approval" role="group" aria-label={title} tabIndex={-1} data-asking={message.id} onKeyDown={onKeyDown}>
       <p className="question">
         <strong>{title}</strong>
       </p>
       {tool.asked_by !== undefined && <p className="hint">{t("approval.askedBy", { name: tool.asked_by })}</p>}
-      {edit === null ? (
+      {approval === undefined ? (
         <pre className="output" role="group" tabIndex={0} aria-label={t("approval.detail")}>
           {tool.detail ?? tool.hint}
         </pre>
       ) : (
-        <LazyDiff edit={edit} path={tool.hint} />
+        <ApprovalFacts approval={approval} edit={edit} />
       )}
+      {edit !== null && <LazyDiff edit={edit} path={approval?.target ?? tool.hint} />}
+      {approval?.always !== undefined && <p className="hint">{t("approval.holds", { what: approval.always })}</p>}
+      {approval?.only_once !== undefined && <p className="hint">{t("approval.onlyOnce", { why: approval.only_once })}</p>}
       <div className="answers">
         <button type="button" className="primary" aria-keyshortcuts="a" disabled={answer.busy} onClick={() => say(true, false)}>
           {t("approval.allow")}

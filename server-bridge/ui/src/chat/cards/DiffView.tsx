@@ -1,6 +1,7 @@
 import { diffLines } from "diff";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { FOLDED_BLANK_LINES } from "../../limits";
 import type { Edit } from "../../types";
 
 interface Line {
@@ -16,7 +17,7 @@ const SIGN = { same: " ", added: "+", removed: "−" } as const;
 /** What a tool changes in a file, line by line. */
 export default function DiffView({ edit, path }: { edit: Edit; path: string }) {
   const { t } = useTranslation("chat");
-  const lines = useMemo(() => linesOf(edit), [edit]);
+  const lines = useMemo(() => folded(linesOf(edit), (count) => t("diff.blank", { count })), [edit, t]);
   return (
     <div className="diff" role="group" tabIndex={0} aria-label={t("diff.label", { path })}>
       <table>
@@ -47,4 +48,23 @@ function linesOf(edit: Edit): Line[] {
       return { kind: "same", old: oldLine++, new: newLine++, text };
     }),
   );
+}
+
+/** Long runs of blank lines are counted, so that none pushes what follows out of sight. */
+function folded(lines: Line[], words: (count: number) => string): Line[] {
+  const shown: Line[] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const first = lines[at]!;
+    let end = at;
+    while (end < lines.length && lines[end]!.kind === first.kind && lines[end]!.text.trim() === "") end += 1;
+    if (end - at >= FOLDED_BLANK_LINES) {
+      shown.push({ ...first, text: words(end - at) });
+      at = end;
+    } else {
+      shown.push(first);
+      at += 1;
+    }
+  }
+  return shown;
 }

@@ -113,6 +113,7 @@ impl Errand {
             status: "running".to_owned(),
             place: Some(place.clone()),
             detail: String::new(),
+            approval: None,
             data: None,
             sub_agent: Some(Box::new(agent)),
             asked_by: None,

@@ -6,13 +6,13 @@ use store::MessageId;
 use tokio::time::timeout;
 
 use super::{End, Turn};
-use crate::approval::{Access, Answer, Mode, Verdict, verdict};
+use crate::approval::{Access, Answer, Mode};
 use crate::engine::AgentDocument;
 use crate::engine::show::Screen;
 use crate::limits::APPROVAL_PATIENCE;
 use crate::place::sandbox_user;
 use crate::questions::{Asking, Wanted};
-use crate::tools::{Call, Outcome};
+use crate::tools::{COMMANDS, Call, Failure, Ground, Looked, Outcome};
 
 /// A question to the user that waits for its answer.
 pub(super) struct Question {
@@ -39,37 +39,54 @@ impl Turn<'_> {
         }
     }
 
-    /// What is allowed for good where its user says so: a command there, in that directory and as that user, or every change
-    /// of a file.
-    pub(super) async fn subject(&self, parsed: &Call, place: Option<&str>) -> Result<String, End> {
-        if parsed.access() != Access::Run {
-            return Ok(parsed.subject().to_owned());
-        }
+    /// Looks at what a call would do, where it works.
+    ///
+    /// Fails with what the model is told where it would fail anyway.
+    pub(super) async fn look(
+        &self,
+        parsed: &Call,
+        access: Access,
+        wish: &Wish,
+    ) -> Result<Result<Looked, String>, End> {
         let cwd = self.service.store.chat_cwd(self.user.id, self.chat).await?;
-        let named = parsed.run_as().map(|user| format!("\0{user}")).unwrap_or_default();
-        Ok(format!(
-            "{}\0{cwd}\0{}{named}",
-            place.unwrap_or_default(),
-            parsed.subject().replace('\0', "\u{fffd}")
-        ))
+        let ground = match self.service.router.for_user(&sandbox_user(self.user), wish).await {
+            Ok(sandbox) => Ground::of(sandbox, cwd, parsed.run_as()).await,
+            Err(error) => Err(error.into()),
+        };
+        let ground = match ground {
+            Ok(ground) => Some(ground),
+            Err(Failure::Store(error)) => return Err(error.into()),
+            Err(error) if access.needs_ground() => return Ok(Err(error.to_string())),
+            Err(_) => None,
+        };
+        Ok(match parsed.look(ground.as_ref()).await {
+            Ok(mut looked) => {
+                if let Some(why) = access.only_once() {
+                    (looked.document.always, looked.document.only_once) = (None, Some(why.to_owned()));
+                }
+                Ok(looked)
+            }
+            Err(Failure::Store(error)) => return Err(error.into()),
+            Err(error) => Err(error.to_string()),
+        })
     }
 
-    /// What is said to a call that is about to begin.
-    pub(super) async fn verdict(
+    /// Whether its user allowed a call for good.
+    pub(super) async fn is_allowed_for_good(
         &self,
-        mode: Mode,
         call: &ToolCall,
         access: Access,
         subject: &str,
-    ) -> Result<Verdict, End> {
-        let verdict = verdict(mode, access);
-        if verdict == Verdict::Asks
-            && access.may_be_remembered()
-            && self.service.store.is_allowed(self.user.id, self.lineage.root(), &call.name, subject).await?
-        {
-            return Ok(Verdict::Allowed);
-        }
-        Ok(verdict)
+    ) -> Result<bool, End> {
+        let store = &self.service.store;
+        Ok(access.may_be_remembered()
+            && store.is_allowed(self.user.id, self.lineage.root(), &call.name, subject).await?)
+    }
+
+    /// A file is changed, or was, without anybody being asked: a command that was allowed for good may do something else now.
+    pub(super) async fn changes_unasked(&self) -> Result<(), End> {
+        let store = &self.service.store;
+        Ok(store.forget_allowed(self.user.id, self.lineage.root(), COMMANDS).await?)
     }
 
     /// Asks the user, with the message that shows the call; a sub-agent asks in the user's own chat, in a message that says
@@ -123,7 +140,7 @@ impl Turn<'_> {
         if let Some((shown, document)) = elsewhere {
             let status = match answer {
                 Some(Ok(Answer::Allow | Answer::AllowForGood)) => "done",
-                Some(Ok(Answer::Deny) | Err(_)) => "denied",
+                Some(Ok(Answer::Deny | Answer::NobodyThere) | Err(_)) => "denied",
                 None => "cancelled",
             };
             self.users_screen().change(shown, "", &document.settled(status)).await?;
@@ -137,6 +154,9 @@ impl Turn<'_> {
                 store.allow_for_good(self.user.id, self.lineage.root(), &call.name, subject).await?;
                 None
             }
+            Ok(Answer::NobodyThere) => Some(Outcome::denied(
+                "This needs the user's word, and nobody could be asked: no person is at the other end of this chat",
+            )),
             Ok(Answer::Deny) => Some(Outcome::denied("The user does not allow this")),
             Err(_) => Some(Outcome::denied("Nobody was there to allow this, so it is denied")),
         })

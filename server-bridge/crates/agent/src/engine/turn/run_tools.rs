@@ -15,7 +15,7 @@ use crate::engine::tools_of_reply::{Beside, groups};
 use crate::engine::{AgentDocument, ShownCall, SubAgentDocument, ToolData};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
 use crate::place::sandbox_user;
-use crate::tools::{Call, Failure, Live, Outcome, Workshop};
+use crate::tools::{Call, Failure, Live, Looked, Outcome, Workshop};
 
 /// A call that is shown, and about to begin.
 struct Card {
@@ -26,8 +26,8 @@ struct Card {
     access: Access,
     /// How much could be done without asking when it was looked at; of what only looks nobody asks.
     mode: Option<Mode>,
-    /// What is allowed for good where its user says so.
-    subject: String,
+    /// What it would do, where its user was to be asked.
+    looked: Looked,
     verdict: Verdict,
     message: MessageId,
     question: Option<Question>,
@@ -50,14 +50,12 @@ impl Card {
             hint: self.parsed.as_ref().map(Call::hint).unwrap_or_default(),
             status: status.to_owned(),
             place: self.place.clone(),
-            detail: match &self.parsed {
-                Ok(parsed) if is_asking => parsed.detail(),
-                _ => String::new(),
-            },
-            data: match &self.parsed {
-                Ok(_) if is_asking && !self.access.may_be_remembered() => Some(ToolData::Once),
-                Ok(parsed) if is_asking => parsed.edit(),
-                _ => None,
+            detail: if is_asking { self.looked.document.to_text() } else { String::new() },
+            approval: is_asking.then(|| Box::new(self.looked.document.clone())),
+            data: match is_asking {
+                true if !self.access.may_be_remembered() => Some(ToolData::Once),
+                true => self.looked.edit.clone(),
+                false => None,
             },
             sub_agent: self.sub_agent.clone().map(Box::new),
             asked_by: None,
@@ -144,24 +142,32 @@ impl Turn<'_> {
     ) -> Result<Card, End> {
         let place = self.service.router.check(&sandbox_user(self.user), wish).ok();
         let place = place.map(|target| target.name().to_owned());
-        let (access, subject) = match &parsed {
-            Ok(parsed) => (self.access(parsed, wish).await, self.subject(parsed, place.as_deref()).await?),
-            Err(_) => (Access::Read, String::new()),
+        let access = match &parsed {
+            Ok(parsed) => self.access(parsed, wish).await,
+            Err(_) => Access::Read,
         };
         let mode = if access == Access::Read { None } else { Some(self.mode().await?) };
-        let mut parsed = parsed;
-        let mut verdict = Verdict::Allowed;
-        if let (Ok(known), Some(mode)) = (&parsed, mode) {
-            verdict = self.verdict(mode, &call, access, &subject).await?;
-            if verdict == Verdict::Asks && known.detail().len() > APPROVAL_DETAIL_BYTES {
-                verdict = Verdict::Allowed;
-                parsed = Err("this is too long to be shown to the user, who has to allow it; do it in parts"
-                    .to_owned());
+        let (mut parsed, mut looked) = (parsed, Looked::default());
+        let mut verdict = mode.map_or(Verdict::Allowed, |mode| verdict(mode, access));
+        if let (Ok(known), Verdict::Asks) = (&parsed, verdict) {
+            match self.look(known, access, wish).await? {
+                Ok(found) => {
+                    if self.is_allowed_for_good(&call, access, &found.subject).await? {
+                        verdict = Verdict::Allowed;
+                    } else if found.document.to_text().len() > APPROVAL_DETAIL_BYTES {
+                        let why =
+                            "this is too long to be shown to the user, who has to allow it; do it in parts";
+                        (verdict, parsed) = (Verdict::Allowed, Err(why.to_owned()));
+                    }
+                    looked = found;
+                }
+                // It would come to nothing, so that nobody has to be asked.
+                Err(why) => (verdict, parsed) = (Verdict::Allowed, Err(why)),
             }
         }
         let (message, question, sub_agent, began) = (MessageId(0), None, None, None);
         let mut card =
-            Card { call, parsed, place, access, mode, subject, verdict, message, question, sub_agent, began };
+            Card { call, parsed, place, access, mode, looked, verdict, message, question, sub_agent, began };
         // What a sub-agent asks is asked elsewhere.
         let asks_here = verdict == Verdict::Asks && self.lineage.errand().is_none();
         let message =
@@ -185,7 +191,9 @@ impl Turn<'_> {
         let Card { call, parsed, verdict, message, .. } = &card;
         let (verdict, message) = (*verdict, *message);
         let denied = match (verdict, parsed) {
-            (Verdict::Asks, Ok(_)) => self.answered(call, card.access, &card.subject, question).await?,
+            (Verdict::Asks, Ok(_)) => {
+                self.answered(call, card.access, &card.looked.subject, question).await?
+            }
             (Verdict::Denied, _) => Some(Outcome::denied(PLAN_MODE)),
             (Verdict::Asks | Verdict::Allowed, _) => None,
         };
@@ -247,9 +255,24 @@ impl Turn<'_> {
         if matches!(card.access, Access::Run | Access::Privileged) {
             service.store.count_command(turn).await?;
         }
-        let card = card.message;
-        let workshop =
-            Workshop { service, user, chat, lineage, card, turn, wish, cancelled, is_plan, approval, shown };
+        if card.access.changes_files() && card.verdict == Verdict::Allowed {
+            self.changes_unasked().await?;
+        }
+        let (card, bound) = (card.message, card.looked.bound.clone());
+        let workshop = Workshop {
+            service,
+            user,
+            chat,
+            lineage,
+            card,
+            turn,
+            wish,
+            cancelled,
+            is_plan,
+            approval,
+            bound,
+            shown,
+        };
         let work = async {
             let away = call.waits_for_its_user().then(|| lineage.place().leave());
             let done = call.run(&workshop, live).await;

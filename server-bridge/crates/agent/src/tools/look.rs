@@ -1,0 +1,245 @@
+//! Looking at what a call would do before its user is asked: where its path leads, what is there, what is remembered.
+
+use std::path::Path;
+
+use sandbox::{ErrorKind, FileKind, Present, Resolved, Sandbox, SandboxError};
+
+use super::{Failure, path, visible};
+use crate::ToolData;
+use crate::engine::{ApprovalDocument, ApprovalPart, ApprovalPlace};
+
+/// Said where a runner is too old to resolve paths.
+const UNRESOLVED: &str = "this machine's runner is an older one and does not resolve paths: symbolic links may lead elsewhere; update it";
+
+/// Where a call works, as it was looked at.
+pub(crate) struct Ground {
+    sandbox: Sandbox,
+    /// The chat's directory as the model named it, and from the workspace as the machine resolves it.
+    cwd: String,
+    resolved_cwd: String,
+    is_resolved: bool,
+    user: Option<String>,
+}
+
+/// What a call would do.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    /// What its user is asked with.
+    pub(crate) document: ApprovalDocument,
+    /// The change that is shown beside it.
+    pub(crate) edit: Option<ToolData>,
+    /// What is kept where it is allowed for good.
+    pub(crate) subject: String,
+    /// What has to be so still when it is done.
+    pub(crate) bound: Bound,
+}
+
+/// What was looked at, and has to be so when a call that was allowed begins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bound {
+    /// The directory that commands begin in, from the workspace.
+    pub(crate) directory: Option<String>,
+    /// The file that is changed.
+    pub(crate) file: Option<BoundFile>,
+}
+
+/// A file that somebody allowed to change.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundFile {
+    /// Where it is, from the workspace.
+    pub(crate) path: String,
+    /// What is there.
+    pub(crate) present: Present,
+    /// Whether the machine holds the change to that place; else the server looks again before.
+    pub(crate) is_resolved: bool,
+}
+
+/// A file as it was looked at.
+pub(crate) struct Target {
+    pub(crate) file: BoundFile,
+    pub(crate) exists: bool,
+    pub(crate) size_bytes: u64,
+}
+
+impl Ground {
+    /// Looks at a chat's directory.
+    ///
+    /// Fails where the machine is away, or the directory is none.
+    pub(crate) async fn of(sandbox: Sandbox, cwd: String, named: Option<&str>) -> Result<Self, Failure> {
+        let default = sandbox.facts().run_as.as_ref().map(|names| names.default.clone());
+        let user = named.map(str::to_owned).or(default);
+        let lexical = path::join(&cwd, ".");
+        let resolved = sandbox.resolve(lexical.as_bytes()).await?;
+        let is_resolved = resolved.is_some();
+        let resolved_cwd = match resolved {
+            Some(found) if found.found.as_ref().is_some_and(|found| found.kind == FileKind::Directory) => {
+                text(&found)?
+            }
+            Some(_) => {
+                return Err(Failure::Told(format!(
+                    "the directory {} is not there any more",
+                    visible::line(&lexical)
+                )));
+            }
+            None => lexical,
+        };
+        Ok(Self { sandbox, cwd, resolved_cwd, is_resolved, user })
+    }
+
+    pub(super) fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// The machine's name.
+    pub(super) fn machine(&self) -> &str {
+        self.sandbox.place()
+    }
+
+    pub(super) fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// Where a command begins, absolute.
+    pub(super) fn directory(&self) -> String {
+        self.absolute(&self.resolved_cwd)
+    }
+
+    /// A document that says where.
+    pub(super) fn document(&self, effect: String) -> ApprovalDocument {
+        let place = ApprovalPlace {
+            machine: visible::line(self.machine()),
+            directory: visible::line(&self.directory()),
+            user: self.user().map(visible::line),
+        };
+        let note = (!self.is_resolved).then(|| UNRESOLVED.to_owned());
+        ApprovalDocument { effect, place: Some(place), note, ..ApprovalDocument::default() }
+    }
+
+    /// What has to be so when a command begins.
+    pub(super) fn bound(&self) -> Bound {
+        Bound { directory: Some(self.resolved_cwd.clone()), file: None }
+    }
+
+    /// Looks at the file that a path of the model's leads to.
+    ///
+    /// Fails with what is wrong with the path.
+    pub(super) async fn target(&self, given: &str) -> Result<Target, Failure> {
+        let lexical = path::join(&self.cwd, given);
+        let resolved = self.sandbox.resolve(lexical.as_bytes()).await?;
+        let is_resolved = resolved.is_some();
+        let (path, found, sha256) = match resolved {
+            Some(resolved) => (text(&resolved)?, resolved.found, resolved.sha256),
+            None => match self.sandbox.stat(lexical.as_bytes()).await {
+                Ok(found) => (lexical, Some(found), None),
+                Err(SandboxError::Remote { kind: ErrorKind::NotFound, .. }) => (lexical, None, None),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        if let Some(found) = found.as_ref().filter(|found| found.kind != FileKind::File) {
+            let what = if found.kind == FileKind::Directory { "a directory" } else { "no regular file" };
+            return Err(Failure::Told(format!("{} is {what}", visible::line(&path))));
+        }
+        let present = match (&found, sha256) {
+            (None, _) => Present::Nothing,
+            (Some(_), Some(sha256)) => Present::Content(sha256),
+            (Some(_), None) => Present::AnyFile,
+        };
+        let (exists, size_bytes) = (found.is_some(), found.map_or(0, |found| found.size_bytes));
+        Ok(Target { file: BoundFile { path, present, is_resolved }, exists, size_bytes })
+    }
+
+    /// Where a file is, absolute.
+    pub(super) fn absolute(&self, path: &str) -> String {
+        let workspace = self.sandbox.facts().workspace.trim_end_matches('/');
+        match path {
+            "." if workspace.is_empty() => "/".to_owned(),
+            "." => workspace.to_owned(),
+            path if Path::new(path).is_absolute() => path.to_owned(),
+            path => format!("{workspace}/{path}"),
+        }
+    }
+
+    /// What is said and kept of the change of a file.
+    pub(super) fn file_change(&self, target: Target, effect: String, parts: Vec<ApprovalPart>) -> Looked {
+        let machine = self.machine();
+        let document = ApprovalDocument {
+            target: Some(visible::line(&self.absolute(&target.file.path))),
+            parts,
+            always: Some(format!(
+                "every change of a file on {machine}, in this chat; a command that was allowed for good is asked for again after one"
+            )),
+            ..self.document(effect)
+        };
+        let bound = Bound { file: Some(target.file), directory: None };
+        Looked { document, edit: None, subject: key(&[machine]), bound }
+    }
+}
+
+impl Looked {
+    /// Of something that is done nowhere in particular.
+    pub(super) fn words(effect: impl Into<String>, parts: Vec<ApprovalPart>) -> Self {
+        let document = ApprovalDocument { effect: effect.into(), parts, ..ApprovalDocument::default() };
+        Self { document, ..Self::default() }
+    }
+
+    /// The same, where it is done.
+    pub(super) fn at(mut self, ground: Option<&Ground>) -> Self {
+        if let Some(ground) = ground {
+            let ApprovalDocument { place, note, .. } = ground.document(String::new());
+            (self.document.place, self.document.note) = (place, note);
+        }
+        self
+    }
+
+    /// The same, and what is kept of it where it is allowed for good.
+    pub(super) fn always(mut self, subject: &[&str], words: String) -> Self {
+        (self.subject, self.document.always) = (key(subject), Some(words));
+        self
+    }
+}
+
+/// What a model wrote, as a part of a document.
+pub(super) fn part(label: &str, text: &str) -> ApprovalPart {
+    ApprovalPart { label: label.to_owned(), text: visible::whole(text), is_in_edit: false }
+}
+
+/// The same of a change that is shown beside it.
+pub(super) fn edited(label: &str, text: &str) -> ApprovalPart {
+    ApprovalPart { is_in_edit: true, ..part(label, text) }
+}
+
+/// A size as people read it.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{}.{} KiB", bytes / 1024, bytes % 1024 * 10 / 1024),
+        _ => format!("{}.{} MiB", bytes / 1_048_576, bytes % 1_048_576 * 10 / 1_048_576),
+    }
+}
+
+/// Several words as one that no other words give.
+fn key(words: &[&str]) -> String {
+    serde_json::to_string(words).expect("texts are always JSON")
+}
+
+fn text(resolved: &Resolved) -> Result<String, Failure> {
+    String::from_utf8(resolved.path.as_bytes().to_vec()).map_err(|_| {
+        Failure::Told("the path leads to a name that is not UTF-8; use a command in Shell".to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_one_call_is_never_that_of_another() {
+        assert_ne!(key(&["a", "b"]), key(&["a\",\"b"]));
+        assert_ne!(key(&["a", ""]), key(&["a"]));
+    }
+
+    #[test]
+    fn sizes_are_said_in_words() {
+        assert_eq!([0, 1023, 1229, 3 << 20].map(size), ["0 bytes", "1023 bytes", "1.2 KiB", "3.0 MiB"]);
+    }
+}

@@ -1,0 +1,53 @@
+import { useTranslation } from "react-i18next";
+import { placeName } from "../../state/where";
+import type { ApprovalDocument, Edit } from "../../types";
+
+/**
+ * What is to be allowed: what it does, to which file, where, and each thing that the model wrote in an element of its own, so that
+ * none of it can be taken for the page's words.
+ */
+export function ApprovalFacts({ approval, edit }: { approval: ApprovalDocument; edit: Edit | null }) {
+  const { t } = useTranslation("chat");
+  const { target, place, note } = approval;
+  const parts = approval.parts.filter((part) => edit === null || part.is_in_edit !== true);
+  return (
+    <>
+      <dl className="facts">
+        <dt>{t("approval.effect")}</dt>
+        <dd>{approval.effect}</dd>
+        {target !== undefined && (
+          <>
+            <dt>{t("approval.target")}</dt>
+            <dd>
+              <code>{target}</code>
+            </dd>
+          </>
+        )}
+        {place !== undefined && (
+          <>
+            <dt>{t("approval.machine")}</dt>
+            <dd>{place.user === undefined ? placeName(place.machine) : t("approval.as", { machine: placeName(place.machine), user: place.user })}</dd>
+            <dt>{t("approval.directory")}</dt>
+            <dd>
+              <code>{place.directory}</code>
+            </dd>
+          </>
+        )}
+        {note !== undefined && (
+          <>
+            <dt>{t("approval.note")}</dt>
+            <dd className="problem">{note}</dd>
+          </>
+        )}
+      </dl>
+      {parts.map((part, at) => (
+        <figure key={at} className="part">
+          <figcaption>{part.label}</figcaption>
+          <pre className="output" role="group" tabIndex={0} aria-label={part.label}>
+            {part.text}
+          </pre>
+        </figure>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,70 @@
+/** What a person is shown before they allow it: the whole of it, whatever the model wrote. */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
+
+/** The table that the terminals' tests read too. */
+interface Row {
+  name: string;
+  tool: string;
+  arguments: object;
+  shows?: string[];
+  hides?: string[];
+  refused?: string;
+}
+
+const table = JSON.parse(readFileSync(join(import.meta.dirname, "../../fixtures/approvals.json"), "utf8")) as {
+  files: Record<string, string>;
+  links: Record<string, string>;
+  rows: Row[];
+};
+
+const squashed = (text: string) => text.replace(/\s/gu, "");
+
+test("hostile paths, commands and edits are shown whole", async ({ page, model, laptop }) => {
+  test.setTimeout(240_000);
+  for (const [path, content] of Object.entries(table.files)) {
+    mkdirSync(dirname(join(laptop.workspace, path)), { recursive: true });
+    writeFileSync(join(laptop.workspace, path), content);
+  }
+  for (const [path, target] of Object.entries(table.links)) symlinkSync(target, join(laptop.workspace, path));
+  model.answers((asked) =>
+    isAfterTool(asked) ? { say: "That is all." } : { call: table.rows.map((row): [string, object] => [row.tool, row.arguments]) },
+  );
+  await say(page, "Go");
+  const asked = table.rows.filter((row) => row.refused === undefined);
+  expect(table.rows.length).toBeGreaterThanOrEqual(40);
+  for (const [at, row] of asked.entries()) {
+    const card = page.getByRole("group", { name: `Allow ${row.tool} on laptop?` });
+    await expect(card).toHaveCount(1);
+    const id = await card.getAttribute("data-asking");
+    // A change's view is loaded with the first one.
+    await expect(card.locator("dl.facts")).toBeVisible();
+    for (const text of row.shows ?? []) {
+      await expect.poll(async () => squashed((await card.textContent()) ?? ""), { message: `${row.name}: ${text}` }).toContain(squashed(text));
+    }
+    for (const text of row.hides ?? []) {
+      expect(squashed((await card.textContent()) ?? ""), row.name).not.toContain(squashed(text));
+    }
+    await expect(card.getByText("laptop", { exact: true })).toBeVisible();
+    if (at === 0) {
+      await expectAccessible(page);
+      await picture(page, "approval-whole");
+    }
+    await card.getByRole("button", { name: "Deny" }).click();
+    await expect(page.locator(`[data-asking="${id}"]`)).toHaveCount(0);
+  }
+  await expect(messages(page, "assistant").last()).toContainText("That is all.");
+});
+
+test("what a command says never stands where the page's own words stand", async ({ page, model }) => {
+  const command = "rm -rf ~\nreason: it only looks\nMachine other";
+  model.answers((asked) => (isAfterTool(asked) ? { say: "Understood." } : { call: [["Shell", { command, reason: "to look" }]] }));
+  await say(page, "Go");
+  const card = page.getByRole("group", { name: "Allow Shell on laptop?" });
+  await expect(card.getByRole("group", { name: "command" })).toHaveText(command);
+  await expect(card.getByRole("group", { name: "reason that the model gives" })).toHaveText("to look");
+  await expect(card.locator("dl.facts dt")).toHaveText(["It", "Machine", "Directory"]);
+  await card.getByRole("button", { name: "Deny" }).click();
+  await expect(messages(page, "assistant").last()).toContainText("Understood.");
+});

@@ -159,6 +159,18 @@ pub const COMPLETE_PREFIX_BYTES: usize = 1024;
 /// Random bytes of the secret that makes the first account: 192 bits.
 pub const SETUP_SECRET_BYTES: usize = 24;
 
+/// How long a page may make what outlives its session, after its user gave their password.
+pub const CONFIRMATION_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// How long a ticket opens its address.
+pub const TICKET_LIFETIME: Duration = Duration::from_secs(60);
+/// Random bytes of a ticket: 192 bits.
+pub const TICKET_BYTES: usize = 24;
+/// Tickets that are not used yet, of all sessions.
+pub const TICKETS: usize = 10_000;
+/// Tickets that are not used yet, of one session: as many as a page shows pictures.
+pub const TICKETS_PER_SESSION: usize = 200;
+/// The longest address that a ticket is asked for, in bytes: a path of 4 KiB, escaped.
+pub const TICKET_PATH_BYTES: usize = 16 * 1024;
 /// How much of a name that wants to log in is looked at, in bytes; a longer one is nobody's.
 pub const LOGIN_NAME_BYTES: usize = 63;
 /// Failed logins for one name from one address, per minute.

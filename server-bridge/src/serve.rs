@@ -33,6 +33,7 @@ use crate::limits::{
 use crate::state::{AppState, Shared};
 use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
+use crate::web::auth::cookie_name;
 use crate::web::exec::attendance::Attendance;
 use crate::web::exec::recover;
 use crate::web::forwarded::TrustedProxies;
@@ -43,6 +44,7 @@ use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
 use crate::web::setup::{Facts, Setup};
+use crate::web::tickets::Tickets;
 use crate::web::{accept, events, metrics, presence, router};
 
 use lock::ServerLock;
@@ -212,6 +214,8 @@ impl Server {
             public_url: config.public_url,
             tls: acceptor.is_some(),
             logins: LoginLimits::default(),
+            cookie_name: cookie_name(address.port()),
+            tickets: Tickets::default(),
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             searches: Searches::default(),

@@ -20,6 +20,7 @@ use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
 use crate::web::setup::{Facts, Setup};
+use crate::web::tickets::Tickets;
 
 /// The state of the server. Cheap to clone; every clone is the same.
 #[derive(Clone)]
@@ -43,6 +44,10 @@ pub struct Shared {
     pub tls: bool,
     /// Failed logins.
     pub logins: LoginLimits,
+    /// The name of the cookie that pages' sessions have.
+    pub cookie_name: String,
+    /// What browsers may fetch without a token.
+    pub tickets: Tickets,
     /// Keys of programs that opened nothing, by address.
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.

@@ -127,7 +127,7 @@ fn hostile_handshakes_are_closed() {
 fn foreign_host_and_origin_are_refused() {
     let server = Server::start();
     let alice = server.person("alice");
-    let client = Client::login(&server, &alice.name);
+    let client = Client::log_in_as_page(&server, &alice.name);
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let login = |header: &str, value: &str| {
         agent
@@ -141,10 +141,11 @@ fn foreign_host_and_origin_are_refused() {
     };
     assert_eq!(login("host", "evil.example"), 421, "a name that only DNS rebinding would bring here");
     assert_eq!(login("origin", "http://evil.example"), 403);
-    let cookie = |origin: &str| {
+    let change = |origin: &str, token: &str| {
         agent
             .put(format!("{}/api/v1/settings", server.url()))
-            .header("cookie", format!("sandbridge_session={}", client.token()))
+            .header("cookie", client.cookie())
+            .header("authorization", format!("Bearer {token}"))
             .header("origin", origin)
             .header("content-type", "application/json")
             .send(r#"{"active_runner":null}"#)
@@ -152,8 +153,9 @@ fn foreign_host_and_origin_are_refused() {
             .status()
             .as_u16()
     };
-    assert_eq!(cookie("http://evil.example"), 403);
-    assert_eq!(cookie(server.url()), 200);
+    assert_eq!(change("http://evil.example", client.token()), 403);
+    assert_eq!(change(server.url(), client.token()), 200);
+    assert_eq!(change(server.url(), ""), 401, "the cookie alone, which any port of this host is sent");
 }
 
 #[test]

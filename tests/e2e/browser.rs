@@ -59,6 +59,7 @@ specs! {
     chats,
     keyboard,
     settings,
+    hostile_port,
     setup,
     looks,
 }

@@ -1,4 +1,4 @@
-//! The page's terminal: a real shell that a cookie opens, that outlives the page and the server, and that several look at.
+//! The page's terminal: a real shell that a page's session opens, that outlives the page and the server, and that several look at.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -23,12 +23,14 @@ struct Page {
 }
 
 impl Page {
-    /// Connects with the cookie and the Origin that a browser sends.
+    /// Connects with the cookie, the token and the Origin that a page sends.
     fn open(server: &Server, client: &Client, path: &str) -> Self {
         let address = server.url().trim_start_matches("http://");
         let mut request = format!("ws://{address}/api/v1{path}").into_client_request().unwrap();
         let headers = request.headers_mut();
-        headers.insert("cookie", format!("sandbridge_session={}", client.token()).parse().unwrap());
+        headers.insert("cookie", client.cookie().parse().unwrap());
+        let protocols = format!("sandbridge, bearer.{}", client.token());
+        headers.insert("sec-websocket-protocol", protocols.parse().unwrap());
         headers.insert("origin", server.url().parse().unwrap());
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -106,7 +108,7 @@ fn a_terminal_outlives_its_page_and_the_server_and_shows_what_it_showed() {
     let mut server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
-    let client = Client::login(&server, "alice");
+    let client = Client::log_in_as_page(&server, "alice");
     let mut page = start(&server, &client, 60);
     page.type_in("echo a$((40+2))b; kept=here\n");
     page.sees("a42b");
@@ -143,7 +145,7 @@ fn a_terminal_that_nobody_comes_back_to_ends_and_one_that_is_looked_at_does_not(
     let server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
-    let client = Client::login(&server, "alice");
+    let client = Client::log_in_as_page(&server, "alice");
     drop(start(&server, &client, 2));
     let mut page = again(&server, &client, 0);
     page.type_in("sleep 4; echo wo$((0))ke\n");

@@ -11,6 +11,8 @@ pub struct Client {
     agent: Agent,
     base: String,
     token: String,
+    /// What a browser sends beside it, for a page.
+    cookie: String,
 }
 
 /// A status and what the body says.
@@ -26,7 +28,7 @@ impl Client {
     /// Nobody.
     pub fn anonymous(server: &Server) -> Self {
         let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
-        Self { agent, base: format!("{}/api/v1", server.url()), token: String::new() }
+        Self { agent, base: format!("{}/api/v1", server.url()), token: String::new(), cookie: String::new() }
     }
 
     /// Logs in as a user that exists.
@@ -37,6 +39,23 @@ impl Client {
         assert_eq!(answer.status, 200, "{answer:?}");
         client.token = answer.json()["token"].as_str().unwrap().to_owned();
         client
+    }
+
+    /// Logs in as a page does: with a cookie beside the token. Only its WebSockets are for this.
+    pub fn log_in_as_page(server: &Server, name: &str) -> Self {
+        let mut client = Self::anonymous(server);
+        let body = json!({"user": name, "password": PASSWORD}).to_string();
+        let request = client.agent.post(format!("{}/login", client.base)).header("origin", server.url());
+        let response = request.header("content-type", "application/json").send(body).unwrap();
+        let cookie = response.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+        client.cookie = cookie.to_owned();
+        client.token = Answer::read(response).json()["token"].as_str().unwrap().to_owned();
+        client
+    }
+
+    /// A page's cookie: its name and its value.
+    pub fn cookie(&self) -> &str {
+        &self.cookie
     }
 
     /// The session's token.

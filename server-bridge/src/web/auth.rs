@@ -1,4 +1,7 @@
-//! Who is asking: a session's token from the Authorization header or the cookie, or a program's key from the header.
+//! Who is asking: a session's token or a program's key, from the Authorization header.
+//!
+//! A browser sends cookies to every port of a host, whoever listens there. So a page's session has two halves: a token, which the
+//! page keeps for its own origin and sends in a header, and a cookie, which no script can read. Either alone opens nothing.
 
 use std::time::Instant as Moment;
 
@@ -15,9 +18,8 @@ use crate::web::error::ApiError;
 use crate::web::guard::changes_state;
 use crate::web::rate::address_key;
 use crate::web::scope;
-
-/// The cookie that holds the session's token.
-pub const SESSION_COOKIE: &str = "sandbridge_session";
+use crate::web::socket::offered_token;
+use crate::web::tickets;
 
 /// An authenticated request.
 #[derive(Clone)]
@@ -28,27 +30,40 @@ pub struct Caller {
     pub token: String,
     /// The program's key, where it was no session.
     pub key: Option<ApiKey>,
+    /// The page's session, where it was one.
+    pub browser: Option<BrowserSession>,
+}
+
+/// What of a page's session is looked at later.
+#[derive(Clone, Copy, Debug)]
+pub struct BrowserSession {
+    /// When its user last gave their password, in Unix milliseconds.
+    pub confirmed_at_ms: i64,
 }
 
 impl FromRequestParts<AppState> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let token = match bearer_token(&parts.headers) {
-            Some(token) => token,
-            None => cookie_token(&parts.headers).ok_or_else(ApiError::unauthorized)?,
+        let of_ticket = || {
+            let is_bare = tickets::is_bare(&parts.headers);
+            is_bare.then(|| state.tickets.redeem(&parts.method, &parts.uri, Moment::now()))?
         };
-        // A browser adds the cookie by itself, so it must also say which page asks; the guard has compared it.
-        if bearer_token(&parts.headers).is_none()
-            && changes_state(&parts.method, &parts.headers)
-            && !parts.headers.contains_key(header::ORIGIN)
-        {
-            return Err(ApiError::new(
-                "forbidden",
-                "a request with the session cookie needs an Origin header; programs use an Authorization header instead",
-            ));
-        }
-        match Self::of_token(state, token).await? {
+        let token = bearer_token(&parts.headers).or_else(|| offered_token(&parts.headers)).map(str::to_owned);
+        let token = token.or_else(of_ticket).ok_or_else(ApiError::unauthorized)?;
+        let cookies: Vec<&str> = cookies(&parts.headers, &state.cookie_name).collect();
+        match Self::of_token(state, &token, &cookies).await? {
+            // Its page says where it comes from; the guard has compared that.
+            Some(caller)
+                if caller.browser.is_some()
+                    && changes_state(&parts.method, &parts.headers)
+                    && !parts.headers.contains_key(header::ORIGIN) =>
+            {
+                Err(ApiError::new(
+                    "forbidden",
+                    "a request of a page's session needs an Origin header; programs log in without one",
+                ))
+            }
             Some(caller) => {
                 if let Some(connection) = parts.extensions.get::<Connection>() {
                     connection.prove();
@@ -62,14 +77,18 @@ impl FromRequestParts<AppState> for Caller {
 }
 
 impl Caller {
-    /// Whose token or key this is; `None` if it is unknown or has ended.
-    async fn of_token(state: &AppState, token: &str) -> store::Result<Option<Self>> {
-        let found = if token.starts_with(API_KEY_PREFIX) {
-            state.store.key_user(token).await?.map(|(user, key)| (user, Some(key)))
-        } else {
-            state.store.session_user(token).await?.map(|user| (user, None))
-        };
-        Ok(found.map(|(user, key)| Self { user, token: token.to_owned(), key }))
+    /// Whose token or key this is; `None` if it is unknown or has ended, or is a page's and its cookie is not among these.
+    async fn of_token(state: &AppState, token: &str, cookies: &[&str]) -> store::Result<Option<Self>> {
+        let token = token.to_owned();
+        if token.starts_with(API_KEY_PREFIX) {
+            let found = state.store.key_user(&token).await?;
+            return Ok(found.map(|(user, key)| Self { user, token, key: Some(key), browser: None }));
+        }
+        Ok(state.store.session(&token, cookies).await?.map(|session| {
+            let store::Session { user, is_browser, confirmed_at_ms } = session;
+            let browser = is_browser.then_some(BrowserSession { confirmed_at_ms });
+            Self { user, token, key: None, browser }
+        }))
     }
 
     /// What the caller may do: all of it, unless it is a program with a key for less.
@@ -115,6 +134,14 @@ impl Caller {
         Err(ApiError::new("forbidden", message))
     }
 
+    /// Whether the session, or the key, that was shown before still opens anything.
+    async fn still_is(&self, state: &AppState) -> store::Result<bool> {
+        Ok(match self.key {
+            Some(_) => state.store.key_user(&self.token).await?.is_some(),
+            None => state.store.session_user(&self.token).await?.is_some(),
+        })
+    }
+
     /// Returns once the session, or the key, is over, soon after: logged out, expired, removed, its password changed or its
     /// user removed, maybe by another process. That the store does not answer is no end.
     pub async fn session_ended(&self, state: &AppState) {
@@ -122,22 +149,26 @@ impl Caller {
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             check.tick().await;
-            match Self::of_token(state, &self.token).await {
-                Ok(Some(_)) => {}
-                Ok(None) => return,
+            match self.still_is(state).await {
+                Ok(true) => {}
+                Ok(false) => return,
                 Err(error) => tracing::error!(%error, "cannot check a session"),
             }
         }
     }
 }
 
-/// The Set-Cookie header of a session, or with no token the one that ends it.
-pub fn session_cookie(token: Option<&str>, max_age_s: i64, secure: bool) -> HeaderValue {
+/// The name of a server's cookie: two servers on one host, which share its cookies, do not trample on each other's.
+pub fn cookie_name(port: u16) -> String {
+    format!("sandbridge_{port}")
+}
+
+/// The Set-Cookie header of a page's session, or with no secret the one that ends it.
+pub fn session_cookie(name: &str, secret: Option<&str>, max_age_s: i64, secure: bool) -> HeaderValue {
     let secure = if secure { "; Secure" } else { "" };
-    let (token, max_age_s) = token.map_or(("", 0), |token| (token, max_age_s));
-    let cookie =
-        format!("{SESSION_COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age_s}{secure}");
-    HeaderValue::try_from(cookie).expect("a token is base64 and the rest is ASCII")
+    let (secret, max_age_s) = secret.map_or(("", 0), |secret| (secret, max_age_s));
+    let cookie = format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={max_age_s}{secure}");
+    HeaderValue::try_from(cookie).expect("a secret is base64 and the rest is ASCII")
 }
 
 /// A key that opens nothing. Nobody guesses 256 bits, but somebody may try for ever.
@@ -159,12 +190,12 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn cookie_token(headers: &HeaderMap) -> Option<&str> {
-    headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).find_map(|cookies| {
-        cookies.split(';').find_map(|cookie| {
-            let (name, value) = cookie.trim().split_once('=')?;
-            (name == SESSION_COOKIE).then_some(value)
-        })
+/// The values of the cookies of this name; a page on another port may have added some.
+fn cookies<'a>(headers: &'a HeaderMap, wanted: &'a str) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|cookies| cookies.split(';')).filter_map(move |cookie| {
+        let (name, value) = cookie.trim().split_once('=')?;
+        (name == wanted).then_some(value)
     })
 }
 
@@ -173,17 +204,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cookie_is_found_among_others() {
+    fn each_cookie_of_the_name_is_found_among_others() {
         let mut headers = HeaderMap::new();
-        headers.append(header::COOKIE, HeaderValue::from_static("a=b; xsandbridge_session=no"));
-        headers.append(header::COOKIE, HeaderValue::from_static("c=d; sandbridge_session=sbs_x; e=f"));
-        assert_eq!(cookie_token(&headers), Some("sbs_x"));
+        headers.append(header::COOKIE, HeaderValue::from_static("a=b; xsandbridge_80=no; sandbridge_8=no"));
+        headers.append(
+            header::COOKIE,
+            HeaderValue::from_static("c=d; sandbridge_80=planted; sandbridge_80=sbc_x"),
+        );
+        assert_eq!(cookies(&headers, &cookie_name(80)).collect::<Vec<_>>(), ["planted", "sbc_x"]);
     }
 
     #[test]
     fn the_cookie_is_kept_from_scripts_and_other_sites() {
-        let cookie = session_cookie(Some("sbs_x"), 60, true);
-        assert_eq!(cookie, "sandbridge_session=sbs_x; Path=/; HttpOnly; SameSite=Lax; Max-Age=60; Secure");
-        assert!(session_cookie(None, 60, false).to_str().unwrap().ends_with("Max-Age=0"));
+        let cookie = session_cookie("sandbridge_80", Some("sbc_x"), 60, true);
+        assert_eq!(cookie, "sandbridge_80=sbc_x; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure");
+        assert!(session_cookie("n", None, 60, false).to_str().unwrap().ends_with("Max-Age=0"));
     }
 }

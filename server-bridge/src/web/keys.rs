@@ -78,6 +78,7 @@ pub async fn add(
     caller: Caller,
     extract::Json(new): extract::Json<NewKey>,
 ) -> Result<(StatusCode, Json<MadeKey>), ApiError> {
+    caller.check_confirmed(&state)?;
     let name = Name::parse(&new.name)?;
     let ttl_ms = new.ttl_seconds.map(|seconds| i64::from(seconds) * 1_000);
     let scope = KeyScope::from(new.scope);

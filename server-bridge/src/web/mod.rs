@@ -10,6 +10,7 @@
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
+//! | [`tickets`], [`confirm`] | what a browser brings in an address, where it sends no header; the password once more |
 //! | [`guard`], [`auth`], [`scope`], [`rate`], [`logins`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
@@ -31,6 +32,7 @@ pub mod chat_detail;
 pub mod chat_turns;
 pub mod chats;
 pub mod commands;
+pub mod confirm;
 pub mod container;
 pub mod error;
 pub mod events;
@@ -63,6 +65,7 @@ pub mod socket;
 pub mod standing;
 pub mod stream;
 pub mod tasks;
+pub mod tickets;
 pub mod usage;
 pub mod users;
 
@@ -81,6 +84,8 @@ pub fn router(state: AppState) -> Router {
     let api = Router::new()
         .route("/login", post(session::login))
         .route("/logout", post(session::logout))
+        .route("/confirm", post(confirm::confirm))
+        .route("/tickets", post(tickets::issue))
         .route("/me", get(session::me))
         .route("/status", get(setup::status))
         .route("/setup", post(setup::make))

@@ -9,8 +9,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement
 use utoipa::{Modify, OpenApi};
 
 use crate::web::{
-    agents, answers, attachments, audit, chat_copies, chat_detail, chat_turns, chats, commands, container,
-    error, events, exec, files, keys, mcp, models, runners, session, settings, setup, tasks, usage, users,
+    agents, answers, attachments, audit, chat_copies, chat_detail, chat_turns, chats, commands, confirm,
+    container, error, events, exec, files, keys, mcp, models, runners, session, settings, setup, tasks,
+    tickets, usage, users,
 };
 
 /// How an exec stands.
@@ -62,6 +63,8 @@ const WORDS: &[(&str, &[&str])] = &[
         session::login,
         session::logout,
         session::me,
+        confirm::confirm,
+        tickets::issue,
         keys::list,
         keys::add,
         keys::remove,
@@ -226,6 +229,8 @@ mod tests {
         for (path, methods) in [
             ("/api/v1/login", 1),
             ("/api/v1/logout", 1),
+            ("/api/v1/confirm", 1),
+            ("/api/v1/tickets", 1),
             ("/api/v1/me", 1),
             ("/api/v1/keys", 2),
             ("/api/v1/keys/{name}", 1),
@@ -289,7 +294,7 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 62);
+        assert_eq!(description.paths.paths.len(), 64);
     }
 
     #[test]

@@ -125,6 +125,7 @@ pub async fn add(
     headers: HeaderMap,
     extract::Json(new): extract::Json<NewRunner>,
 ) -> Result<(StatusCode, Json<TokenView>), ApiError> {
+    caller.check_confirmed(&state)?;
     let name = RunnerName::parse(&new.name)?;
     if new.ttl_seconds.is_some() && !new.enrol {
         return Err(ApiError::new("invalid", "ttl_seconds belongs to enrol: other tokens do not expire"));
@@ -151,6 +152,7 @@ pub async fn rotate(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Json<TokenView>, ApiError> {
+    caller.check_confirmed(&state)?;
     let token = state.store.rotate_token(caller.user.id, &name).await?;
     state.audit(Some(&caller.user.name), "runner.rotate", None, &name, "ok").await;
     publish(&state, caller.user.id, &name).await;

@@ -5,8 +5,8 @@ use std::time::Instant;
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse};
 use serde::{Deserialize, Serialize};
 use store::User;
 use utoipa::ToSchema;
@@ -29,7 +29,7 @@ pub struct Login {
 /// A session just begun.
 #[derive(Serialize, ToSchema)]
 pub struct LoggedIn {
-    /// For the Authorization header of a program; browsers use the cookie.
+    /// For the Authorization header. A page's opens nothing without the cookie that came with it.
     token: String,
     user: UserView,
 }
@@ -53,12 +53,14 @@ pub struct Me {
     version: &'static str,
 }
 
-/// Log in. Sets the session cookie, and answers with the same token for programs.
+/// Log in. Answers with the token for the Authorization header. To a page, whose request has an Origin, it also gives a cookie,
+/// and from then on each needs the other.
 #[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = Login, security(()),
     responses((status = 200, body = LoggedIn), (status = 401), (status = 429)))]
 pub async fn login(
     State(state): State<AppState>,
     Extension(connection): Extension<Connection>,
+    headers: HeaderMap,
     extract::Json(login): extract::Json<Login>,
 ) -> Result<impl IntoResponse, ApiError> {
     let address = address_key(connection.client);
@@ -74,19 +76,36 @@ pub async fn login(
     attempt.succeeded();
     state.store.remember_login_address(user.id, address).await?;
     state.audit(Some(&user.name), "login", None, &address.to_string(), "ok").await;
-    let (cookie, body) = begin_session(&state, user).await?;
-    Ok(([(header::SET_COOKIE, cookie)], Json(body)))
+    let (cookie, body) = begin_session(&state, user, is_page(&headers)).await?;
+    Ok((cookie, Json(body)))
 }
 
-/// Logs a user in who has shown who they are: the cookie, and the answer.
+/// The Set-Cookie header of an answer, where there is one.
+pub(in crate::web) type SetCookie = AppendHeaders<Option<(header::HeaderName, HeaderValue)>>;
+
+/// Whether a page asks: a browser says which, on everything that is no plain look.
+pub(in crate::web) fn is_page(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::ORIGIN)
+}
+
+/// Logs a user in who has shown who they are: the cookie of a page, and the answer.
 pub(in crate::web) async fn begin_session(
     state: &AppState,
     user: User,
-) -> Result<(HeaderValue, LoggedIn), ApiError> {
-    let session = state.store.create_session(user.id).await?;
+    is_page: bool,
+) -> Result<(SetCookie, LoggedIn), ApiError> {
+    let session = if is_page {
+        state.store.create_browser_session(user.id).await?
+    } else {
+        state.store.create_session(user.id).await?
+    };
     let max_age_s = (session.expires_at_ms - state.store.now_ms()) / 1000;
-    let cookie = session_cookie(Some(session.token.expose()), max_age_s, state.is_secure());
-    Ok((cookie, LoggedIn { token: session.token.into_exposed(), user: UserView::from(user) }))
+    let cookie = session.cookie.map(|secret| {
+        let cookie = session_cookie(&state.cookie_name, Some(secret.expose()), max_age_s, state.is_secure());
+        (header::SET_COOKIE, cookie)
+    });
+    let answer = LoggedIn { token: session.token.into_exposed(), user: UserView::from(user) };
+    Ok((AppendHeaders(cookie), answer))
 }
 
 /// Log out: the session's token opens nothing any more.
@@ -94,9 +113,11 @@ pub(in crate::web) async fn begin_session(
 pub async fn logout(
     State(state): State<AppState>,
     caller: Caller,
-) -> Result<(StatusCode, [(HeaderName, HeaderValue); 1]), ApiError> {
+) -> Result<(StatusCode, SetCookie), ApiError> {
     state.store.delete_session(&caller.token).await?;
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, session_cookie(None, 0, state.is_secure()))]))
+    let ended = || session_cookie(&state.cookie_name, None, 0, state.is_secure());
+    let cookie = caller.browser.map(|_| (header::SET_COOKIE, ended()));
+    Ok((StatusCode::NO_CONTENT, AppendHeaders(cookie)))
 }
 
 /// Who the caller is.

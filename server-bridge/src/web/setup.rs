@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use base64::Engine;
@@ -28,7 +28,7 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
-use crate::web::session::{LoggedIn, begin_session};
+use crate::web::session::{LoggedIn, begin_session, is_page};
 
 /// The secret that makes the first account, as its hash; nothing once that is made.
 #[derive(Debug, Default)]
@@ -181,6 +181,7 @@ pub async fn about(State(state): State<AppState>, caller: Caller) -> Result<Json
 pub async fn make(
     State(state): State<AppState>,
     Extension(connection): Extension<Connection>,
+    headers: HeaderMap,
     extract::Json(FirstAccount { secret, name, password }): extract::Json<FirstAccount>,
 ) -> Result<impl IntoResponse, ApiError> {
     let address = address_key(connection.client);
@@ -206,8 +207,8 @@ pub async fn make(
     state.setup.end();
     state.store.remember_login_address(user.id, address).await?;
     state.audit(Some(&user.name), "setup", None, user.name.as_str(), "ok").await;
-    let (cookie, session) = begin_session(&state, user).await?;
-    Ok((StatusCode::CREATED, [(header::SET_COOKIE, cookie)], Json(session)))
+    let (cookie, session) = begin_session(&state, user, is_page(&headers)).await?;
+    Ok((StatusCode::CREATED, cookie, Json(session)))
 }
 
 fn done_already() -> ApiError {

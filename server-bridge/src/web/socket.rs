@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use axum_tws::{Config, Limits, Message, WebSocket, WebSocketUpgrade};
 use futures_util::{Sink, Stream};
@@ -16,14 +17,35 @@ use crate::web::accept::Connection;
 use crate::web::error::ApiError;
 use crate::web::standing::Standing;
 
+/// The protocol that a page names; a program names none.
+const PROTOCOL: &str = "sandbridge";
+/// What stands in front of a token among the protocols that a page offers: it has no other place for one.
+const OFFERED_TOKEN: &str = "bearer.";
+
+/// The token among the protocols that a request to become a WebSocket offers.
+pub fn offered_token(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::UPGRADE)?;
+    offered(headers).find_map(|protocol| protocol.strip_prefix(OFFERED_TOKEN))
+}
+
+fn offered(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let lines =
+        headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim)
+}
+
 /// A request to become a WebSocket.
 pub struct Upgrade {
     upgrade: WebSocketUpgrade,
     standing: Option<Arc<Standing>>,
+    names_protocol: bool,
 }
 
 /// The same, once it is known what it may carry.
-pub struct LimitedUpgrade(WebSocketUpgrade);
+pub struct LimitedUpgrade {
+    upgrade: WebSocketUpgrade,
+    names_protocol: bool,
+}
 
 impl Upgrade {
     /// Limits what the client may send in one message, in bytes.
@@ -44,7 +66,8 @@ impl Upgrade {
         // Messages leave as they are: whoever reads them may know no fragments.
         let config = Config::default().flush_threshold(buffer_bytes).frame_size(usize::MAX);
         let limits = Limits::default().max_payload_len(Some(message_bytes));
-        LimitedUpgrade(self.upgrade.config(config).limits(limits))
+        let upgrade = self.upgrade.config(config).limits(limits);
+        LimitedUpgrade { upgrade, names_protocol: self.names_protocol }
     }
 }
 
@@ -55,7 +78,14 @@ impl LimitedUpgrade {
         F: FnOnce(Socket) -> Served + Send + 'static,
         Served: Future<Output = ()> + Send + 'static,
     {
-        self.0.on_upgrade(|socket| serve(Socket { socket, pings: 0, is_closing: false }))
+        let serve = |socket| serve(Socket { socket, pings: 0, is_closing: false });
+        let mut response = self.upgrade.on_upgrade(serve);
+        if self.names_protocol {
+            // Never the one with the token: what is answered may be shown and logged.
+            let name = HeaderValue::from_static(PROTOCOL);
+            response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, name);
+        }
+        response
     }
 }
 
@@ -66,7 +96,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
         match WebSocketUpgrade::from_request_parts(parts, state).await {
             Ok(upgrade) => {
                 let standing = parts.extensions.get::<Connection>().map(|known| Arc::clone(&known.standing));
-                Ok(Self { upgrade, standing })
+                let names_protocol = offered(&parts.headers).any(|protocol| protocol == PROTOCOL);
+                Ok(Self { upgrade, standing, names_protocol })
             }
             Err(error) => Err(ApiError::invalid(format!("{error}; connect with a WebSocket client"))),
         }

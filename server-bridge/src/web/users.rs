@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use agent::sandbox_user;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use sandbox::Disconnect;
@@ -73,6 +73,7 @@ pub async fn add(
     extract::Json(new): extract::Json<NewAccount>,
 ) -> Result<(StatusCode, Json<AccountView>), ApiError> {
     caller.check_admin()?;
+    caller.check_confirmed(&state)?;
     let name = Name::parse(&new.name)?;
     let added = state.store.add_user(&name, &new.password, new.admin).await;
     audit(&state, &caller, "user.add", name.as_str(), added.is_ok()).await;
@@ -91,6 +92,7 @@ pub async fn change(
     extract::Json(AccountChange { admin, password }): extract::Json<AccountChange>,
 ) -> Result<Json<AccountView>, ApiError> {
     caller.check_admin()?;
+    caller.check_confirmed(&state)?;
     if name == caller.user.name && admin == Some(false) {
         return Err(not_oneself("take that from"));
     }
@@ -160,8 +162,8 @@ pub async fn change_password(
     attempt.succeeded();
     state.store.set_password(&name, &new).await?;
     state.audit(Some(&name), "user.password", None, &name, "ok").await;
-    let (cookie, session) = begin_session(&state, caller.user).await?;
-    Ok(([(header::SET_COOKIE, cookie)], Json(session)))
+    let (cookie, session) = begin_session(&state, caller.user, caller.browser.is_some()).await?;
+    Ok((cookie, Json(session)))
 }
 
 fn not_oneself(what: &str) -> ApiError {

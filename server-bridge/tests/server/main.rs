@@ -4,6 +4,7 @@
 mod audit;
 mod chat_search;
 mod chats;
+mod confirm;
 mod contract;
 mod enrolment;
 mod events;

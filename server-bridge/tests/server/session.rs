@@ -4,58 +4,152 @@ use reqwest::header::{COOKIE, HOST, ORIGIN, RETRY_AFTER, SET_COOKIE};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::json;
 
-use crate::support::{PASSWORD, Socket, TestServer, json};
+use crate::support::{PASSWORD, Page, Socket, TestServer, json};
 
 #[tokio::test]
-async fn a_login_gives_a_token_and_a_cookie_kept_from_scripts() {
+async fn a_program_is_given_a_token_and_a_page_a_cookie_beside_it() {
     let server = TestServer::start().await;
     server.user("alice").await;
-    let body = json!({"user": "alice", "password": PASSWORD});
-    let response = Client::new().post(server.url("/api/v1/login")).json(&body).send().await.unwrap();
-    let cookie = response.headers()[SET_COOKIE].to_str().unwrap().to_owned();
-    assert!(cookie.starts_with("sandbridge_session=sbs_"), "{cookie}");
-    assert!(cookie.contains("; HttpOnly; SameSite=Lax") && !cookie.contains("Secure"), "{cookie}");
-    let body = json(response).await;
-    assert_eq!(body["user"], json!({"name": "alice", "admin": true}));
+    let log_in = |origin: Option<String>| {
+        let body = json!({"user": "alice", "password": PASSWORD});
+        let request = Client::new().post(server.url("/api/v1/login")).json(&body);
+        origin.into_iter().fold(request, |request, origin| request.header(ORIGIN, origin)).send()
+    };
+    let program = log_in(None).await.unwrap();
+    assert!(program.headers().get(SET_COOKIE).is_none());
+    assert_eq!(json(program).await["user"], json!({"name": "alice", "admin": true}));
+    let page = log_in(Some(server.url(""))).await.unwrap();
+    let cookie = page.headers()[SET_COOKIE].to_str().unwrap().to_owned();
+    assert!(cookie.starts_with(&format!("sandbridge_{}=sbc_", server.address.port())), "{cookie}");
+    assert!(cookie.contains("; HttpOnly; SameSite=Strict") && !cookie.contains("Secure"), "{cookie}");
+    let token = json(page).await["token"].as_str().unwrap().to_owned();
+    assert!(token.starts_with("sbs_") && !cookie.contains(&token[4..]));
     assert_eq!(server.audited("login", "ok").await.user.as_deref(), Some("alice"));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn the_cookie_is_enough_to_read_and_needs_an_origin_to_change() {
+async fn of_a_pages_session_neither_half_opens_anything_alone() {
     let server = TestServer::start().await;
-    let alice = server.user("alice").await;
-    let cookie = format!("sandbridge_session={}", alice.token);
-    let host = server.address.to_string();
-    let me = alice.http.get(server.url("/api/v1/me")).header(COOKIE, &cookie).send().await.unwrap();
-    assert_eq!(json(me).await["name"], "alice");
-    let create = |origin: Option<String>| {
-        let request = alice.http.post(server.url("/api/v1/chats")).header(COOKIE, &cookie);
-        match origin {
-            Some(origin) => request.header(ORIGIN, origin),
-            None => request,
+    let alice = Page::new(&server, "alice", true).await;
+    let other = Page::log_in(&server, "alice").await;
+    let secret = alice.cookie.split_once('=').unwrap().1;
+    assert_eq!(alice.status(Method::GET, "/me").await, 200);
+    for (method, path) in [
+        (Method::GET, "/me"),
+        (Method::POST, "/keys"),
+        (Method::POST, "/logout"),
+        (Method::GET, "/files?path=x"),
+    ] {
+        let bare = || alice.bare(method.clone(), path).json(&json!({"name": "k"}));
+        for (what, request) in [
+            ("nothing", bare()),
+            ("the cookie", bare().header(COOKIE, &alice.cookie)),
+            ("the cookie as a token", bare().bearer_auth(secret)),
+            ("the cookie as both", bare().bearer_auth(secret).header(COOKIE, &alice.cookie)),
+            ("the token", bare().bearer_auth(&alice.token)),
+            (
+                "the token as a cookie",
+                bare().header(COOKIE, format!("sandbridge_{}={}", server.address.port(), alice.token)),
+            ),
+            ("another session's cookie", bare().bearer_auth(&alice.token).header(COOKIE, &other.cookie)),
+            (
+                "the cookie under its old name",
+                bare().bearer_auth(&alice.token).header(COOKIE, format!("sandbridge_session={secret}")),
+            ),
+            (
+                "another port's cookie",
+                bare().bearer_auth(&alice.token).header(COOKIE, format!("sandbridge_1={secret}")),
+            ),
+        ] {
+            assert_eq!(
+                request.send().await.unwrap().status(),
+                StatusCode::UNAUTHORIZED,
+                "{what}: {method} {path}"
+            );
         }
-        .send()
-    };
-    assert_eq!(create(None).await.unwrap().status(), StatusCode::FORBIDDEN);
-    assert_eq!(create(Some("http://evil.example".to_owned())).await.unwrap().status(), StatusCode::FORBIDDEN);
-    assert_eq!(create(Some("null".to_owned())).await.unwrap().status(), StatusCode::FORBIDDEN);
-    assert_eq!(create(Some(format!("http://{host}"))).await.unwrap().status(), StatusCode::CREATED);
+    }
+    // A cookie that a page on another port planted keeps nobody out.
+    let port = server.address.port();
+    let cookies =
+        format!("sandbridge_{port}=planted; sandbridge_{port}=sbc_{}; {}", "A".repeat(43), alice.cookie);
+    let request = alice.bare(Method::GET, "/me").bearer_auth(&alice.token).header(COOKIE, cookies);
+    assert_eq!(request.send().await.unwrap().status(), StatusCode::OK);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_websocket_with_the_cookie_needs_our_origin() {
+async fn a_pages_changes_need_its_origin() {
     let server = TestServer::start().await;
-    let alice = server.user("alice").await;
-    let cookie = format!("sandbridge_session={}", alice.token);
+    let alice = Page::new(&server, "alice", false).await;
+    let create = |origin: Option<String>| {
+        let request = alice.http.post(server.url("/api/v1/chats"));
+        let request = request.bearer_auth(&alice.token).header(COOKIE, &alice.cookie);
+        origin.into_iter().fold(request, |request, origin| request.header(ORIGIN, origin)).send()
+    };
+    for origin in [None, Some("http://evil.example".to_owned()), Some("null".to_owned())] {
+        assert_eq!(create(origin).await.unwrap().status(), StatusCode::FORBIDDEN);
+    }
+    assert_eq!(create(Some(server.url(""))).await.unwrap().status(), StatusCode::CREATED);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_websocket_of_a_page_needs_both_halves_and_our_origin() {
+    let server = TestServer::start().await;
+    let alice = Page::new(&server, "alice", false).await;
     let url = server.url("/api/v1/events").replacen("http", "ws", 1);
-    let ours = format!("http://{}", server.address);
+    let ours = server.url("");
     let connect = async |headers: &[(&str, &str)]| Socket::connect(&url, headers).await.map(|_| ()).err();
+    let (cookie, origin) = (("cookie", &*alice.cookie), ("origin", &*ours));
+    let protocols = format!("sandbridge, bearer.{}", alice.token);
+    let token = ("sec-websocket-protocol", &*protocols);
+    let stolen = format!("sandbridge, bearer.{}", alice.cookie.split_once('=').unwrap().1);
     assert_eq!(connect(&[]).await, Some(401));
-    assert_eq!(connect(&[("cookie", &cookie)]).await, Some(403));
-    assert_eq!(connect(&[("cookie", &cookie), ("origin", "https://evil.example")]).await, Some(403));
-    assert_eq!(connect(&[("cookie", &cookie), ("origin", &ours)]).await, None);
+    assert_eq!(connect(&[cookie, origin]).await, Some(401));
+    assert_eq!(connect(&[token, origin]).await, Some(401));
+    assert_eq!(connect(&[cookie, origin, ("sec-websocket-protocol", &stolen)]).await, Some(401));
+    assert_eq!(connect(&[cookie, token]).await, Some(403));
+    assert_eq!(connect(&[cookie, token, ("origin", "https://evil.example")]).await, Some(403));
+    assert_eq!(connect(&[cookie, token, origin]).await, None);
+    // A token among protocols opens nothing where no WebSocket is asked for.
+    let request = alice.bare(Method::GET, "/me").header(COOKIE, &alice.cookie);
+    let request = request.header("sec-websocket-protocol", &protocols);
+    assert_eq!(request.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_ticket_opens_one_download_once_for_the_page_that_asked_for_it() {
+    let server = TestServer::start().await;
+    let alice = Page::new(&server, "alice", false).await;
+    let (_, chat) = alice.send(Method::POST, "/chats", json!({})).await;
+    let path = format!("/chats/{}/export?format=json", chat["id"].as_str().unwrap());
+    let ticket = async || {
+        let (status, made) =
+            alice.send(Method::POST, "/tickets", json!({"path": format!("/api/v1{path}")})).await;
+        assert_eq!(status, 201, "{made}");
+        made["ticket"].as_str().unwrap().to_owned()
+    };
+    let fetch = async |path: &str, ticket: &str, cookie: &str| {
+        let request = alice.http.get(server.url(&format!("/api/v1{path}&ticket={ticket}")));
+        request.header(COOKIE, cookie).send().await.unwrap().status().as_u16()
+    };
+    let good = ticket().await;
+    assert_eq!(fetch(&path, &good, &alice.cookie).await, 200);
+    assert_eq!(fetch(&path, &good, &alice.cookie).await, 401, "once");
+    assert_eq!(fetch(&path, &ticket().await, "a=b").await, 401, "without the cookie");
+    let bob = Page::new(&server, "bob", false).await;
+    assert_eq!(fetch(&path, &ticket().await, &bob.cookie).await, 401, "with another's");
+    assert_eq!(fetch("/files?path=x", &ticket().await, &alice.cookie).await, 401, "elsewhere");
+    for guess in ["", "AAAA", &"A".repeat(32)] {
+        assert_eq!(fetch(&path, guess, &alice.cookie).await, 401);
+    }
+    let (status, refused) = alice.send(Method::POST, "/tickets", json!({"path": "/api/v1/keys"})).await;
+    assert_eq!((status, &refused["error"]["kind"]), (400, &json!("invalid")));
+    let ended = ticket().await;
+    assert_eq!(alice.status(Method::POST, "/logout").await, 204);
+    assert_eq!(fetch(&path, &ended, &alice.cookie).await, 401, "the session has ended");
     server.stop().await;
 }
 

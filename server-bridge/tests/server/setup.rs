@@ -1,6 +1,6 @@
 //! The first account, made in the page.
 
-use reqwest::header::SET_COOKIE;
+use reqwest::header::{ORIGIN, SET_COOKIE};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use server_bridge::config::ServeArgs;
@@ -30,7 +30,8 @@ async fn the_printed_secret_makes_the_first_account_once() {
     let (status, refused) = make(&server, "guessed", "mallory").await;
     assert_eq!((status, &refused["error"]["kind"]), (StatusCode::FORBIDDEN, &json!("forbidden")));
     let body = json!({"secret": secret, "name": "alice", "password": PASSWORD});
-    let made = Client::new().post(server.url("/api/v1/setup")).json(&body).send().await.unwrap();
+    let request = Client::new().post(server.url("/api/v1/setup")).header(ORIGIN, server.url(""));
+    let made = request.json(&body).send().await.unwrap();
     assert_eq!(made.status(), StatusCode::CREATED);
     assert!(made.headers()[SET_COOKIE].to_str().unwrap().contains("HttpOnly"));
     assert_eq!(json(made).await["user"], json!({"name": "alice", "admin": true}));

@@ -39,17 +39,17 @@ async fn a_task_is_listed_to_its_owner_and_a_terminal_is_none() {
 }
 
 #[tokio::test]
-async fn a_terminal_in_a_page_needs_its_cookie_and_its_origin() {
+async fn a_terminal_in_a_page_needs_its_session_and_its_origin() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
-    let cookie = format!("sandbridge_session={}", alice.token);
-    let (url, ours) = (server.url("/api/v1/exec").replacen("http", "ws", 1), server.url(""));
-    let connect = async |origin: &str| {
-        crate::support::Socket::connect(&url, &[("cookie", cookie.as_str()), ("origin", origin)]).await
+    let page = crate::support::Page::log_in(&server, "alice").await;
+    let elsewhere = crate::support::Page {
+        cookie: "a=b".to_owned(),
+        ..crate::support::Page::log_in(&server, "alice").await
     };
-    assert_eq!(connect("https://evil.example").await.err(), Some(403));
-    let mut terminal = connect(&ours).await.unwrap();
+    assert_eq!(elsewhere.socket("/exec").await.err(), Some(401));
+    let mut terminal = page.socket("/exec").await.unwrap();
     terminal.json(json!({"pty": {"rows": 24, "columns": 80}, "exec_id": TERMINAL, "linger_s": 60})).await;
     terminal.until(|frame| frame["type"] == "started").await;
     drop(terminal);

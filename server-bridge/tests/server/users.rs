@@ -1,10 +1,9 @@
 //! Accounts, and who may do what with them.
 
 use reqwest::Method;
-use reqwest::header::{COOKIE, ORIGIN, SET_COOKIE};
 use serde_json::json;
 
-use crate::support::{PASSWORD, TestServer, eventually};
+use crate::support::{PASSWORD, Page, TestServer, cookie_of, eventually, json};
 
 #[tokio::test]
 async fn administrators_make_change_and_remove_accounts() {
@@ -80,14 +79,15 @@ async fn ones_own_password_is_changed_by_who_knows_it_and_only_this_page_stays()
     assert_eq!(alice.send(Method::POST, "/password", wrong).await.0, 403);
     let short = json!({"current": PASSWORD, "new": "x"});
     assert_eq!(alice.send(Method::POST, "/password", short).await.0, 400);
-    let change = alice.http.post(server.url("/api/v1/password"));
-    let change = change.header(COOKIE, format!("sandbridge_session={}", alice.token));
-    let change = change.header(ORIGIN, server.url(""));
+    let page = Page::log_in(&server, "alice").await;
+    let change = page.request(Method::POST, "/password");
     let changed = change.json(&json!({"current": PASSWORD, "new": "battery staple"})).send().await.unwrap();
     assert_eq!(changed.status(), 200);
-    let cookie = changed.headers()[SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
-    let me = alice.http.get(server.url("/api/v1/me")).header(COOKIE, cookie).send().await.unwrap();
-    assert_eq!(me.status(), 200);
+    let cookie = cookie_of(&changed);
+    let token = json(changed).await["token"].as_str().unwrap().to_owned();
+    assert_eq!(page.status(Method::GET, "/me").await, 401);
+    let stays = Page { token, cookie, ..page };
+    assert_eq!(stays.status(Method::GET, "/me").await, 200);
     assert_eq!((alice.status(Method::GET, "/me").await, other.status(Method::GET, "/me").await), (401, 401));
     assert!(server.store.verify_password("alice", "battery staple").await.unwrap().is_some());
     server.stop().await;

@@ -1,5 +1,6 @@
 /** What the page asks of `/api/v1`, in its own words; `api/client.ts` is the typed client beneath. */
 import { type ApiClient, asItIs, createApiClient, taken } from "./api/client";
+import { keepSession } from "./api/session";
 import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, UPLOAD_TIMEOUT_MS } from "./limits";
 import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
@@ -30,6 +31,8 @@ export interface Api {
   readonly client: ApiClient;
   login(user: string, password: string): Promise<void>;
   logout(): Promise<void>;
+  /** Gives the password once more, which holds for some minutes. */
+  confirm(password: string): Promise<void>;
   me(): Promise<Me>;
   runners(): Promise<Runner[]>;
   /** With `enrol`, the token is for one use: the first machine that shows it is given its own. */
@@ -74,8 +77,12 @@ export function createApi(onUnauthorized: () => void): Api {
   const runner = (name: string) => ({ params: { path: { name } } });
   return {
     client,
-    login: async (user, password) => void (await client.POST("/api/v1/login", { body: { user, password } })),
-    logout: async () => void (await client.POST("/api/v1/logout")),
+    login: async (user, password) => keepSession((await taken(client.POST("/api/v1/login", { body: { user, password } }))).token),
+    logout: async () => {
+      await client.POST("/api/v1/logout");
+      keepSession(null);
+    },
+    confirm: async (password) => void (await client.POST("/api/v1/confirm", { body: { password } })),
     me: () => taken(client.GET("/api/v1/me")),
     runners: () => taken(client.GET("/api/v1/runners")),
     addRunner: (name, enrol) => taken(client.POST("/api/v1/runners", { body: { name, enrol } })),

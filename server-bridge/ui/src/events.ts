@@ -6,6 +6,7 @@
  * Every event has a number. A new connection asks for what comes behind the last one that was handed on: where the server
  * still has it, its `hello` says `resumed`, and nothing is lost or comes twice; else whoever listens loads everything anew.
  */
+import { socketProtocols } from "./api/session";
 import { RECONNECT_BASE_MS, RECONNECT_CAP_MS } from "./limits";
 import type { ServerEvent } from "./types";
 
@@ -42,7 +43,7 @@ export class EventsClient {
     this.stop();
     // Later attempts stay "offline" until one succeeds, so that the banner does not flicker.
     if (this.attempt === 0) this.options.onState("connecting");
-    const socket = new WebSocket(this.address());
+    const socket = new WebSocket(this.address(), socketProtocols());
     let greeted = false;
     socket.onmessage = (frame) => {
       if (typeof frame.data !== "string") return;

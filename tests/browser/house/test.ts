@@ -6,7 +6,7 @@
  *
  * `errors` of a page are what the browser itself complained of; a test that leaves one fails.
  */
-import { test as base, expect, type Browser, type Page } from "@playwright/test";
+import { test as base, expect, request, type Browser, type BrowserContext, type Page } from "@playwright/test";
 import axe from "axe-core";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -60,17 +60,24 @@ export const test = base.extend<House>({
 
 /** A browser of somebody's own with their page open. */
 export async function signedIn(browser: Browser, person: Person, path = "/"): Promise<{ page: Page; errors: string[] }> {
-  const context = await browser.newContext({ baseURL: person.server.url, locale: "en-GB", reducedMotion: "reduce" });
-  const answer = await context.request.post("/api/v1/login", {
-    data: { user: person.name, password: PASSWORD },
-    headers: { origin: person.server.url },
-  });
-  expect(answer.ok(), await answer.text()).toBe(true);
-  const page = await context.newPage();
+  const page = await (await sessionOf(browser, person)).newPage();
   const errors = complaints(page);
   await page.goto(path);
   await composer(page).waitFor();
   return { page, errors };
+}
+
+/** A browser that is signed in: with both halves of the session, as the page's own login leaves them. */
+export async function sessionOf(browser: Browser, person: Person): Promise<BrowserContext> {
+  const origin = person.server.url;
+  const entrance = await request.newContext({ baseURL: origin });
+  const answer = await entrance.post("/api/v1/login", { data: { user: person.name, password: PASSWORD }, headers: { origin } });
+  expect(answer.ok(), await answer.text()).toBe(true);
+  const { token } = (await answer.json()) as { token: string };
+  const { cookies } = await entrance.storageState();
+  await entrance.dispose();
+  const storageState = { cookies, origins: [{ origin, localStorage: [{ name: "sandbridge.session", value: token }] }] };
+  return browser.newContext({ baseURL: origin, locale: "en-GB", reducedMotion: "reduce", storageState });
 }
 
 /** Collects uncaught errors, and what the page's own rules about content forbade it. */

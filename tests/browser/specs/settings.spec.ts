@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, expectAccessible, signedIn, test } from "../house/test";
+import { expect, expectAccessible, PASSWORD, signedIn, test } from "../house/test";
 
 const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Memory", "Usage and cost", "API keys", "Users", "Audit", "About"];
 /** Between them they have every colour of the settings. */
@@ -174,4 +176,43 @@ test("a container of one's own is stopped, kept, replaced and reset, with or wit
   await card.getByRole("button", { name: "Reset" }).click();
   await expect(card.getByRole("status")).toHaveText("The next use makes a new one.");
   expect(asked).toEqual(["POST /stop", "POST /commit", "PUT /import?workspace=true", "DELETE ?workspace=true"]);
+});
+
+/** Makes it half an hour ago that anybody gave their password: the server's own clock cannot be turned. */
+function agePasswords(home: string): void {
+  const age = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=10); db.execute('UPDATE sessions SET confirmed_at_ms = confirmed_at_ms - 1800000'); db.commit()";
+  execFileSync("python3", ["-c", age, join(home, "sandbridge.db")]);
+}
+
+test("the password is asked for once more before a key, a user and a machine are added, and what was begun goes on", async ({ page, server, alice }) => {
+  const dialog = page.getByRole("dialog", { name: "Your password, once more" });
+  await open(page, "API keys");
+  agePasswords(server.home);
+  await page.getByLabel("Name", { exact: true }).fill("late");
+  await page.getByRole("button", { name: "Make key" }).click();
+  await expect(dialog).toBeVisible();
+  await expectAccessible(page);
+  await dialog.getByLabel("Password").fill("a wrong one");
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("that is not your password");
+  expect(await alice.json(["key", "list"])).toEqual([]);
+  // Who gives up has made nothing, and may begin again.
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByRole("heading", { name: "API keys", exact: true })).toBeVisible();
+  expect(await alice.json(["key", "list"])).toEqual([]);
+  await page.getByRole("button", { name: "Make key" }).click();
+  await dialog.getByLabel("Password").fill(PASSWORD);
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("api-key")).toBeVisible();
+  await expect(dialog).toHaveCount(0);
+  // It holds for some minutes.
+  await open(page, "Users");
+  await page.getByLabel("Name", { exact: true }).fill("carol");
+  await page.getByLabel("First password").fill("a long enough password");
+  await page.getByRole("button", { name: "Add user" }).click();
+  await expect(page.getByTestId("user").filter({ hasText: "carol" })).toBeVisible();
+  agePasswords(server.home);
+  await page.getByTestId("user").filter({ hasText: "carol" }).getByRole("button", { name: "Make administrator" }).click();
+  await expect(dialog).toBeVisible();
 });

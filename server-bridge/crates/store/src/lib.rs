@@ -100,12 +100,15 @@ pub use seal::EncryptionKey;
 pub use sealing::{LostKeys, SealedWith, Unlocked};
 pub use search::{FoundMessage, MessageSearch};
 pub use sends::{KnownSend, Said};
-pub use sessions::NewSession;
+pub use sessions::{NewSession, Session};
 pub use settings::{ACTIVE_RUNNER, APPROVAL, LANGUAGE};
 pub use sub_agents::{NewSubAgent, SubAgent};
 pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
 pub use todos::{Todo, TodoStatus};
-pub use tokens::{API_KEY_PREFIX, ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, Secret};
+pub use tokens::{
+    API_KEY_PREFIX, ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_COOKIE_PREFIX, SESSION_TOKEN_PREFIX,
+    Secret,
+};
 pub use turns::{OpenTurn, TurnStatus, TurnUsage};
 pub use undo::PastTurn;
 pub use unseen::is_unseen;

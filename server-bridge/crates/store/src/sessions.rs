@@ -1,11 +1,11 @@
-//! Logins: a token in a cookie or a header, its hash here.
+//! Logins: a program's token; a page's token and its cookie, of which either alone opens nothing. Their hashes are here.
 
 use sqlx::FromRow;
 
 use crate::checkpoints::drop_before;
 use crate::error::Result;
 use crate::limits::{CHECKPOINT_LIFETIME_MS, DEAD_TOKEN_RETENTION_MS, SESSION_LIFETIME_MS};
-use crate::tokens::{SESSION_TOKEN_PREFIX, Secret, TokenHash};
+use crate::tokens::{SESSION_COOKIE_PREFIX, SESSION_TOKEN_PREFIX, Secret, TokenHash};
 use crate::users::User;
 use crate::{Store, UserId};
 
@@ -14,58 +14,124 @@ use crate::{Store, UserId};
 pub struct NewSession {
     /// What the client presents from now on; shown to nobody else.
     pub token: Secret,
+    /// What a page's browser presents beside it.
+    pub cookie: Option<Secret>,
     /// When it ends, in Unix milliseconds.
     pub expires_at_ms: i64,
+}
+
+/// A session that was shown whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Whose it is.
+    pub user: User,
+    /// Whether it is a page's.
+    pub is_browser: bool,
+    /// When its user last gave their password, in Unix milliseconds.
+    pub confirmed_at_ms: i64,
 }
 
 #[derive(FromRow)]
 struct SessionRow {
     token_sha256: String,
+    cookie_sha256: Option<String>,
+    confirmed_at_ms: i64,
     expires_at_ms: i64,
     #[sqlx(flatten)]
     user: User,
 }
 
 impl Store {
-    /// Logs a user in for 30 days.
+    /// Logs a program of a user in for 30 days.
     ///
     /// # Errors
     /// [`crate::Error::Database`], also if the user was removed meanwhile.
     pub async fn create_session(&self, user: UserId) -> Result<NewSession> {
+        self.begin_session(user, None).await
+    }
+
+    /// Logs a page of a user in for 30 days: with a token and a cookie.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn create_browser_session(&self, user: UserId) -> Result<NewSession> {
+        self.begin_session(user, Some(Secret::random(SESSION_COOKIE_PREFIX))).await
+    }
+
+    async fn begin_session(&self, user: UserId, cookie: Option<Secret>) -> Result<NewSession> {
         let token = Secret::random(SESSION_TOKEN_PREFIX);
         let now_ms = self.now_ms();
         let expires_at_ms = now_ms + SESSION_LIFETIME_MS;
         sqlx::query(
-            "INSERT INTO sessions (token_sha256, user_id, created_at_ms, expires_at_ms) VALUES ($1, $2, $3, $4)",
+            "INSERT INTO sessions (token_sha256, cookie_sha256, user_id, created_at_ms, confirmed_at_ms, expires_at_ms)
+             VALUES ($1, $2, $3, $4, $4, $5)",
         )
         .bind(token.hash().as_str())
+        .bind(cookie.as_ref().map(|cookie| cookie.hash().as_str().to_owned()))
         .bind(user)
         .bind(now_ms)
         .bind(expires_at_ms)
         .execute(self.database.writer())
         .await?;
-        Ok(NewSession { token, expires_at_ms })
+        Ok(NewSession { token, cookie, expires_at_ms })
     }
 
-    /// Whose session this is; `None` if it is unknown or has ended.
+    /// The session of this token; `None` if it is unknown or has ended, or if it is a page's and its cookie is not among these.
+    /// A browser may be made to send further ones of the same name, so each counts.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn session(&self, token: &str, cookies: &[&str]) -> Result<Option<Session>> {
+        let Some(row) = self.session_row(token).await? else { return Ok(None) };
+        let is_shown = |stored: &String| {
+            let mut hashes =
+                cookies.iter().filter_map(|cookie| TokenHash::of_presented(SESSION_COOKIE_PREFIX, cookie));
+            hashes.any(|hash| hash.matches(stored))
+        };
+        if !row.cookie_sha256.as_ref().is_none_or(is_shown) {
+            return Ok(None);
+        }
+        let (is_browser, confirmed_at_ms) = (row.cookie_sha256.is_some(), row.confirmed_at_ms);
+        Ok(Some(Session { user: row.user, is_browser, confirmed_at_ms }))
+    }
+
+    /// Whose session this is, to look again at one that was shown whole before; `None` if it has ended.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn session_user(&self, token: &str) -> Result<Option<User>> {
+        Ok(self.session_row(token).await?.map(|row| row.user))
+    }
+
+    async fn session_row(&self, token: &str) -> Result<Option<SessionRow>> {
         let Some(hash) = TokenHash::of_presented(SESSION_TOKEN_PREFIX, token) else {
             return Ok(None);
         };
         let row: Option<SessionRow> = sqlx::query_as(
-            "SELECT s.token_sha256, s.expires_at_ms, u.id, u.name, u.admin, u.created_at_ms
+            "SELECT s.token_sha256, s.cookie_sha256, s.confirmed_at_ms, s.expires_at_ms,
+                u.id, u.name, u.admin, u.created_at_ms
              FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.token_sha256 = $1",
         )
         .bind(hash.as_str())
         .fetch_optional(self.database.reader())
         .await?;
         let now_ms = self.now_ms();
-        Ok(row
-            .filter(|row| hash.matches(&row.token_sha256) && row.expires_at_ms > now_ms)
-            .map(|row| row.user))
+        Ok(row.filter(|row| hash.matches(&row.token_sha256) && row.expires_at_ms > now_ms))
+    }
+
+    /// Notes that a session's user gave their password just now.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn confirm_session(&self, token: &str) -> Result<()> {
+        if let Some(hash) = TokenHash::of_presented(SESSION_TOKEN_PREFIX, token) {
+            sqlx::query("UPDATE sessions SET confirmed_at_ms = $1 WHERE token_sha256 = $2")
+                .bind(self.now_ms())
+                .bind(hash.as_str())
+                .execute(self.database.writer())
+                .await?;
+        }
+        Ok(())
     }
 
     /// Logs a session out; one that is unknown already is.

@@ -23,6 +23,8 @@ pub const ENROLMENT_TOKEN_PREFIX: &str = "sbe_";
 pub const API_KEY_PREFIX: &str = "sbk_";
 /// The beginning of a session's token.
 pub const SESSION_TOKEN_PREFIX: &str = "sbs_";
+/// The beginning of the cookie that belongs to a page's session.
+pub const SESSION_COOKIE_PREFIX: &str = "sbc_";
 
 /// A secret on its way to its owner. `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]

@@ -125,7 +125,7 @@ mod tests {
 
     fn caller(user: i64) -> Caller {
         let user = store::User { id: UserId(user), name: format!("u{user}"), admin: false, created_at_ms: 0 };
-        Caller { user, token: String::new(), key: None }
+        Caller { user, token: String::new(), key: None, browser: None }
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! A server with its own home on a free port, clients of it, and scripted runners.
 
+mod page;
 mod runner;
 mod socket;
 
@@ -15,6 +16,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use page::{Page, cookie_of};
 pub use runner::{FakeRunner, handshake, handshake_text, refusal_of};
 pub use socket::{Frame, Socket};
 
@@ -67,6 +69,11 @@ impl TestServer {
         self.shutdown.cancel();
         tokio::time::timeout(PATIENCE, self.running).await.expect("the server stops in time").unwrap();
         (Store::open(&database(self.home.path())).await.unwrap(), self.home)
+    }
+
+    /// Its home directory.
+    pub fn home(&self) -> &std::path::Path {
+        self.home.path()
     }
 
     pub fn url(&self, path: &str) -> String {

@@ -4,13 +4,16 @@
  *   const client = createApiClient(onUnauthorized);
  *   const chats = await taken(client.GET("/api/v1/chats", { params: { query: { query: "deploy" } } }));
  *
- * Every answer that says no, and no answer at all, is an `ApiError`. It signs in with the session cookie, so no token is
- * ever held by the page; the browser adds the Origin that the server asks for.
+ * Every answer that says no, and no answer at all, is an `ApiError`. A request brings the session's token; the browser adds the
+ * cookie that belongs to it, and the Origin that the server asks for. Where the server wants the password once more, it is
+ * asked for, and the request is made again.
  */
 import createClient from "openapi-fetch";
 import { REQUEST_TIMEOUT_MS } from "../limits";
+import { CONFIRM_KIND, confirmed, mayAsk } from "./confirmation";
 import { failure, unreachable } from "./error";
 import type { components, paths } from "./schema";
+import { authorization } from "./session";
 
 /** The shapes of what travels, by their names in the description. */
 export type Schemas = components["schemas"];
@@ -30,15 +33,15 @@ function origin(): string {
  * own (an upload, a download) has no other time limit.
  */
 export function createApiClient(onUnauthorized: () => void) {
-  const limited = async (request: Request): Promise<Response> => {
-    try {
-      return await fetch(request);
-    } catch (cause) {
-      if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
-      throw unreachable();
-    }
+  const send = async (request: Request): Promise<Response> => {
+    const again = mayAsk(request) ? request.clone() : null;
+    const response = await reached(request);
+    if (again === null || response.status !== 403) return response;
+    if ((await failure(response.clone())).kind !== CONFIRM_KIND || !(await confirmed())) return response;
+    // The time to type is not the request's.
+    return reached(new Request(again, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) }));
   };
-  const client = createClient<paths>({ baseUrl: origin(), credentials: "same-origin", fetch: limited });
+  const client = createClient<paths>({ baseUrl: origin(), credentials: "same-origin", fetch: send });
   client.use({
     onRequest({ request, options }) {
       const asked = (options as { signal?: AbortSignal | null }).signal;
@@ -52,6 +55,17 @@ export function createApiClient(onUnauthorized: () => void) {
     },
   });
   return client;
+}
+
+/** Sends a request with the session's token. */
+async function reached(request: Request): Promise<Response> {
+  for (const [name, value] of Object.entries(authorization())) request.headers.set(name, value);
+  try {
+    return await fetch(request);
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+    throw unreachable();
+  }
 }
 
 /** What was answered; failures are thrown before. */

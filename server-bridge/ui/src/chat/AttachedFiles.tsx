@@ -1,7 +1,9 @@
 import { Paperclip } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { fileUrl } from "../api";
+import { DownloadLink } from "../kit/DownloadLink";
+import { withTicket } from "../lib/download";
 import { useAppState } from "../state/context";
 import { openChatOf } from "../state/state";
 
@@ -39,16 +41,28 @@ function Attached({ path, place }: { path: string; place: string | null }) {
   const [isShown, setShown] = useState(IMAGE.test(path));
   const name = path.split("/").at(-1) ?? path;
   const address = fileUrl(path, place);
+  const [source, setSource] = useState<string>();
+  useEffect(() => {
+    let isWanted = true;
+    if (!isShown) return;
+    withTicket(address).then(
+      (found) => isWanted && setSource(found),
+      () => isWanted && setShown(false),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [address, isShown]);
   return (
-    <a href={address} download={name}>
+    <DownloadLink address={address} name={name}>
       {isShown ? (
         // Its machine may be away, or it may be gone.
-        <img src={address} alt={t("attach.image", { name })} loading="lazy" onError={() => setShown(false)} />
+        <img src={source} alt={t("attach.image", { name })} onError={() => setShown(false)} />
       ) : (
         <>
           <Paperclip aria-hidden="true" /> {name}
         </>
       )}
-    </a>
+    </DownloadLink>
   );
 }

@@ -28,7 +28,7 @@ export function MessageMenu({ message }: { message: Message }) {
   }
   if (beganTurn(message)) items.push({ label: t("actions.takeBack"), danger: true, onSelect: () => setTakingBack(true) });
   for (const [format, label] of [["markdown", t("actions.exportMarkdown")], ["json", t("actions.exportJson")]] as const) {
-    items.push({ label, onSelect: () => download(exportUrl(message.chat_id, format)) });
+    items.push({ label, onSelect: () => void download(exportUrl(message.chat_id, format)).catch(actions.report) });
   }
   return (
     <div className="message-menu">

@@ -79,8 +79,8 @@ export function ChatRow({ chat, heading, current, reachable, activity, renaming,
               items={[
                 { label: t("rename"), onSelect: onRename },
                 { label: t("fork"), onSelect: () => void actions.forkChat(chat.id).catch(actions.report) },
-                { label: t("exportMarkdown"), onSelect: () => download(exportUrl(chat.id, "markdown")) },
-                { label: t("exportJson"), onSelect: () => download(exportUrl(chat.id, "json")) },
+                { label: t("exportMarkdown"), onSelect: () => void download(exportUrl(chat.id, "markdown")).catch(actions.report) },
+                { label: t("exportJson"), onSelect: () => void download(exportUrl(chat.id, "json")).catch(actions.report) },
                 { label: t("delete"), danger: true, onSelect: onDelete },
               ]}
             />

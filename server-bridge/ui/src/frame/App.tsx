@@ -4,6 +4,7 @@ import { useAddress } from "../lib/useAddress";
 import { useAppState } from "../state/context";
 import { Entrance } from "./Entrance";
 import { ErrorBoundary } from "./ErrorBoundary";
+import { PasswordPrompt } from "./PasswordPrompt";
 import { Splash } from "./Splash";
 import { useTitle } from "./useTitle";
 import { Workbench } from "./Workbench";
@@ -30,6 +31,11 @@ function View() {
     case "signed_out":
       return <Entrance />;
     case "signed_in":
-      return isSetup(address) ? <Wizard /> : <Workbench />;
+      return (
+        <>
+          {isSetup(address) ? <Wizard /> : <Workbench />}
+          <PasswordPrompt />
+        </>
+      );
   }
 }

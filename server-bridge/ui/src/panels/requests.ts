@@ -1,6 +1,7 @@
 /** The requests of the panels. A 401 needs nothing here: the events socket ends with the session too, and shows the login. */
 import { ROOT, createApiClient, failure, taken, unreachable } from "../api";
 import type { Schemas } from "../api/client";
+import { authorization, socketProtocols } from "../api/session";
 import { REQUEST_TIMEOUT_MS } from "../limits";
 
 /** An exec on record. */
@@ -19,6 +20,7 @@ export async function request(method: string, path: string, init: RequestInit = 
       credentials: "same-origin",
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       ...init,
+      headers: { ...init.headers, ...authorization() },
     });
   } catch (error) {
     if (init.signal?.aborted) throw error;
@@ -40,5 +42,5 @@ export const execs = {
 /** A WebSocket of the API. */
 export function apiSocket(path: string): WebSocket {
   const { protocol, host } = window.location;
-  return new WebSocket(`${protocol === "https:" ? "wss:" : "ws:"}//${host}${ROOT}${path}`);
+  return new WebSocket(`${protocol === "https:" ? "wss:" : "ws:"}//${host}${ROOT}${path}`, socketProtocols());
 }

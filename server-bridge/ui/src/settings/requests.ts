@@ -2,6 +2,7 @@
 import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
+import { keepSession } from "../api/session";
 import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
 import type { KeyScope, Preferences, SubscriptionDocument, Tier } from "./types";
@@ -59,7 +60,9 @@ export function createRequests(client: ApiClient) {
     changeUser: (name: string, change: { admin?: boolean; password?: string }) =>
       taken(client.PUT("/api/v1/users/{name}", { ...named(name), body: change })),
     removeUser: async (name: string) => void (await client.DELETE("/api/v1/users/{name}", named(name))),
-    changePassword: (current: string, next: string) => taken(client.POST("/api/v1/password", { body: { current, new: next } })),
+    changePassword: async (current: string, next: string) =>
+      // The session before ended with the password before.
+      keepSession((await taken(client.POST("/api/v1/password", { body: { current, new: next } }))).token),
 
     audit: ({ user, action }: AuditFilter, before: number | null) => {
       const query = { limit: AUDIT_PAGE_COUNT, user: user || undefined, action: action || undefined, before: before ?? undefined };

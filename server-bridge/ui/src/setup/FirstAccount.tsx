@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { ApiError } from "../api";
+import { ApiError, taken } from "../api";
+import { keepSession } from "../api/session";
 import { setupSecret, showSetup } from "../lib/location";
 import { useAction } from "../lib/useAction";
 import { Field, Problem } from "../settings/parts";
@@ -19,7 +20,8 @@ export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void>
   const create = useAction(async () => {
     if (password !== repeated) throw new Error(t("account.differ"));
     try {
-      await actions.client.POST("/api/v1/setup", { body: { secret: secret.trim(), name: name.trim(), password } });
+      const body = { secret: secret.trim(), name: name.trim(), password };
+      keepSession((await taken(actions.client.POST("/api/v1/setup", { body }))).token);
     } catch (error) {
       // Somebody else was first: there is an account to sign in with.
       if (error instanceof ApiError && error.status === 409) return onTaken();

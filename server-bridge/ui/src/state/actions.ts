@@ -14,10 +14,12 @@ import { AUTOMATIC } from "./where";
 export interface Actions extends ConversationActions {
   /** For the requests that only one room makes. */
   client: Api["client"];
-  /** Finds out whether the cookie still holds. */
+  /** Finds out whether the session still holds. */
   resume(): Promise<void>;
   login(user: string, password: string): Promise<void>;
   logout(): Promise<void>;
+  /** Gives the password once more. */
+  confirm(password: string): Promise<void>;
   /** Loads everything anew; failures are told by a banner. */
   refresh(): Promise<void>;
   openChat(id: string): void;
@@ -122,6 +124,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
       await api.login(user, password);
       await resume();
     },
+    confirm: (password: string) => api.confirm(password),
     logout: async () => {
       await api.logout();
       outbox.clear();

@@ -19,7 +19,7 @@ export interface Input {
 }
 
 export interface State {
-  /** `unknown` until the server has said whether the cookie holds. */
+  /** `unknown` until the server has said whether the session holds. */
   session: "unknown" | "signed_out" | "signed_in";
   me: Me | null;
   connection: ConnectionState;

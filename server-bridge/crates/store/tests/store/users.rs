@@ -151,3 +151,36 @@ async fn a_setting_is_set_changed_and_taken_back_for_one_user() {
     let too_long = "x".repeat(64 * 1024 + 1);
     assert!(matches!(store.set_setting(ann, "theme", Some(&too_long)).await, Err(Error::Invalid { .. })));
 }
+
+#[tokio::test]
+async fn a_pages_session_opens_with_its_token_and_its_cookie_only() {
+    let (store, clock) = store().await;
+    let ann = add_user(&store, "ann").await;
+    let page = store.create_browser_session(ann.id).await.unwrap();
+    let other = store.create_browser_session(ann.id).await.unwrap();
+    let program = store.create_session(ann.id).await.unwrap();
+    assert!(program.cookie.is_none());
+    let (token, cookie) = (page.token.expose(), page.cookie.as_ref().unwrap().expose());
+    let others = other.cookie.as_ref().unwrap().expose();
+    for (token, cookies) in [
+        (token, &[][..]),
+        (token, &[others]),
+        (token, &[token, "", "sbc_"]),
+        (cookie, &[cookie]),
+        (cookie, &[]),
+        (others, &[cookie]),
+        ("sbs_", &[cookie]),
+    ] {
+        assert_eq!(store.session(token, cookies).await.unwrap(), None, "{cookies:?}");
+    }
+    let session = store.session(token, &["planted", others, cookie]).await.unwrap().unwrap();
+    assert_eq!((&session.user, session.is_browser, session.confirmed_at_ms), (&ann, true, START_MS));
+    // A program's needs none, and what a browser might add does no harm.
+    assert!(!store.session(program.token.expose(), &[cookie]).await.unwrap().unwrap().is_browser);
+    clock.advance(5);
+    store.confirm_session(token).await.unwrap();
+    store.confirm_session("nonsense").await.unwrap();
+    assert_eq!(store.session(token, &[cookie]).await.unwrap().unwrap().confirmed_at_ms, START_MS + 5);
+    store.delete_session(token).await.unwrap();
+    assert_eq!(store.session(token, &[cookie]).await.unwrap(), None);
+}

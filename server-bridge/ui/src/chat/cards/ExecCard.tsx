@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 import { fileUrl } from "../../api";
+import { DownloadLink } from "../../kit/DownloadLink";
 import { useAction } from "../../lib/useAction";
 import { useActions } from "../../state/context";
 import type { LiveOutput } from "../../state/output";
@@ -34,9 +35,7 @@ export function ExecCard({ message, exec, live }: Props) {
           {text}
         </span>
         {exec.output_path !== null && (
-          <a href={fileUrl(exec.output_path, exec.runner)} download>
-            {t("wholeOutput")}
-          </a>
+          <DownloadLink address={fileUrl(exec.output_path, exec.runner)}>{t("wholeOutput")}</DownloadLink>
         )}
         {exec.status === "running" && (
           <button type="button" disabled={cancel.busy} onClick={() => void cancel.run(message.chat_id)}>

@@ -13,6 +13,11 @@ export const frame = {
   password: "Password",
   signIn: "Sign in",
   signingIn: "Signing in…",
+  confirm: {
+    title: "Your password, once more",
+    why: "Keys, users and machines that are added stay when you sign out, so it must be you who adds them. It holds for 10 minutes.",
+    go: "Continue",
+  },
   wrongLogin: "Name or password is wrong.",
   tooManyAttempts: "Too many attempts. Wait {{wait}}, then try again.",
   seconds: "{{count}} s",

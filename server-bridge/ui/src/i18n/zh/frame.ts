@@ -15,6 +15,11 @@ export const frame: Room<"frame"> = {
   password: "密码",
   signIn: "登录",
   signingIn: "正在登录…",
+  confirm: {
+    title: "请再次输入密码",
+    why: "新增的密钥、用户和机器在你退出后仍然有效，因此需要确认是你本人操作。确认后 10 分钟内有效。",
+    go: "继续",
+  },
   wrongLogin: "用户名或密码错误。",
   tooManyAttempts: "尝试次数过多。请等待 {{wait}} 后再试。",
   seconds: "{{count}} 秒",

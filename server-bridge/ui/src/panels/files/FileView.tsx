@@ -2,6 +2,7 @@ import { ArrowLeft, Download, Pencil, RefreshCw, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { errorText } from "../../api";
+import { DownloadLink } from "../../kit/DownloadLink";
 import { absoluteTime } from "../../lib/format";
 import { FILE_PIECE_BYTES } from "../../limits";
 import { bytesText } from "../size";
@@ -70,15 +71,14 @@ export function FileView({ place, owner, path, finished, onClose, onSaved }: Pro
             <RefreshCw aria-hidden="true" />
           </button>
         )}
-        <a
+        <DownloadLink
           className="button quiet icon"
-          href={downloadUrl(place, path, "file")}
-          download={nameOf(path)}
-          aria-label={t("file.download", { name: nameOf(path) })}
-          title={t("file.download", { name: nameOf(path) })}
+          address={downloadUrl(place, path, "file")}
+          name={nameOf(path)}
+          label={t("file.download", { name: nameOf(path) })}
         >
           <Download aria-hidden="true" />
-        </a>
+        </DownloadLink>
         <button type="button" className="quiet icon close" aria-label={t("file.closeFile")} onClick={onClose}>
           <X aria-hidden="true" />
         </button>

@@ -1,6 +1,7 @@
 import { Download, EllipsisVertical, FilePlus, FolderPlus, RefreshCw, Upload } from "lucide-react";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { DownloadLink } from "../../kit/DownloadLink";
 import { Menu, type MenuItem } from "../../kit/Menu";
 import { placeName } from "../../state/where";
 import type { Asked } from "./FileDialogs";
@@ -49,15 +50,14 @@ export function Toolbar({ place, selected, directory, showHidden, onShowHidden, 
         <Tool label={t("file.upload", { into })} onClick={() => chooser.current?.click()}>
           <Upload aria-hidden="true" />
         </Tool>
-        <a
+        <DownloadLink
           className="button quiet icon"
-          href={downloadUrl(place, target.path, target.kind)}
-          download={isDirectory ? `${nameOf(target.path) || placeName(place)}.tar` : nameOf(target.path)}
-          aria-label={t(isDirectory ? "file.downloadTar" : "file.download", { name: nameOf(target.path) || t("file.workspace") })}
-          title={t(isDirectory ? "file.downloadTar" : "file.download", { name: nameOf(target.path) || t("file.workspace") })}
+          address={downloadUrl(place, target.path, target.kind)}
+          name={isDirectory ? `${nameOf(target.path) || placeName(place)}.tar` : nameOf(target.path)}
+          label={t(isDirectory ? "file.downloadTar" : "file.download", { name: nameOf(target.path) || t("file.workspace") })}
         >
           <Download aria-hidden="true" />
-        </a>
+        </DownloadLink>
         <Tool label={t("file.refresh")} onClick={onRefresh}>
           <RefreshCw aria-hidden="true" />
         </Tool>

@@ -1,6 +1,7 @@
 /** The requests of the file panel. Content travels as bytes; a write can depend on what the file holds. */
 import { ApiError, ROOT, unreachable } from "../../api";
 import type { Schemas } from "../../api/client";
+import { authorization } from "../../api/session";
 import { request } from "../requests";
 import { type Entry, type Path, queryOf } from "./path";
 
@@ -70,6 +71,7 @@ export function upload(place: string, path: Path, content: Blob, onProgress: (se
     sender.onabort = () => reject(new ApiError(0, "cancelled", ""));
     sender.open("PUT", `${ROOT}/files?${queryOf(path, place)}&parents=true`);
     sender.setRequestHeader("content-type", "application/octet-stream");
+    for (const [name, value] of Object.entries(authorization())) sender.setRequestHeader(name, value);
     sender.send(content);
   });
   return { done, cancel: () => sender.abort() };

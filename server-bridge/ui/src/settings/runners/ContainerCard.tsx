@@ -1,6 +1,7 @@
 import { type ChangeEvent, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { ConfirmButton } from "../../kit/ConfirmButton";
+import { DownloadLink } from "../../kit/DownloadLink";
 import { useAction } from "../../lib/useAction";
 import { useLoaded } from "../../lib/useLoaded";
 import { useTimeWords } from "../../lib/useTimeWords";
@@ -120,9 +121,9 @@ function Controls({ container, reload }: { container: Container | null; reload: 
           {t("container.export")}
         </button>
       ) : (
-        <a className="button quiet" href={EXPORT_ADDRESS} download>
+        <DownloadLink className="button quiet" address={EXPORT_ADDRESS}>
           {t("container.export")}
-        </a>
+        </DownloadLink>
       )}
       <button type="button" className="quiet" disabled={work.busy} title={t("container.importHint")} onClick={() => file.current?.click()}>
         {t("container.import")}

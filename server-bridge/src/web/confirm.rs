@@ -1,0 +1,68 @@
+//! The password once more, before something is made that outlives the session: keys, users, tokens of runners.
+//!
+//! Whoever got hold of a page for a moment must not stay. A program's session began with the password and is asked for nothing.
+
+use std::time::Instant;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::limits::CONFIRMATION_LIFETIME;
+use crate::state::AppState;
+use crate::web::accept::Connection;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::rate::address_key;
+
+/// The caller's password.
+#[derive(Deserialize, ToSchema)]
+pub struct Confirmation {
+    password: String,
+}
+
+/// Give one's password once more. For 10 minutes, as after a login, this page's session may make keys, users and tokens of
+/// runners; after that such a request is answered with `password_required`.
+#[utoipa::path(post, path = "/api/v1/confirm", tag = "session", request_body = Confirmation,
+    responses((status = 204), (status = 401), (status = 403), (status = 429)))]
+pub async fn confirm(
+    State(state): State<AppState>,
+    Extension(connection): Extension<Connection>,
+    caller: Caller,
+    extract::Json(Confirmation { password }): extract::Json<Confirmation>,
+) -> Result<StatusCode, ApiError> {
+    let name = &caller.user.name;
+    // Whoever has a session may try passwords as slowly as who has none.
+    let address = address_key(connection.client);
+    let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
+    let attempt = state.logins.take(address, name, true, Instant::now()).map_err(limited)?;
+    if state.store.verify_password(name, &password).await?.is_none() {
+        state.audit(Some(name), "session.confirm", None, name, "forbidden").await;
+        return Err(ApiError::new("forbidden", "that is not your password"));
+    }
+    attempt.succeeded();
+    state.store.confirm_session(&caller.token).await?;
+    state.audit(Some(name), "session.confirm", None, name, "ok").await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl Caller {
+    /// Whether the caller gave their password lately, where a page asks.
+    ///
+    /// # Errors
+    /// `password_required` if not.
+    pub fn check_confirmed(&self, state: &AppState) -> Result<(), ApiError> {
+        let Some(session) = self.browser else { return Ok(()) };
+        let age_ms = state.store.now_ms() - session.confirmed_at_ms;
+        if u128::try_from(age_ms).is_ok_and(|age_ms| age_ms < CONFIRMATION_LIFETIME.as_millis()) {
+            return Ok(());
+        }
+        Err(ApiError::new(
+            "password_required",
+            "give your password once more (POST /api/v1/confirm), then try again",
+        ))
+    }
+}

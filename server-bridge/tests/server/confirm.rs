@@ -1,0 +1,119 @@
+//! The password once more, before a page makes what outlives its session.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use server_bridge::config::database;
+use store::{Clock, Store};
+
+use crate::support::{PASSWORD, Page, TestServer, eventually};
+
+/// All that is asked for it: a key, users and tokens of runners. The runner `laptop` and the user `bob` are there.
+fn makings() -> [(Method, &'static str, Value); 6] {
+    [
+        (Method::POST, "/keys", json!({"name": "k"})),
+        (Method::POST, "/users", json!({"name": "carol", "password": PASSWORD})),
+        (Method::PUT, "/users/bob", json!({"admin": true})),
+        (Method::PUT, "/users/bob", json!({"password": "battery staple"})),
+        (Method::POST, "/runners", json!({"name": "work", "enrol": true})),
+        (Method::POST, "/runners/laptop/rotate", json!({})),
+    ]
+}
+
+/// A page whose user gave their password long ago.
+async fn stale_page(server: &TestServer, name: &str) -> Page {
+    let page = Page::new(server, name, true).await;
+    let laptop = store::RunnerName::parse("laptop").unwrap();
+    let user = server.store.user_by_name(name).await.unwrap().unwrap().id;
+    server.store.add_runner(user, &laptop).await.unwrap();
+    age(server, &page.token, Duration::from_secs(10 * 60 + 1)).await;
+    page
+}
+
+/// Makes it so long ago that the user of a session gave their password.
+async fn age(server: &TestServer, token: &str, by: Duration) {
+    let then_ms = server.store.now_ms() - i64::try_from(by.as_millis()).unwrap();
+    let store = Store::open(&database(server.home())).await.unwrap();
+    let store = store.with_clock(Clock::from_fn(move || then_ms));
+    store.confirm_session(token).await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_page_is_asked_for_the_password_before_it_makes_what_stays() {
+    let server = TestServer::start().await;
+    server.user("bob").await;
+    let page = stale_page(&server, "alice").await;
+    for (method, path, body) in makings() {
+        let (status, refused) = page.send(method.clone(), path, body).await;
+        assert_eq!(
+            (status, &refused["error"]["kind"]),
+            (403, &json!("password_required")),
+            "{method} {path}"
+        );
+    }
+    let users: Vec<String> = server.store.users().await.unwrap().into_iter().map(|user| user.name).collect();
+    assert_eq!(users, ["alice", "bob"]);
+    // Whatever else a page does goes on.
+    assert_eq!(page.status(Method::GET, "/keys").await, 200);
+    assert_eq!(page.send(Method::POST, "/chats", json!({})).await.0, 201);
+    assert_eq!(page.send(Method::POST, "/confirm", json!({"password": PASSWORD})).await.0, 204);
+    for (method, path, body) in makings() {
+        let (status, done) = page.send(method.clone(), path, body).await;
+        assert!(status < 300, "{method} {path}: {done}");
+    }
+    assert_eq!(server.audited("session.confirm", "ok").await.user.as_deref(), Some("alice"));
+    // It holds for that session alone, and not for ever.
+    age(&server, &page.token, Duration::from_secs(10 * 60)).await;
+    assert_eq!(page.send(Method::POST, "/keys", json!({"name": "late"})).await.0, 403);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn after_a_login_nothing_is_asked_and_another_page_is() {
+    let server = TestServer::start().await;
+    server.user("bob").await;
+    let old = stale_page(&server, "alice").await;
+    let fresh = Page::log_in(&server, "alice").await;
+    for (method, path, body) in makings() {
+        let (status, done) = fresh.send(method.clone(), path, body).await;
+        assert!(status < 300, "{method} {path}: {done}");
+    }
+    assert_eq!(old.send(Method::POST, "/keys", json!({"name": "other"})).await.0, 403);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_wrong_password_confirms_nothing_is_on_record_and_cannot_be_tried_fast() {
+    let server = TestServer::start().await;
+    server.user("bob").await;
+    let page = stale_page(&server, "alice").await;
+    let (status, refused) = page.send(Method::POST, "/confirm", json!({"password": "a wrong one"})).await;
+    assert_eq!((status, &refused["error"]["kind"]), (403, &json!("forbidden")));
+    assert_eq!(page.send(Method::POST, "/keys", json!({"name": "k"})).await.0, 403);
+    assert_eq!(server.audited("session.confirm", "forbidden").await.user.as_deref(), Some("alice"));
+    let limited = eventually(|| async {
+        let (status, _) = page.send(Method::POST, "/confirm", json!({"password": "a wrong one"})).await;
+        (status == 429).then_some(())
+    });
+    limited.await;
+    assert_eq!(page.send(Method::POST, "/keys", json!({"name": "k"})).await.0, 403);
+    for odd in [json!({}), json!({"password": 1}), json!("x")] {
+        assert_eq!(page.send(Method::POST, "/confirm", odd).await.0, 400);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_logged_in_is_asked_for_nothing() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    age(&server, &alice.token, Duration::from_secs(24 * 3600)).await;
+    assert_eq!(alice.send(Method::POST, "/keys", json!({"name": "k"})).await.0, 201);
+    assert_eq!(alice.send(Method::POST, "/runners", json!({"name": "work"})).await.0, 201);
+    let (_, key) = alice.send(Method::POST, "/keys", json!({"name": "full", "scope": "full"})).await;
+    let request = alice.http.post(server.url("/api/v1/confirm")).bearer_auth(key["key"].as_str().unwrap());
+    assert_eq!(request.json(&json!({"password": PASSWORD})).send().await.unwrap().status(), 403);
+    server.stop().await;
+}

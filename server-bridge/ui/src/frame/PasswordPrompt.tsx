@@ -1,0 +1,60 @@
+import { type FormEvent, useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { onConfirmation } from "../api/confirmation";
+import { Dialog } from "../kit/Dialog";
+import { useAction } from "../lib/useAction";
+import { Field, Problem } from "../settings/parts";
+import { useActions, useAppState } from "../state/context";
+
+/** Asks for the password once more where the server wants it; what was begun goes on after it. */
+export function PasswordPrompt() {
+  const [answer, setAnswer] = useState<((isGiven: boolean) => void) | null>(null);
+  useEffect(() => onConfirmation(() => new Promise((resolve) => setAnswer(() => resolve))), []);
+  if (answer === null) return null;
+  const end = (isGiven: boolean) => {
+    setAnswer(null);
+    answer(isGiven);
+  };
+  return <Prompt onEnd={end} />;
+}
+
+function Prompt({ onEnd }: { onEnd: (isGiven: boolean) => void }) {
+  const { t } = useTranslation("frame");
+  const { me } = useAppState();
+  const { confirm } = useActions();
+  const [password, setPassword] = useState("");
+  const give = useAction(() => confirm(password));
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    // A form beneath, in the page's tree, must not be sent with this one.
+    event.stopPropagation();
+    if (await give.run()) onEnd(true);
+  };
+  return (
+    <Dialog title={t("confirm.title")} onClose={() => onEnd(false)}>
+      <form className="stack" onSubmit={(event) => void submit(event)} aria-busy={give.busy}>
+        <p className="hint">{t("confirm.why")}</p>
+        <input type="text" autoComplete="username" value={me?.name ?? ""} readOnly hidden />
+        <Field label={t("password")}>
+          {(id) => (
+            <input
+              id={id}
+              type="password"
+              required
+              autoFocus
+              autoComplete="current-password"
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
+          )}
+        </Field>
+        <Problem text={give.error} />
+        <div className="form-end">
+          <button type="submit" className="primary" disabled={give.busy}>
+            {t("confirm.go")}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,28 @@
+import type { MouseEvent, ReactNode } from "react";
+import { download } from "../lib/download";
+import { useActions } from "../state/context";
+
+interface Props {
+  /** Of this server. */
+  address: string;
+  /** What the file is called; as the server says if left out. */
+  name?: string;
+  className?: string;
+  /** What it does, where there is only a picture. */
+  label?: string;
+  children: ReactNode;
+}
+
+/** A link that downloads a file of this server. */
+export function DownloadLink({ address, name = "", className, label, children }: Props) {
+  const { report } = useActions();
+  const begin = (event: MouseEvent) => {
+    event.preventDefault();
+    void download(address, name).catch(report);
+  };
+  return (
+    <a className={className} href={address} download={name} aria-label={label} title={label} onClick={begin}>
+      {children}
+    </a>
+  );
+}

@@ -269,6 +269,7 @@ impl Executor {
         match self.changes.begin(id, &request) {
             Ok(Begin::New(change)) => self.begin(async move {
                 let answer = files::change(&executor, &stream, request).await;
+                executor.look_after_git();
                 if stream.is_lost() && answer.as_ref().is_err_and(|error| error.kind == ErrorKind::Cancelled)
                 {
                     executor.changes.forget(id);

@@ -47,7 +47,7 @@ pub const GIT_LOOK_MS: u64 = 2_000;
 pub const GIT_SCAN_DIRECTORIES: usize = 8_192;
 
 /// How many directories of a tree that commands see are looked through for sockets and FIFOs of services.
-pub const SOCKET_SCAN_DIRECTORIES: usize = 16_384;
+pub const SOCKET_SCAN_DIRECTORIES: usize = 4_096;
 
 /// The most sockets and FIFOs that are closed to commands.
 pub const SOCKET_FILES: usize = 256;

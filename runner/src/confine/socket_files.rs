@@ -8,7 +8,7 @@
 //! | the kernel's list of bound sockets | in any tree, by the name that its service gave it |
 //! | a walk through the trees that people fill themselves | sockets of containers, those with a relative name or a second one, FIFOs |
 //!
-//! The system's own trees are not walked: they are large, and packages put no service's socket there. In the workspace, and in
+//! The system's own trees and toolchains are not walked: they are large, and no service keeps a socket in them. In the workspace, and in
 //! what commands may change besides, sockets stay as they are: they are the commands' own, or were allowed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -106,12 +106,13 @@ impl Seen {
         let is_socket = |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
         let (named, read): (Vec<&PathBuf>, Vec<&PathBuf>) = allowed.read.iter().partition(is_socket);
         let mut open: Vec<PathBuf> = allowed.write.iter().chain(named).cloned().collect();
-        let others = tools.iter().chain(read).filter(|tree| tree.is_dir());
-        let mut walked: Vec<PathBuf> = others.filter_map(|tree| real(tree)).collect();
+        let mut walked: Vec<PathBuf> =
+            read.into_iter().filter(|tree| tree.is_dir()).filter_map(|tree| real(tree)).collect();
         walked.extend(WALKED.iter().filter_map(|tree| real(Path::new(tree))));
         walked.retain(|tree| *tree != policy.workspace);
         let system = SYSTEM_TREES.iter().filter_map(|tree| real(Path::new(tree)));
-        let mut trees: Vec<PathBuf> = system.chain(walked.iter().cloned()).collect();
+        let tools = tools.iter().filter_map(|tree| real(tree));
+        let mut trees: Vec<PathBuf> = system.chain(tools).chain(walked.iter().cloned()).collect();
         match profile {
             Profile::ReadOnly => trees.push(policy.workspace.clone()),
             Profile::Workspace | Profile::FullControl => open.push(policy.workspace.clone()),

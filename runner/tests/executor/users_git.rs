@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use proto::request::Exec;
+use proto::request::{Exec, Remove, Rename};
 use runner::confine::Profile;
 
-use crate::world::{World, eventually, shell};
+use crate::world::{World, eventually, id, shell};
 
 /// Makes a bare repository of the current directory, whose configuration names a work tree and a program.
 const PLANT: &str = "mkdir -p objects refs && echo 'ref: refs/heads/main' > HEAD && \
@@ -101,5 +101,23 @@ fn what_git_does_inside_is_not_disturbed() {
             assert_eq!(String::from_utf8_lossy(&outcome.stderr), "");
             world.shell("rm -rf mine.git copy").await;
         }
+    });
+}
+
+#[test]
+fn file_operations_swap_the_repository_for_no_other_one_either() {
+    let workspace = workspace();
+    World::run_in(workspace.path(), Profile::Workspace, async |world| {
+        let outcome = world.shell("mkdir objects refs").await;
+        assert!(outcome.stderr.is_empty());
+        world.peer.ask(Remove { id: id(), path: ".git/HEAD".into() }).await.unwrap();
+        assert!(world.path(".git/HEAD").exists(), "it was put back");
+        let (from, to) = (".git/HEAD".into(), "HEAD".into());
+        world.peer.ask(Rename { id: id(), from, to }).await.unwrap();
+        assert!(
+            world.path(".git/HEAD").exists() && !world.path("HEAD").exists(),
+            "it means nothing beside it"
+        );
+        assert_harmless(&world.workspace, "file operations");
     });
 }

@@ -92,6 +92,10 @@ impl Repository {
     }
 
     fn look(&mut self, told: &mut Vec<String>) {
+        let is_bare = !self.is_bare_too && is_bare(&self.work_tree);
+        if self.is_open() && !is_bare && self.head_is_fine().is_ok() {
+            return;
+        }
         let git = self.path.display().to_string();
         match self.open_up() {
             Ok(false) => {}
@@ -101,13 +105,13 @@ impl Repository {
             }
         }
         match self.head_is_fine() {
-            Ok(true) => {}
-            _ => told.push(match self.put_back() {
+            Ok(()) => {}
+            Err(_) => told.push(match self.put_back() {
                 Ok(()) => format!("{git}/HEAD was gone, or said nothing valid: it was put back as it was"),
                 Err(error) => format!("{git}/HEAD is gone, and could not be put back: {error}"),
             }),
         }
-        if !self.is_bare_too && is_bare(&self.work_tree) {
+        if is_bare {
             let place = self.path.parent().unwrap_or(&self.path).display();
             let what = "looks like a bare repository, whose configuration git may obey";
             told.push(match move_aside(&self.work_tree) {
@@ -117,11 +121,14 @@ impl Repository {
         }
     }
 
+    /// Whether git may enter all that it could at the start.
+    fn is_open(&self) -> bool {
+        modes(&self.directory).is_ok_and(|now| self.modes.iter().zip(now).all(|(was, now)| was & !now == 0))
+    }
+
     /// Gives back the rights without which git passes the repository over; says whether some were missing.
     fn open_up(&self) -> io::Result<bool> {
-        if modes(&self.directory)
-            .is_ok_and(|now| self.modes.iter().zip(now).all(|(was, now)| was & !now == 0))
-        {
+        if self.is_open() {
             return Ok(false);
         }
         rustix::fs::fchmod(&self.directory, Mode::from_raw_mode(self.modes[0]))?;
@@ -131,13 +138,13 @@ impl Repository {
         Ok(true)
     }
 
-    /// Whether `HEAD` is valid; what it says now is what would be put back.
-    fn head_is_fine(&mut self) -> io::Result<bool> {
+    /// Makes sure that `HEAD` is valid; what it says now is what would be put back.
+    fn head_is_fine(&mut self) -> io::Result<()> {
         let found = rustix::fs::statat(&self.directory, "HEAD", AtFlags::SYMLINK_NOFOLLOW)?;
         if version(&found) != self.seen {
             (self.head, self.seen) = read_head(&self.directory)?;
         }
-        Ok(true)
+        Ok(())
     }
 
     fn put_back(&mut self) -> io::Result<()> {

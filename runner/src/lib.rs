@@ -27,6 +27,7 @@
 //! | [`confine`] | what a thread does to itself, so that the commands it starts are confined |
 //! | [`group`] | the control group of all commands together |
 //! | [`spawn`] | starts commands |
+//! | `space` | how much room disks have |
 //! | [`kill`] | finds and kills everything a command started |
 //! | [`docker`] | commands in a container instead of directly |
 //! | [`doctor`], [`explain`] | what a policy comes to on this machine, tried for real; why a path is open or not |
@@ -61,6 +62,7 @@ pub mod secret;
 pub mod serve;
 pub mod service;
 pub mod settings;
+mod space;
 pub mod spawn;
 mod stream;
 #[allow(unsafe_code)]

@@ -422,6 +422,12 @@ pub const MACHINE_FILES_PART: u64 = 8;
 /// And no more than this many: closing them takes seconds.
 pub const COMMANDS_FILES: u32 = 262_144;
 
+/// The runner warns of a disk of which less than one part in this many is left,
+pub const LOW_DISK_PART: u64 = 20;
+
+/// and less than this, in bytes.
+pub const LOW_DISK_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+
 /// A file system is full if less than this is left, in bytes.
 pub const FULL_BYTES: u64 = 64 * 1024;
 

@@ -15,6 +15,7 @@ use crate::guardian::KillTier;
 use crate::identity::{Identity, warnings};
 use crate::limits::KEPT_MEMORY_BYTES;
 use crate::link::stdio::StdioLink;
+use crate::space;
 use crate::spawn::raise_own_limits;
 use crate::sys;
 
@@ -70,7 +71,8 @@ async fn live(
         Source::Server { .. } => None,
     };
     // Said before this thread is confined: afterwards it sees what commands see.
-    for warning in config.run_as.warnings(&config.workspace) {
+    let disks = space::warnings(&config.workspace);
+    for warning in config.run_as.warnings(&config.workspace).into_iter().chain(disks) {
         eprintln!("sandbridge-runner: warning: {warning}");
     }
     let executor = Executor::start(config)?;

@@ -160,6 +160,14 @@ impl Drop for Disk {
     }
 }
 
+/// What doctor says of a workspace.
+fn doctor(workspace: &Path) -> String {
+    let state = TempDir::new().unwrap();
+    let mut doctor = Command::new(tests::binaries::runner());
+    doctor.arg("doctor").arg("--workspace").arg(workspace).arg("--state-dir").arg(state.path());
+    String::from_utf8(doctor.output().unwrap().stdout).unwrap()
+}
+
 #[test]
 fn a_full_disk_is_an_error_and_holds_nothing_else_up() {
     let workspace = TempDir::with_prefix("sandbridge-disk-").unwrap();
@@ -167,7 +175,11 @@ fn a_full_disk_is_an_error_and_holds_nothing_else_up() {
     let scene = Scene::in_workspace(workspace, &[]);
     let filler = scene.bomb("10", "head -c 100M /dev/zero > fill");
     assert_eq!(filler.code, 1, "{filler:?}");
-    assert!(filler.stderr.contains("No space"), "{}", filler.stderr);
+    assert!(
+        filler.stderr.contains("No space") && filler.stderr.contains("the workspace is on is full"),
+        "{filler:?}"
+    );
+    assert!(doctor(scene.laptop.workspace()).contains("has 0 MiB of 8 MiB left"));
     let client = Client::login(&scene.server, "alice");
     let written = client.send("PUT", "/files?path=more", &vec![0; 1 << 20]);
     assert_eq!(written.kind(), "no_space", "{written:?}");

@@ -10,6 +10,7 @@ pub use trials::Trial;
 use crate::confine::{ConfinePolicy, LEFT_OUT, LayerReport, Profile, layer_name, sockets_in_workspace};
 use crate::explain::{self, Entry};
 use crate::settings;
+use crate::space;
 use crate::spawn::{SpawnError, Spawner};
 
 /// What was found out.
@@ -69,6 +70,7 @@ fn facts(policy: &ConfinePolicy, profile: Profile) -> Vec<Fact> {
     let names = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
     facts.push(fact("variables", names));
     facts.extend(passed.withheld.into_iter().map(|what| fact("withheld", what)));
+    facts.extend(space::warnings(&policy.workspace).into_iter().map(|warning| fact("warning", warning)));
     if profile != Profile::FullControl {
         let copied = settings::copy(policy).into_iter();
         facts.extend(copied.map(|copied| fact(&format!("settings ({})", copied.program), copied.detail)));

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::denied::Tail;
-use crate::confine::{Bytes, LimitsBy};
+use crate::confine::LimitsBy;
 use crate::group;
-use crate::limits::FULL_BYTES;
+use crate::space::Space;
 
 /// What programs print where a file system is full, in small letters.
 const FULL: &[&str] = &["no space left on device", "disk quota exceeded"];
@@ -60,30 +60,16 @@ fn processes() -> Option<String> {
 }
 
 fn full(workspace: &Path) -> Option<String> {
-    let is_full = |place: &Path| space(place).is_some_and(|space| space.left_bytes < FULL_BYTES);
-    if let Some(place) = TEMPORARY.iter().map(Path::new).find(|place| is_full(place)) {
-        let size = space(place).map_or(Bytes(0), |space| Bytes(space.size_bytes));
-        let place = place.display();
+    let full =
+        |place: &str| Some((place.to_owned(), Space::of(Path::new(place)).filter(Space::is_full)?.size));
+    if let Some((place, size)) = TEMPORARY.into_iter().find_map(full) {
         return Some(format!(
             "sandbridge: {place} is full: it holds {size}, which count as memory (--memory); remove what is not needed there\n"
         ));
     }
-    is_full(workspace).then(|| {
+    Space::of(workspace).filter(Space::is_full).map(|_| {
         "sandbridge: the disk that the workspace is on is full; make room on that machine\n".to_owned()
     })
-}
-
-/// How large a file system is, and how much of it is left.
-struct Space {
-    size_bytes: u64,
-    left_bytes: u64,
-}
-
-fn space(place: &Path) -> Option<Space> {
-    let found = rustix::fs::statvfs(place).ok()?;
-    let left_bytes =
-        if found.f_files > 0 && found.f_favail == 0 { 0 } else { found.f_bavail * found.f_frsize };
-    Some(Space { size_bytes: found.f_blocks * found.f_frsize, left_bytes })
 }
 
 #[cfg(test)]

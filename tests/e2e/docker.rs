@@ -3,7 +3,7 @@
 use tests::docker::{IMAGE, docker, ready};
 use tests::{Person, Server};
 
-/// Removes the containers and volumes that a server made.
+/// Removes the containers, volumes and networks that a server made.
 ///
 /// A server's containers carry its home directory's path in a label, so tests do not touch each other's.
 pub(crate) struct Cleanup {
@@ -30,6 +30,10 @@ impl Drop for Cleanup {
         let volumes = docker(&["volume", "ls", "-q", "--filter", &self.filter]).unwrap_or_default();
         for volume in volumes.split_whitespace() {
             docker(&["volume", "rm", "-f", volume]);
+        }
+        let networks = docker(&["network", "ls", "-q", "--filter", &self.filter]).unwrap_or_default();
+        for network in networks.split_whitespace() {
+            docker(&["network", "rm", network]);
         }
     }
 }

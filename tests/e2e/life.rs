@@ -4,10 +4,13 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
+use tests::http::Client;
+use tests::proxy::{Fate, Proxy};
+use tests::random::{Random, count};
 use tests::{Machine, Person, Server, binaries, eventually, process};
 
 /// How long a runner may take to be back once nothing keeps it.
@@ -131,4 +134,37 @@ fn a_second_runner_is_told_that_the_enrolment_token_was_used() {
     assert_eq!(content(&other_file), token, "what it was given is left alone");
     std::fs::write(machine.workspace().join("here"), "").unwrap();
     assert_eq!(alice.run(&["exec", "--", "test", "-e", "here"]).code, 0, "the first one works on");
+}
+
+/// A flaky network. In a soak each link lives for 1 to 20 s.
+#[test]
+fn a_runner_whose_link_is_cut_again_and_again_is_back_soon_each_time() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let proxy = Proxy::before(&server);
+    let _machine = Machine::start_at(proxy.url(), &alice, "laptop", &[]);
+    let client = Client::login(&server, "alice");
+    let newest =
+        || client.call("GET", "/audit?action=runner.register&limit=1").json()["entries"][0]["id"].as_i64();
+    let mut random = Random::seeded();
+    let longest_ms = count("SANDBRIDGE_LINK_LIVES_MS", 300);
+    let mut away = Vec::new();
+    for _ in 0..count("SANDBRIDGE_LINK_CUTS", 20) {
+        std::thread::sleep(Duration::from_millis(random.within(longest_ms / 20..longest_ms)));
+        let before = newest();
+        let fate = [Fate::Reset, Fate::End][usize::try_from(random.within(0..2)).unwrap()];
+        let cut = Instant::now();
+        assert!(proxy.cut(fate) >= 1);
+        eventually("the runner registered again", BACK_WITHIN, || (newest() != before).then_some(()));
+        away.push(cut.elapsed());
+    }
+    away.sort();
+    let (most, count) = (away[away.len() - 1], away.len());
+    println!(
+        "{count} cuts: p50 {:?}, p95 {:?}, most {most:?}",
+        away[count / 2],
+        away[(count - 1) * 95 / 100]
+    );
+    eventually("the runner works", BACK_WITHIN, || alice.is_online("laptop").then_some(()));
+    assert_eq!(alice.run(&["exec", "--", "true"]).code, 0);
 }

@@ -21,6 +21,7 @@ mod docker;
 mod docker_engine;
 mod docker_inside;
 mod docker_limits;
+mod docker_networks;
 mod docker_own;
 mod docker_runner;
 mod docker_trouble;

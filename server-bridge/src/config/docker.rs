@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use sandbox::DockerConfig;
+use sandbox::{ContainerNetwork, DockerConfig, SubnetPoolError};
 
 use super::{ConfigError, Settings, split_list};
 use crate::limits::{
@@ -30,9 +30,13 @@ pub struct DockerArgs {
     /// Processes and threads of a container [default: 512]
     #[arg(long, value_name = "NUMBER")]
     pub docker_pids: Option<String>,
-    /// Network that containers join: bridge, none, or one that was made with `docker network create` [default: bridge]
-    #[arg(long, value_name = "bridge|none|NAME")]
+    /// Network that containers join: own (one for each user, who reach nobody else's), none, or one that was made with `docker
+    /// network create` and that all share [default: own]
+    #[arg(long, value_name = "own|none|NAME")]
     pub docker_network: Option<String>,
+    /// Private addresses that users' own networks are cut from, 16 for each [default: 10.213.0.0/16]
+    #[arg(long, value_name = "ADDRESS/BITS")]
+    pub docker_subnets: Option<String>,
     /// Whether only /tmp, /run and the workspace can be written to in a container; /tmp and /run count as its memory and are
     /// empty at each start [default: off]
     #[arg(long, value_name = "on|off")]
@@ -83,6 +87,10 @@ pub(super) fn docker_config(
         cpus: parsed("docker_cpus", text(options.docker_cpus, "docker_cpus"), cpus)?,
         network: parsed("docker_network", text(options.docker_network, "docker_network"), network)?
             .unwrap_or(default.network),
+        subnets: parsed("docker_subnets", text(options.docker_subnets, "docker_subnets"), |text| {
+            text.parse().map_err(|error: SubnetPoolError| error.to_string())
+        })?
+        .unwrap_or(default.subnets),
         read_only: parsed("docker_read_only", text(options.docker_read_only, "docker_read_only"), on_or_off)?
             .unwrap_or(default.read_only),
         full_control: parsed("docker_profile", text(options.docker_profile, "docker_profile"), full_control)?
@@ -139,16 +147,17 @@ fn pids(text: &str) -> Result<i64, String> {
 }
 
 /// The machine's own network is refused: who has it reaches what listens on the machine's loopback.
-fn network(text: &str) -> Result<String, String> {
+fn network(text: &str) -> Result<ContainerNetwork, String> {
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     match text {
         "host" | "default" => {
-            Err("a container must not have the machine's own network; use bridge, none or another one's name"
+            Err("a container must not have the machine's own network; use own, none or another one's name"
                 .to_owned())
         }
-        name if is_plain => Ok(name.to_owned()),
-        _ => Err("use bridge, none, or the name of a network".to_owned()),
+        "own" => Ok(ContainerNetwork::Own),
+        name if is_plain => Ok(ContainerNetwork::Named(name.to_owned())),
+        _ => Err("use own, none, or the name of a network".to_owned()),
     }
 }
 
@@ -216,12 +225,20 @@ mod tests {
 
     #[test]
     fn every_option_is_read_from_the_configuration_file() {
-        let json = r#"{"docker_memory":"512m","docker_cpus":1.5,"docker_pids":64,"docker_network":"none",
+        let json = r#"{"docker_memory":"512m","docker_cpus":1.5,"docker_pids":64,"docker_network":"none","docker_subnets":"192.168.0.0/20",
             "docker_read_only":true,"docker_userns":"host","docker_profile":"full-control","docker_workspace_dir":"/srv/work",
             "docker_idle_stop":"90s","docker_path_map":["/a=/b","/c=/d"],"docker_socket":"/run/d.sock"}"#;
         let read = config(json).unwrap();
         assert_eq!((read.memory_bytes, read.cpus, read.pids), (512 << 20, Some(1.5), 64));
-        assert!(read.network == "none" && read.read_only && read.host_userns && read.full_control);
+        assert_eq!(read.network, ContainerNetwork::Named("none".to_owned()));
+        assert_eq!(read.subnets.networks(), 256);
+        for (text, network) in
+            [("own", ContainerNetwork::Own), ("bridge", ContainerNetwork::Named("bridge".to_owned()))]
+        {
+            let json = serde_json::json!({"docker_network": text}).to_string();
+            assert_eq!(config(&json).unwrap().network, network, "what is named is meant");
+        }
+        assert!(read.read_only && read.host_userns && read.full_control);
         assert_eq!(read.workspace_dir.as_deref(), Some(Path::new("/srv/work")));
         assert_eq!(read.idle_stop, Some(Duration::from_secs(90)));
         assert_eq!(read.path_map.len(), 2);
@@ -238,6 +255,7 @@ mod tests {
             ("docker_cpus", &["0", "-1", "NaN", "inf", "two"]),
             ("docker_pids", &["0", "-1", "15", "9999999999", "1.5"]),
             ("docker_network", &["host", "default", "container:x", "", " ", "-x", "a b", "a/b"]),
+            ("docker_subnets", &["10.213.0.0", "8.8.8.0/24", "10.213.0.0/30", "10.213.0.9/16", "many"]),
             ("docker_read_only", &["yes", "1"]),
             ("docker_profile", &["read-only", "full"]),
             ("docker_userns", &["none", "remap"]),

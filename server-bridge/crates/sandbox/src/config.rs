@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::limits::CONTAINER_IDLE_STOP;
 use crate::requirement::Requirement;
 use crate::routing::LocalPolicy;
+use crate::subnets::SubnetPool;
 
 /// The configuration of a [`crate::SandboxRouter`].
 #[derive(Debug, Clone, Default)]
@@ -16,6 +17,15 @@ pub struct RouterConfig {
     pub local: LocalConfig,
     /// What runners must hold to be used.
     pub require: Requirement,
+}
+
+/// Which of the engine's networks containers join.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContainerNetwork {
+    /// Each user's container joins one that no other user's does.
+    Own,
+    /// This one: `bridge`, `none`, or one that was made there. All containers share it.
+    Named(String),
 }
 
 /// The Docker backend: one container per user.
@@ -35,8 +45,10 @@ pub struct DockerConfig {
     pub pids: i64,
     /// CPUs of one container; no limit when absent.
     pub cpus: Option<f64>,
-    /// The engine's network that containers join: `bridge`, `none`, or the name of one that was made there.
-    pub network: String,
+    /// The network that containers join.
+    pub network: ContainerNetwork,
+    /// Where the addresses of users' own networks are from.
+    pub subnets: SubnetPool,
     /// Whether only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
     /// Whether commands may change the container beside their workspace, as package managers do: the runner's profile
@@ -62,7 +74,8 @@ impl Default for DockerConfig {
             memory_bytes: 2 * 1024 * 1024 * 1024,
             pids: 512,
             cpus: None,
-            network: "bridge".to_owned(),
+            network: ContainerNetwork::Own,
+            subnets: SubnetPool::default(),
             read_only: false,
             full_control: false,
             host_userns: false,

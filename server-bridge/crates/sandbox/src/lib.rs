@@ -17,6 +17,7 @@
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
 //! | [`links`] | the links: memory, stdio envelopes, remote, xbot's dialect, local child, Docker container |
+//! | `subnets` | where the addresses of users' networks of containers are from |
 //! | `budget` | the memory that messages of xbot's dialect may take |
 //! | [`error`], [`facts`], [`config`] | what goes wrong, what is known of a runner, how it is set up |
 //!
@@ -43,13 +44,14 @@ pub mod requirement;
 mod router;
 pub mod routing;
 mod search;
+mod subnets;
 #[cfg(test)]
 mod testing;
 mod trees;
 mod upload;
 
 pub use budget::{MessageAccount, MessageBudget};
-pub use config::{DockerConfig, LocalConfig, RouterConfig};
+pub use config::{ContainerNetwork, DockerConfig, LocalConfig, RouterConfig};
 pub use error::{ContainerError, LinkError, RouteError, SandboxError};
 pub use exec::{
     AckMode, Approval, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest,
@@ -77,4 +79,5 @@ pub use requirement::Requirement;
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};
 pub use search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
+pub use subnets::{SubnetPool, SubnetPoolError};
 pub use trees::{TreeReader, TreeWriter};

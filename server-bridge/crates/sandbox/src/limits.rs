@@ -106,6 +106,15 @@ pub(crate) const LOG_LINE_BYTES: u64 = 8 * 1024;
 /// Time for a container to end before the engine kills it, in seconds.
 pub(crate) const CONTAINER_STOP_TIMEOUT_S: i32 = 10;
 
+/// The size of a user's network on the engine, as a prefix: 16 addresses.
+pub(crate) const USER_SUBNET_PREFIX: u8 = 28;
+
+/// The largest range that users' networks are cut from, as a prefix.
+pub(crate) const SUBNET_POOL_PREFIX_MIN: u8 = 8;
+
+/// How many free subnets are tried for a user's network: the engine may know of others that use them.
+pub(crate) const SUBNET_ATTEMPTS: usize = 32;
+
 /// Time for one answer of the Docker engine, in seconds.
 pub(crate) const DOCKER_TIMEOUT_S: u64 = 60;
 

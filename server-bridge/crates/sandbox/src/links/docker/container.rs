@@ -49,6 +49,8 @@ pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkH
             spec.runner.path.display()
         )));
     }
+    // Whoever waited for the start uses it from now on, however long that took.
+    shared.place(&user_key).last_use.touch();
     let (handle, driver) = driver(DOCKER, admitted.facts);
     shared.tasks.tracker.spawn(driver.run(stop.clone()));
     let plugged = handle.plug(link, admitted.admission.epoch);

@@ -17,11 +17,13 @@ use bollard::{API_DEFAULT_VERSION, Docker};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use tokio::io::AsyncWrite;
+use tokio::sync::OnceCell;
 use tokio_util::io::StreamReader;
 
 use crate::config::DockerConfig;
 use crate::error::RouteError;
 use crate::limits::{CONTAINER_STOP_TIMEOUT_S, DOCKER_LOOK_TIMEOUT, DOCKER_TIMEOUT_S};
+use crate::links::docker::images::PinnedImage;
 use crate::links::docker::paths::{PathMap, own_container_id};
 use crate::links::docker::spec::{ContainerSpec, RUNNER_LABEL, SPEC_LABEL};
 use crate::links::docker::unavailable;
@@ -47,6 +49,8 @@ pub(super) enum Standing {
 pub(super) struct Engine {
     pub(super) docker: Docker,
     pub(super) facts: EngineFacts,
+    /// The image that containers are made of as long as this server runs, whatever its name comes to mean.
+    pub(super) pinned: OnceCell<PinnedImage>,
 }
 
 /// What an engine is like.
@@ -78,12 +82,15 @@ impl Engine {
         let (paths, owner) = path_map(&docker, config).await?;
         let facts = EngineFacts::new(info, paths, owner);
         tracing::info!(?facts, "the Docker engine answers");
-        Ok(Self { docker, facts })
+        let engine = Self { docker, facts, pinned: OnceCell::new() };
+        engine.remove_left_networks().await;
+        Ok(engine)
     }
 
     /// Makes the container where it is missing or no longer what it should be; whether it runs.
     pub(super) async fn prepare(&self, spec: &ContainerSpec) -> Result<bool, RouteError> {
         let name = &spec.names.container;
+        let has_new_network = self.make_network(spec).await?;
         let Some(found) = self.inspect(name).await? else {
             self.create(spec).await?;
             return Ok(false);
@@ -95,7 +102,8 @@ impl Engine {
                 "a container named {name} is there and is not this server's; rename it"
             )));
         }
-        if labels.get(SPEC_LABEL) == Some(&spec.digest) {
+        // A container keeps to the network that it was made with, which somebody may have removed.
+        if labels.get(SPEC_LABEL) == Some(&spec.digest) && !has_new_network {
             return if standing == Standing::Paused {
                 Err(paused(name))
             } else {
@@ -144,7 +152,7 @@ impl Engine {
     }
 
     pub(super) async fn start(&self, spec: &ContainerSpec) -> Result<(), RouteError> {
-        let network = &spec.config.network;
+        let network = spec.network();
         self.docker.start_container(&spec.names.container, None).await.map_err(|error| match &error {
             Error::DockerResponseServerError { message, .. }
                 if message.contains(network) && message.contains("not found") =>
@@ -184,7 +192,7 @@ impl Engine {
     async fn require_image(&self, image: &str) -> Result<(), RouteError> {
         match self.image_id(image).await? {
             Some(_) => Ok(()),
-            None => Err(no_image(image)),
+            None => Err(self.no_image(image)),
         }
     }
 
@@ -206,15 +214,19 @@ impl Engine {
                 }
                 Ok(())
             }
-            Err(error) if status(&error) == Some(404) => Err(no_image(&image)),
+            Err(error) if status(&error) == Some(404) => Err(self.no_image(&image)),
             Err(error) => Err(failed("cannot make the container", &error)),
         }
     }
 
-    /// The image of the user's next container: their own, if they made one.
+    /// The image of the user's next container: their own, if they made one, or else the id that the server's image had at its
+    /// first use.
     pub(super) async fn image(&self, spec: &ContainerSpec) -> Result<String, RouteError> {
         let own = spec.names.image();
-        Ok(if self.image_id(&own).await?.is_some() { own } else { spec.config.image.clone() })
+        if self.image_id(&own).await?.is_some() {
+            return Ok(own);
+        }
+        self.pinned(&spec.config.image).await.map(|pinned| pinned.id.clone())
     }
 
     /// The id of an image, if it is on the engine.
@@ -316,10 +328,6 @@ pub(super) fn status(error: &Error) -> Option<u16> {
         Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
         _ => None,
     }
-}
-
-fn no_image(image: &str) -> RouteError {
-    unavailable(format!("image {image} is not on this machine: docker pull {image}"))
 }
 
 pub(super) fn paused(name: &str) -> RouteError {

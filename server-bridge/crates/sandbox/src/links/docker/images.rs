@@ -15,11 +15,88 @@ use crate::error::{ContainerError, RouteError};
 use crate::limits::{CONTAINER_COMMIT_BYTES, DOCKER_IMAGE_TIMEOUT};
 use crate::links::docker::engine::{Engine, failed, status};
 use crate::links::docker::names::Names;
+use crate::links::docker::unavailable;
 
 /// The tag of a user's image.
 const TAG: &str = "latest";
 
+/// How many digits of an image's id are shown.
+const SHOWN_ID_DIGITS: usize = 12;
+
+/// An image as it was when the server first used it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PinnedImage {
+    /// The name that the server was given.
+    name: String,
+    /// The engine's id, `sha256:…`.
+    pub(super) id: String,
+    /// What its registry calls it, `sha256:…`, where it is from one.
+    digest: Option<String>,
+}
+
+impl PinnedImage {
+    fn new(name: &str, id: String, repository_digests: &[String]) -> Self {
+        let repository = repository(name);
+        let digest = repository_digests.iter().find_map(|text| {
+            let (from, digest) = text.split_once('@')?;
+            (from == repository).then(|| digest.to_owned())
+        });
+        Self { name: name.to_owned(), id, digest }
+    }
+
+    /// The image for people, with what it is pinned to.
+    pub(super) fn shown(&self) -> String {
+        match &self.digest {
+            // The name says it already.
+            _ if self.name.contains('@') => self.name.clone(),
+            Some(digest) => format!("{}@{digest}", self.name),
+            None => {
+                let digits = self.id.strip_prefix("sha256:").unwrap_or(&self.id);
+                format!("{} ({})", self.name, &digits[..digits.len().min(SHOWN_ID_DIGITS)])
+            }
+        }
+    }
+}
+
+/// An image's name without its tag or digest.
+fn repository(name: &str) -> &str {
+    let name = name.split('@').next().unwrap_or(name);
+    match name.rfind(':') {
+        // A colon before a slash belongs to a registry's port.
+        Some(colon) if !name[colon..].contains('/') => &name[..colon],
+        _ => name,
+    }
+}
+
 impl Engine {
+    /// The server's image, looked up once: a name that is given to another image later changes nothing here until the server is
+    /// started again.
+    pub(super) async fn pinned(&self, name: &str) -> Result<&PinnedImage, RouteError> {
+        let look = async || match self.docker.inspect_image(name).await {
+            Ok(found) => {
+                let digests = found.repo_digests.unwrap_or_default();
+                let pinned = PinnedImage::new(name, found.id.unwrap_or_else(|| name.to_owned()), &digests);
+                tracing::info!(image = pinned.shown(), id = pinned.id, "containers are made of this image");
+                Ok(pinned)
+            }
+            Err(error) if status(&error) == Some(404) => Err(self.no_image(name)),
+            Err(error) => Err(failed("cannot look at the image", &error)),
+        };
+        self.pinned.get_or_try_init(look).await
+    }
+
+    pub(super) fn no_image(&self, image: &str) -> RouteError {
+        unavailable(match self.pinned.get() {
+            Some(pinned) if pinned.id == image => format!(
+                "image {}, which this server began with, is not on this machine any more: docker pull {}, and start the server \
+                 again",
+                pinned.shown(),
+                pinned.name
+            ),
+            _ => format!("image {image} is not on this machine: docker pull {image}"),
+        })
+    }
+
     /// Makes the container's file system the user's image; the container stands still meanwhile. Returns the image's id.
     pub(super) async fn commit(&self, names: &Names) -> Result<String, ContainerError> {
         let with_size = InspectContainerOptionsBuilder::new().size(true).build();
@@ -98,5 +175,26 @@ impl Engine {
     /// For what takes as long as the disk does.
     fn patient(&self) -> Docker {
         self.docker.clone().with_timeout(DOCKER_IMAGE_TIMEOUT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_shown_with_what_it_is_pinned_to() {
+        let id = format!("sha256:{}", "ab".repeat(32));
+        let digests = ["other@sha256:1".to_owned(), "localhost:5000/team/tools@sha256:2".to_owned()];
+        for (name, digests, shown) in [
+            ("debian:slim", &["debian@sha256:1".to_owned()][..], "debian:slim@sha256:1"),
+            ("debian", &["debian@sha256:1".to_owned()], "debian@sha256:1"),
+            ("localhost:5000/team/tools", &digests, "localhost:5000/team/tools@sha256:2"),
+            ("localhost:5000/team/tools:3", &digests, "localhost:5000/team/tools:3@sha256:2"),
+            ("made-here:1", &[], "made-here:1 (abababababab)"),
+            ("debian@sha256:1", &["debian@sha256:1".to_owned()], "debian@sha256:1"),
+        ] {
+            assert_eq!(PinnedImage::new(name, id.clone(), digests).shown(), shown);
+        }
     }
 }

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `container` | one life of a container: start, keeping its link, idle stop |
 //! | `spec`, `names` | what a container is made of, and what it is called |
-//! | `engine`, `images` | the calls to the engine |
+//! | `engine`, `images`, `networks` | the calls to the engine |
 //! | `runner_file` | the runner that is mounted, and that it stays the same |
 //! | `paths` | the engine's paths, where this server runs in a container |
 //! | [`own`] | what users do with their container as a whole: commit, export, import, reset |
@@ -22,6 +22,7 @@ mod container;
 mod engine;
 mod images;
 mod names;
+mod networks;
 pub(crate) mod own;
 mod paths;
 mod runner_file;
@@ -103,9 +104,9 @@ impl DockerPlaces {
         self.shared.links.user_keys()
     }
 
-    /// Stops the user's container, with all it runs.
+    /// Stops the container of a user who is no more, with all it runs, and removes their network.
     pub(crate) async fn end(&self, user: &User) {
-        if let Err(error) = self.container(user).stop().await {
+        if let Err(error) = self.container(user).retire().await {
             tracing::warn!(%error, user = user.key, "the container of a removed user cannot be stopped");
         }
     }

@@ -22,6 +22,8 @@ pub(super) struct Names {
     pub(super) key: String,
     /// The container's.
     pub(super) container: String,
+    /// The user's network.
+    pub(super) network: String,
     /// The workspace's volume.
     pub(super) volume: String,
     /// The repository of the image that the user made of their container.
@@ -37,6 +39,7 @@ impl Names {
         Self {
             volume: format!("{container}-workspace"),
             repository: format!("sandbridge/{owner}-{key}"),
+            network: container.clone(),
             container,
             key,
         }
@@ -115,8 +118,9 @@ mod tests {
             &long[..CONTAINER_KEY_BYTES + 1],
         ];
         let names: Vec<Names> = keys.iter().map(|key| Names::new(Path::new("/home"), key)).collect();
-        for Names { key, container, volume, repository } in &names {
+        for Names { key, container, network, volume, repository } in &names {
             assert!(is_name(container) && is_name(volume) && is_name(key), "{container}");
+            assert!(is_name(network), "{network}");
             let (_, last) = repository.split_once('/').unwrap();
             assert!(is_name(last) && !last.ends_with('-') && !last.contains("--"), "{repository}");
         }

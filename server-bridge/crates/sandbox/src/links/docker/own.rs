@@ -14,9 +14,11 @@ use futures_util::{Stream, StreamExt, future, stream};
 use proto::session::{Close, CloseCode};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::config::ContainerNetwork;
 use crate::error::{ContainerError, RouteError};
 use crate::limits::{CONTAINER_ARCHIVE_BYTES, CONTAINER_STOP_TIMEOUT_S};
 use crate::links::docker::engine::{Engine, Standing};
+use crate::links::docker::images::PinnedImage;
 use crate::links::docker::names::Names;
 use crate::links::docker::{DockerPlaces, Shared};
 use crate::routing::User;
@@ -78,6 +80,8 @@ impl UserContainer {
         let standing = engine.look(&names.container).await?;
         let is_own_image = engine.image_id(&names.image()).await?.is_some();
         let config = &self.shared.config;
+        // One that is not on the machine is shown as it was named.
+        let pinned = engine.pinned(&config.image).await.map_or(config.image.clone(), PinnedImage::shown);
         Ok(ContainerStatus {
             state: match standing {
                 Standing::Missing => "none",
@@ -85,14 +89,17 @@ impl UserContainer {
                 Standing::Running => "running",
                 Standing::Paused => "paused",
             },
-            image: if is_own_image { names.image() } else { config.image.clone() },
+            image: if is_own_image { names.image() } else { pinned },
+            network: match &config.network {
+                ContainerNetwork::Own => names.network,
+                ContainerNetwork::Named(name) => name.clone(),
+            },
             name: names.container,
             is_own_image,
             memory_bytes: config.memory_bytes,
             pids: config.pids,
             cpus: config.cpus,
             unlimited: engine.facts.unlimited.clone(),
-            network: config.network.clone(),
             read_only: config.read_only,
             user_namespace: match (engine.facts.user_namespace, config.host_userns) {
                 (false, _) => "none",
@@ -109,6 +116,14 @@ impl UserContainer {
         let (engine, names) = self.engine().await?;
         let _turn = self.end_life().await?;
         Ok(engine.stop(&names.container, CONTAINER_STOP_TIMEOUT_S).await?)
+    }
+
+    /// The same for a user who is no more: nobody needs their network again.
+    pub(crate) async fn retire(&self) -> Result<(), ContainerError> {
+        let (engine, names) = self.engine().await?;
+        let _turn = self.end_life().await?;
+        engine.stop(&names.container, CONTAINER_STOP_TIMEOUT_S).await?;
+        Ok(engine.remove_network(&names).await?)
     }
 
     /// Makes what is in it, its workspace aside, the image of the user's next containers. What runs stands still
@@ -185,6 +200,7 @@ impl UserContainer {
         let (engine, names) = self.engine().await?;
         let _turn = self.end_life().await?;
         engine.remove(&names.container).await?;
+        engine.remove_network(&names).await?;
         engine.remove_image(&names.image()).await?;
         if removes_workspace {
             engine.remove_volume(&names.volume).await?;

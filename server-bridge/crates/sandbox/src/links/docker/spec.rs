@@ -9,13 +9,14 @@ use bollard::models::{
     ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType, MountVolumeOptions,
 };
 
-use crate::config::DockerConfig;
+use crate::config::{ContainerNetwork, DockerConfig};
 use crate::error::RouteError;
 use crate::limits::HOSTNAME_BYTES;
 use crate::links::docker::names::{Names, sha256_hex};
 use crate::links::docker::paths::PathMap;
 use crate::links::docker::runner_file::KnownRunner;
 use crate::links::docker::unavailable;
+use crate::subnets::SubnetPool;
 
 /// Label that makes a container ours; its value is the user's key.
 pub(super) const USER_LABEL: &str = "sandbridge.user";
@@ -87,7 +88,13 @@ impl ContainerSpec {
             }
         };
         // What a container is not made of may change beneath it.
-        let made_of = DockerConfig { socket: None, idle_stop: None, path_map: Vec::new(), ..config.clone() };
+        let made_of = DockerConfig {
+            socket: None,
+            idle_stop: None,
+            path_map: Vec::new(),
+            subnets: SubnetPool::default(),
+            ..config.clone()
+        };
         let made_of =
             format!("{REVISION} {} {} {workspace:?} {made_of:?}", runner.sha256, runner_source.display());
         let digest = sha256_hex(made_of.as_bytes());
@@ -145,8 +152,16 @@ impl ContainerSpec {
         })
     }
 
-    /// The labels of the container and its volume.
-    fn labels(&self) -> HashMap<String, String> {
+    /// The engine's network that it joins.
+    pub(super) fn network(&self) -> &str {
+        match &self.config.network {
+            ContainerNetwork::Own => &self.names.network,
+            ContainerNetwork::Named(name) => name,
+        }
+    }
+
+    /// The labels of the container, its volume and its network.
+    pub(super) fn labels(&self) -> HashMap<String, String> {
         [(USER_LABEL.to_owned(), self.names.key.clone()), (OWNER_LABEL.to_owned(), self.owner())].into()
     }
 
@@ -155,7 +170,7 @@ impl ContainerSpec {
     }
 
     fn host_config(&self) -> HostConfig {
-        let DockerConfig { memory_bytes, pids, cpus, network, read_only, host_userns, .. } = &self.config;
+        let DockerConfig { memory_bytes, pids, cpus, read_only, host_userns, .. } = &self.config;
         let scratch = || SCRATCH.map(|(path, options)| (path.to_owned(), options.to_owned())).into();
         HostConfig {
             // The link's bytes are nobody's log.
@@ -169,7 +184,7 @@ impl ContainerSpec {
             // The same number: no swap on top.
             memory_swap: Some(*memory_bytes),
             nano_cpus: cpus.map(|cpus| (cpus * 1e9) as i64),
-            network_mode: Some(network.clone()),
+            network_mode: Some(self.network().to_owned()),
             readonly_rootfs: Some(*read_only),
             tmpfs: read_only.then(scratch),
             userns_mode: host_userns.then(|| "host".to_owned()),

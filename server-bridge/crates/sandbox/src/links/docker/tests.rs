@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::routing::{Choice, Wish};
-use crate::{DockerConfig, RouterConfig, SandboxRouter};
+use crate::{ContainerNetwork, DockerConfig, RouterConfig, SandboxRouter};
 use paths::PathMap;
 use spec::RUNNER_LABEL;
 
@@ -69,7 +69,11 @@ fn containers_are_locked_down() {
     assert_eq!((host.pids_limit, host.memory), (Some(512), Some(2 << 30)));
     assert_eq!(host.memory_swap, host.memory);
     assert_eq!(host.log_config.unwrap().typ.unwrap(), "none");
-    assert_eq!(host.network_mode.as_deref(), Some("bridge"));
+    let network = host.network_mode.unwrap();
+    assert!(
+        network.starts_with("sandbridge-") && network.ends_with("-u1"),
+        "{network}: nobody else joins it"
+    );
     assert_eq!(host.userns_mode, None, "the engine's own");
     let mounts = host.mounts.unwrap();
     assert_eq!(mounts.len(), 2, "no host socket and nothing else of the host's");
@@ -86,7 +90,8 @@ fn containers_are_made_anew_when_anything_they_are_made_of_changes() {
         DockerConfig { memory_bytes: 1 << 30, ..config.clone() },
         DockerConfig { pids: 1024, ..config.clone() },
         DockerConfig { cpus: Some(1.0), ..config.clone() },
-        DockerConfig { network: "none".to_owned(), ..config.clone() },
+        DockerConfig { network: ContainerNetwork::Named("none".to_owned()), ..config.clone() },
+        DockerConfig { network: ContainerNetwork::Named("bridge".to_owned()), ..config.clone() },
         DockerConfig { read_only: true, ..config.clone() },
         DockerConfig { full_control: true, ..config.clone() },
         DockerConfig { host_userns: true, ..config.clone() },
@@ -100,6 +105,7 @@ fn containers_are_made_anew_when_anything_they_are_made_of_changes() {
         idle_stop: Some(Duration::from_secs(1)),
         socket: Some("/run/other.sock".to_owned()),
         path_map: vec![("/nowhere".into(), "/there".into())],
+        subnets: "192.168.0.0/24".parse().unwrap(),
         ..config.clone()
     };
     assert_eq!(spec(&beside).digest, made.digest, "no container is made of these");

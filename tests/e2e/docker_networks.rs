@@ -1,0 +1,170 @@
+//! Networks and images of the users' containers on a real engine: nobody reaches anybody else's, and what a name means does not
+//! change under a running server.
+
+use std::time::Duration;
+
+use tests::docker::{IMAGE, docker, ready};
+use tests::http::Client;
+use tests::{Person, Server, eventually};
+
+use crate::docker::{Cleanup, shell};
+
+/// How long a connection that leads nowhere is waited for, in seconds.
+const WAIT_S: &str = "2";
+
+fn start(options: &[&str]) -> (Server, [Person; 2], Cleanup) {
+    ready();
+    let server = Server::start_with(&[&["--docker", "on", "--docker-image", IMAGE], options].concat());
+    let people = ["alice", "bob"].map(|name| {
+        let person = server.person(name);
+        person.run(&["use", "__docker__"]);
+        person
+    });
+    let cleanup = Cleanup::of(&server);
+    (server, people, cleanup)
+}
+
+/// The container of a person, which is running.
+fn container(person: &Person) -> String {
+    shell(person, "true");
+    person.json(&["container", "status", "--json"])["name"].as_str().unwrap().to_owned()
+}
+
+fn inspect(container: &str, format: &str) -> String {
+    docker(&["inspect", "-f", format, container]).unwrap().trim().to_owned()
+}
+
+fn address(container: &str) -> String {
+    inspect(container, "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}")
+}
+
+/// The ways by which one container reaches the other, tried without the runner's own confinement.
+fn ways(from: &str, to: &str) -> Vec<&'static str> {
+    docker(&["exec", "-d", to, "sh", "-c", "while :; do echo hello | nc -l -p 5000; done"]).unwrap();
+    let heard = |at: &str, host: &str| {
+        docker(&["exec", at, "sh", "-c", &format!("nc -w {WAIT_S} {host} 5000 < /dev/null")])
+            .is_some_and(|text| text.contains("hello"))
+    };
+    eventually("it listens", Duration::from_secs(10), || heard(to, "127.0.0.1").then_some(()));
+    let address = address(to);
+    // From a container beside it, with the rights that its own commands lack.
+    let network = format!("container:{from}");
+    let ping = ["run", "--rm", "--network", &network, IMAGE, "ping", "-c", "1", "-W", WAIT_S, &address];
+    let found =
+        [("tcp", heard(from, &address)), ("name", heard(from, to)), ("ping", docker(&ping).is_some())];
+    found.into_iter().filter_map(|(way, is_open)| is_open.then_some(way)).collect()
+}
+
+#[test]
+fn users_in_containers_reach_each_other_in_no_way() {
+    let (_server, [alice, bob], _cleanup) = start(&[]);
+    let (alices, bobs) = (container(&alice), container(&bob));
+    assert_eq!(ways(&bobs, &alices), [""; 0]);
+    assert_eq!(ways(&alices, &bobs), [""; 0]);
+    let networks = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}} {{end}}";
+    assert_eq!(inspect(&alices, networks), alices, "it has one network, called as it is");
+    assert!(address(&alices).starts_with("10.213."), "{}", address(&alices));
+    let own = "echo hello | nc -l -p 5002 & sleep 0.5; nc -w 2 127.0.0.1 5002 < /dev/null";
+    assert!(shell(&alice, own).contains("hello"), "its own services are there");
+}
+
+#[test]
+fn a_network_that_was_named_is_the_one_that_all_share() {
+    let network = format!("sandbridge-test-{}", std::process::id());
+    docker(&["network", "create", "--subnet", "10.214.76.0/28", &network]).unwrap();
+    let (server, [alice, bob], cleanup) = start(&["--docker-network", &network]);
+    let containers = [container(&bob), container(&alice)];
+    let found = ways(&containers[0], &containers[1]);
+    let filter = format!("label=sandbridge.home={}", server.home().display());
+    let made = docker(&["network", "ls", "-q", "--filter", &filter]).unwrap();
+    drop(cleanup);
+    docker(&["network", "rm", &network]);
+    assert_eq!(found, ["tcp", "name", "ping"], "so the other tests can see what is reached");
+    assert_eq!(made, "", "none is made where one was named");
+}
+
+#[test]
+fn a_users_network_goes_with_the_container_and_the_user_and_what_is_left_goes_at_the_next_start() {
+    let (mut server, [alice, bob], _cleanup) = start(&[]);
+    let filter = format!("label=sandbridge.home={}", server.home().display());
+    let networks = || {
+        let names = docker(&["network", "ls", "--format", "{{.Name}}", "--filter", &filter]).unwrap();
+        names.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (alices, bobs) = (container(&alice), container(&bob));
+    assert_eq!(networks().len(), 2);
+    assert_eq!(alice.run(&["container", "reset"]).code, 0);
+    assert_eq!(networks(), [bobs.as_str()]);
+    shell(&alice, "echo again");
+    assert_eq!(networks().len(), 2);
+    // Somebody tidies up by hand: the container is made again with another network.
+    alice.run(&["container", "stop"]);
+    docker(&["network", "rm", &alices]).unwrap();
+    assert_eq!(shell(&alice, "echo there"), "there");
+    let client = Client::login(&server, "alice");
+    assert_eq!(client.call("DELETE", "/users/bob").status, 204);
+    assert_eq!(networks(), [alices.as_str()]);
+    docker(&["rm", "-f", "-v", &alices]).unwrap();
+    server.restart(&["--docker", "on", "--docker-image", IMAGE]);
+    let carol = server.person("carol");
+    carol.run(&["use", "__docker__"]);
+    assert_eq!(networks(), [alices.as_str()]);
+    assert_eq!(networks().len(), 1, "nobody used the engine yet");
+    let carols = container(&carol);
+    assert_eq!(networks(), [carols.as_str()]);
+}
+
+#[test]
+fn users_beyond_the_addresses_are_told_and_others_work_on() {
+    let (_server, [alice, bob], _cleanup) = start(&["--docker-subnets", "10.214.77.0/28"]);
+    shell(&alice, "true");
+    let refused = bob.run(&["exec", "--", "true"]);
+    assert_eq!(refused.code, 125);
+    assert!(
+        refused.stderr.contains("--docker-subnets") && refused.stderr.contains("10.214.77.0/28"),
+        "{}",
+        refused.stderr
+    );
+    shell(&alice, "true");
+    assert_eq!(alice.run(&["container", "reset"]).code, 0);
+    shell(&bob, "true");
+}
+
+/// An image of this test's own, removed in the end.
+struct Image(String);
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        docker(&["rmi", "-f", &self.0]);
+    }
+}
+
+#[test]
+fn a_name_that_is_given_to_another_image_changes_nothing_under_a_running_server() {
+    ready();
+    let image = Image(format!("sandbridge-test:pinned-{}", std::process::id()));
+    docker(&["tag", IMAGE, &image.0]).unwrap();
+    let first = docker(&["image", "inspect", "-f", "{{.Id}}", IMAGE]).unwrap().trim().to_owned();
+    let options = ["--docker", "on", "--docker-image", &image.0];
+    let mut server = Server::start_with(&options);
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(|name| server.person(name));
+    let cleanup = Cleanup::of(&server);
+    for person in [&alice, &bob, &carol] {
+        person.run(&["use", "__docker__"]);
+    }
+    let alices = container(&alice);
+    let other = docker(&["create", IMAGE, "true"]).unwrap().trim().to_owned();
+    let second = docker(&["commit", &other, &image.0]).unwrap().trim().to_owned();
+    docker(&["rm", &other]);
+    assert_ne!(first, second);
+    assert_eq!(inspect(&container(&bob), "{{.Image}}"), first, "another user's, made after it");
+    assert_eq!(alice.run(&["container", "reset"]).code, 0);
+    assert_eq!(inspect(&container(&alice), "{{.Image}}"), first, "the next one of the same user");
+    let status = alice.json(&["container", "status", "--json"]);
+    let shown = status["image"].as_str().unwrap();
+    assert!(shown.contains(&image.0) && shown.contains(&first["sha256:".len()..][..12]), "{shown}");
+    server.restart(&options);
+    assert_eq!(inspect(&container(&carol), "{{.Image}}"), second, "a start looks again");
+    assert_eq!(inspect(&alices, "{{.Image}}"), first, "what is there stays as it is");
+    drop(cleanup);
+}

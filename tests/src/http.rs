@@ -41,7 +41,7 @@ impl Client {
         client
     }
 
-    /// Logs in as a page does: with a cookie beside the token. Only its WebSockets are for this.
+    /// Logs in as a page does: with a cookie beside the token.
     pub fn log_in_as_page(server: &Server, name: &str) -> Self {
         let mut client = Self::anonymous(server);
         let body = json!({"user": name, "password": PASSWORD}).to_string();
@@ -85,6 +85,12 @@ impl Client {
             .uri(format!("{}{path}", self.base))
             .header("authorization", format!("Bearer {}", self.token))
             .header("content-type", content_type);
+        let request = if self.cookie.is_empty() {
+            request
+        } else {
+            let origin = self.base.trim_end_matches("/api/v1");
+            request.header("cookie", &self.cookie).header("origin", origin)
+        };
         let response = if matches!(method, "GET" | "DELETE") {
             self.agent.run(request.body(()).unwrap())
         } else {

@@ -124,6 +124,7 @@ impl Ground {
     ///
     /// Fails with what is wrong with the path.
     pub(super) async fn target(&self, given: &str) -> Result<Target, Failure> {
+        path::readable(given)?;
         let lexical = path::join(&self.cwd, given);
         let resolved = self.sandbox.resolve(lexical.as_bytes()).await?;
         let is_resolved = resolved.is_some();

@@ -158,6 +158,7 @@ impl Workshop<'_> {
 
     /// Where a path of the model's leads, from the workspace: relative ones begin where the chat is.
     async fn path(&self, path: &str) -> Result<String, Failure> {
+        path::readable(path)?;
         Ok(path::join(&self.service.store.chat_cwd(self.user.id, self.chat).await?, path))
     }
 

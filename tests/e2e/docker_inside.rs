@@ -62,6 +62,11 @@ impl Drop for Contained {
         for container in docker(&["ps", "-aq", "--filter", &mine]).unwrap_or_default().split_whitespace() {
             docker(&["rm", "-f", "-v", container]);
         }
+        for network in
+            docker(&["network", "ls", "-q", "--filter", &mine]).unwrap_or_default().split_whitespace()
+        {
+            docker(&["network", "rm", network]);
+        }
     }
 }
 

@@ -50,6 +50,7 @@ macro_rules! specs {
 specs! {
     conversation,
     agent_work,
+    approvals,
     resilience,
     volume,
     panel_files,

@@ -309,14 +309,18 @@ impl Running {
 
     /// What a command that failed ran out of, in words.
     fn shortage(&self, exit: Exit) -> Option<String> {
-        if self.met_limit.is_some() || self.stop.cause().is_some() {
+        if self.met_limit.is_some() {
             return None;
+        }
+        let was_refused = group::met().refused > self.met.refused;
+        if self.stop.cause().is_some() {
+            // A crowd may have ended by itself, and what waited for it ran out of time.
+            return if was_refused { shortage::processes() } else { None };
         }
         if self.ran_out_of_memory(exit) {
             return Some(shortage::memory());
         }
         let told = self.stderr.as_ref().unwrap_or(&self.stdout);
-        let was_refused = group::met().refused > self.met.refused;
         shortage::note(told.tail(), was_refused, self.executor.workspace())
     }
 

@@ -51,7 +51,8 @@ pub(super) fn memory() -> String {
     )
 }
 
-fn processes() -> Option<String> {
+/// What is added to the output of a command that was refused processes.
+pub(super) fn processes() -> Option<String> {
     let most = group::grouped(group::processes()?);
     let by = group::processes_by(None).map_or("", LimitsBy::describe);
     Some(format!(

@@ -3,7 +3,7 @@
 //! | means | memory | processes | processors |
 //! |---|---|---|---|
 //! | a control group of either version | yes | yes | yes |
-//! | the largest process number of the runner's own PID namespace ([`namespace`]) | | yes | |
+//! | the largest process number of the runner's own PID namespace (`namespace`) | | yes | |
 //! | `RLIMIT_NPROC`, for users other than root | | yes | |
 //! | the runner itself, which counts and ends what is too much (`exec::limits_watch`) | yes | too late for a crowd | |
 //!
@@ -119,7 +119,7 @@ impl GroupError {
 }
 
 /// Sets up what holds `limits`, once in the life of a process, before it forks or starts threads: control groups where there
-/// are any, for the rest what [`processes_by`] says and the runner's own counting.
+/// are any, for the rest what `processes_by` says and the runner's own counting.
 ///
 /// # Errors
 /// A processor limit, or a means that was named, cannot be had here; or this process has done it already.

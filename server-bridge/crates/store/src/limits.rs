@@ -19,6 +19,9 @@ pub const PASSWORD_MIN_CHARS: usize = 8;
 pub const PASSWORD_MAX_BYTES: usize = 1024;
 /// Passwords hashed at once; each takes 19 MiB, and a flood of logins must not take more than this many.
 pub const PASSWORD_HASHES_AT_ONCE: usize = 2;
+/// The least that is asked of the allocator for looking at a password, in bytes. glibc keeps freed blocks of up to 32 MiB for
+/// later (`DEFAULT_MMAP_THRESHOLD_MAX` in mallopt(3)), for each thread; larger ones go back to the system.
+pub const PASSWORD_MEMORY_MIN_BYTES: usize = 33 * 1024 * 1024;
 
 /// The longest name of a user or a runner, in characters.
 pub const NAME_MAX_CHARS: usize = 63;

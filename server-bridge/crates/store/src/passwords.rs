@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
-use argon2::Argon2;
-use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{Error as HashError, PasswordHasher as _, PasswordVerifier as _};
+use argon2::password_hash::phc::{Output, PasswordHash};
+use argon2::password_hash::{Error as HashError, PasswordHasher as _};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use tokio::sync::Semaphore;
 use tokio::task;
 
 use crate::error::{Error, Result};
-use crate::limits::{PASSWORD_HASHES_AT_ONCE, PASSWORD_MAX_BYTES, PASSWORD_MIN_CHARS};
+use crate::limits::{
+    PASSWORD_HASHES_AT_ONCE, PASSWORD_MAX_BYTES, PASSWORD_MEMORY_MIN_BYTES, PASSWORD_MIN_CHARS,
+};
+
+/// The salt of the work that is done where there is no account.
+const NOBODYS_SALT: &[u8] = b"nobody's account";
 
 /// Hashes and verifies; bounds how many do so at once. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -38,15 +43,8 @@ impl Passwords {
         }
         let password = password.to_owned();
         self.work(move || {
-            let Some(stored) = stored else {
-                return Argon2::default().hash_password(password.as_bytes()).map(|_| false);
-            };
-            let stored = PasswordHash::new(&stored)?;
-            match Argon2::default().verify_password(password.as_bytes(), &stored) {
-                Ok(()) => Ok(true),
-                Err(HashError::PasswordInvalid) => Ok(false),
-                Err(error) => Err(error),
-            }
+            let stored = stored.as_deref().map(PasswordHash::new).transpose()?;
+            matches(password.as_bytes(), stored.as_ref())
         })
         .await
     }
@@ -68,6 +66,47 @@ impl Passwords {
         .map_err(|error| Error::PasswordHash(error.to_string()))?
         .map_err(|error| Error::PasswordHash(error.to_string()))
     }
+}
+
+/// Whether the password has this hash; without one the work is done all the same.
+fn matches(password: &[u8], stored: Option<&PasswordHash>) -> Result<bool, HashError> {
+    let Some(stored) = stored else {
+        let params = Params::default();
+        let length = Params::DEFAULT_OUTPUT_LEN;
+        return derive(password, NOBODYS_SALT, Algorithm::default(), Version::default(), params, length)
+            .map(|_| false);
+    };
+    let (Some(salt), Some(expected)) = (&stored.salt, &stored.hash) else {
+        return Err(HashError::PasswordInvalid);
+    };
+    let algorithm = Algorithm::try_from(stored.algorithm.as_str())?;
+    let version = stored.version.map(Version::try_from).transpose()?.unwrap_or_default();
+    let params = Params::try_from(stored)?;
+    // Outputs are compared in constant time.
+    Ok(derive(password, salt, algorithm, version, params, expected.as_bytes().len())? == *expected)
+}
+
+/// Hashes in memory that goes back to the system at once: a flood of logins leaves nothing behind.
+fn derive(
+    password: &[u8],
+    salt: &[u8],
+    algorithm: Algorithm,
+    version: Version,
+    params: Params,
+    length: usize,
+) -> Result<Output, HashError> {
+    let blocks = params.block_count();
+    // Only what is used takes memory; the rest is address space.
+    let mut memory = Vec::with_capacity(blocks.max(PASSWORD_MEMORY_MIN_BYTES / Block::SIZE));
+    memory.resize(blocks, Block::default());
+    let mut out = vec![0; length];
+    Argon2::new(algorithm, version, params).hash_password_into_with_memory(
+        password,
+        salt,
+        &mut out,
+        &mut memory,
+    )?;
+    Ok(Output::new(&out)?)
 }
 
 fn check_rules(password: &str) -> Result<()> {

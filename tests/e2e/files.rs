@@ -35,7 +35,7 @@ fn round_trips(person: &Person) {
     let directory = TempDir::new().unwrap();
     let every_byte: Vec<u8> = (0..=255).collect();
     round_trip(person, directory.path(), "every byte".into(), &every_byte);
-    round_trip(person, directory.path(), OsString::from_vec(b"not\xffutf8\n".to_vec()), b"name");
+    round_trip(person, directory.path(), OsString::from_vec(b"not\xffutf8 \xc3\xa9".to_vec()), b"name");
     round_trip(person, directory.path(), "empty".into(), b"");
     let large: Vec<u8> =
         (0..64 * 1024 * 1024u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();

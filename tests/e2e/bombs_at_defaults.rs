@@ -20,7 +20,8 @@ const NEXT_WITHIN: Duration = Duration::from_secs(5);
 /// A user who is nobody in particular.
 const NOBODY: u32 = 65_534;
 
-const FORKS: &str = "bomb() { bomb | bomb & }; bomb; sleep 60";
+/// These shells give up when they are refused: the crowd may be gone before anybody looks, and is named all the same.
+const FORKS: &str = "bomb() { bomb | bomb & }; bomb; sleep 10; false";
 
 /// Each in a session of its own, and away from its parent.
 const SESSIONS: &str =

@@ -6,7 +6,6 @@ use proto::handshake::RefusalReason;
 use reqwest::Method;
 use serde_json::json;
 use store::{Name, RunnerName};
-use tokio::task::JoinSet;
 
 use crate::support::{FakeRunner, PASSWORD, TestServer, eventually};
 
@@ -26,14 +25,25 @@ async fn tokens(server: &TestServer, count: usize) -> Vec<String> {
     tokens
 }
 
-/// Connects all of them at once.
-async fn connect(server: &TestServer, tokens: &[String]) -> Vec<FakeRunner> {
-    let mut connecting = JoinSet::new();
-    for token in tokens {
-        let (base, token) = (server.url("/api/v1"), token.clone());
-        connecting.spawn(async move { FakeRunner::connect(&base, &token, "tower").await });
+fn at_once(tokens: Vec<String>) -> Vec<(String, Duration)> {
+    tokens.into_iter().map(|token| (token, Duration::ZERO)).collect()
+}
+
+/// Connects each of them after its pause.
+async fn connect(server: &TestServer, herd: &[(String, Duration)]) -> Vec<FakeRunner> {
+    let connecting = herd.iter().map(|(token, pause)| {
+        let (base, token, pause) = (server.url("/api/v1"), token.clone(), *pause);
+        tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
+            FakeRunner::connect(&base, &token, "tower").await
+        })
+    });
+    let connecting: Vec<_> = connecting.collect();
+    let mut runners = Vec::new();
+    for runner in connecting {
+        runners.push(runner.await.unwrap().expect("none is refused"));
     }
-    connecting.join_all().await.into_iter().map(|runner| runner.expect("none is refused")).collect()
+    runners
 }
 
 async fn wait_online(server: &TestServer, count: usize) {
@@ -50,18 +60,19 @@ async fn wait_online(server: &TestServer, count: usize) {
 async fn a_herd_of_known_runners_from_one_address_is_let_in_at_once_and_again_after_a_restart() {
     let mut server = TestServer::start().await;
     let count = herd_size();
-    let tokens = tokens(&server, count).await;
+    // First all at once, then as they were asked to.
+    let mut herd = at_once(tokens(&server, count).await);
     for _ in 0..2 {
         let began = Instant::now();
-        let runners = connect(&server, &tokens).await;
+        let runners = connect(&server, &herd).await;
         wait_online(&server, count).await;
         println!("{count} runners registered in {:?}", began.elapsed());
         let (store, home) = server.stop_and_reopen().await;
         store.close().await;
-        let mut asked = Vec::new();
-        for runner in runners {
-            asked.push(runner.goodbye().await.expect("each is told goodbye").pause);
+        for (runner, (_, pause)) in runners.into_iter().zip(&mut herd) {
+            *pause = runner.goodbye().await.expect("each is told goodbye").pause;
         }
+        let mut asked: Vec<Duration> = herd.iter().map(|(_, pause)| *pause).collect();
         asked.sort();
         assert_eq!(asked[0], Duration::ZERO);
         assert!(asked.windows(2).all(|two| two[1] > two[0]), "they are asked to come one after another");
@@ -82,7 +93,7 @@ async fn wrong_tokens_from_the_same_address_keep_no_known_runner_out() {
             .push(FakeRunner::connect(&server.url("/api/v1"), &made_up, "eve").await.err().unwrap().reason);
     }
     assert_eq!(refused[0], RefusalReason::TokenUnknown);
-    let _runners = connect(&server, &tokens).await;
+    let _runners = connect(&server, &at_once(tokens)).await;
     wait_online(&server, 50).await;
     server.stop().await;
 }

@@ -8,6 +8,8 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 pub const REQUEST_HEAD_BYTES: usize = 16 * 1024;
 /// The most a connection buffers of a request, in bytes.
 pub const HTTP_BUFFER_BYTES: usize = 128 * 1024;
+/// How much is read at once of a connection's first head, in bytes.
+pub const FIRST_HEAD_READ_BYTES: usize = 1024;
 /// How much of a header line is looked at to see where its request ends, in bytes: what matters is shorter.
 pub const FRAMING_LINE_BYTES: usize = 64;
 /// The most a TLS session keeps of what is not sent yet, in bytes: one record and its frame.
@@ -18,9 +20,13 @@ pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(30);
 pub const WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE: Duration = Duration::from_secs(24 * 3600);
 /// Connections on which nobody has shown who they are; a further one displaces the oldest of the address with the most.
 pub const UNPROVEN_CONNECTIONS: usize = 2048;
+/// With more than one part in this many of them there, each of them is closed after one answer: one that waits for another request
+/// holds as much as a request.
+pub const UNPROVEN_CROWD_PART: usize = 4;
 /// Open files the server must be allowed for each of these.
 pub const OPEN_FILES_PER_UNPROVEN_CONNECTION: usize = 2;
-/// Of these, connections that sent more than a small request, or read their answers slowly.
+/// Of these, connections that sent more than a small request, or whose request's body is waited for, or who read their answers
+/// slowly.
 pub const COSTLY_CONNECTIONS: usize = 256;
 /// What a connection may send before it is one of those, in bytes: some requests, or a runner's handshake.
 pub const UNPROVEN_CHEAP_BYTES: u64 = 8 * 1024;

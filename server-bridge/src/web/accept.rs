@@ -33,7 +33,7 @@ use crate::limits::{
 };
 use crate::web::body::{GuardedBody, Proof};
 use crate::web::forwarded::TrustedProxies;
-use crate::web::framing::{Framing, close_after};
+use crate::web::framing::{Framing, Watched, close_after};
 use crate::web::proxy_protocol;
 use crate::web::rate::address_key;
 use crate::web::standing::{Lobby, Standing};
@@ -178,7 +178,7 @@ async fn serve_one(
 ) -> io::Result<()> {
     if site.proxies.expects_proxy_header(connection.client) {
         let source = tokio::select! {
-            source = timeout(HEAD_TIMEOUT, proxy_protocol::read(&mut stream)) => source,
+            source = timeout(HEAD_TIMEOUT, Box::pin(proxy_protocol::read(&mut stream))) => source,
             () = shutdown.cancelled() => return Ok(()),
         };
         let source = source.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
@@ -187,17 +187,18 @@ async fn serve_one(
             connection.standing.move_to(address_key(client));
         }
     }
+    // Each in memory of its own size: a future is as large as the largest thing it may ever wait for.
     match site.tls.clone() {
-        None => http(stream, connection, site, shutdown).await,
+        None => Box::pin(http(stream, connection, site, shutdown)).await,
         Some(acceptor) => {
             let limit =
                 |session: &mut rustls::ServerConnection| session.set_buffer_limit(Some(TLS_BUFFER_BYTES));
-            let handshake = timeout(HEAD_TIMEOUT, acceptor.accept_with(stream, limit));
+            let handshake = timeout(HEAD_TIMEOUT, Box::pin(acceptor.accept_with(stream, limit)));
             let stream = tokio::select! {
                 stream = handshake => stream.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??,
                 () = shutdown.cancelled() => return Ok(()),
             };
-            http(stream, connection, site, shutdown).await
+            Box::pin(http(stream, connection, site, shutdown)).await
         }
     }
 }
@@ -209,11 +210,28 @@ async fn http<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let framing = Framing::default();
-    let stream = framing.watch(stream);
+    let mut stream = framing.watch(stream);
+    tokio::select! {
+        head = timeout(HEAD_TIMEOUT, stream.first_head()) => {
+            head.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        }
+        () = shutdown.cancelled() => return Ok(()),
+    }
+    Box::pin(requests(stream, framing, connection, site, shutdown)).await
+}
+
+async fn requests<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: Watched<S>,
+    framing: Framing,
+    connection: Connection,
+    site: Site,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
         // Another request on the same connection may be somebody else's: a proxy's connections carry many people's.
-        let proof = Proof::default();
-        let mut request = request.map(|body| Body::new(GuardedBody::new(body, proof.clone())));
+        let (proof, standing) = (Proof::default(), Arc::clone(&connection.standing));
+        let guard = |body| Body::new(GuardedBody::new(body, proof.clone(), Arc::clone(&standing)));
+        let mut request = request.map(guard);
         let client = site.proxies.client(connection.client, request.headers());
         if client != connection.client {
             connection.standing.move_to(address_key(client));
@@ -224,7 +242,7 @@ async fn http<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         let answer = site.router.clone().call(request);
         async move {
             let mut response = answer.await?;
-            if is_last {
+            if is_last || standing.ends_with_answer() {
                 close_after(&mut response);
             }
             Ok::<_, Infallible>(response)

@@ -11,6 +11,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
 use crate::limits::{UNPROVEN_BODY_BYTES, UNPROVEN_BODY_TIMEOUT};
+use crate::web::standing::Standing;
 
 /// Whether the sender of one request has shown who they are.
 #[derive(Debug, Clone, Default)]
@@ -51,15 +52,16 @@ impl BodyRefused {
 pub struct GuardedBody<B> {
     body: B,
     proof: Proof,
+    standing: Arc<Standing>,
     left_bytes: u64,
     /// Set once the body is waited for.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
 impl<B> GuardedBody<B> {
-    /// Guards `body` until `proof` is given.
-    pub fn new(body: B, proof: Proof) -> Self {
-        Self { body, proof, left_bytes: UNPROVEN_BODY_BYTES, deadline: None }
+    /// Guards `body`, of a connection of this standing, until `proof` is given.
+    pub fn new(body: B, proof: Proof, standing: Arc<Standing>) -> Self {
+        Self { body, proof, standing, left_bytes: UNPROVEN_BODY_BYTES, deadline: None }
     }
 }
 
@@ -83,6 +85,7 @@ where
             return Poll::Ready(Some(Err(BodyRefused::TooLarge.into())));
         }
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+            self.standing.holds_a_request();
             let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(UNPROVEN_BODY_TIMEOUT)));
             ready!(deadline.as_mut().poll(context));
             return Poll::Ready(Some(Err(BodyRefused::TooSlow.into())));
@@ -112,6 +115,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::web::standing::Lobby;
 
     /// Pieces, and after them an end or silence.
     struct Pieces {
@@ -144,7 +148,8 @@ mod tests {
 
     /// How many bytes are read of it, or why no more.
     async fn read(body: Pieces, proof: Proof) -> Result<usize, BodyRefused> {
-        let body = axum::body::Body::new(GuardedBody::new(body, proof));
+        let standing = Arc::new(Lobby::new(None).enter([192, 0, 2, 1].into()));
+        let body = axum::body::Body::new(GuardedBody::new(body, proof, standing));
         let read = axum::body::to_bytes(body, usize::MAX).await;
         read.map(|bytes| bytes.len()).map_err(|error| BodyRefused::cause_of(&error).unwrap())
     }

@@ -10,7 +10,11 @@
 //! Head ──its end──▶ Body(n) ──n bytes──▶ Head
 //!   └─ chunked, upgrade or ambiguous ──▶ Beyond (the last request of this connection)
 //! ```
+//!
+//! hyper holds 16 KiB of memory for a head of which it has read one byte. So a connection's first head is held here, in memory
+//! of its size, until it is whole.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,9 +24,10 @@ use std::task::{Context, Poll, ready};
 use axum::body::Body;
 use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::response::Response;
+use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::limits::FRAMING_LINE_BYTES;
+use crate::limits::{FIRST_HEAD_READ_BYTES, FRAMING_LINE_BYTES, REQUEST_HEAD_BYTES};
 
 /// A request's extension: its head does not say in one way where the request ends.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +45,8 @@ pub struct Framing {
 impl Framing {
     /// The stream that hyper reads, which is looked at on the way.
     pub fn watch<S>(&self, stream: S) -> Watched<S> {
-        Watched { stream, at: At::default(), requests: 0, ambiguous: Arc::clone(&self.ambiguous) }
+        let ambiguous = Arc::clone(&self.ambiguous);
+        Watched { stream, at: At::default(), requests: 0, ambiguous, held: BytesMut::new() }
     }
 
     /// Marks a request that is ambiguous. Returns whether the connection ends with it, unless it becomes another protocol.
@@ -72,6 +78,8 @@ pub struct Watched<S> {
     at: At,
     requests: u64,
     ambiguous: Arc<AtomicU64>,
+    /// What was read and looked at, and is to be read by hyper.
+    held: BytesMut,
 }
 
 /// What the next byte belongs to.
@@ -227,12 +235,44 @@ impl<S> Watched<S> {
     }
 }
 
+impl<S: AsyncRead + Unpin> Watched<S> {
+    /// Waits until the first head has come, or is longer than any may be, or nothing more comes.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn first_head(&mut self) -> io::Result<()> {
+        poll_fn(|context| self.poll_first_head(context)).await
+    }
+
+    fn poll_first_head(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.requests == 0 && self.held.len() <= REQUEST_HEAD_BYTES {
+            let mut piece = [0; FIRST_HEAD_READ_BYTES];
+            let mut buffer = ReadBuf::new(&mut piece);
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
+            if buffer.filled().is_empty() {
+                break;
+            }
+            self.look(buffer.filled());
+            self.held.extend_from_slice(buffer.filled());
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.held.is_empty() {
+            let taken = self.held.len().min(buffer.remaining());
+            buffer.put_slice(&self.held.split_to(taken));
+            if self.held.is_empty() {
+                self.held = BytesMut::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         self.look(&buffer.filled()[before..]);
@@ -272,6 +312,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
     use super::*;
 
     /// The number of the ambiguous request and how many were looked at, fed in pieces of every size.
@@ -285,6 +327,39 @@ mod tests {
         let results: Vec<_> = results.collect();
         assert!(results.windows(2).all(|two| two[0] == two[1]), "the pieces matter: {results:?}");
         results[0]
+    }
+
+    /// What hyper reads of these bytes once the first head is there, after which nothing more comes.
+    async fn read_after_first_head(bytes: &[u8]) -> Vec<u8> {
+        let mut watched = Framing::default().watch(bytes);
+        watched.first_head().await.unwrap();
+        let mut read = Vec::new();
+        watched.read_to_end(&mut read).await.unwrap();
+        read
+    }
+
+    #[tokio::test]
+    async fn a_first_head_is_held_until_it_is_whole_and_nothing_is_lost() {
+        let (mut theirs, ours) = tokio::io::duplex(64 * 1024);
+        let framing = Framing::default();
+        let mut watched = framing.watch(ours);
+        theirs.write_all(b"POST / HTTP/1.1\r\nContent-Length: 2\r\n").await.unwrap();
+        let waits = poll_fn(|context| Poll::Ready(watched.poll_first_head(context).is_pending())).await;
+        assert!(waits);
+        theirs.write_all(b"\r\nhiGET / HTTP/1.1\r\n\r\n").await.unwrap();
+        watched.first_head().await.unwrap();
+        drop(theirs);
+        let mut read = String::new();
+        watched.read_to_string(&mut read).await.unwrap();
+        assert_eq!(read, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nhiGET / HTTP/1.1\r\n\r\n");
+        assert_eq!((watched.requests, watched.held.capacity()), (2, 0));
+    }
+
+    #[tokio::test]
+    async fn a_head_that_ends_early_or_never_is_read_all_the_same() {
+        for bytes in [&b""[..], b"GET / HT", &[b'x'; 3 * REQUEST_HEAD_BYTES]] {
+            assert_eq!(read_after_first_head(bytes).await, bytes);
+        }
     }
 
     #[test]

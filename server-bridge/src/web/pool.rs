@@ -139,6 +139,11 @@ impl Seat {
         drop(taken);
         self.address = address;
     }
+
+    /// Whether more than one part in `parts` of all seats is taken.
+    pub fn is_in_a_crowd(&self, parts: usize) -> bool {
+        self.pool.lock().count > self.pool.capacity / parts
+    }
 }
 
 impl Drop for Seat {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::limits::{
     COSTLY_CONNECTIONS, OPEN_FILES_PER_UNPROVEN_CONNECTION, UNPROVEN_CHEAP_BYTES, UNPROVEN_CONNECTIONS,
-    WRITE_STALL_TIMEOUT, WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE,
+    UNPROVEN_CROWD_PART, WRITE_STALL_TIMEOUT, WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE,
 };
 use crate::web::pool::{Eviction, Pool, Seat};
 
@@ -141,6 +141,18 @@ impl Standing {
         }
     }
 
+    /// A request of theirs is held because its body does not come.
+    pub fn holds_a_request(&self) {
+        if !self.is_proven() {
+            self.is_costly();
+        }
+    }
+
+    /// Whether an answer is to be the connection's last: nobody on it has shown who they are, and there are many like it.
+    pub fn ends_with_answer(&self) -> bool {
+        self.seats().as_ref().is_some_and(|seats| seats.unproven.is_in_a_crowd(UNPROVEN_CROWD_PART))
+    }
+
     /// The other end does not read as fast as it is answered, so answers to it are held.
     pub fn is_behind(&self) {
         if !self.is_proven() {
@@ -224,6 +236,28 @@ mod tests {
         assert!(is_served(&one));
         other.is_behind();
         assert!(!is_served(&one) && is_served(&other));
+    }
+
+    #[test]
+    fn requests_whose_bodies_are_waited_for_are_costly() {
+        let lobby = lobby(100, 1);
+        let (one, other) = (lobby.enter(ONE), lobby.enter(OTHER));
+        one.holds_a_request();
+        other.holds_a_request();
+        assert!(!is_served(&one) && is_served(&other));
+    }
+
+    #[test]
+    fn in_a_crowd_an_answer_is_the_last_unless_somebody_is_known() {
+        let lobby = lobby(4 * UNPROVEN_CROWD_PART, 1);
+        let few: Vec<Standing> = (0..4).map(|_| lobby.enter(ONE)).collect();
+        assert!(!few[0].ends_with_answer());
+        let another = lobby.enter(OTHER);
+        assert!(few[0].ends_with_answer() && another.ends_with_answer());
+        another.prove();
+        assert!(!few[0].ends_with_answer() && !another.ends_with_answer());
+        let _crowd: Vec<Standing> = (0..4).map(|_| lobby.enter(ONE)).collect();
+        assert!(few[0].ends_with_answer() && !another.ends_with_answer());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use runner::confine::Profile;
+use runner::kill;
 use runner::spawn::{Exit, Spawned};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -239,8 +240,20 @@ fn with_words(words: &[&str]) -> usize {
     lines.filter(|line| words.iter().any(|words| line.contains(words))).count()
 }
 
+/// A guarded runner inside a confined command. It ends with the test: the test itself has no guardian.
+pub(crate) struct Nested {
+    pub(crate) bench: Bench,
+    pub(crate) spawned: Spawned,
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        kill::kill_tree(self.spawned.child.mark());
+    }
+}
+
 /// A runner inside a confined command has neither namespaces nor marks: the worst machine there is.
-pub(crate) fn nested(script: &str) -> (Bench, Spawned) {
+pub(crate) fn nested(script: &str) -> Nested {
     let bench = Bench::new(Profile::Workspace);
     fs::copy(program(), bench.workspace().join("guarded")).unwrap();
     fs::create_dir(bench.workspace().join("inner")).unwrap();
@@ -248,11 +261,11 @@ pub(crate) fn nested(script: &str) -> (Bench, Spawned) {
     let spawned = bench.start("exec ./guarded inner state 'exec sh script'");
     let line = read_line(&spawned.stdout);
     assert!(line.ends_with(" subreaper subreaper,_trees_by_sessions"), "{line}");
-    (bench, spawned)
+    Nested { bench, spawned }
 }
 
 /// The same with sleepers, once they run.
-fn nested_sleepers(seconds: u32) -> (Bench, Spawned) {
+fn nested_sleepers(seconds: u32) -> Nested {
     let nested = nested(&script(seconds));
     until("the command runs", || survivors(seconds) == 3);
     nested
@@ -260,17 +273,17 @@ fn nested_sleepers(seconds: u32) -> (Bench, Spawned) {
 
 #[test]
 fn without_namespaces_killing_the_guardian_leaves_nothing() {
-    let (_bench, spawned) = nested_sleepers(7105);
-    spawned.child.signal(9).unwrap();
+    let nested = nested_sleepers(7105);
+    nested.spawned.child.signal(9).unwrap();
     until("all are gone", || survivors(7105) == 0);
 }
 
 #[test]
 fn without_namespaces_killing_the_runner_leaves_nothing() {
-    let (_bench, mut spawned) = nested_sleepers(7106);
-    kill_process(first_child(spawned.child.pid()), Signal::KILL).unwrap();
+    let mut nested = nested_sleepers(7106);
+    kill_process(first_child(nested.spawned.child.pid()), Signal::KILL).unwrap();
     until("all are gone", || survivors(7106) == 0);
-    assert_eq!(wait(&mut spawned.child), Exit::Code(137));
+    assert_eq!(wait(&mut nested.spawned.child), Exit::Code(137));
 }
 
 #[test]

@@ -105,10 +105,10 @@ fn a_command_that_sees_the_machines_processes_cannot_signal_the_runner_either() 
 
 #[test]
 fn a_command_cannot_signal_a_runner_without_namespaces_either() {
-    let (bench, mut spawned) = nested(&attack());
-    let workspace = bench.workspace().join("inner");
-    name_threads(first_child(spawned.child.pid()), &workspace);
+    let mut nested = nested(&attack());
+    let workspace = nested.bench.workspace().join("inner");
+    name_threads(first_child(nested.spawned.child.pid()), &workspace);
     let file = workspace.join("survived");
     until("the runner outlived the attack, and so did the command", || file.exists());
-    assert_eq!(spawned.child.try_wait().unwrap(), None);
+    assert_eq!(nested.spawned.child.try_wait().unwrap(), None);
 }

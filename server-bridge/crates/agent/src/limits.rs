@@ -96,6 +96,10 @@ pub const MODEL_TRIAL_TIMEOUT: std::time::Duration = std::time::Duration::from_s
 pub const MODEL_TRIAL_TOKENS: u32 = 1_024;
 /// How much of that answer is shown, in characters.
 pub const MODEL_TRIAL_ANSWER_CHARS: usize = 80;
+/// How long a provider may take to list its models: 20 seconds, which a form still waits for.
+pub const MODEL_LIST_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
+/// How many models of a provider's list are offered.
+pub const MODELS_LISTED: usize = 2_000;
 /// How far back `/usage` looks: 30 days.
 pub const USAGE_DAYS: i64 = 30;
 

@@ -16,6 +16,9 @@ pub trait Dialect: Send + Sync {
     /// Reads the events of one answer.
     fn decoder(&self) -> Box<dyn Decode>;
 
+    /// Asks for the models that there are, in [`crate::listing`]'s words.
+    fn listing(&self) -> Call;
+
     /// What a refusal means: its status, its body, how long it wants to be left alone in seconds.
     fn refusal(&self, status: u16, body: &[u8], retry_after_s: Option<u64>) -> Error {
         refusal(status, body, retry_after_s)

@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The provider does not take the key.
-    #[error("the model's provider does not take the key ({0}); check it in the settings")]
+    /// The provider refused the key.
+    #[error("the model's provider refused the key ({0}); check the key")]
     Key(String),
     /// The provider has no such model, or not for this key.
     #[error("the provider has no such model ({0}); choose another one with /model")]

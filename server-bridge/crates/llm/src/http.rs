@@ -182,18 +182,22 @@ fn header_of(header: KeyHeader, key: &str) -> Result<(HeaderName, HeaderValue), 
 
 impl Transport for Http {
     fn send(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
-        let mut request = self.client.post(address(&self.base_url, call.path));
+        let length: usize = call.body.iter().map(Bytes::len).sum();
+        let address = address(&self.base_url, call.path);
+        let mut request = if length == 0 { self.client.get(address) } else { self.client.post(address) };
         for (name, value) in &call.headers {
             request = request.header(*name, value);
         }
         if let Some((name, value)) = &self.key {
             request = request.header(name, value);
         }
-        // Its length is told, since not every provider takes a body of unknown length.
-        let length: usize = call.body.iter().map(Bytes::len).sum();
-        let body = reqwest::Body::wrap_stream(stream::iter(call.body.into_iter().map(Ok::<_, Infallible>)));
-        let request =
-            request.header(CONTENT_TYPE, "application/json").header(CONTENT_LENGTH, length).body(body);
+        if length > 0 {
+            // Its length is told, since not every provider takes a body of unknown length.
+            let body =
+                reqwest::Body::wrap_stream(stream::iter(call.body.into_iter().map(Ok::<_, Infallible>)));
+            request =
+                request.header(CONTENT_TYPE, "application/json").header(CONTENT_LENGTH, length).body(body);
+        }
         async move {
             let response = request.send().await.map_err(|error| failed(&error))?;
             let retry_after_s = response

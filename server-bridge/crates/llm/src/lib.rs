@@ -21,6 +21,7 @@
 //! | [`address`] | which addresses are everybody's |
 //! | `sse` | server-sent events out of bytes |
 //! | [`model`] | a dialect over a transport: one attempt |
+//! | [`listing`] | the models that a provider says it has |
 //! | [`mod@call`], [`retry`] | attempts until one answers; which failures are worth another one, and when |
 //! | [`slots`] | how many calls a tenant may have under way |
 //! | [`price`] | what tokens cost |
@@ -35,6 +36,7 @@ pub mod draft;
 pub mod error;
 pub mod http;
 pub mod limits;
+pub mod listing;
 pub mod message;
 pub mod model;
 pub mod openai;

@@ -46,6 +46,9 @@ pub const REFUSAL_BYTES: usize = 64 * 1024;
 /// How much of a provider's own words is shown, in characters.
 pub const SHOWN_CHARACTERS: usize = 500;
 
+/// The longest list of models, in bytes on the wire.
+pub const LISTING_BYTES: usize = 8 * 1024 * 1024;
+
 /// The arguments of one tool call, in bytes.
 pub const ARGUMENTS_BYTES: usize = 16 * 1024 * 1024;
 

@@ -10,7 +10,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::dialect::Dialect;
 use crate::draft::Draft;
 use crate::error::Error;
-use crate::limits::{ANSWER_BYTES, ATTEMPT_LIMIT, ATTEMPT_TIMEOUT, REFUSAL_BYTES};
+use crate::limits::{ANSWER_BYTES, ATTEMPT_LIMIT, ATTEMPT_TIMEOUT, LISTING_BYTES, REFUSAL_BYTES};
+use crate::listing::read_listing;
 use crate::message::Request;
 use crate::reply::{Assembly, Delta, Reply};
 use crate::sse::Events;
@@ -106,6 +107,30 @@ impl Model {
             }
         }
         assembly.finish()
+    }
+
+    /// Asks for the names of the provider's models, in its order; `None` where it keeps no list.
+    ///
+    /// # Errors
+    /// Any of [`Error`].
+    pub async fn list(&self) -> Result<Option<Vec<String>>, Error> {
+        let Deadlines { silence, whole } = self.deadlines;
+        let ends = &Ends { silence, whole, at: Instant::now() + whole };
+        let answer = alive(ends, self.transport.send(self.dialect.listing())).await??;
+        match answer.status {
+            200..300 => {}
+            // Not found, no such method, not implemented.
+            404 | 405 | 501 => return Ok(None),
+            _ => return Err(self.refused(answer, ends).await),
+        }
+        let (mut body, mut listing) = (answer.body, Vec::new());
+        while let Some(bytes) = alive(ends, body.next()).await? {
+            listing.extend_from_slice(&bytes?);
+            if listing.len() > LISTING_BYTES {
+                return Err(Error::Nonsense("a list of models of more than 8 MiB"));
+            }
+        }
+        read_listing(&listing).map(Some)
     }
 
     async fn refused(&self, answer: Answer, ends: &Ends) -> Error {

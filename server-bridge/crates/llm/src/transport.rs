@@ -6,7 +6,7 @@ use futures_util::stream::BoxStream;
 
 use crate::error::Error;
 
-/// A request to a provider: always a POST of JSON.
+/// A request to a provider: a POST of JSON, or a GET where the body is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// Behind the provider's base URL, such as `/v1/messages`.

@@ -59,8 +59,12 @@ impl Scripted {
             for answer in answers {
                 let (mut socket, _) = listener.accept().await.unwrap();
                 let mut request = Vec::new();
-                // The body ends with its outermost brace, since it holds no braces in strings here.
-                while !request.ends_with(b"}]}") {
+                // The body ends with its outermost brace, since it holds no braces in strings here; a GET has none.
+                let is_whole = |request: &[u8]| {
+                    request.ends_with(b"}]}")
+                        || (request.starts_with(b"GET") && request.ends_with(b"\r\n\r\n"))
+                };
+                while !is_whole(&request) {
                     assert_ne!(socket.read_buf(&mut request).await.unwrap(), 0);
                 }
                 seen.lock().unwrap().push(String::from_utf8(request).unwrap());
@@ -277,4 +281,27 @@ async fn a_model_that_sees_nothing_is_asked_again_without_the_images() {
     let requests = provider.requests.lock().unwrap();
     let has_image: Vec<bool> = requests.iter().map(|request| request.contains("image_url")).collect();
     assert_eq!(has_image, [true, false, true, false]);
+}
+
+#[tokio::test]
+async fn models_are_listed_with_the_key_and_a_provider_without_a_list_has_none() {
+    let answer = |status: &str, body: &str| {
+        format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+    };
+    let provider = Scripted::start(vec![
+        answer("200 OK", r#"{"data":[{"id":"a"},{"id":"b"}]}"#),
+        answer("404 Not Found", "<html>"),
+        answer("401 Unauthorized", r#"{"error":{"message":"bad key"}}"#),
+        "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_owned(),
+    ])
+    .await;
+    let model = provider.model();
+    assert_eq!(model.list().await.unwrap().unwrap(), ["a", "b"]);
+    assert_eq!(model.list().await, Ok(None));
+    assert!(matches!(model.list().await, Err(Error::Key(why)) if why.contains("bad key")));
+    assert_eq!(model.list().await.unwrap_err().kind(), "network");
+    let requests = provider.requests.lock().unwrap();
+    assert!(requests[0].starts_with("GET /v1/models HTTP/1.1\r\n"), "{}", requests[0]);
+    assert!(requests[0].contains("authorization: Bearer sk-key"), "{}", requests[0]);
+    assert!(!requests[0].contains("content-"), "{}", requests[0]);
 }

@@ -10,6 +10,8 @@ pub const ACTIVE_RUNNER: &str = "active_runner";
 pub const LANGUAGE: &str = "agent_language";
 /// The key of the approval mode that a user's new conversations begin with; without a value they ask.
 pub const APPROVAL: &str = "approval";
+/// The key of a mark: the user has seen the first steps, or put them off.
+const WELCOMED: &str = "welcomed";
 
 impl Store {
     /// The value of a user's setting, if it is set.
@@ -65,5 +67,31 @@ impl Store {
     /// [`crate::Error::Database`].
     pub async fn set_active_runner(&self, user: UserId, choice: Option<&str>) -> Result<()> {
         self.set_setting(user, ACTIVE_RUNNER, choice).await
+    }
+
+    /// Whether a user has nothing yet, no chat, no runner and no model of their own, and has not put off the first steps to them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn is_welcome_due(&self, user: UserId) -> Result<bool> {
+        let has_begun: bool = sqlx::query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM settings WHERE user_id = $1 AND name = $2)
+                 OR EXISTS (SELECT 1 FROM chats WHERE user_id = $1)
+                 OR EXISTS (SELECT 1 FROM runners WHERE user_id = $1)
+                 OR EXISTS (SELECT 1 FROM subscriptions WHERE user_id = $1)",
+        )
+        .bind(user)
+        .bind(WELCOMED)
+        .fetch_one(self.database.reader())
+        .await?;
+        Ok(!has_begun)
+    }
+
+    /// Ends a user's first steps for good.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn end_welcome(&self, user: UserId) -> Result<()> {
+        self.set_setting(user, WELCOMED, Some("1")).await
     }
 }

@@ -4,8 +4,8 @@ use super::Context;
 use crate::{Posted, Result, engine};
 
 const NO_MODEL: &str = "\
-No model is set up, so nobody can answer this yet. Bring one of your own with `sandbridge model add`; or whoever runs the \
-server sets one up for all with
+No model is set up, so nothing can answer this yet. Add one of your own: in the page under Settings, Models, or with \
+`sandbridge model add`. Or the server's administrator sets one up for all with
 
 SANDBRIDGE_LLM_PROVIDER   openai or anthropic
 SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface

@@ -72,9 +72,9 @@ impl ChatService {
     pub async fn add_subscription(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
         let name = subscription_name(name)?;
         self.check(user, &new.subscription).await?;
-        let key = match &new.key {
-            KeyGiven::Key(key) => Some(checked(&new.subscription, &key.0)?),
-            KeyGiven::Absent | KeyGiven::None => None,
+        let key = match key_change(None, new)? {
+            KeyChange::Set(key) => Some(key),
+            KeyChange::Keep | KeyChange::Remove => None,
         };
         self.0.store.add_subscription(user.id, &name, &new.subscription.to_json(), key).await?;
         self.subscription(user, name.as_str()).await
@@ -88,16 +88,7 @@ impl ChatService {
     pub async fn change_subscription(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
         let old = self.subscription(user, name).await?;
         self.check(user, &new.subscription).await?;
-        let Subscription { provider, runner, .. } = &new.subscription;
-        let is_same_place = old.subscription.address() == new.subscription.address()
-            && (old.subscription.provider, &old.subscription.runner) == (*provider, runner);
-        let key = match &new.key {
-            KeyGiven::Key(key) => KeyChange::Set(checked(&new.subscription, &key.0)?),
-            KeyGiven::None => KeyChange::Remove,
-            KeyGiven::Absent if is_same_place || old.key_end.is_none() => KeyChange::Keep,
-            KeyGiven::Absent if runner.is_some() => KeyChange::Remove,
-            KeyGiven::Absent => return refuse("the address is another one, so give the key again"),
-        };
+        let key = key_change(Some(&old), new)?;
         self.0.store.change_subscription(user.id, name, &new.subscription.to_json(), key).await?;
         self.subscription(user, name).await
     }
@@ -161,8 +152,13 @@ impl ChatService {
         known.in_full(&Choice::parse(choice)?, current.as_deref())
     }
 
-    async fn check(&self, user: &User, subscription: &Subscription) -> Result<()> {
+    pub(super) async fn check(&self, user: &User, subscription: &Subscription) -> Result<()> {
         subscription.check(self.0.engine.models.reach(user))?;
+        self.check_runner(user, subscription).await
+    }
+
+    /// Whether the runner that relays is the user's.
+    pub(super) async fn check_runner(&self, user: &User, subscription: &Subscription) -> Result<()> {
         if let Some(runner) = &subscription.runner {
             let registered = self.0.store.runners(user.id).await?;
             if !registered.iter().any(|known| known.name == *runner) {
@@ -178,6 +174,25 @@ fn own<'a>(known: &'a Known, name: &str) -> Result<&'a Subscription> {
         return refuse("the server's own model is set up where the server is started");
     }
     known.subscription(name)
+}
+
+/// The key of a subscription that takes the place of `old`, or of none.
+pub(super) fn key_change<'a>(old: Option<&Owned>, new: &'a NewSubscription) -> Result<KeyChange<'a>> {
+    let Subscription { provider, runner, .. } = &new.subscription;
+    let is_same_place = |old: &Subscription| {
+        old.address() == new.subscription.address() && (old.provider, &old.runner) == (*provider, runner)
+    };
+    Ok(match (&new.key, old) {
+        (KeyGiven::Key(key), _) => KeyChange::Set(checked(&new.subscription, &key.0)?),
+        (KeyGiven::None, _) | (KeyGiven::Absent, None) => KeyChange::Remove,
+        (KeyGiven::Absent, Some(old)) if old.key_end.is_none() || is_same_place(&old.subscription) => {
+            KeyChange::Keep
+        }
+        (KeyGiven::Absent, Some(_)) if runner.is_some() => KeyChange::Remove,
+        (KeyGiven::Absent, Some(_)) => {
+            return refuse("the address is another one, so give the key again");
+        }
+    })
 }
 
 /// A key that a header can hold.

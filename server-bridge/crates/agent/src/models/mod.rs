@@ -14,11 +14,13 @@
 //! | `admission` | how many answers may be under way |
 //! | `manage` | listing, adding, changing, choosing: what clients ask the service for |
 //! | `trial` | asking a model once, to see whether it answers |
+//! | `offer` | a subscription before it is kept: tried, and asked which models there are |
 
 mod admission;
 mod choice;
 mod known;
 mod manage;
+mod offer;
 mod relay;
 mod subscription;
 mod trial;
@@ -42,6 +44,7 @@ pub use choice::{Choice, Which};
 pub use known::Known;
 use known::Picked;
 pub use manage::{KeyGiven, NewSubscription, Owned};
+pub use offer::Offered;
 use relay::Relay;
 pub use subscription::{Provider, SERVER, Subscription, Tier, TierModel, subscription_name};
 pub use trial::Trial;
@@ -252,6 +255,28 @@ impl Models {
             Some((_, key)) if is_server => key.as_ref().map(|key| key.0.clone()),
             _ => service.store.subscription_key(user.id, name).await?,
         };
+        let model = self.provider(service, user, subscription, key.as_deref(), is_server).await?;
+        Ok(ModelSetup {
+            model,
+            name: tier_model.name.clone(),
+            subscription: name.clone(),
+            kind: if is_server { Kind::Shared } else { Kind::Personal },
+            window_tokens: tier_model.window_tokens(),
+            reply_tokens: tier_model.reply_tokens(),
+            thinking_tokens: tier_model.thinking_tokens,
+            price: tier_model.price.unwrap_or_default(),
+        })
+    }
+
+    /// A subscription's provider, as it is reached with that key.
+    async fn provider(
+        &self,
+        service: &Inner,
+        user: &User,
+        subscription: &Subscription,
+        key: Option<&str>,
+        is_server: bool,
+    ) -> Result<Model> {
         let model = match &subscription.runner {
             Some(runner) => {
                 let registered = service.store.runners(user.id).await?.into_iter().map(|runner| runner.name);
@@ -264,19 +289,10 @@ impl Models {
             }
             None => {
                 let reach = if is_server { Reach::Anywhere } else { self.reach(user) };
-                direct(&self.connections, reach, subscription, key.as_deref())?
+                direct(&self.connections, reach, subscription, key)?
             }
         };
-        Ok(ModelSetup {
-            model: model.with_deadlines(self.config.deadlines),
-            name: tier_model.name.clone(),
-            subscription: name.clone(),
-            kind: if is_server { Kind::Shared } else { Kind::Personal },
-            window_tokens: tier_model.window_tokens(),
-            reply_tokens: tier_model.reply_tokens(),
-            thinking_tokens: tier_model.thinking_tokens,
-            price: tier_model.price.unwrap_or_default(),
-        })
+        Ok(model.with_deadlines(self.config.deadlines))
     }
 }
 

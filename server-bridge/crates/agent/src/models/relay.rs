@@ -31,7 +31,9 @@ impl Relay {
             .await
             .map_err(|error| Error::Relay(format!("the model is reached through a runner: {error}")))?;
         let headers = call.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        let headers = headers.chain([("content-type".to_owned(), "application/json".to_owned())]).collect();
+        let content_type =
+            (!call.body.is_empty()).then(|| ("content-type".to_owned(), "application/json".to_owned()));
+        let headers = headers.chain(content_type).collect();
         let request = LlmRequest { path: call.path.to_owned(), headers };
         let mut stream = sandbox.llm(request).await.map_err(failed)?;
         for piece in call.body.iter().flat_map(|piece| piece.chunks(RELAY_PIECE_BYTES)) {

@@ -190,6 +190,14 @@ impl Subscription {
         if let Some(fallback) = &self.fallback {
             Choice::parse(fallback)?;
         }
+        self.check_place(reach)
+    }
+
+    /// Whether its provider is where somebody with that reach may ask.
+    ///
+    /// # Errors
+    /// As for [`Subscription::check`].
+    pub(crate) fn check_place(&self, reach: Reach) -> Result<()> {
         match (&self.runner, &self.base_url) {
             (Some(_), Some(_)) => refuse("a runner knows its endpoint's address: name one of them, not both"),
             (Some(_), None) => Ok(()),

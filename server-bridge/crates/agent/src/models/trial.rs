@@ -4,7 +4,7 @@ use llm::retry::Patience;
 use llm::{Draft, Message, Request, call};
 use tokio::time::{Instant, timeout};
 
-use super::{Choice, Models};
+use super::{Choice, ModelSetup, Models};
 use crate::limits::{MODEL_TRIAL_ANSWER_CHARS, MODEL_TRIAL_TIMEOUT, MODEL_TRIAL_TOKENS};
 use crate::service::Inner;
 use crate::{Error, Result};
@@ -33,6 +33,11 @@ impl Models {
         };
         let picked = known.pick(Some(&Choice::parse(choice)?), current.as_deref())?;
         let setup = self.setup(service, user, &known, &picked).await?;
+        self.ask_for_a_word(user.id, setup).await
+    }
+
+    /// Asks this model for a word, once.
+    pub(super) async fn ask_for_a_word(&self, user: store::UserId, setup: ModelSetup) -> Result<Trial> {
         let request = Request {
             model: setup.name.clone(),
             tools: Vec::new(),
@@ -42,7 +47,7 @@ impl Models {
             max_tokens: MODEL_TRIAL_TOKENS.min(setup.reply_tokens),
             thinking_tokens: None,
         };
-        let seat = self.seat(user.id, setup.kind);
+        let seat = self.seat(user, setup.kind);
         let begun = Instant::now();
         let once = Patience { attempts: 1, ..Patience::default() };
         let draft = &mut Draft::default();

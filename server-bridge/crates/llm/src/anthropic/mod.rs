@@ -25,6 +25,13 @@ impl Dialect for Anthropic {
     fn decoder(&self) -> Box<dyn Decode> {
         Box::new(read::Decoder::default())
     }
+
+    fn listing(&self) -> Call {
+        let headers =
+            vec![("accept", "application/json".to_owned()), ("anthropic-version", VERSION.to_owned())];
+        // As many as it gives at once; it has a few dozen.
+        Call { path: "/v1/models?limit=1000", headers, body: Vec::new() }
+    }
 }
 
 #[cfg(test)]

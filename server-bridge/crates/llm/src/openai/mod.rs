@@ -21,6 +21,11 @@ impl Dialect for OpenAi {
     fn decoder(&self) -> Box<dyn Decode> {
         Box::new(read::Decoder::default())
     }
+
+    fn listing(&self) -> Call {
+        let headers = vec![("accept", "application/json".to_owned())];
+        Call { path: "/v1/models", headers, body: Vec::new() }
+    }
 }
 
 #[cfg(test)]

@@ -251,3 +251,6 @@ pub const MCP_LISTED_BYTES: usize = 256 * 1024;
 pub const MCP_CONTEXT_LINES: u32 = 20;
 /// Tasks in one listing of an MCP tool.
 pub const MCP_TASKS_LISTED: u32 = 1000;
+
+/// The longest path of a workspace in the line that is pasted on a machine, in bytes: Linux's `PATH_MAX`.
+pub const WORKSPACE_BYTES: usize = 4_096;

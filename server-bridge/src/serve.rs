@@ -188,6 +188,7 @@ impl Server {
             docker: config.docker,
             local: config.local != LocalPolicy::Off,
             sealed: true,
+            listen: address,
         };
         let hub = Arc::new(Hub::default());
         // A page may be fetched without a model's provider being reached.

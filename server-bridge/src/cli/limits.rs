@@ -121,3 +121,6 @@ pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
 
 /// How long a server may take to name what a shell completes.
 pub(super) const COMPLETION_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How many of a provider's models an error names.
+pub(super) const MODELS_SHOWN: usize = 40;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, percent_encoded};
 use super::failure::Failure;
+use super::limits::MODELS_SHOWN;
 use super::{Globals, names, output};
 use crate::config::parse_price;
 
@@ -58,8 +59,8 @@ pub(super) struct AddOptions {
     /// A runner of yours that relays to an endpoint whose key only it holds
     #[arg(long, value_name = "NAME", conflicts_with = "api_key_file", add = names::runners())]
     runner: Option<String>,
-    /// The model, as its provider knows it
-    #[arg(long, value_name = "MODEL", required_unless_present_any = ["vanguard", "swift"])]
+    /// The model, as its provider knows it; without any, the provider's models are listed
+    #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// The ablest model
     #[arg(long, value_name = "MODEL")]
@@ -131,6 +132,9 @@ pub(super) async fn run(globals: &Globals, command: ModelCommand) -> Result<Exit
 
 async fn add(client: &mut Client, options: AddOptions) -> Result<(Value, String), Failure> {
     let key = key(&options)?;
+    if [&options.model, &options.vanguard, &options.swift].iter().all(|model| model.is_none()) {
+        return Err(no_model(client, &options, key).await);
+    }
     let AddOptions { name, replace, is_used, .. } = &options;
     let mut document = document(&options);
     if let Some(key) = key {
@@ -151,6 +155,28 @@ async fn add(client: &mut Client, options: AddOptions) -> Result<(Value, String)
         words.push_str(&format!(", `sandbridge model use {name}` lets it answer"));
     }
     Ok((answer, words))
+}
+
+/// Which models could have been named, as far as the provider says so.
+async fn no_model(client: &mut Client, options: &AddOptions, key: Option<String>) -> Failure {
+    let AddOptions { provider, base_url, runner, .. } = options;
+    let place = json!({"provider": provider, "base_url": base_url, "runner": runner, "api_key": key});
+    let offered = match client.post("/api/v1/providers/models", &place).await {
+        Ok(answer) => offered_words(&answer),
+        Err(failure) => format!("its models cannot be listed: {}", failure.message),
+    };
+    Failure::usage(format!("say which model with --model; {offered}"))
+}
+
+fn offered_words(answer: &Value) -> String {
+    let names: Vec<&str> =
+        answer["models"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if names.is_empty() {
+        return "this provider does not list its models".to_owned();
+    }
+    let shown = names[..names.len().min(MODELS_SHOWN)].join(", ");
+    let rest = if names.len() > MODELS_SHOWN { ", …" } else { "" };
+    format!("this provider has {shown}{rest}")
 }
 
 async fn choose(client: &mut Client, model: &str) -> Result<(Value, String), Failure> {
@@ -299,6 +325,15 @@ fn usage_words(answer: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_model_is_answered_with_those_that_there_are() {
+        assert_eq!(offered_words(&json!({"models": ["a", "b"]})), "this provider has a, b");
+        let many: Vec<String> = (0..1_000).map(|number| format!("m{number}")).collect();
+        let words = offered_words(&json!({"models": many}));
+        assert!(words.ends_with(&format!("m{}, …", MODELS_SHOWN - 1)), "{words}");
+        assert_eq!(offered_words(&json!({"models": null})), "this provider does not list its models");
+    }
 
     #[test]
     fn the_list_shows_each_model_and_the_end_of_its_key() {

@@ -23,6 +23,8 @@ pub struct ChatDetail {
     /// The model that was chosen for it, or else for all; null where the first subscription answers.
     #[schema(required)]
     model: Option<String>,
+    /// Whether any model answers its user.
+    model_configured: bool,
     /// Where its agent is, relative to the workspace.
     cwd: String,
     /// Whether an answer or a command is under way.
@@ -65,6 +67,7 @@ pub async fn show(
         chat: chat.into(),
         approval: state.store.approval(user.id, &id).await?,
         model: state.chats.chosen_model(user, Some(&id)).await?,
+        model_configured: state.chats.has_model(user).await?,
         cwd: state.store.chat_cwd(user.id, &id).await?,
         busy: state.chats.is_busy(user, &id),
         context: context.map(|ContextUse { model, used_tokens, window_tokens }| ContextView {

@@ -65,6 +65,13 @@ pub fn without_port(host: &str) -> &str {
     }
 }
 
+/// Whether this host, port or not, is one by which a machine reaches itself alone.
+pub fn is_loopback(host: &str) -> bool {
+    let name = without_port(host);
+    let literal = name.trim_matches(['[', ']']).parse::<IpAddr>();
+    name == "localhost" || literal.is_ok_and(|address| address.is_loopback())
+}
+
 /// The middleware: Host and Origin before the request, security headers after it.
 pub async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let mut response = match check(&state, &request) {

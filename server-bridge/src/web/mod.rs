@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`providers`], [`welcome`] | a model before it is kept; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to what a model asks; files with a message; what can be written |
 //! | [`chat_detail`], [`tasks`] | what stands beside a chat's messages; commands that go on by themselves |
 //! | [`users`], [`audit`], [`setup`] | accounts, the trail of what was done, the first account and what the server is |
@@ -16,6 +17,7 @@
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
 //! | [`forwarded`], [`proxy_protocol`] | for whom a proxy asks |
 //! | [`pool`], [`standing`], [`body`] | what a connection may do, and send, before somebody on it has shown who they are |
+//! | [`workspace_option`] | the workspace in the line that is pasted on a machine |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
 //! | [`error`], [`extract`] | the error contract |
 
@@ -51,6 +53,7 @@ pub mod models;
 pub mod openapi;
 pub mod pool;
 pub mod presence;
+pub mod providers;
 pub mod proxy_protocol;
 pub mod rate;
 pub mod runner_admission;
@@ -61,6 +64,7 @@ pub mod searches;
 pub mod session;
 pub mod settings;
 pub mod setup;
+pub mod shell_word;
 pub mod socket;
 pub mod standing;
 pub mod stream;
@@ -68,6 +72,8 @@ pub mod tasks;
 pub mod tickets;
 pub mod usage;
 pub mod users;
+pub mod welcome;
+pub mod workspace_option;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -87,6 +93,7 @@ pub fn router(state: AppState) -> Router {
         .route("/confirm", post(confirm::confirm))
         .route("/tickets", post(tickets::issue))
         .route("/me", get(session::me))
+        .route("/me/welcomed", post(welcome::end))
         .route("/status", get(setup::status))
         .route("/setup", post(setup::make))
         .route("/about", get(setup::about))
@@ -124,6 +131,8 @@ pub fn router(state: AppState) -> Router {
         .route("/models/default", put(models::choose))
         .route("/models/{name}", put(models::change).delete(models::remove))
         .route("/models/{name}/test", post(models::test))
+        .route("/providers/models", post(providers::models))
+        .route("/providers/trial", post(providers::trial))
         .route("/usage", get(usage::show))
         .route("/files", get(files::read).put(files::write).delete(files::remove))
         .route("/files/stat", get(files::stat))

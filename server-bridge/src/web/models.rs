@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agent::models::{
-    KeyGiven, NewSubscription, Owned, Provider, SERVER, Secret, Subscription, Tier, TierModel,
+    KeyGiven, NewSubscription, Owned, Provider, SERVER, Secret, Subscription, Tier, TierModel, Trial,
 };
 use axum::Json;
 use axum::extract::{Path, State};
@@ -90,7 +90,7 @@ pub struct PriceDocument {
 #[serde(deny_unknown_fields)]
 pub struct SubscriptionDocument {
     /// Its name, where it is added.
-    name: Option<String>,
+    pub(super) name: Option<String>,
     /// `openai` or `anthropic`.
     provider: String,
     /// Where it is; the provider's own address if left out.
@@ -212,8 +212,7 @@ pub async fn test(
         None => name,
     };
     let trial = state.chats.try_model(&caller.user, &choice).await?;
-    let agent::models::Trial { subscription, model, answer, duration_ms } = trial;
-    Ok(Json(TrialView { subscription, model, answer, duration_ms }))
+    Ok(Json(trial.into()))
 }
 
 /// Choose the model of all conversations that have none of their own.
@@ -275,6 +274,25 @@ impl From<Owned> for SubscriptionView {
             fallback,
             api_key_end: key_end,
         }
+    }
+}
+
+impl SubscriptionDocument {
+    /// Where a provider is, without any of its models.
+    pub(super) fn of_place(
+        provider: String,
+        base_url: Option<String>,
+        runner: Option<String>,
+        api_key: Option<String>,
+    ) -> Self {
+        let (name, models, default_tier, fallback) = Default::default();
+        Self { name, provider, base_url, runner, models, default_tier, fallback, api_key }
+    }
+}
+
+impl From<Trial> for TrialView {
+    fn from(Trial { subscription, model, answer, duration_ms }: Trial) -> Self {
+        Self { subscription, model, answer, duration_ms }
     }
 }
 

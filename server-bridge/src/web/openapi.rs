@@ -10,8 +10,8 @@ use utoipa::{Modify, OpenApi};
 
 use crate::web::{
     agents, answers, attachments, audit, chat_copies, chat_detail, chat_turns, chats, commands, confirm,
-    container, error, events, exec, files, keys, mcp, models, runners, session, settings, setup, tasks,
-    tickets, usage, users,
+    container, error, events, exec, files, keys, mcp, models, providers, runners, session, settings, setup,
+    tasks, tickets, usage, users, welcome,
 };
 
 /// How an exec stands.
@@ -94,6 +94,9 @@ const WORDS: &[(&str, &[&str])] = &[
         models::test,
         models::choose,
         models::choose_for_chat,
+        providers::models,
+        providers::trial,
+        welcome::end,
         usage::show,
         answers::answer,
         chats::rename,
@@ -249,6 +252,7 @@ mod tests {
             ("/api/v1/password", 1),
             ("/api/v1/audit", 1),
             ("/api/v1/status", 1),
+            ("/api/v1/me/welcomed", 1),
             ("/api/v1/about", 1),
             ("/api/v1/setup", 1),
             ("/api/v1/files/complete", 1),
@@ -267,6 +271,8 @@ mod tests {
             ("/api/v1/models/default", 1),
             ("/api/v1/models/{name}", 2),
             ("/api/v1/models/{name}/test", 1),
+            ("/api/v1/providers/models", 1),
+            ("/api/v1/providers/trial", 1),
             ("/api/v1/usage", 1),
             ("/api/v1/chats/{id}/answers", 1),
             ("/api/v1/files", 3),
@@ -294,7 +300,7 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 64);
+        assert_eq!(description.paths.paths.len(), 67);
     }
 
     #[test]

@@ -15,8 +15,9 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::guard::{host, without_port};
+use crate::web::guard::{host, is_loopback};
 use crate::web::hub::Event;
+use crate::web::workspace_option::workspace_option;
 
 /// A registered machine. The facts are those of its last registration, null before the first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -82,6 +83,9 @@ pub struct NewRunner {
     /// Whether its token is for one use: the first machine that shows it is given one of its own.
     #[serde(default)]
     enrol: bool,
+    /// The directory of the machine that commands work in, for the line to paste; the one in which that is pasted if left out.
+    /// `~/` in front is the home directory there.
+    workspace: Option<String>,
     /// How long a token for one use works, in seconds: 60 to 604,800; 3,600 if left out.
     ttl_seconds: Option<u32>,
 }
@@ -130,6 +134,7 @@ pub async fn add(
     if new.ttl_seconds.is_some() && !new.enrol {
         return Err(ApiError::new("invalid", "ttl_seconds belongs to enrol: other tokens do not expire"));
     }
+    let workspace = new.workspace.as_deref().map(workspace_option).transpose()?.unwrap_or_default();
     let token = if new.enrol {
         let ttl_ms = new.ttl_seconds.map_or(ENROLMENT_TTL_MS, |seconds| i64::from(seconds) * 1_000);
         state.store.add_runner_to_enrol(caller.user.id, &name, ttl_ms).await?
@@ -139,7 +144,9 @@ pub async fn add(
     let action = if new.enrol { "runner.add_to_enrol" } else { "runner.add" };
     state.audit(Some(&caller.user.name), action, None, name.as_str(), "ok").await;
     publish(&state, caller.user.id, name.as_str()).await;
-    Ok((StatusCode::CREATED, Json(token_view(&state, token, &uri, &headers))))
+    let mut view = token_view(&state, token, &uri, &headers);
+    view.command.push_str(&workspace);
+    Ok((StatusCode::CREATED, Json(view)))
 }
 
 /// Issue another token for a machine; the one before it works for some time more.
@@ -252,10 +259,7 @@ fn runner_command(base: &str, name: &str, token: &str) -> String {
         Some((_, host)) => ("ws", host),
         None => ("ws", base),
     };
-    let name_only = without_port(host);
-    let loopback = name_only == "localhost"
-        || name_only.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    let insecure = if scheme == "ws" && !loopback { " --insecure" } else { "" };
+    let insecure = if scheme == "ws" && !is_loopback(host) { " --insecure" } else { "" };
     format!(
         "printf %s '{token}' | sandbridge-runner --server '{scheme}://{host}' --name '{name}' --token-file -{insecure}"
     )

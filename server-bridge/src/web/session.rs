@@ -49,6 +49,8 @@ pub struct Me {
     /// A runner's name, `__docker__` or `none`; null lets the server choose.
     #[schema(required)]
     active_runner: Option<String>,
+    /// Whether the first steps are to be shown: a user without chats, runners and models who did not put them off.
+    welcome_due: bool,
     /// The server's version.
     version: &'static str,
 }
@@ -125,6 +127,7 @@ pub async fn logout(
 pub async fn me(State(state): State<AppState>, caller: Caller) -> Result<Json<Me>, ApiError> {
     Ok(Json(Me {
         active_runner: state.store.active_runner(caller.user.id).await?,
+        welcome_due: state.store.is_welcome_due(caller.user.id).await?,
         name: caller.user.name,
         admin: caller.user.admin,
         version: env!("CARGO_PKG_VERSION"),

@@ -3,11 +3,12 @@
 //! While there is no user, `serve` prints a secret when it starts. Whoever shows it makes the first administrator, once: who can
 //! read the server's output could make one with `sandbridge user add` as well.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use base64::Engine;
@@ -27,6 +28,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::guard::{host, is_loopback};
 use crate::web::rate::address_key;
 use crate::web::session::{LoggedIn, begin_session, is_page};
 
@@ -73,6 +75,8 @@ pub struct Facts {
     pub local: bool,
     /// Whether secrets that have to be read again are sealed.
     pub sealed: bool,
+    /// The address that is listened on.
+    pub listen: SocketAddr,
 }
 
 /// What is known without a login.
@@ -103,12 +107,26 @@ pub struct AboutView {
     local: bool,
     /// Whether TLS is built in.
     tls: bool,
+    /// Whether machines other than the server's own can reach it.
+    reach: Reach,
     /// Whether the keys of users' models are sealed.
     sealed: bool,
     /// How many accounts there are; for administrators.
     #[schema(required)]
     users: Option<usize>,
     limits: LimitsView,
+}
+
+/// From where the address in a runner's line leads to this server.
+#[derive(Serialize, ToSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// From other machines too, as far as the server knows.
+    Network,
+    /// From this machine alone, since the page was opened by a loopback address; the server listens on others too.
+    LoopbackAddress,
+    /// From this machine alone: the server listens on loopback only.
+    LoopbackOnly,
 }
 
 /// What a client has to stay within.
@@ -149,8 +167,14 @@ pub async fn status(State(state): State<AppState>) -> Result<Json<StatusView>, A
 
 /// What the server is, and what a client has to stay within.
 #[utoipa::path(get, path = "/api/v1/about", tag = "settings", responses((status = 200, body = AboutView)))]
-pub async fn about(State(state): State<AppState>, caller: Caller) -> Result<Json<AboutView>, ApiError> {
-    let Facts { started_at_ms, docker, local, sealed } = state.facts;
+pub async fn about(
+    State(state): State<AppState>,
+    caller: Caller,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Json<AboutView>, ApiError> {
+    let Facts { started_at_ms, docker, local, sealed, listen } = state.facts;
+    let base = state.public_base(host(&uri, &headers).unwrap_or("localhost"));
     let users = if caller.user.admin { Some(state.store.users().await?.len()) } else { None };
     Ok(Json(AboutView {
         version: env!("CARGO_PKG_VERSION"),
@@ -161,6 +185,7 @@ pub async fn about(State(state): State<AppState>, caller: Caller) -> Result<Json
         docker,
         local,
         tls: state.tls,
+        reach: Reach::of(&base, listen.ip()),
         sealed,
         users,
         limits: LimitsView {
@@ -211,6 +236,18 @@ pub async fn make(
     Ok((StatusCode::CREATED, cookie, Json(session)))
 }
 
+impl Reach {
+    /// Of a server that is reached as `base`, such as `http://HOST:PORT`, and listens on `listen`.
+    fn of(base: &str, listen: IpAddr) -> Self {
+        let host = base.split_once("://").map_or(base, |(_, host)| host);
+        match (is_loopback(host), listen.is_loopback()) {
+            (false, _) => Self::Network,
+            (true, false) => Self::LoopbackAddress,
+            (true, true) => Self::LoopbackOnly,
+        }
+    }
+}
+
 fn done_already() -> ApiError {
     ApiError::new(
         "conflict",
@@ -221,6 +258,16 @@ fn done_already() -> ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_behind_a_proxy_is_reached_though_it_listens_on_loopback_only() {
+        let of = |base, listen: &str| Reach::of(base, listen.parse().unwrap());
+        assert_eq!(of("http://127.0.0.1:8080", "127.0.0.1"), Reach::LoopbackOnly);
+        assert_eq!(of("http://[::1]:8080", "::1"), Reach::LoopbackOnly);
+        assert_eq!(of("http://localhost:8080", "0.0.0.0"), Reach::LoopbackAddress);
+        assert_eq!(of("https://sandbridge.example", "127.0.0.1"), Reach::Network);
+        assert_eq!(of("http://192.168.0.7:8080", "0.0.0.0"), Reach::Network);
+    }
 
     #[test]
     fn a_secret_opens_until_the_first_account_is_made_and_the_next_one_replaces_it() {

@@ -48,3 +48,20 @@ async fn the_public_address_stands_in_the_line_to_paste() {
     assert!(added["command"].as_str().unwrap().contains("'wss://bridge.example'"), "{added}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_directory_for_the_workspace_stands_quoted_at_the_end_of_the_line() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let new = json!({"name": "laptop", "enrol": true, "workspace": "~/it's $(here)"});
+    let (status, added) = alice.send(Method::POST, "/runners", new).await;
+    assert_eq!(status, 201, "{added}");
+    assert!(added["command"].as_str().unwrap().ends_with(r" --workspace ~/'it'\''s $(here)'"), "{added}");
+    for workspace in ["/a\nb", "", "/a\u{0}", &"x".repeat(5_000)] {
+        let new = json!({"name": "desk", "workspace": workspace});
+        let (status, error) = alice.send(Method::POST, "/runners", new).await;
+        assert_eq!((status, &error["error"]["kind"]), (400, &json!("invalid")), "{error}");
+    }
+    assert_eq!(alice.get("/runners").await.as_array().unwrap().len(), 1, "nothing was registered");
+    server.stop().await;
+}

@@ -94,6 +94,7 @@ async fn what_the_server_is_is_told_to_its_users() {
     assert_eq!((&about["storage"], &about["users"]), (&json!("sqlite"), &json!(2)));
     assert_eq!((&about["model_configured"], &about["docker"]), (&json!(false), &json!(false)));
     assert!(about["limits"]["message_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(about["reach"], "loopback_only");
     assert_eq!(bob.get("/about").await["users"], Value::Null);
     assert_eq!(Client::new().get(server.url("/api/v1/about")).send().await.unwrap().status(), 401);
     server.stop().await;

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::Subject;
 use crate::limits::{EXEC_TIMEOUT_MAX_S, RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
 use crate::web::error::ApiError;
+use crate::web::shell_word::quoted;
 
 /// The first frame: `argv` or `shell`, and how to run it.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
@@ -224,16 +225,6 @@ fn checked_linger(seconds: Option<u32>, is_terminal: bool) -> Result<Option<Dura
         ))),
         Some(wanted) => Ok(Some(wanted)),
         None => Ok(is_terminal.then_some(TERMINAL_LINGER)),
-    }
-}
-
-/// A word as a shell would take it, for people who read the audit trail.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

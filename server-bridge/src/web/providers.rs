@@ -1,0 +1,72 @@
+//! A model's provider before its subscription is kept: the models that it has, and whether one of them answers.
+
+use agent::models::{NewSubscription, Offered, Trial};
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::models::{SubscriptionDocument, TrialView};
+
+/// Where a provider is, and the key for it.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderDocument {
+    /// The name of the subscription. Where the caller has one of that name at this address and no key is given, its key is used.
+    name: Option<String>,
+    /// `openai` or `anthropic`.
+    provider: String,
+    /// Where it is; the provider's own address if left out.
+    base_url: Option<String>,
+    /// Instead: the runner that relays to an endpoint of its own, whose key only it holds.
+    runner: Option<String>,
+    /// The provider's key.
+    api_key: Option<String>,
+}
+
+/// The models that a provider says it has.
+#[derive(Serialize, ToSchema)]
+pub struct OfferedModels {
+    /// Their names in the provider's order; null where it keeps no list, so that a name has to be written.
+    #[schema(required)]
+    models: Option<Vec<String>>,
+    /// Whether these are all of them; 2,000 are listed at most.
+    complete: bool,
+}
+
+/// Ask a provider which models it has. Nothing of the request is kept.
+#[utoipa::path(post, path = "/api/v1/providers/models", tag = "models", request_body = ProviderDocument,
+    responses((status = 200, body = OfferedModels), (status = 400), (status = 422)))]
+pub async fn models(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(document): extract::Json<ProviderDocument>,
+) -> Result<Json<OfferedModels>, ApiError> {
+    let ProviderDocument { name, provider, base_url, runner, api_key } = document;
+    let place = SubscriptionDocument::of_place(provider, base_url, runner, api_key);
+    let place = NewSubscription::try_from(place)?;
+    let offered = state.chats.offered_models(&caller.user, name.as_deref(), &place).await?;
+    Ok(Json(match offered {
+        Some(Offered { names, is_complete }) => OfferedModels { models: Some(names), complete: is_complete },
+        None => OfferedModels { models: None, complete: false },
+    }))
+}
+
+/// Ask a subscription's model for a word, once, before the subscription is kept; nothing of the request is kept. The error's
+/// kind says what is wrong: `key`, `unknown_model`, `network`, `timeout` and others.
+#[utoipa::path(post, path = "/api/v1/providers/trial", tag = "models", request_body = SubscriptionDocument,
+    responses((status = 200, body = TrialView), (status = 400), (status = 422)))]
+pub async fn trial(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(mut document): extract::Json<SubscriptionDocument>,
+) -> Result<Json<TrialView>, ApiError> {
+    let name = document.name.take();
+    let trial: Trial =
+        state.chats.try_subscription(&caller.user, name.as_deref(), &document.try_into()?).await?;
+    Ok(Json(trial.into()))
+}

@@ -1,0 +1,15 @@
+//! The first steps of a user: shown until they were taken or put off.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+
+/// End the first steps: they are not due any more, whatever the caller has.
+#[utoipa::path(post, path = "/api/v1/me/welcomed", tag = "session", responses((status = 204)))]
+pub async fn end(State(state): State<AppState>, caller: Caller) -> Result<StatusCode, ApiError> {
+    state.store.end_welcome(caller.user.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -186,7 +186,7 @@ fn what_a_provider_does_wrong_is_told_and_the_chat_goes_on() {
     let ask = || alice.run(&["chat", "--approval", "full", "hello"]);
     let key = ask();
     assert_eq!(key.code, 1);
-    assert!(key.stderr.contains("does not take the key"), "{key:?}");
+    assert!(key.stderr.contains("refused the key"), "{key:?}");
     let long = ask();
     assert!(long.stderr.contains("too long"), "{long:?}");
     let again = ask();

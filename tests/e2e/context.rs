@@ -341,7 +341,7 @@ fn a_user_compresses_and_sees_what_fills_the_window_and_a_failing_provider_chang
     };
     asked("hello 9");
     say(&client, &chat, "/compress");
-    notice(&client, &chat, "does not take the key");
+    notice(&client, &chat, "refused the key");
     *is_down.lock().unwrap() = false;
     say(&client, &chat, "all is as it was");
     let before = asked("all is as it was");

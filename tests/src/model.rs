@@ -1,4 +1,5 @@
-//! A model by script: a real HTTP server that speaks both wire formats, streaming, and answers as it is told to.
+//! A model by script: a real HTTP server that speaks both wire formats, streaming, and answers as it is told to. It lists its
+//! models, too.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -54,6 +55,9 @@ pub struct Habits {
     /// It pauses before the end of an answer, as one who writes word by word: whoever reads has read what came before.
     pub pauses: bool,
 }
+
+/// The models that it lists.
+pub const MODELS: [&str; 2] = ["scripted", "scripted-swift"];
 
 /// How long.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -174,6 +178,12 @@ fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &L
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut writer = stream;
     while let Some(raw) = read(&mut reader) {
+        if raw.path.starts_with("/v1/models") {
+            if write_models(&mut writer, &raw).is_err() {
+                return;
+            }
+            continue;
+        }
         let came = Instant::now();
         let asked = raw.parsed();
         if habits.remembers {
@@ -212,12 +222,28 @@ fn read(reader: &mut impl BufRead) -> Option<Raw> {
         }
     }
     let headers_small = headers.to_lowercase();
-    let length = headers_small.lines().find_map(|line| line.strip_prefix("content-length: "))?.trim();
-    let mut raw = vec![0; length.parse().unwrap()];
+    let length = headers_small.lines().find_map(|line| line.strip_prefix("content-length: "));
+    // A GET has no body.
+    let mut raw = vec![0; length.map_or(0, |length| length.trim().parse().unwrap())];
     reader.read_exact(&mut raw).ok()?;
     let body = String::from_utf8(raw).unwrap();
     let path = headers.split(' ').nth(1)?.to_owned();
     Some(Raw { path, headers: headers_small, body })
+}
+
+/// The list of models, as each of the two interfaces has it.
+fn write_models(writer: &mut TcpStream, raw: &Raw) -> std::io::Result<()> {
+    let body = if raw.headers.contains("anthropic-version: ") {
+        let model = |id: &str| json!({"type": "model", "id": id, "display_name": id, "created_at": "2025-01-01T00:00:00Z"});
+        let data = MODELS.map(model);
+        json!({"data": data, "has_more": false, "first_id": MODELS[0], "last_id": MODELS[1]})
+    } else {
+        let model =
+            |id: &str| json!({"id": id, "object": "model", "created": 1_700_000_000, "owned_by": "tests"});
+        json!({"object": "list", "data": MODELS.map(model)})
+    };
+    let (body, head) = (body.to_string(), "HTTP/1.1 200 OK\r\ncontent-type: application/json");
+    write!(writer, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
 fn write(

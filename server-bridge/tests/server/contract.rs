@@ -31,3 +31,12 @@ fn the_pages_types_are_made_of_that_file() {
     let first = schema.lines().next().unwrap();
     assert!(first.ends_with(&made), "{first}; run npm run contract in server-bridge/ui");
 }
+
+/// Limits that the page shows before the server is asked.
+#[test]
+fn the_pages_limits_are_the_servers() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/limits.ts");
+    let text = std::fs::read_to_string(file).unwrap();
+    let expected = format!("PASSWORD_MIN_CHARS = {};", store::limits::PASSWORD_MIN_CHARS);
+    assert!(text.contains(&expected), "ui/src/limits.ts does not say {expected}");
+}

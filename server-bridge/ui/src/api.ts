@@ -36,7 +36,7 @@ export interface Api {
   me(): Promise<Me>;
   runners(): Promise<Runner[]>;
   /** With `enrol`, the token is for one use: the first machine that shows it is given its own. */
-  addRunner(name: string, enrol: boolean): Promise<RunnerToken>;
+  addRunner(name: string, enrol: boolean, workspace?: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
   settings(): Promise<Settings>;
@@ -85,7 +85,10 @@ export function createApi(onUnauthorized: () => void): Api {
     confirm: async (password) => void (await client.POST("/api/v1/confirm", { body: { password } })),
     me: () => taken(client.GET("/api/v1/me")),
     runners: () => taken(client.GET("/api/v1/runners")),
-    addRunner: (name, enrol) => taken(client.POST("/api/v1/runners", { body: { name, enrol } })),
+    addRunner: (name, enrol, workspace = "") => {
+      const body = { name, enrol, workspace: workspace.trim() || undefined };
+      return taken(client.POST("/api/v1/runners", { body }));
+    },
     rotateRunner: (name) => taken(client.POST("/api/v1/runners/{name}/rotate", runner(name))),
     revokeRunner: async (name) => void (await client.DELETE("/api/v1/runners/{name}", runner(name))),
     settings: () => taken(client.GET("/api/v1/settings")),

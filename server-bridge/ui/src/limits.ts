@@ -147,8 +147,14 @@ export const CHAT_PAGE_COUNT = 200;
 /** A search waits this long for the next key before it asks the server. */
 export const SEARCH_PAUSE_MS = 200;
 
+/** Characters of a password at least: the server's own bound. */
+export const PASSWORD_MIN_CHARS = 8;
+
 /** Asking a model for a word may take this long. */
 export const MODEL_TEST_TIMEOUT_MS = 120_000;
+
+/** A provider may take this long to list its models; the server gives up after 20 s. */
+export const MODEL_LIST_TIMEOUT_MS = 30_000;
 
 /** Keeping or moving a whole container may take this long. */
 export const CONTAINER_TIMEOUT_MS = 1_800_000;

@@ -58,12 +58,22 @@ export class Speech implements AsyncIterable<string> {
 
 export class ScriptedModel {
   readonly asked: Asked[] = [];
+  /** The only key that it takes; null takes any, and none. */
+  key: string | null = null;
+  /** The models that it lists; null lists none. */
+  offers: string[] | null = ["scripted", "scripted-swift"];
   private script: (asked: Asked) => Reply = () => ({ say: "Nothing was scripted." });
   private readonly http: HttpServer;
   private calls = 0;
 
   private constructor() {
     this.http = createServer((request, response) => {
+      if (this.key !== null && request.headers.authorization !== `Bearer ${this.key}`) {
+        const error = { message: "Incorrect API key provided", type: "invalid_request_error", param: null, code: "invalid_api_key" };
+        response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+        return;
+      }
+      if (request.method === "GET" && request.url === "/v1/models") return this.list(response);
       let body = "";
       request.on("data", (bytes) => (body += bytes));
       request.on("end", () => void this.answer(JSON.parse(body) as Asked, response));
@@ -96,6 +106,15 @@ export class ScriptedModel {
   async close(): Promise<void> {
     this.http.closeAllConnections();
     await new Promise((done) => this.http.close(done));
+  }
+
+  private list(response: ServerResponse): void {
+    if (this.offers === null) {
+      response.writeHead(404).end("404 page not found");
+      return;
+    }
+    const data = this.offers.map((id) => ({ id, object: "model", created: 1_700_000_000, owned_by: "house" }));
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ object: "list", data }));
   }
 
   private async answer(asked: Asked, response: ServerResponse): Promise<void> {

@@ -67,13 +67,18 @@ export async function signedIn(browser: Browser, person: Person, path = "/"): Pr
   return { page, errors };
 }
 
-/** A browser that is signed in: with both halves of the session, as the page's own login leaves them. */
-export async function sessionOf(browser: Browser, person: Person): Promise<BrowserContext> {
+/**
+ * A browser that is signed in: with both halves of the session, as the page's own login leaves them. Its user has put off the
+ * first steps, unless they are what a test is about.
+ */
+export async function sessionOf(browser: Browser, person: Person, isNew = false): Promise<BrowserContext> {
   const origin = person.server.url;
   const entrance = await request.newContext({ baseURL: origin });
   const answer = await entrance.post("/api/v1/login", { data: { user: person.name, password: PASSWORD }, headers: { origin } });
   expect(answer.ok(), await answer.text()).toBe(true);
   const { token } = (await answer.json()) as { token: string };
+  const headers = { origin, authorization: `Bearer ${token}` };
+  if (!isNew) expect((await entrance.post("/api/v1/me/welcomed", { headers })).ok()).toBe(true);
   const { cookies } = await entrance.storageState();
   await entrance.dispose();
   const storageState = { cookies, origins: [{ origin, localStorage: [{ name: "sandbridge.session", value: token }] }] };

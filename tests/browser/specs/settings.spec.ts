@@ -100,7 +100,7 @@ test("a subscription is added, tried and made the default; its key is never told
   await form.getByLabel("Name", { exact: true }).fill("mine");
   await form.getByLabel("Address").fill(model.options()[3] ?? "");
   await form.getByLabel("API key").fill("secret-key-of-mine-wxyz");
-  await form.getByRole("textbox", { name: "Balance" }).fill("scripted");
+  await form.getByRole("combobox", { name: "Balance" }).fill("scripted");
   await expectAccessible(page);
   await form.getByRole("button", { name: "Save" }).click();
   const card = page.locator("[data-testid=subscription][data-name=mine]");

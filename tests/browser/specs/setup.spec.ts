@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { test as base } from "@playwright/test";
 import { ScriptedModel } from "../house/model";
 import { binary } from "../house/process";
 import { Server, temporary } from "../house/server";
-import { complaints, composer, expect, expectAccessible, PASSWORD, picture } from "../house/test";
+import { complaints, composer, expect, expectAccessible, PASSWORD, picture, say, sessionOf } from "../house/test";
 
 /** A server without any account, and a page at the address that it printed. */
 const test = base.extend<{ model: ScriptedModel; server: Server; fresh: Page }>({
@@ -43,26 +43,49 @@ test("the first run leads from the secret that was printed to a first command on
   await expect(page.getByLabel("Set-up secret")).toHaveCount(0);
   await expectAccessible(page);
   await picture(page, "setup-account");
+  await expect(page.getByLabel("Password", { exact: true })).toHaveAccessibleDescription("At least 8 characters.");
   await createAccount(page);
 
   await expect(page.getByRole("heading", { name: "Which model should work for you?" })).toBeVisible();
+  // Tiers, prices and fallbacks come later.
+  await expect(page.getByText("Vanguard")).toHaveCount(0);
   model.answersWith({ say: "pong" });
+  model.key = "sk-right";
   await expectAccessible(page);
   await picture(page, "setup-model");
-  await page.getByLabel("Name", { exact: true }).fill("mine");
   await page.getByLabel("Address").fill(model.options()[3] ?? "");
-  await page.getByRole("textbox", { name: "Balance" }).fill("scripted");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByLabel("API key").fill("sk-wrong");
+  await page.getByLabel("Model", { exact: true }).fill("scripted");
+  await page.getByRole("button", { name: "Try it and save" }).click();
+  await expect(page.getByLabel("API key")).toBeFocused();
+  await expect(page.getByLabel("API key")).toHaveAccessibleDescription(/Incorrect API key provided/);
+  await expect(page.getByLabel("Address")).toHaveValue(model.options()[3] ?? "");
+  await expect(page.getByLabel("Model", { exact: true })).toHaveValue("scripted");
+  await expectAccessible(page);
+  await picture(page, "setup-model-key");
+  await page.getByLabel("API key").fill("sk-right");
+  await page.getByLabel("Model", { exact: true }).focus();
+  await expect(page.getByText("The provider has 2 models")).toBeVisible();
+  await expect(page.locator("datalist option[value=scripted-swift]")).toHaveCount(1);
+  await page.getByRole("button", { name: "Try it and save" }).click();
   await expect(page.getByText("scripted answered: pong")).toBeVisible();
   await page.getByRole("button", { name: "Continue" }).click();
 
+  await expect(page.getByText("Other machines cannot reach this server")).toBeVisible();
+  await page.getByText("How to open it to other machines").click();
+  await expect(page.getByText(/sandbridge serve --listen 0\.0\.0\.0:\d+ --tls-cert/)).toBeVisible();
+  await expectAccessible(page);
+  await page.getByText("How to open it to other machines").click();
+  const [workspace, state] = [`${temporary("ws")}/my work`, temporary("state")];
+  mkdirSync(workspace);
+  await page.getByLabel("Directory on that machine").fill(workspace);
   await page.getByRole("button", { name: "Show the command" }).click();
   await expect(page.getByText("Waiting for laptop to connect…")).toBeVisible();
   await expectAccessible(page);
   await picture(page, "setup-runner");
   const command = (await page.getByTestId("runner-command").innerText()).trim();
-  const [workspace, state] = [temporary("ws"), temporary("state")];
-  const pasted = `${command.replace("sandbridge-runner", `'${binary("sandbridge-runner")}'`)} --workspace '${workspace}' --state-dir '${state}'`;
+  expect(command).toContain(` --workspace '${workspace}'`);
+  const pasted = `${command.replace("sandbridge-runner", `'${binary("sandbridge-runner")}'`)} --state-dir '${state}'`;
   const machine = spawn("sh", ["-c", pasted], { stdio: "ignore", detached: true });
   try {
     await expect(page.getByText("laptop is connected.")).toBeVisible();
@@ -91,4 +114,56 @@ test("without the address the secret is asked for, a wrong one makes no account,
   await composer(page).waitFor();
   await page.getByRole("button", { name: "Connect a machine" }).first().click();
   await expect(page.getByRole("heading", { name: "Runners" })).toBeVisible();
+});
+
+test("a second user is led through the first steps once, and without a model the chat leads to one", async ({ browser, server, model }) => {
+  await server.person("ada");
+  const bob = await server.person("bob");
+  const context = await sessionOf(browser, bob, true);
+  const page = await context.newPage();
+  const errors = complaints(page);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto("/");
+  await expect(page.getByRole("heading", { name: "Which model should work for you?" })).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  await page.getByRole("button", { name: "Skip: I will add one later" }).press("Enter");
+  await expect(page.getByText("Ask the administrator of this server")).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  await expectAccessible(page);
+  const skipped = page.waitForResponse((answer) => answer.url().endsWith("/me/welcomed"));
+  await page.getByRole("button", { name: "Skip: take me to the chat" }).press("Enter");
+  expect((await skipped).ok()).toBe(true);
+  await composer(page).waitFor();
+  await page.reload();
+  await composer(page).waitFor();
+  // Nor in another browser.
+  const other = await (await sessionOf(browser, bob, true)).newPage();
+  await other.goto("/");
+  await composer(other).waitFor();
+  await other.context().close();
+
+  const steps = page.getByRole("list", { name: "First steps" });
+  await expect(steps.getByRole("button", { name: "Connect a runner" })).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "first-steps");
+  await steps.getByRole("button", { name: "Add a model" }).click();
+  await expect(page.getByRole("heading", { name: "Models", exact: true })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await say(page, "hello");
+  await expect(page.getByText("No model is set up, so only commands are answered.")).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole("status").getByRole("button", { name: "Add a model" }).click();
+  await expect(page.getByRole("heading", { name: "Models", exact: true })).toBeVisible();
+  // Bob is no administrator: a model of the server's own network is not for him, and he is told so at the address.
+  await page.getByRole("button", { name: "Add a subscription" }).click();
+  const form = page.getByRole("form", { name: "Add a subscription" });
+  await form.getByLabel("Name", { exact: true }).fill("mine");
+  await form.getByLabel("Address").fill(model.options()[3] ?? "");
+  await form.getByRole("combobox", { name: "Balance" }).fill("scripted");
+  await form.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(form.getByLabel("Address")).toHaveAccessibleDescription(/own network/);
+  expect(model.asked).toEqual([]);
+  await context.close();
+  expect(errors).toEqual([]);
+  await bob.close();
 });

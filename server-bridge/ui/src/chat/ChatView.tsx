@@ -1,9 +1,12 @@
 import { useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
+import { isCovered } from "../lib/location";
+import { useAddress } from "../lib/useAddress";
 import { useAppState } from "../state/context";
 import { isOpen } from "../state/messages";
 import { unsent } from "../state/outbox";
 import type { Message } from "../types";
+import { AddModelButton, NoModelBar } from "./AddModel";
 import { Announcer } from "./Announcer";
 import { ContextRing } from "./bar/ContextRing";
 import { ModelPicker } from "./bar/ModelPicker";
@@ -13,23 +16,23 @@ import { ChatHeader } from "./ChatHeader";
 import { Composer } from "./composer/Composer";
 import { EmptyState } from "./EmptyState";
 import { FoldsProvider } from "./folds";
-import { newestTodos, underWay } from "./items";
+import { isUnanswered, newestTodos, underWay } from "./items";
 import { type ListHandle, MessageList } from "./MessageList";
 import { TodoPanel } from "./TodoPanel";
 import { TurnBar } from "./TurnBar";
 import "./cards/cards.css";
 
 /** The open chat: its messages, what goes on in it, and the composer. */
-export function ChatView({ onConnectRunner }: { onConnectRunner: () => void }) {
+export function ChatView() {
   const { open_chat_id: openChatId } = useAppState();
   return (
     <FoldsProvider key={openChatId}>
-      <Conversation onConnectRunner={onConnectRunner} />
+      <Conversation />
     </FoldsProvider>
   );
 }
 
-function Conversation({ onConnectRunner }: { onConnectRunner: () => void }) {
+function Conversation() {
   const { t } = useTranslation("chat");
   const { open_chat_id: chatId, messages, messages_loaded: loaded, outbox } = useAppState();
   const list = useRef<ListHandle>(null);
@@ -38,17 +41,20 @@ function Conversation({ onConnectRunner }: { onConnectRunner: () => void }) {
   const now = useMemo(() => underWay(messages), [messages]);
   const todos = useMemo(() => newestTodos(messages), [messages]);
   const turn = useMemo(() => turnOf(messages), [messages]);
-  const [details, changeDetails] = useChatDetails(chatId, turn);
+  // Asked again when the settings are closed: a model may have been added.
+  const [details, changeDetails] = useChatDetails(chatId, `${turn} ${isCovered(useAddress())}`);
+  const lacksModel = details?.model_configured === false;
   const isEmpty = messages.length === 0 && pending.length === 0;
   const isLoading = chatId !== null && !loaded;
   return (
     <main className="chat">
       {chatId !== null && <ChatHeader chatId={chatId} details={details} turn={turn} />}
-      {isEmpty && !isLoading && <EmptyState onConnectRunner={onConnectRunner} />}
+      {isEmpty && !isLoading && <EmptyState />}
       {isLoading && <p className="messages-loading hint">{t("loading")}</p>}
       {!isEmpty && !isLoading && <MessageList pending={pending} handle={list} />}
       <Announcer messages={messages} />
       <div className="foot">
+        {lacksModel && isUnanswered(messages) && <NoModelBar />}
         {todos !== null && <TodoPanel items={todos} />}
         {chatId !== null && now !== null && (
           <TurnBar chatId={chatId} underWay={now} onShow={(id) => list.current?.showQuestion(id)} />
@@ -57,7 +63,7 @@ function Conversation({ onConnectRunner }: { onConnectRunner: () => void }) {
           {details && (
             <>
               <ModePicker details={details} onChange={changeDetails} />
-              <ModelPicker details={details} onChange={changeDetails} />
+              {lacksModel ? <AddModelButton /> : <ModelPicker details={details} onChange={changeDetails} />}
               <span className="gap" />
               <ContextRing details={details} />
             </>

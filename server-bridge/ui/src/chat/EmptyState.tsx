@@ -1,28 +1,78 @@
+import { CircleCheck } from "lucide-react";
+import { type ReactNode, useId } from "react";
 import { Trans, useTranslation } from "react-i18next";
-import { useAppState } from "../state/context";
+import { useFrame } from "../frame/context";
+import { useAddress } from "../lib/useAddress";
+import { useLoaded } from "../lib/useLoaded";
+import { useActions, useAppState } from "../state/context";
 
-export function EmptyState({ onConnectRunner }: { onConnectRunner: () => void }) {
+/** A chat in which nothing was said yet: what can be said, and what is missing for it. */
+export function EmptyState() {
   const { t } = useTranslation("chat");
   const { runners, settings } = useAppState();
+  const actions = useActions();
+  const { openSettings } = useFrame();
+  // Asked again when the settings, where a model is added, are closed.
+  const models = useLoaded(() => actions.models(null), useAddress());
   const code = [<code key="code" />];
+  const help = <Trans t={t} i18nKey="empty.help" components={code} />;
+  const hasRunner = settings === null || runners.length > 0;
+  const hasModel = models.value === null || models.value.models.length > 0;
   return (
     <section className="empty" aria-label={t("empty.label")}>
       <h1>{t("empty.title")}</h1>
-      <p>
-        <Trans t={t} i18nKey="empty.about" components={code} />
-      </p>
-      <p>
-        <Trans t={t} i18nKey="empty.help" components={code} />
-      </p>
-      {settings !== null && runners.length === 0 && (
-        <div className="call">
-          <h2>{t("empty.noRunner")}</h2>
-          <p>{t("empty.noRunnerAbout")}</p>
-          <button type="button" className="primary" onClick={onConnectRunner}>
-            {t("empty.connect")}
-          </button>
-        </div>
+      {hasRunner && hasModel ? (
+        <>
+          <p>
+            <Trans t={t} i18nKey="empty.about" components={code} />
+          </p>
+          <p>{help}</p>
+        </>
+      ) : (
+        <ol className="first-steps" aria-label={t("empty.steps")}>
+          <FirstStep title={t("empty.runner")} isDone={hasRunner} action={t("empty.connect")} onAction={() => openSettings("runners")}>
+            {t("empty.runnerAbout")}
+          </FirstStep>
+          <FirstStep title={t("empty.model")} isDone={hasModel} action={t("addModel")} onAction={() => openSettings("models")}>
+            {t("empty.modelAbout")}
+          </FirstStep>
+          <li className="call">
+            <h2>{t("empty.say")}</h2>
+            <p>
+              <Trans t={t} i18nKey="empty.sayAbout" components={code} /> {help}
+            </p>
+          </li>
+        </ol>
       )}
     </section>
+  );
+}
+
+interface StepProps {
+  title: string;
+  isDone: boolean;
+  action: string;
+  onAction: () => void;
+  children: ReactNode;
+}
+
+function FirstStep({ title, isDone, action, onAction, children }: StepProps) {
+  const { t } = useTranslation("chat");
+  const id = useId();
+  return (
+    <li className={isDone ? "call done" : "call"}>
+      <h2 id={id}>
+        {isDone && <CircleCheck aria-hidden="true" />}
+        {title} {isDone && <span className="unseen">{t("empty.done")}</span>}
+      </h2>
+      {!isDone && (
+        <>
+          <p>{children}</p>
+          <button type="button" className="primary" aria-describedby={id} onClick={onAction}>
+            {action}
+          </button>
+        </>
+      )}
+    </li>
   );
 }

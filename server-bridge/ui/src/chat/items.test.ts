@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { execMessage, message } from "../state/fixtures";
 import { addPiece, emptyOutput } from "../state/output";
 import type { Agent, Message } from "../types";
-import { FIRST_INDEX, itemsOf, moved, newestTodos, underWay } from "./items";
+import { FIRST_INDEX, isUnanswered, itemsOf, moved, newestTodos, underWay } from "./items";
 
 const by = (id: number, agent: Agent, text = ""): Message => ({ ...message(id, text), role: "assistant", agent });
 const tool = (status: "asking" | "running" | "done"): Agent => ({ kind: "tool", tool: "Shell", hint: "ls", place: "laptop", status });
@@ -38,4 +38,15 @@ test("earlier messages put before the others leave these where they are", () => 
   position = moved(position, items(3, 4, 5, 6, 7));
   expect(position).toEqual({ firstIndex: FIRST_INDEX - 2, firstKey: "3" });
   expect(moved(position, items(50, 51))).toEqual({ firstIndex: FIRST_INDEX, firstKey: "50" });
+});
+
+test("words that got a notice instead of an answer are unanswered; commands are not", () => {
+  const notice: Message = { ...message(2, "No model is set up"), role: "notice" };
+  expect(isUnanswered([message(1, "hello"), notice])).toBe(true);
+  expect(isUnanswered([message(1, "/models"), notice])).toBe(false);
+  expect(isUnanswered([message(1, " !pwd"), notice])).toBe(false);
+  expect(isUnanswered([message(1, "hello"), notice, message(3, "again")])).toBe(false);
+  expect(isUnanswered([message(1, "hello"), by(2, { kind: "reply", status: "done" })])).toBe(false);
+  expect(isUnanswered([notice])).toBe(false);
+  expect(isUnanswered([])).toBe(false);
 });

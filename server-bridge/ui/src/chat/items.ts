@@ -52,6 +52,12 @@ export function newestTodos(messages: Message[]) {
   return items.some((item) => item.status !== "completed") ? items : null;
 }
 
+/** Whether the last thing said to the model got a notice instead of an answer. */
+export function isUnanswered(messages: Message[]): boolean {
+  const [asked, answer] = messages.filter((message) => message.undone !== true).slice(-2);
+  return answer?.role === "notice" && asked?.role === "user" && !/^\s*[!/]/.test(asked.text);
+}
+
 /** The message whose answer a reply is. */
 export function askedWith(messages: Message[], reply: Message): Message | undefined {
   return messages.findLast((message) => message.id < reply.id && message.role === "user");

@@ -3,7 +3,8 @@ import { useTranslation } from "react-i18next";
 import { onConfirmation } from "../api/confirmation";
 import { Dialog } from "../kit/Dialog";
 import { useAction } from "../lib/useAction";
-import { Field, Problem } from "../settings/parts";
+import { PasswordField } from "../settings/PasswordField";
+import { Problem } from "../settings/parts";
 import { useActions, useAppState } from "../state/context";
 
 /** Asks for the password once more where the server wants it; what was begun goes on after it. */
@@ -35,19 +36,7 @@ function Prompt({ onEnd }: { onEnd: (isGiven: boolean) => void }) {
       <form className="stack" onSubmit={(event) => void submit(event)} aria-busy={give.busy}>
         <p className="hint">{t("confirm.why")}</p>
         <input type="text" autoComplete="username" value={me?.name ?? ""} readOnly hidden />
-        <Field label={t("password")}>
-          {(id) => (
-            <input
-              id={id}
-              type="password"
-              required
-              autoFocus
-              autoComplete="current-password"
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-            />
-          )}
-        </Field>
+        <PasswordField label={t("password")} kind="current" autoFocus value={password} onChange={setPassword} />
         <Problem text={give.error} />
         <div className="form-end">
           <button type="submit" className="primary" disabled={give.busy}>

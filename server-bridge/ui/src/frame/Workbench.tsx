@@ -53,7 +53,7 @@ export function Workbench() {
         <Banners />
         <div className="columns">
           <ChatList open={chatsOpen} shown={listShown === "shown"} onDone={() => setChatsOpen(false)} />
-          <ChatView onConnectRunner={() => openSettings("runners")} />
+          <ChatView />
           {panel !== null && <Dock panel={panel} onClose={() => showPanel(null)} />}
         </div>
         <Suspense>

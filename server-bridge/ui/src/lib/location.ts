@@ -49,6 +49,11 @@ export function showSetup(): void {
   write(SETUP, true);
 }
 
+/** Whether the address names nothing that somebody wants to see. */
+export function isPlain(hash: string): boolean {
+  return hash === "" || hash === "#" || hash === "#/";
+}
+
 /** The secret that `sandbridge serve` printed as a part of the address to open. */
 export function setupSecret(hash: string): string {
   return hash.startsWith(SECRET) ? decodeURIComponent(hash.slice(SECRET.length)) : "";

@@ -2,7 +2,8 @@ import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useActions, useAppState } from "../state/context";
-import { Field, Problem } from "./parts";
+import { PasswordField } from "./PasswordField";
+import { Problem } from "./parts";
 import { useRequests } from "./requests";
 
 export default function Account() {
@@ -43,22 +44,13 @@ function PasswordForm({ user }: { user: string }) {
     event.preventDefault();
     void change.run();
   };
-  const fields = [
-    { label: t("account.current"), value: current, set: setCurrent, complete: "current-password" },
-    { label: t("account.next"), value: next, set: setNext, complete: "new-password" },
-    { label: t("account.repeat"), value: repeated, set: setRepeated, complete: "new-password" },
-  ];
   return (
     <form className="stack narrow" onSubmit={submit}>
       <h4>{t("account.password")}</h4>
       <input type="text" autoComplete="username" value={user} readOnly hidden />
-      {fields.map(({ label, value, set, complete }) => (
-        <Field key={label} label={label}>
-          {(id) => (
-            <input id={id} type="password" required autoComplete={complete} value={value} onChange={(event) => set(event.target.value)} />
-          )}
-        </Field>
-      ))}
+      <PasswordField label={t("account.current")} kind="current" value={current} onChange={setCurrent} />
+      <PasswordField label={t("account.next")} kind="new" value={next} onChange={setNext} />
+      <PasswordField label={t("account.repeat")} kind="repeated" value={repeated} onChange={setRepeated} />
       <p className="hint">{t("account.passwordHint")}</p>
       <Problem text={change.error} />
       <div className="form-end">

@@ -37,18 +37,27 @@ export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (v
 interface FieldProps {
   label: string;
   hint?: string;
-  /** Gets the id of the field and that of its hint. */
-  children: (id: string, hintId: string | undefined) => ReactNode;
+  /** What is wrong with what is in it. */
+  problem?: string | null;
+  /** Gets the id of the field and those of what describes it. */
+  children: (id: string, describedBy: string | undefined) => ReactNode;
 }
 
-/** A field with its label above and its hint below. */
-export function Field({ label, hint, children }: FieldProps) {
+/** A field with its label above, and below it what is wrong with it and its hint. */
+export function Field({ label, hint, problem = null, children }: FieldProps) {
   const id = useId();
   const hintId = hint === undefined ? undefined : `${id}-hint`;
+  const problemId = problem === null ? undefined : `${id}-problem`;
+  const describedBy = [problemId, hintId].filter((part) => part !== undefined).join(" ") || undefined;
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children(id, hintId)}
+      {children(id, describedBy)}
+      {problem !== null && (
+        <p className="problem" role="alert" id={problemId}>
+          {problem}
+        </p>
+      )}
       {hint !== undefined && (
         <p className="hint" id={hintId}>
           {hint}

@@ -3,9 +3,9 @@ import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
-import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
+import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { KeyScope, Preferences, SubscriptionDocument, Tier } from "./types";
+import type { KeyScope, Preferences, ProviderDocument, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -22,6 +22,12 @@ export function createRequests(client: ApiClient) {
     setPreferences: (wanted: Preferences) => taken(client.PUT("/api/v1/settings/agent", { body: wanted })),
 
     models: () => taken(client.GET("/api/v1/models")),
+    /** The names of a provider's models, where it lists them. */
+    offeredModels: (place: ProviderDocument) =>
+      taken(client.POST("/api/v1/providers/models", { body: place, ...within(MODEL_LIST_TIMEOUT_MS) })),
+    /** Asks the model of a subscription that is not kept yet for a word. */
+    tryModel: (document: SubscriptionDocument) =>
+      taken(client.POST("/api/v1/providers/trial", { body: document, ...within(MODEL_TEST_TIMEOUT_MS) })),
     addModel: (document: SubscriptionDocument) => taken(client.POST("/api/v1/models", { body: document })),
     changeModel: (name: string, document: SubscriptionDocument) =>
       taken(client.PUT("/api/v1/models/{name}", { ...named(name), body: document })),

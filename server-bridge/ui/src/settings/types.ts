@@ -12,6 +12,8 @@ export type Subscription = Schemas["SubscriptionView"];
 export type Provider = Subscription["provider"];
 /** A subscription as it is written; `api_key` left out keeps the key, empty takes it away. */
 export type SubscriptionDocument = Schemas["SubscriptionDocument"];
+/** Where a provider is, and the key for it, while a subscription is being written. */
+export type ProviderDocument = Schemas["ProviderDocument"];
 export type ModelList = Schemas["ModelList"];
 export type Trial = Schemas["TrialView"];
 

@@ -4,6 +4,7 @@ import { ApiError, taken } from "../api";
 import { keepSession } from "../api/session";
 import { setupSecret, showSetup } from "../lib/location";
 import { useAction } from "../lib/useAction";
+import { PasswordField } from "../settings/PasswordField";
 import { Field, Problem } from "../settings/parts";
 import { useActions } from "../state/context";
 import { Steps } from "./Steps";
@@ -66,31 +67,8 @@ export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void>
             />
           )}
         </Field>
-        <Field label={t("account.password")}>
-          {(id) => (
-            <input
-              id={id}
-              type="password"
-              required
-              autoFocus
-              autoComplete="new-password"
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label={t("account.repeat")}>
-          {(id) => (
-            <input
-              id={id}
-              type="password"
-              required
-              autoComplete="new-password"
-              value={repeated}
-              onChange={(event) => setRepeated(event.target.value)}
-            />
-          )}
-        </Field>
+        <PasswordField label={t("account.password")} kind="new" autoFocus value={password} onChange={setPassword} />
+        <PasswordField label={t("account.repeat")} kind="repeated" value={repeated} onChange={setRepeated} />
         <Problem text={create.error} />
         <div className="form-end">
           <button type="submit" className="primary" disabled={create.busy}>

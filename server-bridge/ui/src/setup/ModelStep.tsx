@@ -3,45 +3,67 @@ import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useLoaded } from "../lib/useLoaded";
 import { ModelForm } from "../settings/models/ModelForm";
-import { Problem } from "../settings/parts";
+import { Problem, Ready } from "../settings/parts";
 import { useRequests } from "../settings/requests";
 import type { Subscription, Trial } from "../settings/types";
 
-/** A model of one's own, tried at once; or none. */
+/** A model of one's own, tried before it is kept; or none. */
 export function ModelStep({ onDone }: { onDone: () => void }) {
+  const requests = useRequests();
+  const loaded = useLoaded(requests.models);
+  const [saved, setSaved] = useState<{ subscription: Subscription; trial: Trial | null } | null>(null);
+  const save = async (subscription: Subscription, trial: Trial | null) => setSaved({ subscription, trial });
+  if (saved !== null) return <Chosen {...saved} onDone={onDone} />;
+  return (
+    <Ready loaded={loaded}>
+      {({ models: [first] }) => (first === undefined ? <NoModel onSaved={save} onDone={onDone} /> : <Chosen subscription={first} trial={null} onDone={onDone} />)}
+    </Ready>
+  );
+}
+
+interface NoModelProps {
+  onSaved: (subscription: Subscription, trial: Trial | null) => Promise<void>;
+  onDone: () => void;
+}
+
+function NoModel({ onSaved, onDone }: NoModelProps) {
+  const { t } = useTranslation("setup");
+  return (
+    <>
+      <ModelForm known={null} isFirst onSaved={onSaved} onCancel={null} />
+      <button type="button" className="quiet later" onClick={onDone}>
+        {t("model.skip")}
+      </button>
+    </>
+  );
+}
+
+interface ChosenProps {
+  subscription: Subscription;
+  /** What it said when it was added. */
+  trial: Trial | null;
+  onDone: () => void;
+}
+
+/** The model that is there, and another try of it. */
+function Chosen({ subscription, trial: first, onDone }: ChosenProps) {
   const { t } = useTranslation("setup");
   const requests = useRequests();
-  const models = useLoaded(requests.models);
-  const [saved, setSaved] = useState<Subscription | null>(null);
-  const [trial, setTrial] = useState<Trial | null>(null);
-  const test = useAction(async (name: string) => setTrial(await requests.testModel(name, null)));
-  const own = saved ?? models.value?.models[0] ?? null;
-  if (own === null) {
-    const save = async (subscription: Subscription) => {
-      setSaved(subscription);
-      void test.run(subscription.name);
-    };
-    return (
-      <>
-        <ModelForm known={null} onSaved={save} onCancel={null} />
-        <button type="button" className="quiet later" onClick={onDone}>
-          {t("model.skip")}
-        </button>
-      </>
-    );
-  }
+  const [trial, setTrial] = useState(first);
+  const test = useAction(async () => setTrial(await requests.testModel(subscription.name, null)));
+  const answer = trial === null ? "" : t("model.answered", { model: trial.model, answer: trial.answer });
   return (
     <div className="card stack">
-      <p>{t(own.shared ? "model.shared" : "model.saved", { name: own.name })}</p>
+      <p>{t(subscription.shared ? "model.shared" : "model.saved", { name: subscription.name })}</p>
       <p role="status" className={trial === null ? "hint" : "good"}>
-        {test.busy ? t("model.testing") : trial !== null ? t("model.answered", { model: trial.model, answer: trial.answer }) : ""}
+        {test.busy ? t("model.testing") : answer}
       </p>
       <Problem text={test.error} />
       <div className="form-end">
-        <button type="button" className="primary" onClick={onDone}>
+        <button type="button" className="primary" autoFocus onClick={onDone}>
           {t("next")}
         </button>
-        <button type="button" className="quiet" disabled={test.busy} onClick={() => void test.run(own.name)}>
+        <button type="button" className="quiet" disabled={test.busy} onClick={() => void test.run()}>
           {t("model.test")}
         </button>
       </div>

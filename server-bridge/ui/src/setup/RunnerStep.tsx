@@ -1,38 +1,46 @@
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { nameProblem } from "../lib/names";
-import { showWorkbench } from "../lib/location";
 import { useAction } from "../lib/useAction";
 import { Field, Problem } from "../settings/parts";
+import { ReachNotice } from "../settings/runners/ReachNotice";
 import { TokenCommand, WaitingFor } from "../settings/runners/TokenResult";
+import { WorkspaceField } from "../settings/runners/WorkspaceField";
 import { useActions, useAppState } from "../state/context";
 import type { RunnerToken } from "../types";
 
 /** What a new user sees run first: harmless, everywhere, and it tells where one is. */
 const FIRST_COMMAND = "!uname -a && pwd && ls";
 
+/** A machine that was registered, and the directory that was named for it; empty for the one in which the line is pasted. */
+interface Added {
+  token: RunnerToken;
+  workspace: string;
+}
+
 /** The first machine: a name, the line to paste there, and the moment it connects. */
 export function RunnerStep() {
   const { t } = useTranslation("setup");
   const { runners, settings } = useAppState();
   const actions = useActions();
-  const [added, setAdded] = useState<RunnerToken | null>(null);
+  const [added, setAdded] = useState<Added | null>(null);
   const connected = runners.find((runner) => runner.online);
   const docker = settings?.choices.find((choice) => choice.kind === "docker" && choice.available);
   const start = useAction(async (place: string) => {
     await actions.setActiveRunner(place);
     await actions.newChat();
-    await actions.send(FIRST_COMMAND);
-    showWorkbench();
+    actions.send(FIRST_COMMAND);
+    actions.endWelcome();
   });
   return (
     <>
+      <ReachNotice />
       {added === null ? (
         <NameForm onAdded={setAdded} />
       ) : (
         <div className="card stack">
-          <TokenCommand result={added} />
-          <WaitingFor name={added.name} />
+          <TokenCommand result={added.token} workspace={added.workspace} />
+          <WaitingFor name={added.token.name} />
         </div>
       )}
       <Problem text={start.error} />
@@ -48,22 +56,23 @@ export function RunnerStep() {
           {t("runner.docker")}
         </button>
       )}
-      <button type="button" className="quiet later" onClick={showWorkbench}>
+      <button type="button" className="quiet later" onClick={actions.endWelcome}>
         {t("runner.skip")}
       </button>
     </>
   );
 }
 
-function NameForm({ onAdded }: { onAdded: (token: RunnerToken) => void }) {
+function NameForm({ onAdded }: { onAdded: (added: Added) => void }) {
   const { t } = useTranslation("setup");
   const { t: settings } = useTranslation("settings");
   const actions = useActions();
   const [name, setName] = useState("laptop");
+  const [workspace, setWorkspace] = useState("");
   const add = useAction(async () => {
     const problem = nameProblem(name);
     if (problem !== null) throw new Error(settings(`runners.nameProblems.${problem}`, { name }));
-    onAdded(await actions.addRunner(name, false));
+    onAdded({ token: await actions.addRunner(name, false, workspace), workspace: workspace.trim() });
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -86,6 +95,7 @@ function NameForm({ onAdded }: { onAdded: (token: RunnerToken) => void }) {
           />
         )}
       </Field>
+      <WorkspaceField value={workspace} onChange={setWorkspace} />
       <Problem text={add.error} />
       <div className="form-end">
         <button type="submit" className="primary" disabled={add.busy}>

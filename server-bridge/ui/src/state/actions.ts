@@ -2,7 +2,7 @@
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
 import { randomId } from "../lib/randomId";
-import { chatIdInAddress, isCovered, showChatId } from "../lib/location";
+import { chatIdInAddress, isCovered, isPlain, showChatId, showSetup, showWorkbench } from "../lib/location";
 import type { Chat, RunnerToken } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
@@ -20,6 +20,8 @@ export interface Actions extends ConversationActions {
   logout(): Promise<void>;
   /** Gives the password once more. */
   confirm(password: string): Promise<void>;
+  /** Leaves the first steps for good: they are not shown again by themselves. */
+  endWelcome(): void;
   /** Loads everything anew; failures are told by a banner. */
   refresh(): Promise<void>;
   openChat(id: string): void;
@@ -49,7 +51,8 @@ export interface Actions extends ConversationActions {
   answer(chatId: string, messageId: number, text: string | null): Promise<void>;
   /** Takes effect for the next command; resolves to what the user should know about the choice. */
   setActiveRunner(name: string | null): Promise<string | null>;
-  addRunner(name: string, enrol: boolean): Promise<RunnerToken>;
+  /** `workspace` is the directory that commands work in there; empty for the one in which the line is pasted. */
+  addRunner(name: string, enrol: boolean, workspace: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
   dismissBanner(id: number): void;
@@ -75,6 +78,10 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
   return {
     client: api.client,
     ...sessionActions(api, dispatch, outbox),
+    endWelcome: () => {
+      showWorkbench();
+      api.client.POST("/api/v1/me/welcomed").catch(report);
+    },
     ...chats,
     ...conversationActions(api, dispatch, state, { openChat: chats.openChat, sendTo }),
     send: (text, attachments = []) => sendTo(state().open_chat_id, text, attachments),
@@ -115,6 +122,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
   const resume = async () => {
     const me = await api.me();
     if (!takeTab(me.name)) return window.location.replace("/");
+    if (me.welcome_due && isPlain(window.location.hash)) showSetup();
     dispatch({ type: "signed_in", me });
     outbox.load(me.name);
   };
@@ -242,7 +250,7 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
       dispatch({ type: "active_runner_set", name: active_runner });
       return warning;
     },
-    addRunner: (name: string, enrol: boolean) => thenReload(api.addRunner(name, enrol)),
+    addRunner: (name: string, enrol: boolean, workspace: string) => thenReload(api.addRunner(name, enrol, workspace)),
     rotateRunner: (name: string) => thenReload(api.rotateRunner(name)),
     revokeRunner: (name: string) => thenReload(api.revokeRunner(name)),
   };

@@ -22,7 +22,7 @@ export function ContextRing({ details }: { details: ChatDetails }) {
             <circle cx="9" cy="9" r={RADIUS} />
             <circle className="used" cx="9" cy="9" r={RADIUS} strokeDasharray={`${share * ROUND} ${ROUND}`} />
           </svg>
-          <span>{usage.cost_micros > 0 ? cost(usage.cost_micros) : `${percent} %`}</span>
+          <span>{usage.cost_micros > 0 ? cost(usage.cost_micros) : context !== null && `${percent} %`}</span>
         </button>
       </Popover.Trigger>
       <Popover.Portal>

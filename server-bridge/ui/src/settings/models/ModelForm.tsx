@@ -1,113 +1,126 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../../lib/useAction";
-import { useAppState } from "../../state/context";
 import { Field, Problem } from "../parts";
 import { useRequests } from "../requests";
-import { type Provider, type Subscription, type Tier, TIERS } from "../types";
-import { type Draft, documentOf, draftOf } from "./draft";
+import { type Subscription, type Tier, TIERS, type Trial } from "../types";
+import { type Draft, documentOf, draftOf, needsTrial, type Refusal, refusalOf } from "./draft";
+import { ModelName, OfferedNames } from "./ModelName";
+import { Address, KeyField, ProviderField } from "./PlaceFields";
 import { TierFields } from "./TierFields";
+import { type Offer, useOffer } from "./useOffer";
 
 interface Props {
   /** Null to add one. */
   known: Subscription | null;
-  onSaved: (saved: Subscription) => Promise<void>;
+  /** For a first model: asks for no more than one needs, and calls the subscription as its provider. */
+  isFirst?: boolean;
+  /** `trial` is what its model said, where it was asked. */
+  onSaved: (saved: Subscription, trial: Trial | null) => Promise<void>;
   onCancel: (() => void) | null;
 }
 
-const PROVIDERS: Provider[] = ["openai", "anthropic"];
-const ADDRESSES: Record<Provider, string> = { openai: "https://api.openai.com/v1", anthropic: "https://api.anthropic.com" };
-
-/** A subscription to be added or changed. Its key goes one way: the server never tells it. */
-export function ModelForm({ known, onSaved, onCancel }: Props) {
+/**
+ * A subscription to be added or changed. Its key goes one way: the server never tells it. The model is asked for a word
+ * before anything is kept; where it does not answer, what was written stays, and the reason stands at its field.
+ */
+export function ModelForm({ known, isFirst = false, onSaved, onCancel }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const [draft, setDraft] = useState(() => draftOf(known));
-  const change = (changed: Partial<Draft>) => setDraft((before) => ({ ...before, ...changed }));
-  const save = useAction(async () => {
-    const document = documentOf(draft, known);
+  const [refusal, setRefusal] = useState<Refusal | null>(null);
+  const [offer, askForModels] = useOffer(draft, known);
+  const names = useId();
+  const form = useFocusOnRefusal(refusal);
+  const change = (changed: Partial<Draft>) => {
+    setRefusal(null);
+    setDraft((before) => ({ ...before, ...changed }));
+  };
+  const save = useAction(async (isUntried: boolean) => {
+    setRefusal(null);
+    const document = documentOf(isFirst ? { ...draft, name: draft.provider } : draft, known);
     if (Object.keys(document.models).length === 0) throw new Error(t("models.noModel"));
-    await onSaved(await (known === null ? requests.addModel(document) : requests.changeModel(known.name, document)));
+    let trial: Trial | null = null;
+    try {
+      if (!isUntried && needsTrial(document, known)) trial = await requests.tryModel({ ...document, name: known?.name ?? document.name });
+    } catch (error) {
+      const refused = refusalOf(error);
+      if (refused === null) throw error;
+      return setRefusal(refused);
+    }
+    await onSaved(await (known === null ? requests.addModel(document) : requests.changeModel(known.name, document)), trial);
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void save.run();
+    void save.run(false);
   };
+  const problemOf = (field: Refusal["field"]) => (refusal?.field === field ? refusal.text : null);
   const title = known === null ? t("models.add") : t("models.change", { name: known.name });
+  const { balance } = draft.tiers;
   return (
-    <form className="card stack" onSubmit={submit} aria-label={title}>
-      <h4>{title}</h4>
+    <form ref={form} className="card stack" onSubmit={submit} aria-label={title} aria-busy={save.busy}>
+      {!isFirst && <h4>{title}</h4>}
       <div className="fields">
-        {known === null && (
-          <Field label={t("name")} hint={t("models.nameHint")}>
-            {(id, hint) => (
-              <input
-                id={id}
-                required
-                aria-describedby={hint}
-                autoComplete="off"
-                autoCapitalize="none"
-                spellCheck={false}
-                placeholder="mine"
-                value={draft.name}
-                onChange={(event) => change({ name: event.target.value })}
-              />
-            )}
-          </Field>
-        )}
-        <Field label={t("models.provider")}>
-          {(id) => (
-            <select id={id} value={draft.provider} onChange={(event) => change({ provider: event.target.value as Provider })}>
-              {PROVIDERS.map((provider) => (
-                <option key={provider} value={provider}>
-                  {t(`models.providers.${provider}`)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        {known === null && !isFirst && <NameField draft={draft} change={change} />}
+        <ProviderField draft={draft} change={change} />
       </div>
-      <Address draft={draft} change={change} />
-      {!draft.relayed && <KeyField draft={draft} known={known} change={change} />}
-      <TierFields tiers={draft.tiers} onChange={(tiers) => change({ tiers })} />
-      <div className="fields">
-        <Field label={t("models.usualTier")}>
-          {(id) => (
-            <select id={id} value={draft.defaultTier} onChange={(event) => change({ defaultTier: event.target.value as Tier | "" })}>
-              <option value="">{t("models.asServer")}</option>
-              {TIERS.filter((tier) => draft.tiers[tier].name.trim() !== "").map((tier) => (
-                <option key={tier} value={tier}>
-                  {t(`models.tiers.${tier}`)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label={t("models.fallback")} hint={t("models.fallbackHint")}>
-          {(id, hint) => (
-            <input
-              id={id}
-              aria-describedby={hint}
-              spellCheck={false}
-              value={draft.fallback}
-              onChange={(event) => change({ fallback: event.target.value })}
-            />
-          )}
-        </Field>
-      </div>
-      <Problem text={save.error} />
+      <Address draft={draft} change={change} problem={problemOf("place")} />
+      {!draft.relayed && <KeyField draft={draft} known={known} change={change} problem={problemOf("key") ?? keyProblem(offer)} />}
+      {isFirst ? (
+        <ModelName
+          label={t("models.model")}
+          list={names}
+          required
+          hint={t("models.moreLater")}
+          problem={problemOf("model")}
+          value={balance.name}
+          onChange={(name) => change({ tiers: { ...draft.tiers, balance: { ...balance, name } } })}
+          onAsk={askForModels}
+        />
+      ) : (
+        <>
+          <TierFields tiers={draft.tiers} list={names} onAsk={askForModels} onChange={(tiers) => change({ tiers })} />
+          <Problem text={problemOf("model")} />
+        </>
+      )}
+      <OfferedNames id={names} offer={offer} />
+      {!isFirst && <ChoiceFields draft={draft} change={change} />}
+      <Problem text={save.error ?? problemOf(null)} />
       <div className="form-end">
         <button type="submit" className="primary" disabled={save.busy}>
-          {t("save")}
+          {t(isFirst ? "models.tryAndSave" : "save")}
         </button>
+        {refusal !== null && (
+          <button type="button" className="quiet" disabled={save.busy} onClick={() => void save.run(true)}>
+            {t("models.saveAnyway")}
+          </button>
+        )}
         {onCancel !== null && (
           <button type="button" className="quiet" onClick={onCancel}>
             {t("cancel")}
           </button>
         )}
+        <span role="status" className="hint">
+          {save.busy && t("models.trying")}
+        </span>
       </div>
     </form>
   );
+}
+
+/** Puts the focus where the reason of a refusal stands. */
+function useFocusOnRefusal(refusal: Refusal | null) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (refusal !== null) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [refusal]);
+  return form;
+}
+
+/** What the provider said of the key when it was asked for its models. */
+function keyProblem({ error }: Offer): string | null {
+  const refused = refusalOf(error);
+  return refused?.field === "key" ? refused.text : null;
 }
 
 interface PartProps {
@@ -115,76 +128,55 @@ interface PartProps {
   change: (changed: Partial<Draft>) => void;
 }
 
-/** Where the endpoint is: anywhere the server reaches, or beside a runner that relays to it. */
-function Address({ draft, change }: PartProps) {
+function NameField({ draft, change }: PartProps) {
   const { t } = useTranslation("settings");
-  const { runners } = useAppState();
   return (
-    <>
-      {(runners.length > 0 || draft.relayed) && (
-        <label className="tick">
-          <input
-            type="checkbox"
-            checked={draft.relayed}
-            onChange={(event) => change({ relayed: event.target.checked, runner: draft.runner || (runners[0]?.name ?? "") })}
-          />
-          {t("models.relayed")}
-        </label>
+    <Field label={t("name")} hint={t("models.nameHint")}>
+      {(id, hint) => (
+        <input
+          id={id}
+          required
+          aria-describedby={hint}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          placeholder="mine"
+          value={draft.name}
+          onChange={(event) => change({ name: event.target.value })}
+        />
       )}
-      {draft.relayed ? (
-        <Field label={t("models.runner")} hint={t("models.runnerHint")}>
-          {(id, hint) => (
-            <select id={id} aria-describedby={hint} value={draft.runner} onChange={(event) => change({ runner: event.target.value })}>
-              {runners.map((runner) => (
-                <option key={runner.name}>{runner.name}</option>
-              ))}
-            </select>
-          )}
-        </Field>
-      ) : (
-        <Field label={t("models.address")} hint={t("models.addressHint")}>
-          {(id, hint) => (
-            <input
-              id={id}
-              type="url"
-              aria-describedby={hint}
-              placeholder={ADDRESSES[draft.provider]}
-              spellCheck={false}
-              value={draft.baseUrl}
-              onChange={(event) => change({ baseUrl: event.target.value })}
-            />
-          )}
-        </Field>
-      )}
-    </>
+    </Field>
   );
 }
 
-function KeyField({ draft, known, change }: PartProps & { known: Subscription | null }) {
+/** Which of several models answers, and what answers in their place. */
+function ChoiceFields({ draft, change }: PartProps) {
   const { t } = useTranslation("settings");
-  const kept = known?.api_key_end ?? null;
   return (
-    <>
-      <Field label={t("models.key")} hint={t("models.keyHint")}>
+    <div className="fields">
+      <Field label={t("models.usualTier")}>
+        {(id) => (
+          <select id={id} value={draft.defaultTier} onChange={(event) => change({ defaultTier: event.target.value as Tier | "" })}>
+            <option value="">{t("models.asServer")}</option>
+            {TIERS.filter((tier) => draft.tiers[tier].name.trim() !== "").map((tier) => (
+              <option key={tier} value={tier}>
+                {t(`models.tiers.${tier}`)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label={t("models.fallback")} hint={t("models.fallbackHint")}>
         {(id, hint) => (
           <input
             id={id}
-            type="password"
             aria-describedby={hint}
-            autoComplete="off"
-            disabled={draft.withoutKey}
-            placeholder={kept === null ? "" : t("models.keyKept", { end: kept })}
-            value={draft.key}
-            onChange={(event) => change({ key: event.target.value })}
+            spellCheck={false}
+            value={draft.fallback}
+            onChange={(event) => change({ fallback: event.target.value })}
           />
         )}
       </Field>
-      {kept !== null && (
-        <label className="tick">
-          <input type="checkbox" checked={draft.withoutKey} onChange={(event) => change({ withoutKey: event.target.checked })} />
-          {t("models.takeKey")}
-        </label>
-      )}
-    </>
+    </div>
   );
 }

@@ -2,14 +2,18 @@ import { useTranslation } from "react-i18next";
 import { Field } from "../parts";
 import { type Tier, TIERS } from "../types";
 import type { TierDraft } from "./draft";
+import { ModelName } from "./ModelName";
 
 interface Props {
   tiers: Record<Tier, TierDraft>;
+  /** The id of the list of names to choose from, and asking for them. */
+  list: string;
+  onAsk: () => void;
   onChange: (tiers: Record<Tier, TierDraft>) => void;
 }
 
 /** The model of each tier; at least one is needed. */
-export function TierFields({ tiers, onChange }: Props) {
+export function TierFields({ tiers, list, onAsk, onChange }: Props) {
   const { t } = useTranslation("settings");
   const change = (tier: Tier, changed: Partial<TierDraft>) => onChange({ ...tiers, [tier]: { ...tiers[tier], ...changed } });
   return (
@@ -18,19 +22,13 @@ export function TierFields({ tiers, onChange }: Props) {
       <p className="hint">{t("models.tierHint")}</p>
       {TIERS.map((tier) => (
         <div key={tier} className="tier" role="group" aria-label={t(`models.tiers.${tier}`)}>
-          <Field label={t(`models.tiers.${tier}`)}>
-            {(id) => (
-              <input
-                id={id}
-                placeholder={t("models.modelName")}
-                autoComplete="off"
-                autoCapitalize="none"
-                spellCheck={false}
-                value={tiers[tier].name}
-                onChange={(event) => change(tier, { name: event.target.value })}
-              />
-            )}
-          </Field>
+          <ModelName
+            label={t(`models.tiers.${tier}`)}
+            list={list}
+            value={tiers[tier].name}
+            onChange={(name) => change(tier, { name })}
+            onAsk={onAsk}
+          />
           {tiers[tier].name.trim() !== "" && (
             <Figures draft={tiers[tier]} onChange={(changed) => change(tier, changed)} />
           )}

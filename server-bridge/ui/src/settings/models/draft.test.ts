@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { ApiError } from "../../api";
 import type { Subscription } from "../types";
-import { documentOf, draftOf } from "./draft";
+import { documentOf, draftOf, needsTrial, placeOf, refusalOf } from "./draft";
 
 const known: Subscription = {
   name: "mine",
@@ -40,4 +41,36 @@ test("a tier without a model is left out, and so is a usual tier that has none",
   draft.tiers.balance = { name: " m ", windowTokens: "", inputPrice: "1", outputPrice: "" };
   const document = documentOf({ ...draft, name: " n ", defaultTier: "swift" }, null);
   expect(document).toEqual({ name: "n", provider: "openai", models: { balance: { name: "m", window_tokens: null, price: null } } });
+});
+
+test("a provider is asked for its models once there is a key, an address or a runner", () => {
+  expect(placeOf(draftOf(null), null)).toBeNull();
+  expect(placeOf({ ...draftOf(null), key: "k" }, null)).toEqual({ provider: "openai", api_key: "k" });
+  expect(placeOf({ ...draftOf(null), baseUrl: " http://127.0.0.1:1 " }, null)).toEqual({ provider: "openai", base_url: "http://127.0.0.1:1" });
+  expect(placeOf(draftOf(known), known)).toEqual({ name: "mine", provider: "anthropic", base_url: "https://models.example" });
+  expect(placeOf({ ...draftOf(known), relayed: true, runner: "laptop" }, known)).toMatchObject({ runner: "laptop" });
+});
+
+test("a model is tried again only where it would be asked otherwise", () => {
+  const needs = (change: object) => needsTrial(documentOf({ ...draftOf(known), ...change }, known), known);
+  expect(needs({})).toBe(false);
+  expect(needs({ fallback: "server" })).toBe(false);
+  expect(needs({ key: "new" })).toBe(true);
+  expect(needs({ withoutKey: true })).toBe(true);
+  expect(needs({ baseUrl: "https://other.example" })).toBe(true);
+  expect(needs({ provider: "openai" })).toBe(true);
+  expect(needs({ tiers: { ...draftOf(known).tiers, swift: { ...draftOf(known).tiers.swift, name: "other" } } })).toBe(true);
+  expect(needs({ relayed: true, runner: "laptop" })).toBe(true);
+  expect(needsTrial(documentOf(draftOf(null), null), null)).toBe(true);
+});
+
+test("the reason of a refusal stands at the field that it is about", () => {
+  const of = (status: number, kind: string) => refusalOf(new ApiError(status, kind, "why"));
+  expect(of(422, "key")).toEqual({ field: "key", text: "why" });
+  expect(of(422, "unknown_model")?.field).toBe("model");
+  expect(of(422, "network")?.field).toBe("place");
+  expect(of(422, "empty")).toEqual({ field: null, text: "why" });
+  expect(of(400, "invalid")).toBeNull();
+  expect(of(0, "unreachable")).toBeNull();
+  expect(refusalOf(new Error("other"))).toBeNull();
 });

@@ -1,5 +1,6 @@
 /** A subscription while it is being written in a form. Pure. */
-import { type Provider, type Subscription, type SubscriptionDocument, type Tier, TIERS, type TierModel } from "../types";
+import { ApiError } from "../../api";
+import { type Provider, type ProviderDocument, type Subscription, type SubscriptionDocument, type Tier, TIERS, type TierModel } from "../types";
 
 export interface TierDraft {
   name: string;
@@ -66,6 +67,48 @@ export function documentOf(draft: Draft, known: Subscription | null): Subscripti
   if (draft.withoutKey || draft.relayed) document.api_key = "";
   else if (draft.key !== "") document.api_key = draft.key;
   return document;
+}
+
+/** Where its provider is, with the key for it; null while too little is written to ask it anything. */
+export function placeOf(draft: Draft, known: Subscription | null): ProviderDocument | null {
+  const { provider, runner, base_url, api_key } = documentOf(draft, known);
+  const hasKey = draft.key !== "" || (known?.api_key_end != null && !draft.withoutKey);
+  if (!hasKey && base_url == null && !draft.relayed) return null;
+  return { name: known?.name, provider, runner, base_url, api_key };
+}
+
+/** Whether what is sent would ask its provider otherwise than what is kept. */
+export function needsTrial(document: SubscriptionDocument, known: Subscription | null): boolean {
+  if (known === null) return true;
+  const { provider, base_url: address = null, runner = null, models, default_tier: tier, api_key: key } = document;
+  const isSamePlace = provider === known.provider && address === known.base_url && runner === known.runner;
+  const hasSameKey = key === undefined || (key === "" && known.api_key_end === null);
+  const hasSameModels = TIERS.every((name) => models[name]?.name === known.models[name]?.name);
+  return !isSamePlace || !hasSameKey || !hasSameModels || (tier ?? known.default_tier) !== known.default_tier;
+}
+
+/** Why a model does not answer, and which field of the form that is about. */
+export interface Refusal {
+  field: "key" | "model" | "place" | null;
+  text: string;
+}
+
+/** By the kind of the server's error. */
+const FIELDS: Record<string, Refusal["field"]> = {
+  key: "key",
+  quota: "key",
+  unknown_model: "model",
+  network: "place",
+  nonsense: "place",
+  refused: "place",
+  relay: "place",
+  timeout: "place",
+};
+
+/** Null where it was not the model that was asked in vain. */
+export function refusalOf(error: unknown): Refusal | null {
+  if (!(error instanceof ApiError) || (error.status !== 422 && error.status !== 429)) return null;
+  return { field: FIELDS[error.kind] ?? null, text: error.message };
 }
 
 function modelOf(draft: TierDraft, known: TierModel | undefined): TierModel {

@@ -5,19 +5,23 @@ import { useAction } from "../../lib/useAction";
 import { useActions } from "../../state/context";
 import type { RunnerToken } from "../../types";
 import { Problem } from "../parts";
+import { ReachNotice } from "./ReachNotice";
 import { TokenResult } from "./TokenResult";
+import { WorkspaceField } from "./WorkspaceField";
 
 export function AddRunner() {
   const { t } = useTranslation("settings");
   const actions = useActions();
   const [name, setName] = useState("");
   const [enrol, setEnrol] = useState(false);
-  const [added, setAdded] = useState<RunnerToken | null>(null);
+  const [workspace, setWorkspace] = useState("");
+  const [added, setAdded] = useState<{ token: RunnerToken; workspace: string } | null>(null);
   const add = useAction(async () => {
     const problem = nameProblem(name);
     if (problem !== null) throw new Error(t(`runners.nameProblems.${problem}`, { name }));
-    setAdded(await actions.addRunner(name, enrol));
+    setAdded({ token: await actions.addRunner(name, enrol, workspace), workspace: workspace.trim() });
     setName("");
+    setWorkspace("");
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -26,6 +30,7 @@ export function AddRunner() {
   return (
     <form className="card stack add-runner" onSubmit={submit}>
       <h4>{t("runners.connect")}</h4>
+      <ReachNotice />
       <div className="field">
         <label htmlFor="runner-name">{t("runners.name")}</label>
         <div className="row">
@@ -48,12 +53,13 @@ export function AddRunner() {
           {t("runners.nameProblems.rule")}
         </p>
       </div>
+      <WorkspaceField value={workspace} onChange={setWorkspace} />
       <label className="tick">
         <input type="checkbox" checked={enrol} onChange={(event) => setEnrol(event.target.checked)} />
         {t("runners.enrol")}
       </label>
       <Problem text={add.error} />
-      {added !== null && <TokenResult result={added} waiting onDone={() => setAdded(null)} />}
+      {added !== null && <TokenResult result={added.token} waiting workspace={added.workspace} onDone={() => setAdded(null)} />}
     </form>
   );
 }

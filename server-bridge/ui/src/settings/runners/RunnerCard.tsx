@@ -51,7 +51,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
         />
       </div>
       <Problem text={rotate.error ?? revoke.error ?? activate.error} />
-      {rotated !== null && <TokenResult result={rotated} waiting={false} onDone={() => setRotated(null)} />}
+      {rotated !== null && <TokenResult result={rotated} waiting={false} workspace={null} onDone={() => setRotated(null)} />}
     </li>
   );
 }

@@ -9,15 +9,17 @@ interface Props {
   result: RunnerToken;
   /** Whether the machine is not connected yet, so that its coming online is worth saying. */
   waiting: boolean;
+  /** The directory that the line makes the workspace: empty for the one in which it is pasted, null where it says nothing of it. */
+  workspace: string | null;
   onDone: () => void;
 }
 
 /** A new token, shown this once, and the command to paste on the machine. */
-export function TokenResult({ result, waiting, onDone }: Props) {
+export function TokenResult({ result, waiting, workspace, onDone }: Props) {
   const { t } = useTranslation("settings");
   return (
     <div className="token-result" role="group" aria-label={t("runners.tokenOf", { name: result.name })}>
-      <TokenCommand result={result} />
+      <TokenCommand result={result} workspace={workspace} />
       <footer>
         {waiting && <WaitingFor name={result.name} />}
         <button type="button" onClick={onDone}>
@@ -28,13 +30,16 @@ export function TokenResult({ result, waiting, onDone }: Props) {
   );
 }
 
-/** The line to paste, and until when it works. */
-export function TokenCommand({ result }: { result: RunnerToken }) {
+/** The line to paste, what becomes the workspace where that is known, and until when the line works. */
+export function TokenCommand({ result, workspace }: { result: RunnerToken; workspace: string | null }) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
   return (
     <>
       <p>{t("runners.runThis", { name: result.name })}</p>
+      {workspace !== null && (
+        <p>{workspace === "" ? t("runners.worksHere") : t("runners.worksIn", { directory: workspace })}</p>
+      )}
       <Secret text={result.command} name={t("runners.copyCommand")} testId="runner-command" />
       <details>
         <summary>{t("runners.tokenAlone")}</summary>

@@ -4,7 +4,8 @@ import { ConfirmButton } from "../../kit/ConfirmButton";
 import { useAction } from "../../lib/useAction";
 import { useTimeWords } from "../../lib/useTimeWords";
 import { useAppState } from "../../state/context";
-import { Field, Problem } from "../parts";
+import { PasswordField } from "../PasswordField";
+import { Problem } from "../parts";
 import { useRequests } from "../requests";
 import type { User } from "../types";
 
@@ -69,20 +70,14 @@ function ResetPassword({ name, onDone }: { name: string; onDone: () => void }) {
   };
   return (
     <form className="stack narrow" onSubmit={submit}>
-      <Field label={t("users.newPassword", { name })} hint={t("users.newPasswordHint")}>
-        {(id, hint) => (
-          <input
-            id={id}
-            type="password"
-            required
-            autoFocus
-            aria-describedby={hint}
-            autoComplete="new-password"
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
-        )}
-      </Field>
+      <PasswordField
+        label={t("users.newPassword", { name })}
+        hint={t("users.newPasswordHint")}
+        kind="new"
+        autoFocus
+        value={password}
+        onChange={setPassword}
+      />
       <Problem text={save.error} />
       <div className="form-end">
         <button type="submit" className="primary" disabled={save.busy}>

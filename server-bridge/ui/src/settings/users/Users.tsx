@@ -2,6 +2,7 @@ import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../../lib/useAction";
 import { useLoaded } from "../../lib/useLoaded";
+import { PasswordField } from "../PasswordField";
 import { Field, Problem, Ready } from "../parts";
 import { useRequests } from "../requests";
 import { UserCard } from "./UserCard";
@@ -62,18 +63,7 @@ function AddUser({ onAdded }: { onAdded: () => Promise<void> }) {
             />
           )}
         </Field>
-        <Field label={t("users.password")}>
-          {(id) => (
-            <input
-              id={id}
-              type="password"
-              required
-              autoComplete="new-password"
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-            />
-          )}
-        </Field>
+        <PasswordField label={t("users.password")} kind="new" value={password} onChange={setPassword} />
       </div>
       <label className="tick">
         <input type="checkbox" checked={admin} onChange={(event) => setAdmin(event.target.checked)} />

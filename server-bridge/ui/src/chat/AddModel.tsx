@@ -1,0 +1,29 @@
+import { Sparkles } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { useFrame } from "../frame/context";
+
+/** The way to a model, where there is none. */
+export function AddModelButton() {
+  const { t } = useTranslation("chat");
+  const { openSettings } = useFrame();
+  return (
+    <button type="button" className="quiet picker" onClick={() => openSettings("models")}>
+      <Sparkles aria-hidden="true" />
+      <span>{t("addModel")}</span>
+    </button>
+  );
+}
+
+/** Says why a message was not answered, and what to do about it. */
+export function NoModelBar() {
+  const { t } = useTranslation("chat");
+  const { openSettings } = useFrame();
+  return (
+    <div className="turn-bar no-model" role="status">
+      <span>{t("noModel")}</span>
+      <button type="button" className="primary" onClick={() => openSettings("models")}>
+        {t("addModel")}
+      </button>
+    </div>
+  );
+}

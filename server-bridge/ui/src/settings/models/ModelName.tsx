@@ -1,0 +1,68 @@
+import { useTranslation } from "react-i18next";
+import { errorText } from "../../api";
+import { Field } from "../parts";
+import { refusalOf } from "./draft";
+import type { Offer } from "./useOffer";
+
+interface Props {
+  label: string;
+  /** The id of the list of names, which stands in the form once. */
+  list: string;
+  value: string;
+  required?: boolean;
+  hint?: string;
+  problem?: string | null;
+  onChange: (value: string) => void;
+  /** Asks the provider for its models. */
+  onAsk: () => void;
+}
+
+/** A model's name: one of those that the provider lists, or any other. */
+export function ModelName({ label, list, value, required, hint, problem = null, onChange, onAsk }: Props) {
+  const { t } = useTranslation("settings");
+  return (
+    <Field label={label} hint={hint} problem={problem}>
+      {(id, describedBy) => (
+        <input
+          id={id}
+          list={list}
+          required={required}
+          placeholder={t("models.modelName")}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          aria-describedby={describedBy}
+          aria-invalid={problem !== null}
+          value={value}
+          onFocus={onAsk}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** The names to choose from, and a line that says how the provider was asked for them. */
+export function OfferedNames({ id, offer }: { id: string; offer: Offer }) {
+  const { t } = useTranslation("settings");
+  const words = {
+    unasked: "",
+    asking: t("models.offer.asking"),
+    listed: t(offer.complete ? "models.offer.listed" : "models.offer.cut", { number: offer.names.length }),
+    unlisted: t("models.offer.unlisted"),
+    // What is wrong with the key stands at the key.
+    failed: refusalOf(offer.error)?.field === "key" ? "" : t("models.offer.failed", { why: errorText(offer.error) }),
+  };
+  return (
+    <>
+      <datalist id={id}>
+        {offer.names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <p role="status" className="hint">
+        {words[offer.state]}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import { useTranslation } from "react-i18next";
+import { Secret } from "../../kit/Secret";
+import { useLoaded } from "../../lib/useLoaded";
+import { useAppState } from "../../state/context";
+import { useRequests } from "../requests";
+
+/** Says where other machines cannot reach this server, and how its administrator changes that. */
+export function ReachNotice() {
+  const { t } = useTranslation("settings");
+  const { me } = useAppState();
+  const requests = useRequests();
+  const about = useLoaded(requests.about);
+  const reach = about.value?.reach ?? "network";
+  if (reach === "network") return null;
+  const { host, port } = window.location;
+  const listen = `0.0.0.0:${port || "8080"}`;
+  const ways = [
+    { how: t("runners.reach.tls"), command: `sandbridge serve --listen ${listen} --tls-cert CERT.pem --tls-key KEY.pem` },
+    { how: t("runners.reach.proxy"), command: "sandbridge serve --public-url https://NAME" },
+    { how: t("runners.reach.trusted"), command: `sandbridge serve --listen ${listen}` },
+  ];
+  return (
+    <section className="card stack reach" aria-label={t("runners.reach.title")}>
+      <p className="caution">{t(`runners.reach.${reach}`, { host })}</p>
+      {reach === "loopback_only" && !me?.admin && <p>{t("runners.reach.ask")}</p>}
+      {reach === "loopback_only" && me?.admin && (
+        <details>
+          <summary>{t("runners.reach.how")}</summary>
+          <ul className="plain stack">
+            {ways.map(({ how, command }) => (
+              <li key={command}>
+                <p>{how}</p>
+                <Secret text={command} name={t("runners.reach.copy", { how })} />
+              </li>
+            ))}
+          </ul>
+          <p className="hint">{t("runners.reach.after")}</p>
+        </details>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,23 @@
+import { useTranslation } from "react-i18next";
+import { Field } from "../parts";
+
+/** The directory of a machine that commands work in; empty for the one in which the line is pasted. */
+export function WorkspaceField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const { t } = useTranslation("settings");
+  return (
+    <Field label={t("runners.workspace")} hint={t("runners.workspaceHint")}>
+      {(id, hint) => (
+        <input
+          id={id}
+          placeholder="~/project"
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          aria-describedby={hint}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -38,8 +38,26 @@ pub const EXIT_REPLACED: i32 = 3;
 /// Exit code when the runner was revoked.
 pub const EXIT_REVOKED: i32 = 4;
 
+/// Exit code when the server refused the token at first and nobody waits for another one.
+pub const EXIT_REFUSED: i32 = 5;
+
 /// Exit code when a second signal came before an orderly stop was done, as if SIGKILL had reached it.
 pub const EXIT_KILLED: i32 = 137;
+
+/// What helps a runner that waits for another token.
+const NEW_TOKEN: &str = "Get a token with `sandbridge runner add` or `rotate`, put it into the token file, and it connects within \
+                         a minute (or start it again)";
+/// What helps a person who pasted a line.
+const NEW_LINE: &str = "Paste a new line: `sandbridge runner add NAME` and the page's settings show one";
+
+/// How long connecting is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// The longest pause between two attempts.
+    pub longest_pause: Duration,
+    /// Whether a runner ends that was refused before it was ever connected.
+    pub exits_if_refused: bool,
+}
 
 /// What one attempt came to when it did not lead to a served link.
 enum Failure {
@@ -49,8 +67,8 @@ enum Failure {
 }
 
 impl Failure {
-    /// What to tell, and whether a person must act before another attempt can help.
-    fn advice(&self, url: &str) -> (String, bool) {
+    /// What to tell, and whether a person must act before another attempt can help; `is_last` where there is none.
+    fn advice(&self, url: &str, is_last: bool) -> (String, bool) {
         match self {
             Self::Token(error) => (format!("the token cannot be read: {error}"), true),
             Self::Link(error) | Self::Register(RegisterError::Link(error)) => {
@@ -58,9 +76,9 @@ impl Failure {
             }
             Self::Register(RegisterError::Refused(refusal)) if refusal.reason.needs_a_person() => (
                 format!(
-                    "the server refused this runner: {}. Get a token with `sandbridge runner add` or `rotate`, put it into the \
-                     token file, and it connects within a minute (or start it again)",
-                    refusal.message
+                    "the server refused this runner: {}. {}",
+                    refusal.message,
+                    if is_last { NEW_LINE } else { NEW_TOKEN }
                 ),
                 true,
             ),
@@ -72,11 +90,11 @@ impl Failure {
     }
 }
 
-/// Keeps a runner connected over WebSockets, pausing at most `longest_pause` between attempts; returns its exit code.
+/// Keeps a runner connected over WebSockets, with `patience`; returns its exit code.
 pub async fn run(
     endpoint: &Endpoint,
     token: &Token,
-    longest_pause: Duration,
+    patience: Patience,
     identity: &Identity,
     executor: &Rc<Executor>,
     shutdown: &CancellationToken,
@@ -109,7 +127,7 @@ pub async fn run(
             Err(failure) => Attempt::Failed(failure),
         }
     };
-    stay(attempt, Pauses::up_to(longest_pause), endpoint.url(), &told, shutdown).await
+    stay(attempt, patience, endpoint.url(), &told, shutdown).await
 }
 
 /// What an attempt came to.
@@ -145,14 +163,17 @@ impl Told {
 /// Makes one attempt after the other until the server or a person says stop; returns the exit code.
 async fn stay(
     mut attempt: impl AsyncFnMut() -> Attempt,
-    mut pauses: Pauses,
+    patience: Patience,
     url: &str,
     told: &Told,
     shutdown: &CancellationToken,
 ) -> i32 {
+    let mut pauses = Pauses::up_to(patience.longest_pause);
+    let mut ends_if_refused = patience.exits_if_refused;
     loop {
         let pause = match attempt().await {
             Attempt::Served { ended, lived } => {
+                ends_if_refused = false;
                 if let Some(code) = last_word(&ended) {
                     return code;
                 }
@@ -160,8 +181,11 @@ async fn stay(
                 pauses.after_link(lived, asked_pause(&ended), rand::random())
             }
             Attempt::Failed(failure) => {
-                let (advice, needs_a_person) = failure.advice(url);
+                let (advice, needs_a_person) = failure.advice(url, ends_if_refused);
                 told.tell(advice);
+                if needs_a_person && ends_if_refused {
+                    return EXIT_REFUSED;
+                }
                 if needs_a_person { pauses.longest() } else { pauses.after_failure(rand::random()) }
             }
         };
@@ -290,8 +314,8 @@ mod tests {
             last_end = Some(Instant::now());
             attempt.unwrap_or_else(|| Attempt::over(Ended::Shutdown))
         };
-        let longest = Pauses::up_to(Duration::from_secs(60));
-        assert_eq!(stay(attempt, longest, "ws://a", &Told::default(), &shutdown).await, EXIT_STOPPED);
+        let patience = Patience { longest_pause: Duration::from_secs(60), exits_if_refused: true };
+        assert_eq!(stay(attempt, patience, "ws://a", &Told::default(), &shutdown).await, EXIT_STOPPED);
         pauses
     }
 
@@ -367,7 +391,7 @@ mod tests {
     fn a_refused_token_is_explained_and_not_hammered() {
         let refusal = |reason| {
             let refusal = Refusal { reason, message: "the token is unknown".to_owned() };
-            Failure::Register(RegisterError::Refused(refusal)).advice("ws://localhost/runner")
+            Failure::Register(RegisterError::Refused(refusal)).advice("ws://localhost/runner", false)
         };
         let (advice, needs_a_person) = refusal(RefusalReason::TokenUnknown);
         assert!(
@@ -375,6 +399,30 @@ mod tests {
             "{advice}"
         );
         assert!(!refusal(RefusalReason::RateLimited).1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_runner_that_is_refused_at_first_ends_where_it_was_asked_to() {
+        let refused = || {
+            let refusal = Refusal { reason: RefusalReason::TokenRevoked, message: "it was used".to_owned() };
+            Attempt::Failed(Failure::Register(RegisterError::Refused(refusal)))
+        };
+        let patience = Patience { longest_pause: Duration::from_secs(60), exits_if_refused: true };
+        for (before, exits_if_refused, code) in
+            [(failed(), true, EXIT_REFUSED), (failed(), false, EXIT_STOPPED), (cut(10), true, EXIT_STOPPED)]
+        {
+            let mut script = vec![before, refused(), Attempt::over(Ended::Shutdown)].into_iter();
+            let patience = Patience { exits_if_refused, ..patience };
+            let ended = stay(
+                async || script.next().unwrap(),
+                patience,
+                "ws://a",
+                &Told::default(),
+                &CancellationToken::new(),
+            )
+            .await;
+            assert_eq!(ended, code);
+        }
     }
 
     #[test]

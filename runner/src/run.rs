@@ -84,8 +84,8 @@ async fn live(
     let shutdown = CancellationToken::new();
     let serve = async {
         match (source, stdio) {
-            (Source::Server { endpoint, token, longest_pause }, _) => {
-                connect::run(endpoint, token, *longest_pause, &identity, &executor, &shutdown).await
+            (Source::Server { endpoint, token, patience }, _) => {
+                connect::run(endpoint, token, *patience, &identity, &executor, &shutdown).await
             }
             (Source::Stdio { .. }, Some(link)) => {
                 connect::run_stdio(link, &identity, &executor, &shutdown).await

@@ -67,7 +67,11 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
     }
     // What cannot work is told now, and not by a service that ends.
     options.container()?;
-    let token_file = config.state_dir.join("token");
+    // One of the state directory stays where it is: it may hold already what a token for one use was exchanged for.
+    let token_file = match token {
+        Token::File(file) if file.starts_with(&config.state_dir) => file.clone(),
+        Token::File(_) | Token::Given(_) => config.state_dir.join("token"),
+    };
     let program = std::env::current_exe().map_err(Error::system("find this program"))?;
     let manager = Manager::of_this_user()?;
     let unit = unit(&program, endpoint.url(), &token_file, &config, options, manager.is_user)?;
@@ -75,12 +79,12 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
         print!("{unit}");
         return Ok(());
     }
-    let token = match token {
-        Token::Given(token) => token.clone(),
-        Token::File(file) => read_secret(file)?,
-    };
     fs::create_dir_all(&config.state_dir).map_err(Error::file(&config.state_dir))?;
-    write_private(&token_file, &format!("{token}\n"))?;
+    match token {
+        Token::File(file) if *file == token_file => {}
+        Token::File(file) => write_private(&token_file, &format!("{}\n", read_secret(file)?))?,
+        Token::Given(token) => write_private(&token_file, &format!("{token}\n"))?,
+    }
     fs::create_dir_all(&manager.units).map_err(Error::file(&manager.units))?;
     fs::write(manager.unit(), unit).map_err(Error::file(manager.unit()))?;
     manager.systemctl(&["daemon-reload"])?;

@@ -39,6 +39,7 @@ use crate::web::exec::recover;
 use crate::web::forwarded::TrustedProxies;
 use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::{Event, Hub};
+use crate::web::install::HandOut;
 use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
@@ -211,6 +212,7 @@ impl Server {
             router: sandboxes,
             chats,
             hub,
+            hand_out: HandOut::new(config.runner_static),
             hosts: HostPolicy::new(address.ip(), names),
             public_url: config.public_url,
             tls: acceptor.is_some(),

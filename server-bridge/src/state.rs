@@ -15,6 +15,7 @@ use crate::web::error::ApiError;
 use crate::web::exec::attendance::Attendance;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
+use crate::web::install::HandOut;
 use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
@@ -36,6 +37,8 @@ pub struct Shared {
     pub chats: ChatService,
     /// Who listens to events.
     pub hub: Arc<Hub>,
+    /// The runner that machines are given.
+    pub hand_out: HandOut,
     /// Which Host headers are ours.
     pub hosts: HostPolicy,
     /// How the server is reached, where it was told.

@@ -15,6 +15,8 @@ fn run(spec: &str) {
         .args(["test", "--workers", "1", &format!("specs/{spec}.spec.ts")])
         .current_dir(home())
         .env("BINARIES", tests::binaries::directory())
+        // What the pages' servers hand out.
+        .env("SANDBRIDGE_RUNNER_STATIC", tests::binaries::runner_static())
         .env("BROWSER_RESULTS", tests::binaries::directory().join(format!("../browser/{spec}")))
         .env("SCREENSHOTS", std::env::var("SANDBRIDGE_SCREENSHOTS").unwrap_or_default())
         .output()

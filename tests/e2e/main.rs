@@ -31,6 +31,7 @@ mod exec_attacks;
 mod file_attacks;
 mod files;
 mod hostile_server;
+mod install;
 mod life;
 mod listings;
 mod load;

@@ -6,6 +6,11 @@ use ureq::http::Response;
 
 use crate::server::{PASSWORD, Server};
 
+/// What anybody gets at an address, as text.
+pub fn text(url: &str) -> String {
+    ureq::get(url).call().unwrap().into_body().read_to_string().unwrap()
+}
+
 /// A logged-in HTTP client.
 pub struct Client {
     agent: Agent,

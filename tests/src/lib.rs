@@ -2,6 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`bare_root`] | a machine that has busybox alone |
 //! | [`binaries`] | where the built programs are |
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
@@ -22,6 +23,7 @@
 //! The tests themselves are one binary, `e2e/main.rs`. They need what `scripts/test` sets up.
 #![allow(clippy::unwrap_used, reason = "a harness that cannot go on panics")]
 
+pub mod bare_root;
 pub mod binaries;
 pub mod docker;
 pub mod engine;
@@ -40,6 +42,7 @@ pub mod tmux;
 pub mod wait;
 pub mod xbot;
 
+pub use bare_root::{BareRoot, Who};
 pub use machine::Machine;
 pub use model::{Asked, Habits, Reply, ScriptedModel};
 pub use pages::{Page, Pages};

@@ -23,7 +23,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use place::WhereOptions;
 pub use sandbox::SandboxOptions;
 
-use crate::connect::Token;
+use crate::connect::{Patience, Token};
 use crate::docker::{Container, DockerOptions};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
@@ -133,6 +133,9 @@ pub struct Options {
     /// Pause at most so many seconds between attempts to connect (fractions are fine) [default: 60]
     #[arg(long, value_name = "S", env = "SANDBRIDGE_RECONNECT_MAX", value_parser = pause)]
     pub reconnect_max: Option<Duration>,
+    /// End where the server refuses the token at first, instead of waiting for another one in the token file
+    #[arg(long)]
+    pub exit_if_refused: bool,
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
@@ -162,8 +165,8 @@ pub enum Source {
         endpoint: Endpoint,
         /// How it knows this runner.
         token: Token,
-        /// The longest pause between two attempts to connect.
-        longest_pause: Duration,
+        /// How often it is tried, and until when.
+        patience: Patience,
     },
     /// Whoever holds the standard streams.
     Stdio {
@@ -240,7 +243,8 @@ impl Options {
             }
         };
         let longest_pause = self.reconnect_max.unwrap_or(Duration::from_millis(RECONNECT_PAUSE_LIMIT_MS));
-        Ok(Source::Server { endpoint, token, longest_pause })
+        let patience = Patience { longest_pause, exits_if_refused: self.exit_if_refused };
+        Ok(Source::Server { endpoint, token, patience })
     }
 }
 

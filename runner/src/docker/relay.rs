@@ -82,7 +82,7 @@ impl Started {
 /// # Errors
 /// The runtime cannot be started.
 pub fn run(source: &Source, container: &Container, name: Option<&str>) -> Result<i32, Error> {
-    let Source::Server { endpoint, token, longest_pause } = source else {
+    let Source::Server { endpoint, token, patience } = source else {
         return Err(Error::Usage("--docker needs --server".to_owned()));
     };
     blocking::start().map_err(Error::system("start a thread"))?;
@@ -108,7 +108,7 @@ pub fn run(source: &Source, container: &Container, name: Option<&str>) -> Result
             stop_signal().await;
         };
         Ok(tokio::select! {
-            code = relay.keep(Pauses::up_to(*longest_pause), &shutdown) => code,
+            code = relay.keep(Pauses::up_to(patience.longest_pause), &shutdown) => code,
             () = insisted => EXIT_KILLED,
         })
     })

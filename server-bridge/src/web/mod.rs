@@ -17,7 +17,7 @@
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
 //! | [`forwarded`], [`proxy_protocol`] | for whom a proxy asks |
 //! | [`pool`], [`standing`], [`body`] | what a connection may do, and send, before somebody on it has shown who they are |
-//! | [`workspace_option`] | the workspace in the line that is pasted on a machine |
+//! | [`install`], [`workspace_option`], [`shell_word`] | the runner, handed out to machines; the workspace and words in the line to paste |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
 //! | [`error`], [`extract`] | the error contract |
 
@@ -45,6 +45,7 @@ pub mod forwarded;
 pub mod framing;
 pub mod guard;
 pub mod hub;
+pub mod install;
 pub mod keys;
 pub mod logins;
 pub mod mcp;
@@ -160,6 +161,8 @@ pub fn router(state: AppState) -> Router {
         .route(scope::MCP_PATH, get(mcp::serve).post(mcp::serve).delete(mcp::serve))
         .route("/runner", get(runner_socket::connect))
         .route("/ws/{user}", get(runner_socket::connect))
+        .route("/install", get(install::script))
+        .route("/download/{file}", get(install::download))
         .route("/healthz", get(async || "ok"))
         .route("/metrics", get(metrics::page))
         .fallback(assets::serve)

@@ -15,8 +15,9 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::guard::{host, is_loopback};
+use crate::web::guard::host;
 use crate::web::hub::Event;
+use crate::web::install;
 use crate::web::workspace_option::workspace_option;
 
 /// A registered machine. The facts are those of its last registration, null before the first.
@@ -95,7 +96,8 @@ pub struct NewRunner {
 pub struct TokenView {
     name: String,
     token: String,
-    /// The exact line to paste on the machine.
+    /// The exact line to paste on the machine: it installs the runner and starts it, or only starts it after a rotation and
+    /// where this server has no runner to hand out.
     command: String,
     /// For a token for one use: until when it works, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +146,9 @@ pub async fn add(
     let action = if new.enrol { "runner.add_to_enrol" } else { "runner.add" };
     state.audit(Some(&caller.user.name), action, None, name.as_str(), "ok").await;
     publish(&state, caller.user.id, name.as_str()).await;
-    let mut view = token_view(&state, token, &uri, &headers);
+    let base = base(&state, &uri, &headers);
+    let line = install::line(&state, &base, &token.name, token.token.expose());
+    let mut view = token_view(token, &base, line);
     view.command.push_str(&workspace);
     Ok((StatusCode::CREATED, Json(view)))
 }
@@ -163,7 +167,7 @@ pub async fn rotate(
     let token = state.store.rotate_token(caller.user.id, &name).await?;
     state.audit(Some(&caller.user.name), "runner.rotate", None, &name, "ok").await;
     publish(&state, caller.user.id, &name).await;
-    Ok(Json(token_view(&state, token, &uri, &headers)))
+    Ok(Json(token_view(token, &base(&state, &uri, &headers), None)))
 }
 
 /// Revoke a machine: its tokens open nothing any more, and its connection is closed.
@@ -240,10 +244,15 @@ impl From<Layer> for LayerView {
     }
 }
 
-fn token_view(state: &AppState, new: NewToken, uri: &Uri, headers: &HeaderMap) -> TokenView {
-    let base = state.public_base(host(uri, headers).unwrap_or("localhost"));
+/// How the machine is to reach this server: as the client that asks does.
+fn base(state: &AppState, uri: &Uri, headers: &HeaderMap) -> String {
+    state.public_base(host(uri, headers).unwrap_or("localhost"))
+}
+
+/// `line` is what is pasted on the machine, where that is not the start of a runner that is installed there.
+fn token_view(new: NewToken, base: &str, line: Option<String>) -> TokenView {
     TokenView {
-        command: runner_command(&base, &new.name, new.token.expose()),
+        command: line.unwrap_or_else(|| runner_command(base, &new.name, new.token.expose())),
         name: new.name,
         expires_at: new.expires_at_ms,
         old_token_expires_at: new.old_token_expires_at_ms,
@@ -251,7 +260,7 @@ fn token_view(state: &AppState, new: NewToken, uri: &Uri, headers: &HeaderMap) -
     }
 }
 
-/// The line that starts a runner. The token goes through a pipe from the shell's own `printf`: it stands in no process's
+/// The line that starts a runner that is installed. The token goes through a pipe from the shell's own `printf`: it stands in no process's
 /// arguments and no environment.
 fn runner_command(base: &str, name: &str, token: &str) -> String {
     let (scheme, host) = match base.split_once("://") {
@@ -259,7 +268,7 @@ fn runner_command(base: &str, name: &str, token: &str) -> String {
         Some((_, host)) => ("ws", host),
         None => ("ws", base),
     };
-    let insecure = if scheme == "ws" && !is_loopback(host) { " --insecure" } else { "" };
+    let insecure = if install::is_open_to_others(base) { " --insecure" } else { "" };
     format!(
         "printf %s '{token}' | sandbridge-runner --server '{scheme}://{host}' --name '{name}' --token-file -{insecure}"
     )

@@ -12,6 +12,7 @@ mod exec;
 mod files;
 mod framing;
 mod herd;
+mod install;
 mod isolation;
 mod keys;
 mod metrics;

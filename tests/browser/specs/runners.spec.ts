@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { binary } from "../house/process";
 import { expect, expectAccessible, run, say, test } from "../house/test";
 
 const button = (page: Page) => page.getByRole("button", { name: /^Active runner/ });
@@ -25,7 +24,7 @@ test("a machine joins with the pasted command, becomes the active one, and comma
   const command = (await page.getByTestId("runner-command").innerText()).trim();
   const token = await page.getByTestId("runner-token").textContent();
   expect(command).toContain(token);
-  const pasted = `${command.replace("sandbridge-runner", `'${binary("sandbridge-runner")}'`)} --workspace '${workspace}' --state-dir '${state}'`;
+  const pasted = `${command} --prefix '${state}' --workspace '${workspace}' --state-dir '${state}'`;
   const machine = spawn("sh", ["-c", pasted], { stdio: "ignore", detached: true });
   try {
     await expect(page.getByText("third is connected.")).toBeVisible();

@@ -3,7 +3,6 @@ import { mkdirSync, rmSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { test as base } from "@playwright/test";
 import { ScriptedModel } from "../house/model";
-import { binary } from "../house/process";
 import { Server, temporary } from "../house/server";
 import { complaints, composer, expect, expectAccessible, PASSWORD, picture, say, sessionOf } from "../house/test";
 
@@ -85,7 +84,7 @@ test("the first run leads from the secret that was printed to a first command on
   await picture(page, "setup-runner");
   const command = (await page.getByTestId("runner-command").innerText()).trim();
   expect(command).toContain(` --workspace '${workspace}'`);
-  const pasted = `${command.replace("sandbridge-runner", `'${binary("sandbridge-runner")}'`)} --state-dir '${state}'`;
+  const pasted = `${command} --prefix '${state}' --state-dir '${state}'`;
   const machine = spawn("sh", ["-c", pasted], { stdio: "ignore", detached: true });
   try {
     await expect(page.getByText("laptop is connected.")).toBeVisible();

@@ -17,6 +17,7 @@
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
 //! | [`links`] | the links: memory, stdio envelopes, remote, xbot's dialect, local child, Docker container |
+//! | `runner_file` | the runner that goes into containers and to machines |
 //! | `subnets` | where the addresses of users' networks of containers are from |
 //! | `budget` | the memory that messages of xbot's dialect may take |
 //! | [`error`], [`facts`], [`config`] | what goes wrong, what is known of a runner, how it is set up |
@@ -43,6 +44,7 @@ mod replay;
 pub mod requirement;
 mod router;
 pub mod routing;
+mod runner_file;
 mod search;
 mod subnets;
 #[cfg(test)]
@@ -78,6 +80,7 @@ pub use replay::Replay;
 pub use requirement::Requirement;
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};
+pub use runner_file::{KnownRunner, RunnerFile};
 pub use search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
 pub use subnets::{SubnetPool, SubnetPoolError};
 pub use trees::{TreeReader, TreeWriter};

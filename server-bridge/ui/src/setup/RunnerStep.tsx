@@ -72,7 +72,7 @@ function NameForm({ onAdded }: { onAdded: (added: Added) => void }) {
   const add = useAction(async () => {
     const problem = nameProblem(name);
     if (problem !== null) throw new Error(settings(`runners.nameProblems.${problem}`, { name }));
-    onAdded({ token: await actions.addRunner(name, false, workspace), workspace: workspace.trim() });
+    onAdded({ token: await actions.addRunner(name, true, workspace), workspace: workspace.trim() });
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -13,7 +13,7 @@ export function AddRunner() {
   const { t } = useTranslation("settings");
   const actions = useActions();
   const [name, setName] = useState("");
-  const [enrol, setEnrol] = useState(false);
+  const [enrol, setEnrol] = useState(true);
   const [workspace, setWorkspace] = useState("");
   const [added, setAdded] = useState<{ token: RunnerToken; workspace: string } | null>(null);
   const add = useAction(async () => {

@@ -14,18 +14,16 @@
 //! | `container` | one life of a container: start, keeping its link, idle stop |
 //! | `spec`, `names` | what a container is made of, and what it is called |
 //! | `engine`, `images`, `networks` | the calls to the engine |
-//! | `runner_file` | the runner that is mounted, and that it stays the same |
 //! | `paths` | the engine's paths, where this server runs in a container |
 //! | [`own`] | what users do with their container as a whole: commit, export, import, reset |
 
 mod container;
 mod engine;
 mod images;
-mod names;
+pub(crate) mod names;
 mod networks;
 pub(crate) mod own;
 mod paths;
-mod runner_file;
 mod spec;
 
 use std::collections::HashMap;
@@ -39,10 +37,10 @@ use crate::driver::LinkHandle;
 use crate::error::RouteError;
 use crate::on_demand::{OnDemand, Tasks};
 use crate::routing::{DOCKER, User};
+use crate::runner_file::RunnerFile;
 use container::LastUse;
 use engine::{Engine, Standing};
 use names::Names;
-use runner_file::RunnerFile;
 use spec::ContainerSpec;
 
 /// The users' containers.
@@ -160,7 +158,7 @@ impl Shared {
         let shared = Arc::clone(self);
         let known = tokio::task::spawn_blocking(move || {
             let path = spec::runner(&shared.config)?;
-            shared.runner.know(path)
+            shared.runner.know(path).map_err(|error| unavailable(error.to_string()))
         });
         let runner = known.await.map_err(|error| unavailable(io::Error::other(error).to_string()))??;
         let owner = engine.facts.owner.clone();

@@ -14,8 +14,8 @@ use crate::error::RouteError;
 use crate::limits::HOSTNAME_BYTES;
 use crate::links::docker::names::{Names, sha256_hex};
 use crate::links::docker::paths::PathMap;
-use crate::links::docker::runner_file::KnownRunner;
 use crate::links::docker::unavailable;
+use crate::runner_file::KnownRunner;
 use crate::subnets::SubnetPool;
 
 /// Label that makes a container ours; its value is the user's key.

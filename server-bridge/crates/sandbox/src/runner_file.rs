@@ -1,4 +1,4 @@
-//! The runner that is mounted into containers: which file it is, and that it stays that.
+//! The runner that is mounted into containers and handed out to machines: which file it is, and that it stays that.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -7,9 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use crate::error::RouteError;
 use crate::links::docker::names::hex;
-use crate::links::docker::unavailable;
 
 /// What tells one content of one file from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,31 +21,41 @@ struct Stamp {
 
 /// A runner whose content is known.
 #[derive(Debug, Clone)]
-pub(super) struct KnownRunner {
-    pub(super) path: PathBuf,
+pub struct KnownRunner {
+    /// Where it is.
+    pub path: PathBuf,
     /// SHA-256 of its content, in hexadecimal digits.
-    pub(super) sha256: String,
+    pub sha256: String,
     stamp: Stamp,
 }
 
 impl KnownRunner {
+    /// Its size.
+    pub fn size_bytes(&self) -> u64 {
+        self.stamp.size_bytes
+    }
+
     /// Whether the file is the one that was read: a container that was started meanwhile has the same one.
-    pub(super) fn is_unchanged(&self) -> bool {
+    pub fn is_unchanged(&self) -> bool {
         stamp(&self.path).is_ok_and(|stamp| stamp == self.stamp)
     }
 }
 
 /// Reads the file once for each of its contents.
 #[derive(Debug, Default)]
-pub(super) struct RunnerFile {
+pub struct RunnerFile {
     known: Mutex<Option<KnownRunner>>,
 }
 
 impl RunnerFile {
     /// The file as it is now. Blocks while a new one is read.
-    pub(super) fn know(&self, path: &Path) -> Result<KnownRunner, RouteError> {
-        let unreadable =
-            |error: io::Error| unavailable(format!("{} cannot be read: {error}", path.display()));
+    ///
+    /// # Errors
+    /// It cannot be read, or changed meanwhile; the text says which file.
+    pub fn know(&self, path: &Path) -> io::Result<KnownRunner> {
+        let unreadable = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{} cannot be read: {error}", path.display()))
+        };
         let stamp = stamp(path).map_err(unreadable)?;
         {
             // Only ever replaced as a whole.
@@ -59,7 +67,7 @@ impl RunnerFile {
         let sha256 = hex(&Sha256::digest(std::fs::read(path).map_err(unreadable)?));
         let read = KnownRunner { path: path.to_owned(), sha256, stamp };
         if !read.is_unchanged() {
-            return Err(unavailable(format!(
+            return Err(io::Error::other(format!(
                 "{} changed while it was read; try again once it is whole",
                 path.display()
             )));

@@ -1,0 +1,161 @@
+//! The runner that this server hands out: the script that installs it, the program, and the line that starts both.
+//!
+//! Everybody may have them: they are the same for all and hold no secret. Who can change what this server sends can change the
+//! script and the hash in it alike, so all of it is as safe as the connection: TLS is what a machine relies on.
+
+use std::path::{Path, PathBuf};
+
+use axum::body::Body;
+use axum::extract::{Path as UrlPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::response::{IntoResponse, Response};
+use sandbox::{KnownRunner, RunnerFile};
+use tower_http::services::ServeFile;
+
+use crate::state::AppState;
+use crate::web::error::ApiError;
+use crate::web::guard::{host, is_loopback};
+use crate::web::shell_word::quoted;
+
+const SCRIPT: &str = include_str!("install/install.sh");
+/// The server's version, which is that of the runner that belongs to it.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The architecture of the machines that the runner is for.
+const ARCH: &str = std::env::consts::ARCH;
+/// How the program's file is called, before its architecture.
+const PROGRAM: &str = "sandbridge-runner-linux-";
+/// Behind a file's name, for its SHA-256.
+const HASH_SUFFIX: &str = ".sha256";
+const VERSION_HEADER: HeaderName = HeaderName::from_static("x-sandbridge-version");
+
+/// The runner that machines are given.
+#[derive(Debug)]
+pub struct HandOut {
+    file: Option<PathBuf>,
+    known: RunnerFile,
+}
+
+impl HandOut {
+    /// Hands out this file, which needs nothing on the machine that runs it.
+    pub fn new(file: Option<PathBuf>) -> Self {
+        Self { file, known: RunnerFile::default() }
+    }
+
+    fn file(&self) -> Result<&Path, ApiError> {
+        self.file.as_deref().filter(|file| file.is_file()).ok_or_else(|| {
+            ApiError::new(
+                "not_found",
+                "this server has no runner to hand out: its administrator builds one with `scripts/build` and puts \
+                 sandbridge-runner-static beside the server, or names it with --runner-static",
+            )
+        })
+    }
+}
+
+/// The file as it is now; the first request after it changed reads it.
+async fn known_runner(state: &AppState) -> Result<KnownRunner, ApiError> {
+    let reading = {
+        let state = state.clone();
+        tokio::task::spawn_blocking(move || {
+            let file = state.hand_out.file()?;
+            state.hand_out.known.know(file).map_err(|error| ApiError::internal(&error))
+        })
+    };
+    reading.await.map_err(|error| ApiError::internal(&error))?
+}
+
+/// `GET /install`: the script, with this server's address and its runner's hash and version in it.
+pub async fn script(
+    State(state): State<AppState>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, ApiError> {
+    let runner = known_runner(&state).await?;
+    let base = state.public_base(host(&uri, &headers).unwrap_or("localhost"));
+    let script = SCRIPT
+        .replace("@SERVER@", &quoted(&base))
+        .replace("@VERSION@", VERSION)
+        .replace("@ARCH@", ARCH)
+        .replace("@SHA256@", &runner.sha256)
+        .replace("@SIZE_KIB@", &runner.size_bytes().div_ceil(1024).to_string());
+    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], script))
+}
+
+/// `GET /download/sandbridge-runner-linux-ARCH`, and the same with `.sha256`.
+pub async fn download(
+    State(state): State<AppState>,
+    UrlPath(file): UrlPath<String>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let program = file.strip_suffix(HASH_SUFFIX).unwrap_or(&file);
+    match program.strip_prefix(PROGRAM) {
+        Some(ARCH) => {}
+        Some(other) => {
+            return Err(ApiError::new(
+                "not_found",
+                format!(
+                    "this server hands out the runner for {ARCH} only, not for {other:?}: build it on such a machine with \
+                     `scripts/build`, which makes dist/sandbridge-runner"
+                ),
+            ));
+        }
+        None => {
+            let text = format!("there is no such download; the runner is at /download/{PROGRAM}{ARCH}");
+            return Err(ApiError::new("not_found", text));
+        }
+    }
+    let runner = known_runner(&state).await?;
+    let mut response = if file == program {
+        let served = ServeFile::new(&runner.path).try_call(request).await;
+        served.map_err(|error| ApiError::internal(&error))?.map(Body::new)
+    } else {
+        format!("{}  {program}\n", runner.sha256).into_response()
+    };
+    response.headers_mut().insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
+    Ok(response)
+}
+
+/// The line to paste on a machine that has no runner yet: it fetches the script with what there is, curl or wget. Nothing where
+/// this server has no runner to hand out.
+pub fn line(state: &AppState, base: &str, name: &str, token: &str) -> Option<String> {
+    state.hand_out.file().ok()?;
+    Some(install_line(base, name, token))
+}
+
+fn install_line(base: &str, name: &str, token: &str) -> String {
+    let script = quoted(&format!("{base}/install"));
+    let insecure = if is_open_to_others(base) { " --insecure" } else { "" };
+    format!(
+        "(curl -fsSL {script} || wget -qO- {script}) | SANDBRIDGE_TOKEN={token} sh -s -- --name {name}{insecure}"
+    )
+}
+
+/// Whether what is sent to this address travels unencrypted beyond the machine.
+pub fn is_open_to_others(base: &str) -> bool {
+    base.strip_prefix("http://").is_some_and(|host| !is_loopback(host))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_works_with_either_tool_and_says_when_it_is_not_encrypted() {
+        assert_eq!(
+            install_line("http://127.0.0.1:8080", "laptop", "sbe_x"),
+            "(curl -fsSL http://127.0.0.1:8080/install || wget -qO- http://127.0.0.1:8080/install) | \
+             SANDBRIDGE_TOKEN=sbe_x sh -s -- --name laptop"
+        );
+        assert!(!install_line("https://b.example", "l", "t").contains("--insecure"));
+        assert!(install_line("http://b.example:80", "l", "t").ends_with(" --name l --insecure"));
+        assert!(install_line("http://[::1]:80", "l", "t").contains("'http://[::1]:80/install'"));
+        assert!(!install_line("http://[::1]:80", "l", "t").contains("--insecure"));
+    }
+
+    #[test]
+    fn every_blank_of_the_script_is_filled_in() {
+        let blanks = ["@SERVER@", "@VERSION@", "@ARCH@", "@SHA256@", "@SIZE_KIB@"];
+        let filled = blanks.iter().fold(SCRIPT.to_owned(), |script, blank| script.replace(blank, ""));
+        assert!(!filled.contains("@\n") && blanks.iter().all(|blank| SCRIPT.contains(blank)), "{filled}");
+    }
+}

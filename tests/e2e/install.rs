@@ -1,0 +1,373 @@
+//! The pasted line: from a machine that has nothing to a runner on it, and back.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use tests::server::{Output, run};
+use tests::{BareRoot, Person, Server, Who, eventually};
+
+/// How long it may take from the paste to the first command's output.
+const FIRST_COMMAND_WITHIN: Duration = Duration::from_secs(15);
+/// How long anything else may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Adds a runner; its token for one use, and the line to paste.
+fn line(person: &Person, name: &str) -> (String, String) {
+    let added = person.json(&["runner", "add", name, "--enrol", "--json"]);
+    (added["token"].as_str().unwrap().to_owned(), added["command"].as_str().unwrap().to_owned())
+}
+
+/// Pastes a line into a shell in the user's project; what it says is read by [`said`].
+fn paste(root: &BareRoot, who: Who, line: &str) -> Child {
+    let mut shell = root.shell(who, who.project());
+    let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    writeln!(shell.stdin.take().unwrap(), "{line}").unwrap();
+    shell
+}
+
+fn said(mut shell: Child) -> (Option<i32>, String) {
+    let code = shell.wait().unwrap().code();
+    let mut text = String::new();
+    shell.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    (code, text)
+}
+
+fn wait_online(person: &Person, name: &str) {
+    eventually(&format!("{name} is online"), PATIENCE, || person.is_online(name).then_some(()));
+}
+
+/// `--uninstall`, with what the machine has to fetch the script.
+fn uninstall(server: &Server, root: &BareRoot, who: Who) -> Output {
+    root.run(who, &format!("wget -qO- {}/install | sh -s -- --uninstall", server.url()))
+}
+
+#[test]
+fn one_paste_brings_a_bare_machine_online_and_uninstall_leaves_it_as_it_was() {
+    let server = Server::start();
+    let person = server.person("alice");
+    for (who, name) in [(Who::Root, "box"), (Who::Dev, "laptop")] {
+        let root = BareRoot::new();
+        let before = root.tree();
+        let (token, line) = line(&person, name);
+        let start = Instant::now();
+        let shell = paste(&root, who, &line);
+        wait_online(&person, name);
+        let first = person.run(&["exec", "--on", name, "--", "pwd"]);
+        let took = start.elapsed();
+        assert_eq!(first.stdout.trim(), who.project(), "{}", first.stderr);
+        assert!(took < FIRST_COMMAND_WITHIN, "{took:?}");
+        check_secrets(&root, &person, name, &token);
+        let gone = uninstall(&server, &root, who);
+        assert_eq!(gone.code, 0, "{}", gone.stderr);
+        let (_, text) = said(shell);
+        assert!(text.contains("installed ") && !text.contains(&token), "{text}");
+        let after = root.tree();
+        let differs = before
+            .iter()
+            .chain(&after)
+            .find(|(path, about)| before.get(*path) != Some(*about) || after.get(*path) != Some(*about));
+        assert_eq!(differs, None, "{}", gone.stderr);
+        let again = uninstall(&server, &root, who);
+        assert!(again.code == 1 && again.stderr.contains("nothing was changed"), "{}", again.stderr);
+    }
+}
+
+/// Neither the token for one use nor the one it was exchanged for is anywhere but in the token's file.
+fn check_secrets(root: &BareRoot, person: &Person, name: &str, token: &str) {
+    assert_eq!(root.holding(token), Vec::<std::path::PathBuf>::new());
+    let own =
+        root.holding("sbr_").into_iter().find(|path| path.to_string_lossy().contains("/token-")).unwrap();
+    let mode = own.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let own_token = std::fs::read_to_string(&own).unwrap().trim().to_owned();
+    assert_eq!(root.holding(&own_token), [own]);
+    let environment = person.run(&["exec", "--on", name, "--", "env"]);
+    let processes = root.processes();
+    assert!(processes.len() > 2, "the runner's are among them: {processes:?}");
+    for secret in [token, &own_token] {
+        assert!(!environment.stdout.contains(secret), "{}", environment.stdout);
+        for pid in &processes {
+            for file in ["cmdline", "environ"] {
+                let content = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+                assert!(!String::from_utf8_lossy(&content).contains(secret), "{pid}: {file}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_line_works_again_on_its_machine_and_is_refused_at_once_on_another() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let (home, elsewhere) = (BareRoot::new(), BareRoot::new());
+    let (token, line) = line(&person, "laptop");
+    let mut shell = paste(&home, Who::Dev, &line);
+    wait_online(&person, "laptop");
+    let refused = elsewhere.run(Who::Dev, &line);
+    assert_eq!(refused.code, 5, "{}", refused.stderr);
+    assert!(refused.stderr.contains("used") && refused.stderr.contains("runner add"), "{}", refused.stderr);
+    assert!(person.is_online("laptop"));
+    tests::process::terminate(&mut shell);
+    let gone = home
+        .run(Who::Dev, "kill $(pidof sandbridge-runner); while pidof sandbridge-runner; do sleep 0.1; done");
+    assert_eq!(gone.code, 0, "{}", gone.stderr);
+    eventually("laptop is offline", PATIENCE, || (!person.is_online("laptop")).then_some(()));
+    let _again = paste(&home, Who::Dev, &line);
+    wait_online(&person, "laptop");
+    // A token that was never made, by the same line.
+    let wrong =
+        elsewhere.run(Who::Dev, &line.replace(&token, &format!("sbe_{}", "x".repeat(token.len() - 4))));
+    assert!(wrong.code == 5 && wrong.stderr.contains("runner add"), "{}: {}", wrong.code, wrong.stderr);
+}
+
+#[test]
+fn two_installs_at_once_are_both_whole() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let root = BareRoot::new();
+    let lines = ["one", "two"].map(|name| line(&person, name).1);
+    let _shells = lines.each_ref().map(|line| paste(&root, Who::Dev, line));
+    wait_online(&person, "one");
+    wait_online(&person, "two");
+    let gone = uninstall(&server, &root, Who::Dev);
+    assert_eq!(gone.code, 0, "{}", gone.stderr);
+    assert_eq!(root.holding("sbr_"), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn what_cannot_work_is_said_before_anything_is_changed() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let (_, line) = line(&person, "laptop");
+    let root = BareRoot::new();
+    let mounted = root.run(
+        Who::Root,
+        "cd / && mkdir small ro noexec && for place in small ro noexec; do mount -t tmpfs -o mode=1777 none $place; done
+         mount -o remount,size=1m small && mount -o remount,ro ro && mount -o remount,noexec noexec",
+    );
+    assert_eq!(mounted.code, 0, "{}", mounted.stderr);
+    let before = root.tree();
+    let piped = line.rsplit_once("| ").unwrap().0;
+    let token = line.rsplit_once("SANDBRIDGE_TOKEN=").unwrap().1.split(' ').next().unwrap();
+    let with = |options: &str| format!("{line} {options}");
+    for (lines, words) in [
+        (with("--prefix /small"), "KiB left and the runner needs"),
+        (with("--prefix /ro/a"), "/ro/a/bin cannot be made"),
+        (with("--prefix /noexec/a"), "noexec"),
+        (with("--state-dir /ro/state"), "/ro/state cannot be made"),
+        (format!("cd; {line}"), "Change to a project's directory"),
+        (format!("cd /; {line}"), "Change to a project's directory"),
+        (with("--workspace /nowhere"), "there is no such directory"),
+        (with("--ca-cert /nowhere"), "--ca-cert /nowhere cannot be read"),
+        (with("--workspace"), "--workspace needs a value"),
+        (format!("{piped}| sh -s -- --name laptop"), "SANDBRIDGE_TOKEN is missing"),
+        (format!("{piped}| SANDBRIDGE_TOKEN=hello sh -s"), "is no runner's token"),
+        (format!("{piped}| SANDBRIDGE_TOKEN='{token} ' sh -s"), "is not whole"),
+    ] {
+        let refused = root.run(Who::Dev, &lines);
+        assert!(
+            refused.code == 1 && refused.stderr.contains(words),
+            "{words}: {}: {}",
+            refused.code,
+            refused.stderr
+        );
+        assert_eq!(refused.stderr.matches("sandbridge: ").count(), 1, "one clear line: {}", refused.stderr);
+        assert!(root.tree() == before, "{words}: something was changed");
+    }
+}
+
+#[test]
+fn a_script_that_was_cut_off_does_nothing() {
+    let server = Server::start();
+    let root = BareRoot::new();
+    let script = tests::http::text(&format!("{}/install", server.url()));
+    let before = root.tree();
+    let ends = (1..script.len() - 1).step_by(311).chain(script.len() - 30..script.len() - 1);
+    for end in ends.filter(|end| script.is_char_boundary(*end)) {
+        let mut shell = root.shell(Who::Dev, Who::Dev.project());
+        shell.arg("-s").env("SANDBRIDGE_TOKEN", "sbe_x");
+        let output = run(shell, &script.as_bytes()[..end]);
+        assert!(!output.stderr.contains("sandbridge: "), "{end}: {}", output.stderr);
+        assert!(root.tree() == before, "{end}");
+    }
+}
+
+/// A server that gives everybody the same answer; its address.
+fn answering(answer: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = Vec::new();
+            let mut part = [0; 4096];
+            while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+                match stream.read(&mut part).unwrap_or(0) {
+                    0 => break,
+                    count => head.extend_from_slice(&part[..count]),
+                }
+            }
+            let _ = stream.write_all(&answer);
+        }
+    });
+    format!("http://{address}")
+}
+
+fn http(head: &str, body: &[u8]) -> Vec<u8> {
+    let mut answer =
+        format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len())
+            .into_bytes();
+    answer.extend_from_slice(body);
+    answer
+}
+
+#[test]
+fn a_download_that_is_not_the_runner_is_not_installed_and_the_old_one_stays() {
+    let server = Server::start();
+    let root = BareRoot::new();
+    let script = tests::http::text(&format!("{}/install", server.url()));
+    let runner = std::fs::read(tests::binaries::runner_static()).unwrap();
+    let mut altered = runner.clone();
+    altered[1_000_000] ^= 1;
+    let html = b"<!DOCTYPE html><html><body>Welcome to our network</body></html>";
+    let portal = answering(http("200 OK\r\nContent-Type: text/html", html));
+    let other = b"#!/bin/sh\necho sandbridge-runner 9.9.9\n";
+    let cut = {
+        let mut answer = http("200 OK", &runner);
+        answer.truncate(3_000_000);
+        answer
+    };
+    let other_hash = root
+        .run(
+            Who::Dev,
+            &format!("printf '{}' | sha256sum", String::from_utf8_lossy(other).replace('\n', "\\n")),
+        )
+        .stdout;
+    let other_hash = other_hash.split(' ').next().unwrap();
+    let from = |script: &str, server_url: &str| {
+        script.replace(&format!("server={}", server.url()), &format!("server={server_url}"))
+    };
+    let own_hash = script.lines().find_map(|line| line.strip_prefix("sha256=")).unwrap();
+    let installed = root.run(Who::Dev, "mkdir -p ~/.local/bin && echo old >~/.local/bin/sandbridge-runner");
+    assert_eq!(installed.code, 0);
+    let before = root.tree();
+    for (hostile, words) in [
+        (from(&script, &answering(http("200 OK", &altered))), "is not the runner that the server announced"),
+        (from(&script, &answering(cut)), "othing was installed"),
+        (from(&script, &portal), "a captive portal or a proxy"),
+        (
+            from(&script, &answering(http(&format!("302 Found\r\nLocation: {portal}/login"), b""))),
+            "captive portal",
+        ),
+        (
+            from(&script, &answering(http("404 Not Found", br#"{"error":{"kind":"not_found"}}"#))),
+            "othing was installed",
+        ),
+        (from(&script, "http://127.0.0.1:1"), "nothing was installed"),
+        (
+            from(&script, &answering(http("200 OK", other))).replace(own_hash, other_hash),
+            "tell its administrator",
+        ),
+    ] {
+        // busybox's wget there; here, curl as well as wget, by their absence.
+        let mut there = root.shell(Who::Dev, Who::Dev.project());
+        there.arg("-s").env("SANDBRIDGE_TOKEN", "sbe_x");
+        check_refusal(&run(there, hostile.as_bytes()), words);
+        assert!(root.tree() == before, "{words}");
+        for tool in ["curl", "wget"] {
+            let place = tempfile::TempDir::new().unwrap();
+            check_refusal(&here(&hostile, &[tool], place.path()), words);
+            assert_eq!(place.path().read_dir().unwrap().count(), 0, "{words}");
+        }
+    }
+}
+
+/// Runs a script on this machine, in a directory, with the programs that it needs and these.
+fn here(script: &str, tools: &[&str], directory: &Path) -> Output {
+    let programs = tempfile::TempDir::new().unwrap();
+    let common = "awk cat chmod cut df dirname head id mkdir mktemp mv rm rmdir sed sha256sum sort tr uname";
+    for name in common.split(' ').chain(tools.iter().copied()) {
+        let found =
+            std::process::Command::new("sh").args(["-c", &format!("command -v {name}")]).output().unwrap();
+        symlink(String::from_utf8(found.stdout).unwrap().trim(), programs.path().join(name)).unwrap();
+    }
+    in_directory(script, programs.path(), directory)
+}
+
+fn in_directory(script: &str, programs: &Path, directory: &Path) -> Output {
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-s", "--", "--prefix"]).arg(directory.join("p")).arg("--state-dir").arg(directory.join("s"));
+    shell.current_dir(directory).env("SANDBRIDGE_TOKEN", "sbe_x").env("PATH", programs);
+    run(shell, script.as_bytes())
+}
+
+#[test]
+fn a_machine_that_is_not_supported_is_told_so() {
+    let server = Server::start();
+    let script = tests::http::text(&format!("{}/install", server.url()));
+    let (programs, place) = (tempfile::TempDir::new().unwrap(), tempfile::TempDir::new().unwrap());
+    symlink("/bin/busybox", programs.path().join("id")).unwrap();
+    let uname = programs.path().join("uname");
+    for (system, machine, words) in [
+        ("Linux", "riscv64", "this machine is riscv64, and the server hands out the runner for x86_64 only"),
+        ("Darwin", "arm64", "this machine runs Darwin"),
+        ("Linux", "x86_64", "neither curl nor wget is here"),
+    ] {
+        std::fs::write(&uname, format!("#!/bin/sh\n[ $1 = -s ] && echo {system} || echo {machine}\n"))
+            .unwrap();
+        std::fs::set_permissions(&uname, PermissionsExt::from_mode(0o755)).unwrap();
+        check_refusal(&in_directory(&script, programs.path(), place.path()), words);
+        assert_eq!(place.path().read_dir().unwrap().count(), 0, "{words}");
+    }
+}
+
+fn check_refusal(output: &Output, words: &str) {
+    assert!(output.code == 1 && output.stderr.contains(words), "{words}: {}: {}", output.code, output.stderr);
+}
+
+#[test]
+fn a_service_is_installed_and_replaced_or_it_is_said_how_without_one() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let root = BareRoot::new();
+    let before = root.tree();
+    let (_, line) = line(&person, "laptop");
+    let without = root.run(Who::Dev, &format!("{line} --service"));
+    assert!(
+        without.code == 1 && without.stderr.contains("@reboot cd '/home/dev/project'"),
+        "{}",
+        without.stderr
+    );
+    // systemd cannot run here: what it is asked is written down, and answered with yes.
+    let asked = root.run(
+        Who::Root,
+        "mkdir -p /run/systemd/system && printf '#!/bin/sh\\necho \"$@\" >>/tmp/asked\\n' >/bin/systemctl && chmod 755 /bin/systemctl",
+    );
+    assert_eq!(asked.code, 0, "{}", asked.stderr);
+    let installed = root.run(Who::Dev, &format!("{line} --service"));
+    assert_eq!(installed.code, 0, "{}", installed.stderr);
+    let unit_file = root.path("/home/dev/.config/systemd/user/sandbridge-runner.service");
+    let unit = std::fs::read_to_string(&unit_file).unwrap();
+    assert!(
+        unit.contains(r#""--workspace" "/home/dev/project""#)
+            && unit.contains("/home/dev/.local/bin/sandbridge-runner"),
+        "{unit}"
+    );
+    let again = root.run(Who::Dev, &format!("mkdir ../other && cd ../other && {line} --service"));
+    assert!(again.code == 0 && again.stderr.contains("takes its place"), "{}", again.stderr);
+    assert!(std::fs::read_to_string(&unit_file).unwrap().contains("/home/dev/other"));
+    let gone = uninstall(&server, &root, Who::Dev);
+    assert_eq!(gone.code, 0, "{}", gone.stderr);
+    let asked = std::fs::read_to_string(root.path("/tmp/asked")).unwrap();
+    assert!(
+        asked.contains("--user enable sandbridge-runner.service") && asked.contains("--user disable --now"),
+        "{asked}"
+    );
+    let cleared = root.run(Who::Root, "rm -r /run/systemd /bin/systemctl /tmp/asked /home/dev/other");
+    assert_eq!(cleared.code, 0, "{}", cleared.stderr);
+    assert!(root.tree() == before);
+}

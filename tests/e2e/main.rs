@@ -37,6 +37,7 @@ mod listings;
 mod load;
 mod mcp;
 mod mcp_server;
+mod models;
 mod network;
 mod numbers;
 

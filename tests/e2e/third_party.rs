@@ -96,7 +96,7 @@ fn a_proxy_of_others_translates_between_us_and_a_model() {
     for provider in DIALECTS {
         check_work(&alice, &machine, provider);
         // What it says of a wrong key depends on whether it keeps a database; it has none here.
-        for (choice, told) in [("-wrong", "refuses the request"), ("/no-such-model", "has no such model")] {
+        for (choice, told) in [("-wrong", "refused the request"), ("/no-such-model", "has no such model")] {
             let (lines, code) = turn(&alice, &format!("{provider}{choice}"), "hello");
             let error = lines.iter().find(|line| line["type"] == "error").map(Value::to_string);
             assert!(code != 0 && error.is_some_and(|error| error.contains(told)), "{choice}: {lines:?}");

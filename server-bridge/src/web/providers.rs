@@ -57,7 +57,7 @@ pub async fn models(
 }
 
 /// Ask a subscription's model for a word, once, before the subscription is kept; nothing of the request is kept. The error's
-/// kind says what is wrong: `key`, `unknown_model`, `network`, `timeout` and others.
+/// kind says what is wrong: `key`, `unknown_model`, `address`, `network`, `timeout` and others.
 #[utoipa::path(post, path = "/api/v1/providers/trial", tag = "models", request_body = SubscriptionDocument,
     responses((status = 200, body = TrialView), (status = 400), (status = 422)))]
 pub async fn trial(

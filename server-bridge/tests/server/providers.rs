@@ -146,10 +146,10 @@ async fn users_reach_no_private_address_by_naming_it_as_their_provider() {
         "file:///etc/passwd".to_owned(),
     ] {
         let (status, error) = list(&bob, "openai", &url, "k").await;
-        assert_eq!((status, &error["error"]["kind"]), (422, &json!("refused")), "{url}: {error}");
+        assert_eq!((status, &error["error"]["kind"]), (422, &json!("address")), "{url}: {error}");
         let tried = json!({"provider": "openai", "base_url": url, "models": {"balance": {"name": "m"}}});
         let (status, error) = bob.send(Method::POST, "/providers/trial", tried).await;
-        assert_eq!((status, &error["error"]["kind"]), (422, &json!("refused")), "{url}: {error}");
+        assert_eq!((status, &error["error"]["kind"]), (422, &json!("address")), "{url}: {error}");
     }
     assert!(provider.asked.try_recv().is_err());
     for odd in [

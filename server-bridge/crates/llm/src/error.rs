@@ -41,8 +41,11 @@ pub enum Error {
     #[error("the model answered nothing")]
     Empty,
     /// The provider does not take the request.
-    #[error("the provider refuses the request ({0})")]
+    #[error("the provider refused the request ({0})")]
     Refused(String),
+    /// Nothing is asked at this address: it is none, or out of reach. Says what is wrong with it.
+    #[error("{0}")]
+    Address(String),
     /// The answer is not in the dialect.
     #[error("the provider's answer makes no sense: {0}; is it the right kind of provider?")]
     Nonsense(&'static str),
@@ -66,6 +69,7 @@ impl Error {
             Self::Interrupted => "interrupted",
             Self::Empty => "empty",
             Self::Refused(_) => "refused",
+            Self::Address(_) => "address",
             Self::Nonsense(_) => "nonsense",
             Self::Relay(_) => "relay",
         }
@@ -83,7 +87,7 @@ impl Error {
             Self::RateLimited { .. } | Self::Provider(_) | Self::Network(_) | Self::Timeout(_) => true,
             Self::Interrupted | Self::Empty => true,
             Self::Key(_) | Self::UnknownModel(_) | Self::InputTooLong(_) | Self::Quota(_) => false,
-            Self::Refused(_) | Self::Nonsense(_) | Self::Relay(_) => false,
+            Self::Refused(_) | Self::Address(_) | Self::Nonsense(_) | Self::Relay(_) => false,
         }
     }
 }

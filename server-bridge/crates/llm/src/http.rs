@@ -84,7 +84,7 @@ struct PublicOnly;
 
 /// A name leads into this machine's own network.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} is an address of the server's own network, where your models may not be; ask whoever runs it")]
+#[error("{0} is an address of the server's own network, where your models may not be; ask its administrator")]
 struct Private(String);
 
 impl Resolve for PublicOnly {
@@ -106,15 +106,15 @@ impl Resolve for PublicOnly {
 /// Within [`Reach::Public`] names are looked at again whenever they are connected to.
 ///
 /// # Errors
-/// [`Error::Refused`]: it is no such address, or not within reach.
+/// [`Error::Address`]: it is no such address, or not within reach.
 pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
-    let refused = |why: &str| Err(Error::Refused(format!("{base_url:?} {why}")));
+    let refused = |why: &str| Err(Error::Address(format!("{base_url:?} {why}")));
     let url = match Url::parse(base_url) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
-        _ => return refused("is no address; it begins with https:// or http://"),
+        _ => return refused("is no address of a provider; one begins with https:// or http://"),
     };
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Error::Refused(
+        return Err(Error::Address(
             "an address holds no user and no password; give the key by itself".into(),
         ));
     }
@@ -130,7 +130,7 @@ pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
         .iter()
         .any(|own| host.trim_end_matches('.').rsplit('.').next() == Some(own));
     if literal.is_ok_and(|address| !is_public(address)) || is_own_name {
-        return Err(Error::Refused(Private(host.to_owned()).to_string()));
+        return Err(Error::Address(Private(host.to_owned()).to_string()));
     }
     if url.scheme() == "http" {
         return refused("would show your key to everybody on the way; use https://");
@@ -142,7 +142,7 @@ impl Http {
     /// The provider at `base_url`, such as `https://api.openai.com` or `https://a.example/api/v1`; local ones want no key.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an address that is none or out of reach, [`Error::Key`] for a key that cannot stand in a
+    /// [`Error::Address`] for an address that is none or out of reach, [`Error::Key`] for a key that cannot stand in a
     /// header, [`Error::Network`] if this machine's certificates cannot be read.
     pub fn new(
         connections: &Connections,
@@ -217,7 +217,7 @@ impl Transport for Http {
 /// Why there is no answer; that an address is out of reach will not pass.
 fn failed(error: &reqwest::Error) -> Error {
     match innermost(error).downcast_ref::<Private>() {
-        Some(private) => Error::Refused(private.to_string()),
+        Some(private) => Error::Address(private.to_string()),
         None => Error::Network(cause(error)),
     }
 }
@@ -285,7 +285,7 @@ mod tests {
             "http://api.example.com",
         ] {
             let refused = check_address(url, Reach::Public);
-            assert!(matches!(refused, Err(Error::Refused(_))), "{url}: {refused:?}");
+            assert!(matches!(refused, Err(Error::Address(_))), "{url}: {refused:?}");
             assert_eq!(check_address(url, Reach::Anywhere), Ok(()), "{url}");
         }
         assert_eq!(check_address("https://api.example.com/v1", Reach::Public), Ok(()));
@@ -308,7 +308,7 @@ mod tests {
         let http = Http { client, base_url: "https://localhost:9".to_owned(), key: None };
         let call = Call { path: "/v1/messages", headers: Vec::new(), body: vec!["{}".into()] };
         let refused = http.send(call).await.map(|answer| answer.status);
-        assert!(matches!(&refused, Err(Error::Refused(why)) if why.contains("own network")), "{refused:?}");
+        assert!(matches!(&refused, Err(Error::Address(why)) if why.contains("own network")), "{refused:?}");
     }
 
     #[test]

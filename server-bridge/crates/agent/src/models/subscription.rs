@@ -306,7 +306,7 @@ mod tests {
     fn what_cannot_be_used_is_refused() {
         let good = r#"{"provider":"openai","base_url":"http://127.0.0.1:1","models":{"swift":{"name":"m"}}}"#;
         assert!(of(good).check(Reach::Anywhere).is_ok());
-        assert!(matches!(of(good).check(Reach::Public), Err(Error::Model(llm::Error::Refused(_)))));
+        assert!(matches!(of(good).check(Reach::Public), Err(Error::Model(llm::Error::Address(_)))));
         for bad in [
             r#"{"provider":"openai","models":{}}"#,
             r#"{"provider":"openai","models":{"swift":{"name":""}}}"#,

@@ -304,7 +304,7 @@ export const settings: Room<"settings"> = {
     started: "启动时间",
     storage: "存储",
     users: "用户数",
-    model: "自带模型",
+    model: "有模型可用",
     docker: "Docker 容器",
     local: "自身运行命令",
     tls: "TLS",

@@ -100,7 +100,7 @@ const FIELDS: Record<string, Refusal["field"]> = {
   unknown_model: "model",
   network: "place",
   nonsense: "place",
-  refused: "place",
+  address: "place",
   relay: "place",
   timeout: "place",
 };

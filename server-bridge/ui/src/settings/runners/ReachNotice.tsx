@@ -16,7 +16,7 @@ export function ReachNotice() {
   const listen = `0.0.0.0:${port || "8080"}`;
   const ways = [
     { how: t("runners.reach.tls"), command: `sandbridge serve --listen ${listen} --tls-cert CERT.pem --tls-key KEY.pem` },
-    { how: t("runners.reach.proxy"), command: "sandbridge serve --public-url https://NAME" },
+    { how: t("runners.reach.proxy"), command: "sandbridge serve --public-url https://NAME --trusted-proxy 127.0.0.1" },
     { how: t("runners.reach.trusted"), command: `sandbridge serve --listen ${listen}` },
   ];
   return (
@@ -26,7 +26,7 @@ export function ReachNotice() {
       {reach === "loopback_only" && me?.admin && (
         <details>
           <summary>{t("runners.reach.how")}</summary>
-          <ul className="plain stack">
+          <ul className="plain">
             {ways.map(({ how, command }) => (
               <li key={command}>
                 <p>{how}</p>

@@ -1,0 +1,32 @@
+//! Models that a provider lists, from here and through a runner that alone has its key.
+
+use tests::{Machine, Reply, ScriptedModel, Server};
+
+#[test]
+fn a_model_that_is_not_named_is_answered_with_those_of_the_provider() {
+    let model = ScriptedModel::with(vec![Reply::Say("ready".to_owned())]);
+    let server = Server::start_with(&["--docker", "off"]);
+    let alice = server.person("alice");
+    let _laptop = Machine::start_with(&server, &alice, "laptop", &["--llm-url", model.url()]);
+    let add = |words: &[&str]| alice.run(&[&["model", "add", "mine"], words].concat());
+    for provider in ["openai", "anthropic"] {
+        for place in [["--base-url", model.url()], ["--runner", "laptop"]] {
+            let unnamed = add(&[&["--provider", provider], &place[..]].concat());
+            assert_eq!(unnamed.code, 2, "{unnamed:?}");
+            assert!(unnamed.stderr.contains("--model"), "{unnamed:?}");
+            assert!(unnamed.stderr.contains("this provider has scripted, scripted-swift"), "{unnamed:?}");
+        }
+    }
+    let unreachable = add(&["--provider", "openai", "--base-url", "http://127.0.0.1:1"]);
+    assert_eq!(unreachable.code, 2, "{unreachable:?}");
+    assert!(
+        unreachable.stderr.contains("cannot be listed: the provider cannot be reached"),
+        "{unreachable:?}"
+    );
+    let listed = alice.run(&["model", "list"]);
+    assert!(listed.stdout.contains("no model is set up"), "{listed:?}");
+    let named = add(&["--provider", "openai", "--runner", "laptop", "--model", "scripted"]);
+    assert_eq!(named.code, 0, "{named:?}");
+    let tried = alice.run(&["model", "test", "mine"]);
+    assert!(tried.code == 0 && tried.stdout.contains("ready"), "{tried:?}");
+}

@@ -75,7 +75,8 @@ test("the first run leads from the secret that was printed to a first command on
   await expect(page.getByText(/sandbridge serve --listen 0\.0\.0\.0:\d+ --tls-cert/)).toBeVisible();
   await expectAccessible(page);
   await page.getByText("How to open it to other machines").click();
-  const [workspace, state] = [`${temporary("ws")}/my work`, temporary("state")];
+  const [base, state] = [temporary("ws"), temporary("state")];
+  const workspace = `${base}/my work`;
   mkdirSync(workspace);
   await page.getByLabel("Directory on that machine").fill(workspace);
   await page.getByRole("button", { name: "Show the command" }).click();
@@ -94,7 +95,7 @@ test("the first run leads from the secret that was printed to a first command on
     await expect(page.getByRole("button", { name: /^Active runner: laptop/ })).toBeVisible();
   } finally {
     if (machine.pid !== undefined) process.kill(-machine.pid, "SIGTERM");
-    for (const directory of [workspace, state]) rmSync(directory, { recursive: true, force: true });
+    for (const directory of [base, state]) rmSync(directory, { recursive: true, force: true });
   }
 });
 

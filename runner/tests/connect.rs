@@ -6,7 +6,7 @@ use proto::handshake::{Accepted, Handshake, Ready, Refusal, RefusalReason, Regis
 use proto::ids::{Epoch, Nonce};
 use proto::session::{Close, CloseCode};
 use runner::confine::Profile;
-use runner::connect::{EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, Token, run};
+use runner::connect::{EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, Patience, Token, run};
 use runner::executor::{Executor, ExecutorConfig};
 use runner::guardian::KillTier;
 use runner::identity::Identity;
@@ -57,8 +57,7 @@ async fn runner(config: &ExecutorConfig, url: &str, token: &Token, shutdown: &Ca
     let executor = Executor::start(config).unwrap();
     let identity = Identity::of(&executor, Some("laptop"), KillTier::Unguarded);
     let endpoint = Endpoint::new(url, false, None).unwrap();
-    let code =
-        run(&endpoint, token, std::time::Duration::from_secs(60), &identity, &executor, shutdown).await;
+    let code = run(&endpoint, token, PATIENCE, &identity, &executor, shutdown).await;
     executor.shutdown().await;
     code
 }
@@ -94,6 +93,8 @@ async fn register(listener: &TcpListener) -> Socket {
     socket
 }
 
+const PATIENCE: Patience =
+    Patience { longest_pause: std::time::Duration::from_secs(60), exits_if_refused: false };
 const EPOCH: Epoch = Epoch(5);
 const NONCE: Nonce = Nonce([9; 16]);
 

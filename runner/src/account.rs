@@ -27,6 +27,14 @@ const GROUPS: &str = "/etc/group";
 const NEEDED: CapabilitySet =
     CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::CHOWN).union(CapabilitySet::KILL);
 
+/// The home directory of this process's user: `HOME`, else what the user database says.
+///
+/// Unlike the standard library's it asks no module of the C library (see `names`).
+pub(crate) fn own_home() -> Option<PathBuf> {
+    let variable = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    variable.or_else(|| Account::numbered(rustix::process::getuid().as_raw()).map(|account| account.home))
+}
+
 /// A user of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {

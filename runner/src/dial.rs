@@ -11,6 +11,24 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tokio::net::TcpStream;
 
 use crate::blocking::blocking;
+use crate::names;
+
+/// Connects to a host by its name, or its address.
+///
+/// # Errors
+/// Nobody knows it, or it does not answer at any of its addresses.
+pub(crate) async fn connect_by_name(host: &str, port: u16) -> io::Result<TcpStream> {
+    connect(look_up(host, port).await?).await
+}
+
+/// The addresses of a host; looked up by a thread that sees the machine's files and network, not the commands'.
+///
+/// # Errors
+/// Nobody knows it.
+pub(crate) async fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let host = host.to_owned();
+    blocking(move || names::look_up(&host, port)).await.map_err(io::Error::other)?
+}
 
 /// Connects to the first of `addresses` that answers.
 ///

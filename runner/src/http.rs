@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -63,9 +63,7 @@ async fn reach(uri: &Uri, may_reach: fn(IpAddr) -> bool) -> io::Result<Box<dyn S
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
     let is_encrypted = uri.scheme_str() == Some("https");
     let port = uri.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 });
-    let name = host.clone();
-    let look_up = move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-    let mut addresses: Vec<SocketAddr> = blocking(look_up).await.map_err(io::Error::other)??;
+    let mut addresses = dial::look_up(&host, port).await?;
     addresses.retain(|address| may_reach(address.ip()));
     if addresses.is_empty() {
         return Err(io::Error::other("the name leads to no address that may be used"));

@@ -20,7 +20,7 @@
 //! | [`run`] | one life of the process: runtime, signals, executor, link |
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
 //! | [`account`] | the machine's users that commands run as |
-//! | `dial` | connections of the runner itself, from outside of what commands may reach |
+//! | `dial` | connections of the runner itself, from outside of what commands may reach; `names` finds addresses, `proxy` the way out |
 //! | [`cli`], [`service`], [`identity`], [`secret`] | the command line, the systemd unit, what is registered, the token |
 //! | [`settings`] | what commands get of the user's own: settings without credentials, variables |
 //! | [`guardian`] | the small process that starts the runner and lets nothing outlive it |
@@ -57,6 +57,8 @@ pub mod kill;
 pub mod limits;
 pub mod link;
 pub mod llm;
+mod names;
+mod proxy;
 pub mod run;
 pub mod secret;
 pub mod serve;

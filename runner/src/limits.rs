@@ -27,6 +27,12 @@ pub const KILL_DEADLINE_MS: u64 = 5_000;
 /// How long one killing pass waits for the processes it hit to die before the next pass, in milliseconds.
 pub const KILL_PASS_MS: u64 = 100;
 
+/// How long the DNS servers have to answer for a name, in milliseconds; then `getent` is asked, within [`CONNECT_TIMEOUT_MS`].
+pub const NAME_ANSWER_MS: u64 = 4_000;
+
+/// The most that a proxy may answer before its tunnel begins, in bytes.
+pub const PROXY_ANSWER_BYTES: usize = 16 * 1024;
+
 /// How many processes one killing pass holds a handle to at the same time.
 pub const KILL_BATCH_PROCESSES: usize = 256;
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::account::own_home;
 use crate::cli::{Options, Source};
 use crate::confine::Profile;
 use crate::connect::{EXIT_REPLACED, EXIT_REVOKED, Token};
@@ -27,7 +28,7 @@ impl Manager {
             return Ok(Self { units: PathBuf::from("/etc/systemd/system"), is_user: false });
         }
         let configuration = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let configuration = configuration.or_else(|| std::env::home_dir().map(|home| home.join(".config")));
+        let configuration = configuration.or_else(|| own_home().map(|home| home.join(".config")));
         let missing = || Error::Usage("HOME is not set; a user's service needs one".to_owned());
         Ok(Self { units: configuration.ok_or_else(missing)?.join("systemd/user"), is_user: true })
     }

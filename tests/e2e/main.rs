@@ -42,6 +42,7 @@ mod network;
 mod numbers;
 
 mod python;
+mod reach;
 mod resume;
 mod routing;
 mod run_as;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::account::own_home;
 use crate::confine::Profile;
 use crate::error::Error;
 use crate::executor::check_state_dir;
@@ -64,7 +65,7 @@ impl WhereOptions {
 
 /// The home directory of the runner's user.
 pub(super) fn home() -> Option<PathBuf> {
-    std::env::home_dir().filter(|home| home.is_absolute())
+    own_home().filter(|home| home.is_absolute())
 }
 
 /// A path without symbolic links where it exists; absolute in any case.

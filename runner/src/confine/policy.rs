@@ -13,7 +13,7 @@ use super::git;
 use super::left_out::LeftOut;
 use super::report::{Profile, layer_name};
 use super::tools::Tools;
-use crate::account::Account;
+use crate::account::{Account, own_home};
 use crate::settings::{self, Passed};
 
 /// System trees whose files commands may read and run. Some are symbolic links on most machines. Of a
@@ -254,7 +254,7 @@ impl ConfinePolicy {
 
 /// The trees whose files commands may read, by their real names: a secret of the runner has to lie elsewhere.
 pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path, allowances: &Allowances) -> Vec<PathBuf> {
-    let home = std::env::home_dir().unwrap_or_default();
+    let home = own_home().unwrap_or_default();
     let system = SYSTEM_TREES.iter().map(PathBuf::from);
     let etc = ETC_ENTRIES.iter().map(|entry| Path::new("/etc").join(entry));
     let tools = Tools::detect(&home, &[&home, workspace, state_dir], |name| std::env::var_os(name)).trees;

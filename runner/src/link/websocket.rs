@@ -1,7 +1,5 @@
 //! The link a runner opens itself: a WebSocket to the server's `/runner`.
 
-use std::io;
-use std::net::ToSocketAddrs;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -24,10 +22,10 @@ use tokio_websockets::{
 
 use super::LinkError;
 use super::register::TextLink;
-use crate::blocking::blocking;
 use crate::dial;
 use crate::error::Error;
 use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_WRITE_BUFFER_BYTES};
+use crate::proxy::Proxy;
 
 /// Where the server is and how it is checked.
 #[derive(Clone)]
@@ -36,6 +34,8 @@ pub struct Endpoint {
     address: Uri,
     /// Without one the connection is not encrypted.
     tls: Option<TlsConnector>,
+    /// Where the environment puts one in between.
+    proxy: Option<Proxy>,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -55,8 +55,14 @@ impl Endpoint {
             true => Some(TlsConnector::from(Arc::new(tls_config(ca_cert)?))),
             false => None,
         };
-        let address = url.parse().map_err(|error| Error::Usage(format!("--server {server}: {error}")))?;
-        Ok(Self { url, address, tls })
+        let address: Uri =
+            url.parse().map_err(|error| Error::Usage(format!("--server {server}: {error}")))?;
+        let proxy = Proxy::on_the_way_to(address.host().unwrap_or_default(), tls.is_some())?;
+        Ok(Self { url, address, tls, proxy })
+    }
+
+    fn port(&self) -> u16 {
+        self.address.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 })
     }
 
     /// The URL that is dialled.
@@ -73,10 +79,15 @@ impl Endpoint {
             .config(Config::default().flush_threshold(SOCKET_WRITE_BUFFER_BYTES).frame_size(MAX_FRAME_BYTES))
             .limits(Limits::default().max_payload_len(Some(MAX_FRAME_BYTES)));
         let connecting = async {
-            let stream = dial(&self.address).await?;
+            let (host, port) = (host(&self.address), self.port());
+            let stream = match &self.proxy {
+                Some(proxy) => proxy.connect(host, port).await?,
+                None => dial::connect_by_name(host, port).await?,
+            };
+            stream.set_nodelay(true)?;
             let is_beside = stream.peer_addr()?.ip() == stream.local_addr()?.ip();
             let connector = self.tls.clone().map_or(Connector::Plain, Connector::Rustls);
-            let stream = connector.wrap(host(&self.address), stream).await?;
+            let stream = connector.wrap(host, stream).await?;
             let (socket, _) = builder.connect_on(stream).await?;
             Ok(WebSocketLink { socket, is_beside })
         };
@@ -89,18 +100,6 @@ impl Endpoint {
             Err(_) => Err(LinkError::WebSocket(format!("no connection within {} s", timeout.as_secs()))),
         }
     }
-}
-
-/// Connects to the host of an address that [`runner_url`] made.
-async fn dial(address: &Uri) -> io::Result<TcpStream> {
-    let host = host(address).to_owned();
-    let port = address.port_u16().unwrap_or(if address.scheme_str() == Some("wss") { 443 } else { 80 });
-    // Looked up by a thread that sees the machine's name service, not the commands' copy of its files.
-    let found = blocking(move || (host, port).to_socket_addrs().map(Vec::from_iter)).await;
-    let addresses = found.map_err(io::Error::other)??;
-    let stream = dial::connect(addresses).await?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }
 
 fn host(address: &Uri) -> &str {

@@ -1,0 +1,142 @@
+//! Addresses of hosts.
+//!
+//! The C library's own lookup loads modules that the machine configured for it (`nsswitch.conf`): a statically linked runner has
+//! no place for them, and ends where they are of another version. So the usual sources are read here, `/etc/hosts` and the DNS
+//! servers of `/etc/resolv.conf`; what they do not know, such as `printer.local`, is asked of the machine's `getent`, which is a
+//! program of its own. All of it blocks, and is for threads that see the machine's files and network.
+
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::time::Duration;
+
+use domain::base::name::{RelativeName, ToName, ToRelativeName};
+use domain::resolv::StubResolver;
+use domain::resolv::lookup::{lookup_host, search_host};
+
+use crate::limits::NAME_ANSWER_MS;
+
+/// The names that this machine has been told.
+const HOSTS: &str = "/etc/hosts";
+
+/// The addresses of a host, which may be given as an address.
+///
+/// # Errors
+/// Nobody knows the name; the error is that of the last one asked.
+pub(crate) fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let addresses = match host.parse::<IpAddr>() {
+        Ok(address) => vec![address],
+        Err(_) => addresses_of(host.trim_end_matches('.'))?,
+    };
+    Ok(addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect())
+}
+
+fn addresses_of(name: &str) -> io::Result<Vec<IpAddr>> {
+    let told = in_hosts(&fs::read_to_string(HOSTS).unwrap_or_default(), name);
+    if !told.is_empty() {
+        return Ok(told);
+    }
+    if name.eq_ignore_ascii_case("localhost") {
+        return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
+    }
+    let asked = in_dns(name);
+    if let Ok(found) = &asked
+        && !found.is_empty()
+    {
+        return asked;
+    }
+    let found = by_getent(name);
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let why = asked.err().map(|error| format!(" ({error})")).unwrap_or_default();
+    Err(io::Error::new(io::ErrorKind::NotFound, format!("nobody knows the name {name}{why}")))
+}
+
+/// The addresses that a file like `/etc/hosts` gives a name.
+fn in_hosts(hosts: &str, name: &str) -> Vec<IpAddr> {
+    let lines = hosts.lines().map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
+    lines
+        .filter_map(|mut words| {
+            let address = words.next()?.parse().ok()?;
+            words.any(|word| word.eq_ignore_ascii_case(name)).then_some(address)
+        })
+        .collect()
+}
+
+/// What the DNS servers say; a name without a dot is looked for in the search domains, any other first as it is.
+fn in_dns(name: &str) -> io::Result<Vec<IpAddr>> {
+    let relative = RelativeName::<Vec<u8>>::from_str(name).map_err(io::Error::other)?;
+    let has_dot = name.contains('.');
+    let ask = async move |resolver: StubResolver| {
+        if has_dot {
+            let whole = (&relative).chain_root();
+            let found = lookup_host(&resolver, whole.to_vec()).await;
+            if let Ok(found) = &found
+                && !found.is_empty()
+            {
+                return Ok(found.iter().collect());
+            }
+        }
+        search_host(&resolver, &relative).await.map(|found| found.iter().collect())
+    };
+    StubResolver::run(async move |resolver: StubResolver| {
+        let patience = Duration::from_millis(NAME_ANSWER_MS);
+        let late = |_| io::Error::new(io::ErrorKind::TimedOut, "no DNS server answered in time");
+        tokio::time::timeout(patience, ask(resolver)).await.map_err(late)?
+    })
+}
+
+/// What the machine itself makes of a name, by whatever it was set up to ask; nothing where it has no `getent`.
+fn by_getent(name: &str) -> Vec<IpAddr> {
+    let mut getent = Command::new("getent");
+    getent.args(["ahosts", "--", name]).stdin(Stdio::null()).stderr(Stdio::null());
+    let answer = getent.output().map(|output| output.stdout).unwrap_or_default();
+    let mut addresses = Vec::new();
+    for line in String::from_utf8_lossy(&answer).lines() {
+        if let Some(Ok(address)) = line.split_whitespace().next().map(str::parse)
+            && !addresses.contains(&address)
+        {
+            addresses.push(address);
+        }
+    }
+    addresses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_the_machine_itself_need_nobody() {
+        assert_eq!(look_up("192.0.2.1", 80).unwrap(), ["192.0.2.1:80".parse().unwrap()]);
+        assert_eq!(look_up("::1", 443).unwrap(), ["[::1]:443".parse().unwrap()]);
+        assert!(look_up("LocalHost.", 1).unwrap().iter().all(|address| address.ip().is_loopback()));
+    }
+
+    #[test]
+    fn hosts_are_read_as_the_manual_says() {
+        let hosts = "# 192.0.2.9 build\n192.0.2.1\tbuild.example build # ours\nnonsense build\n::1 build\n\n192.0.2.2 builds\n";
+        assert_eq!(
+            in_hosts(hosts, "BUILD"),
+            ["192.0.2.1".parse::<IpAddr>().unwrap(), "::1".parse().unwrap()]
+        );
+        assert!(in_hosts(hosts, "ours").is_empty());
+    }
+
+    #[test]
+    fn getent_is_asked_for_a_name_and_never_for_an_option() {
+        assert!(by_getent("localhost").iter().any(IpAddr::is_loopback));
+        assert!(by_getent("--help").is_empty());
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_is_an_error_that_names_it() {
+        for name in ["", "a..b", &"x".repeat(300), "nobody.invalid"] {
+            let error = look_up(name, 1).unwrap_err().to_string();
+            assert!(error.contains("nobody knows the name"), "{name}: {error}");
+        }
+    }
+}

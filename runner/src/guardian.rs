@@ -117,6 +117,21 @@ pub struct RunnerContext {
     pub tier: KillTier,
 }
 
+/// Lets this process be told to stop when the one that started it ends, however that ends.
+///
+/// # Errors
+/// That one has ended already, or the system refuses.
+pub fn end_with(parent: i32) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+    // Whoever ended before could not have it sent.
+    match rustix::process::getppid().map(Pid::as_raw_nonzero) {
+        Some(pid) if pid.get() == parent => Ok(()),
+        Some(_) | None => {
+            Err(io::Error::other(format!("process {parent}, which started this one, has ended")))
+        }
+    }
+}
+
 /// Runs `runner_main` in a guarded child process and returns its exit code, 128+N when signal N killed it.
 ///
 /// Must be called before any thread exists. In the child it does not return: the child exits with `runner_main`'s code.

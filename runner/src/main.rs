@@ -59,6 +59,9 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
                 .map(|()| Ok(0))?
         }
         None => {
+            if let Some(parent) = cli.options.ends_with_parent {
+                guardian::end_with(parent).context("--ends-with-parent")?;
+            }
             let source = cli.options.source(token)?;
             if let Some(container) = cli.options.container()? {
                 return in_container(&source, &container, cli.options.name.as_deref());

@@ -142,6 +142,9 @@ pub struct Options {
     /// With --stdio: end with the input, also as a container's first process
     #[arg(long, requires = "stdio", hide = true)]
     pub ends_with_input: bool,
+    /// End with the process of this id, which started this runner
+    #[arg(long, value_name = "PID", hide = true)]
+    pub ends_with_parent: Option<i32>,
     /// Commands in a container.
     #[command(flatten)]
     pub container: DockerOptions,

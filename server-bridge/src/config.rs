@@ -163,6 +163,8 @@ pub struct Config {
     pub proxies: Arc<TrustedProxies>,
     /// What runners must hold to be used.
     pub require: Requirement,
+    /// Whether one person has the server to themselves and no password, as `sandbridge here` does.
+    pub one_person: bool,
 }
 
 impl Config {
@@ -178,7 +180,11 @@ impl Config {
         Self::from_settings(options, &home, &settings)
     }
 
-    fn from_settings(options: ServeArgs, home: &Path, settings: &Settings) -> Result<Self, ConfigError> {
+    /// Joins the flags with settings that may be another directory's.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`], [`ConfigError::File`].
+    pub fn from_settings(options: ServeArgs, home: &Path, settings: &Settings) -> Result<Self, ConfigError> {
         let text = |flag: Option<String>, key| flag.or_else(|| settings.value(key));
         let file = |flag: Option<PathBuf>, key| flag.or_else(|| settings.value(key).map(PathBuf::from));
         let allow_host = if options.allow_host.is_empty() {
@@ -218,6 +224,7 @@ impl Config {
                 value: require.clone(),
                 rule: error.to_string(),
             })?,
+            one_person: false,
         })
     }
 

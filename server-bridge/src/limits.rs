@@ -167,6 +167,12 @@ pub const SETUP_SECRET_BYTES: usize = 24;
 
 /// How long a page may make what outlives its session, after its user gave their password.
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// How long a code that signs a page in works.
+pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(5 * 60);
+/// Random bytes of such a code: 192 bits.
+pub const SIGN_IN_BYTES: usize = 24;
+/// Such codes that are not used yet, of all sessions.
+pub const SIGN_INS: usize = 100;
 /// How long a ticket opens its address.
 pub const TICKET_LIFETIME: Duration = Duration::from_secs(60);
 /// Random bytes of a ticket: 192 bits.

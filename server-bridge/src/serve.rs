@@ -45,6 +45,7 @@ use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
 use crate::web::setup::{Facts, Setup};
+use crate::web::sign_ins::SignIns;
 use crate::web::tickets::Tickets;
 use crate::web::{accept, events, metrics, presence, router};
 
@@ -76,12 +77,12 @@ pub enum StartError {
     #[error("the model cannot be used: {0}; see --llm-base-url and the key")]
     Model(agent::Error),
     /// Another server serves the same home directory.
-    #[error("another server uses {}{holder}; stop it or pass --home DIR", home.display())]
+    #[error("another server uses {}{}; stop it or pass --home DIR", home.display(), lock::in_words(*pid))]
     HomeInUse {
         /// The home directory.
         home: PathBuf,
-        /// ` (pid N)`, or nothing if that is not known.
-        holder: String,
+        /// That server's process; `None` in the moment before it is known.
+        pid: Option<u32>,
     },
     /// Whether another server serves the home directory cannot be found out.
     #[error("cannot lock {}/server.lock: {source}; check its owner and mode, or pass --home DIR", home.display())]
@@ -181,7 +182,7 @@ impl Server {
         let lock = ServerLock::take(&config.home)?;
         let acceptor = config.tls.as_ref().map(|(cert, key)| tls::acceptor(cert, key)).transpose()?;
         let (listener, address) = listen(&config.listen).await?;
-        let store = own_key::unlock(Store::open(&config.database()).await?, &config).await?;
+        let store = open_store(&config).await?;
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(router_config(&config));
         let facts = Facts {
@@ -190,6 +191,7 @@ impl Server {
             local: config.local != LocalPolicy::Off,
             sealed: true,
             listen: address,
+            one_person: config.one_person,
         };
         let hub = Arc::new(Hub::default());
         // A page may be fetched without a model's provider being reached.
@@ -219,6 +221,7 @@ impl Server {
             logins: LoginLimits::default(),
             cookie_name: cookie_name(address.port()),
             tickets: Tickets::default(),
+            sign_ins: SignIns::default(),
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             searches: Searches::default(),
@@ -292,6 +295,14 @@ impl Server {
         state.store.close().await;
         drop(lock);
     }
+}
+
+/// Opens a server's store, with the keys of models that it keeps.
+///
+/// # Errors
+/// [`StartError::Store`], [`StartError::KeyFile`], [`StartError::KeyMissing`].
+pub async fn open_store(config: &Config) -> Result<Store, StartError> {
+    own_key::unlock(Store::open(&config.database()).await?, config).await
 }
 
 async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> {

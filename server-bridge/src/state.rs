@@ -21,6 +21,7 @@ use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
 use crate::web::setup::{Facts, Setup};
+use crate::web::sign_ins::SignIns;
 use crate::web::tickets::Tickets;
 
 /// The state of the server. Cheap to clone; every clone is the same.
@@ -51,6 +52,8 @@ pub struct Shared {
     pub cookie_name: String,
     /// What browsers may fetch without a token.
     pub tickets: Tickets,
+    /// What signs pages in without a password.
+    pub sign_ins: SignIns,
     /// Keys of programs that opened nothing, by address.
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.

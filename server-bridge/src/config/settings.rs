@@ -45,10 +45,17 @@ impl Settings {
         })
     }
 
+    /// Gives an option a value, unless it has one.
+    pub fn set_default(&mut self, key: &str, value: &str) {
+        if self.value(key).is_none() {
+            self.dotenv.insert(variable(key), value.to_owned());
+        }
+    }
+
     /// The value of an option by its key in `config.json`; lists come with commas between their items. An empty value
     /// is none.
     pub fn value(&self, key: &str) -> Option<String> {
-        let variable = format!("SANDBRIDGE_{}", key.to_ascii_uppercase());
+        let variable = variable(key);
         let some = |text: String| (!text.is_empty()).then_some(text);
         (self.environment.get(&variable).cloned().and_then(some))
             .or_else(|| self.json.get(key).and_then(json_text).and_then(some))
@@ -81,6 +88,11 @@ impl Settings {
         unknown.sort_unstable();
         unknown
     }
+}
+
+/// The environment's name of an option.
+fn variable(key: &str) -> String {
+    format!("SANDBRIDGE_{}", key.to_ascii_uppercase())
 }
 
 fn json_text(value: &Value) -> Option<String> {

@@ -38,7 +38,7 @@ impl ServerLock {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
-                return Err(StartError::HomeInUse { home: home.to_owned(), holder: holder(&mut file) });
+                return Err(StartError::HomeInUse { home: home.to_owned(), pid: holder(&mut file) });
             }
             Err(error) => return Err(failed(error.into())),
         }
@@ -47,13 +47,15 @@ impl ServerLock {
     }
 }
 
-/// Who holds the lock, as the file tells it: ` (pid 7)`, or nothing in the moment before it is written.
-fn holder(file: &mut File) -> String {
+/// Who holds the lock, as the file tells it; nothing in the moment before it is written.
+fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
-    match file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse::<u32>().ok()) {
-        Some(pid) => format!(" (pid {pid})"),
-        None => String::new(),
-    }
+    file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok())
+}
+
+/// ` (pid 7)`, or nothing.
+pub(super) fn in_words(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" (pid {pid})"))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Caller {
     /// # Errors
     /// `password_required` if not.
     pub fn check_confirmed(&self, state: &AppState) -> Result<(), ApiError> {
-        let Some(session) = self.browser else { return Ok(()) };
+        let Some(session) = self.browser.filter(|_| !state.facts.one_person) else { return Ok(()) };
         let age_ms = state.store.now_ms() - session.confirmed_at_ms;
         if u128::try_from(age_ms).is_ok_and(|age_ms| age_ms < CONFIRMATION_LIFETIME.as_millis()) {
             return Ok(());

@@ -11,7 +11,7 @@
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
-//! | [`tickets`], [`confirm`] | what a browser brings in an address, where it sends no header; the password once more |
+//! | [`tickets`], [`confirm`], [`sign_ins`] | what a browser brings in an address, where it sends no header; the password once more; signing in without one |
 //! | [`guard`], [`auth`], [`scope`], [`rate`], [`logins`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
@@ -66,6 +66,7 @@ pub mod session;
 pub mod settings;
 pub mod setup;
 pub mod shell_word;
+pub mod sign_ins;
 pub mod socket;
 pub mod standing;
 pub mod stream;
@@ -93,6 +94,8 @@ pub fn router(state: AppState) -> Router {
         .route("/logout", post(session::logout))
         .route("/confirm", post(confirm::confirm))
         .route("/tickets", post(tickets::issue))
+        .route("/sign-ins", post(sign_ins::issue))
+        .route("/sign-ins/redeem", post(sign_ins::redeem))
         .route("/me", get(session::me))
         .route("/me/welcomed", post(welcome::end))
         .route("/status", get(setup::status))

@@ -11,7 +11,7 @@ use utoipa::{Modify, OpenApi};
 use crate::web::{
     agents, answers, attachments, audit, chat_copies, chat_detail, chat_turns, chats, commands, confirm,
     container, error, events, exec, files, keys, mcp, models, providers, runners, session, settings, setup,
-    tasks, tickets, usage, users, welcome,
+    sign_ins, tasks, tickets, usage, users, welcome,
 };
 
 /// How an exec stands.
@@ -65,6 +65,8 @@ const WORDS: &[(&str, &[&str])] = &[
         session::me,
         confirm::confirm,
         tickets::issue,
+        sign_ins::issue,
+        sign_ins::redeem,
         keys::list,
         keys::add,
         keys::remove,
@@ -234,6 +236,8 @@ mod tests {
             ("/api/v1/logout", 1),
             ("/api/v1/confirm", 1),
             ("/api/v1/tickets", 1),
+            ("/api/v1/sign-ins", 1),
+            ("/api/v1/sign-ins/redeem", 1),
             ("/api/v1/me", 1),
             ("/api/v1/keys", 2),
             ("/api/v1/keys/{name}", 1),
@@ -300,7 +304,7 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 67);
+        assert_eq!(description.paths.paths.len(), 69);
     }
 
     #[test]

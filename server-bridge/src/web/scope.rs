@@ -14,6 +14,7 @@ const SESSIONS_ONLY: &[(&Method, &str)] = &[
     (&Method::POST, "/api/v1/logout"),
     (&Method::POST, "/api/v1/confirm"),
     (&Method::POST, "/api/v1/tickets"),
+    (&Method::POST, "/api/v1/sign-ins"),
     (&Method::POST, "/api/v1/password"),
     (&Method::PUT, "/api/v1/password"),
     (&Method::POST, "/api/v1/users"),

@@ -77,6 +77,8 @@ pub struct Facts {
     pub sealed: bool,
     /// The address that is listened on.
     pub listen: SocketAddr,
+    /// Whether its one user has no password, so that none can be asked for once more.
+    pub one_person: bool,
 }
 
 /// What is known without a login.
@@ -173,7 +175,7 @@ pub async fn about(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Json<AboutView>, ApiError> {
-    let Facts { started_at_ms, docker, local, sealed, listen } = state.facts;
+    let Facts { started_at_ms, docker, local, sealed, listen, one_person: _ } = state.facts;
     let base = state.public_base(host(&uri, &headers).unwrap_or("localhost"));
     let users = if caller.user.admin { Some(state.store.users().await?.len()) } else { None };
     Ok(Json(AboutView {

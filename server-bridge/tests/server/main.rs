@@ -27,6 +27,7 @@ mod sends;
 mod session;
 mod settings;
 mod setup;
+mod sign_ins;
 mod start;
 mod strangers;
 mod support;

@@ -30,6 +30,8 @@ export interface Api {
   /** For the requests that only one room makes. */
   readonly client: ApiClient;
   login(user: string, password: string): Promise<void>;
+  /** Signs in with the code that the page's address brought. */
+  signIn(code: string): Promise<void>;
   logout(): Promise<void>;
   /** Gives the password once more, which holds for some minutes. */
   confirm(password: string): Promise<void>;
@@ -78,6 +80,7 @@ export function createApi(onUnauthorized: () => void): Api {
   return {
     client,
     login: async (user, password) => keepSession((await taken(client.POST("/api/v1/login", { body: { user, password } }))).token),
+    signIn: async (code) => keepSession((await taken(client.POST("/api/v1/sign-ins/redeem", { body: { code } }))).token),
     logout: async () => {
       await client.POST("/api/v1/logout");
       keepSession(null);

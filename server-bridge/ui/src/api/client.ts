@@ -21,7 +21,7 @@ export type Schemas = components["schemas"];
 export type ApiClient = ReturnType<typeof createApiClient>;
 
 /** A 401 of these says nothing about the session. */
-const WITHOUT_SESSION = ["/api/v1/login", "/api/v1/setup"];
+const WITHOUT_SESSION = ["/api/v1/login", "/api/v1/setup", "/api/v1/sign-ins/redeem"];
 
 /** Node's Request wants a whole address; a page's own addresses need none. */
 function origin(): string {

@@ -1084,6 +1084,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sign-ins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a code that signs a page in as the caller: once, within 5 minutes. For programs that are logged in, such as
+         *     `sandbridge here --web`; neither for keys nor for pages.
+         */
+        post: operations["post_sign_ins"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-ins/redeem": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Exchange a code for a page's session, as after a login. For pages alone: the request needs an Origin. */
+        post: operations["post_sign_ins_redeem"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/status": {
         parameters: {
             query?: never;
@@ -2444,6 +2481,20 @@ export interface components {
             /** @description A runner's name, `__docker__` or `none`; null lets the server choose. */
             active_runner: string | null;
             choices: components["schemas"]["ChoiceView"][];
+        };
+        /** @description A code that is shown. */
+        ShownCode: {
+            code: string;
+        };
+        /** @description A code that signs a page in. */
+        SignInView: {
+            /** @description Goes into the page's address, as `/#sign-in=…`. */
+            code: string;
+            /**
+             * Format: int64
+             * @description How long it works, in seconds.
+             */
+            expires_in_s: number;
         };
         /** @description Facts about a path. */
         StatView: {
@@ -5176,6 +5227,66 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoggedIn"];
+                };
+            };
+            /** @description It was not done, and why. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    post_sign_ins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInView"];
+                };
+            };
+            /** @description It was not done, and why. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    post_sign_ins_redeem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShownCode"];
+            };
+        };
+        responses: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,11 +1,12 @@
 /**
  * What is open, in the address, so that reload, back and bookmarks work: `#/chats/ID`, `#/settings/SECTION` over the chat
- * that was open before (kept beside the address, in the history's state), `#/setup` and `#setup=SECRET`.
+ * that was open before (kept beside the address, in the history's state), `#/setup`, `#setup=SECRET` and `#sign-in=CODE`.
  */
 const CHATS = "#/chats/";
 const SETTINGS = "#/settings";
 const SETUP = "#/setup";
 const SECRET = "#setup=";
+const SIGN_IN = "#sign-in=";
 
 /** Told when this page itself writes the address; the browser tells of back and forward. */
 const CHANGED = "sandbridge:address";
@@ -57,6 +58,14 @@ export function isPlain(hash: string): boolean {
 /** The secret that `sandbridge serve` printed as a part of the address to open. */
 export function setupSecret(hash: string): string {
   return hash.startsWith(SECRET) ? decodeURIComponent(hash.slice(SECRET.length)) : "";
+}
+
+/** The code that signs this page in, where its address brought one; it is for one use, so it does not stay there. */
+export function takeSignInCode(): string | null {
+  const { hash } = window.location;
+  if (!hash.startsWith(SIGN_IN)) return null;
+  write(chatAddress(null), true);
+  return decodeURIComponent(hash.slice(SIGN_IN.length));
 }
 
 /** Whether something covers the chat, which stays open behind it. */

@@ -2,7 +2,7 @@
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
 import { randomId } from "../lib/randomId";
-import { chatIdInAddress, isCovered, isPlain, showChatId, showSetup, showWorkbench } from "../lib/location";
+import { chatIdInAddress, isCovered, isPlain, showChatId, showSetup, showWorkbench, takeSignInCode } from "../lib/location";
 import type { Chat, RunnerToken } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
@@ -120,6 +120,8 @@ function makeOutbox(
 
 function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox) {
   const resume = async () => {
+    const code = takeSignInCode();
+    if (code !== null) await api.signIn(code);
     const me = await api.me();
     if (!takeTab(me.name)) return window.location.replace("/");
     if (me.welcome_due && isPlain(window.location.hash)) showSetup();

@@ -4,9 +4,9 @@
 //!  bind ─► open the store ─► recover ─► accept ─► signal ─► stop accepting ─► commands, links, sockets end ─► close the store
 //! ```
 
-mod lock;
+pub(crate) mod lock;
 mod missing;
-mod own_key;
+pub(crate) mod own_key;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;

@@ -30,6 +30,7 @@ mod exec;
 mod exec_attacks;
 mod file_attacks;
 mod files;
+mod here;
 mod hostile_server;
 mod install;
 mod life;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `exec/`, `shell/`, `cp/`, `chat/` | the streaming commands |
 //! | `tui/` | the chat on the full screen |
+//! | `here/` | all of it for one directory: server, runner and chat |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
 //! | `runner`, `key`, `container`, `model`, `use_place`, `login`, `doctor`, `completions` | one command each |
 //! | `session` | which server, and who one is there: `client.json` |
@@ -30,6 +31,7 @@ mod endpoint;
 mod events;
 mod exec;
 mod failure;
+mod here;
 mod interrupts;
 mod key;
 mod limits;
@@ -103,6 +105,8 @@ struct Globals {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Chat in this directory, with a server, a runner and an account of its own that end with the chat
+    Here(Box<here::HereOptions>),
     /// Run the server
     Serve(Box<ServeArgs>),
     /// Manage the accounts of the server on this machine
@@ -185,6 +189,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => crate::serve::main(*arguments, globals.home.as_deref())
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Failure::from_error(&error)),
+        Command::Here(options) => here::run(globals, *options),
         Command::User(command) => told(globals, crate::admin::main(command, globals.home.as_deref())),
         Command::Backup(options) => told(globals, crate::backup::main(&options, globals.home.as_deref())),
         Command::Login(options) => block_on(login::log_in(globals, options)),

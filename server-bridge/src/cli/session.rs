@@ -73,6 +73,23 @@ impl Session {
         Ok(Self { path, remembered, server, ca_cert, api_key: None })
     }
 
+    /// Remembers a login in a home directory whose one server has another address at every start: it takes the place of those
+    /// before it, and goes on with the chat used last. Also gives the token that was remembered before.
+    pub(super) fn renew(
+        home: &Path,
+        server: &str,
+        user: &str,
+        token: String,
+    ) -> Result<(Self, Option<String>), Failure> {
+        let mut session = Self::load(home, None, None)?;
+        let former = session.login().cloned();
+        session.remembered.logins.clear();
+        server.clone_into(&mut session.server);
+        let chat = former.as_ref().and_then(|former| former.chat.clone());
+        session.remember(Login { token, user: user.to_owned(), chat })?;
+        Ok((session, former.map(|former| former.token)))
+    }
+
     /// The same with a program's key, if there is one: it comes before the login.
     pub(super) fn with_api_key(self, api_key: Option<String>) -> Self {
         Self { api_key, ..self }

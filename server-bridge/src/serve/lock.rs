@@ -15,7 +15,7 @@ use super::StartError;
 
 /// The right to serve a home directory, until it is dropped.
 #[derive(Debug)]
-pub(super) struct ServerLock {
+pub(crate) struct ServerLock {
     /// Holds the lock by being open.
     _file: File,
 }
@@ -25,7 +25,7 @@ impl ServerLock {
     ///
     /// # Errors
     /// [`StartError::HomeInUse`], [`StartError::Lock`].
-    pub(super) fn take(home: &Path) -> Result<Self, StartError> {
+    pub(crate) fn take(home: &Path) -> Result<Self, StartError> {
         let failed = |source: io::Error| StartError::Lock { home: home.to_owned(), source };
         let mut file = OpenOptions::new()
             .read(true)

@@ -19,7 +19,7 @@ use crate::config::{Config, key_file};
 use crate::limits::KEY_FILE_MAX_BYTES;
 
 /// What the file begins with, so that another file in its place is told apart.
-const PREFIX: &str = "sandbridge-key-1:";
+pub(crate) const PREFIX: &str = "sandbridge-key-1:";
 
 /// Unlocks the store with the right key.
 ///
@@ -65,7 +65,7 @@ fn own(path: &Path, sealed_with: SealedWith, lost: LostKeys) -> Result<Encryptio
 }
 
 /// The key in the file; `None` where there is no file.
-fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
+pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
     // A link is not followed, and a pipe is not waited for.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {

@@ -19,6 +19,7 @@ use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 
 use super::failure::{self, Failure};
+use super::session::Session;
 use super::{Globals, interrupts, names, tui};
 use asking::Answers;
 use printer::Printer;
@@ -31,6 +32,16 @@ use turn::{Conversation, Which};
 pub(super) struct ChatOptions {
     #[command(subcommand)]
     command: Option<ChatCommand>,
+    #[command(flatten)]
+    talk: TalkOptions,
+    /// Say this, print what comes of it, and end; without it, the chat fills the terminal
+    #[arg(value_name = "MESSAGE")]
+    message: Option<String>,
+}
+
+/// In which chat, and how.
+#[derive(Args)]
+pub(super) struct TalkOptions {
     /// Begin a new chat instead of going on with the last one
     #[arg(long)]
     new: bool,
@@ -43,53 +54,59 @@ pub(super) struct ChatOptions {
     /// Chat line by line, as where there is no terminal, instead of on the full screen
     #[arg(long)]
     lines: bool,
-    /// Say this, print what comes of it, and end; without it, the chat fills the terminal
-    #[arg(value_name = "MESSAGE")]
-    message: Option<String>,
 }
 
 pub(super) async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitCode, Failure> {
-    let mut options = options;
-    if let Some(command) = options.command {
-        if options.message.is_some() {
+    let ChatOptions { command, talk, message } = options;
+    if let Some(command) = command {
+        if message.is_some() {
             return Err(Failure::usage(
                 "say MESSAGE, or list or export chats; to say a word of these write: chat -- list",
             ));
         }
         return sessions::run(globals, command).await;
     }
-    let which = which(&mut options)?;
-    if options.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
+    run_in(globals.session()?, talk, message, globals.json).await
+}
+
+/// Talks within a session: on the full screen, line by line, or one message.
+pub(super) async fn run_in(
+    session: Session,
+    mut talk: TalkOptions,
+    mut message: Option<String>,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
+    let which = which(&mut talk, &mut message)?;
+    if message.as_ref().is_some_and(|message| message.trim().is_empty()) {
         return Err(Failure::usage("MESSAGE is empty; say something, or leave it out to chat line by line"));
     }
-    let session = globals.session()?;
-    let mut conversation = Conversation::open(session, which, Printer::new(globals.json)).await?;
-    if let Some(mode) = options.approval {
+    let mut conversation = Conversation::open(session, which, Printer::new(as_json)).await?;
+    if let Some(mode) = talk.approval {
         conversation.set_approval(mode).await?;
     }
-    if options.message.is_none() && !options.lines && !globals.json && tui::fits() {
+    if message.is_none() && !talk.lines && !as_json && tui::fits() {
         let (session, chat) = conversation.into_parts();
-        return tui::run(session, &chat, options.approval).await;
+        return tui::run(session, &chat, talk.approval).await;
     }
     let mut ctrl_c = interrupts::ctrl_c()?;
-    match options.message {
+    match message {
         Some(message) => {
-            let mut answers = Answers::new(globals.json)?;
+            let mut answers = Answers::new(as_json)?;
             Ok(ExitCode::from(conversation.say(&message, &mut ctrl_c, &mut answers).await?))
         }
-        None => talk(&mut conversation, &mut ctrl_c, globals.json).await,
+        None => line_by_line(&mut conversation, &mut ctrl_c, as_json).await,
     }
 }
 
 /// Which chat is meant. What stands behind --resume and can be no id is the message.
-fn which(options: &mut ChatOptions) -> Result<Which, Failure> {
-    Ok(match (options.new, options.resume.take()) {
+fn which(talk: &mut TalkOptions, message: &mut Option<String>) -> Result<Which, Failure> {
+    Ok(match (talk.new, talk.resume.take()) {
         (true, _) => Which::New,
         (false, None) => Which::Used,
         (false, Some(None)) => Which::Last,
         (false, Some(Some(id))) if sessions::is_id(&id) => Which::Id(id),
-        (false, Some(message)) if options.message.is_none() => {
-            options.message = message;
+        (false, Some(text)) if message.is_none() => {
+            *message = text;
             Which::Last
         }
         (false, Some(Some(id))) => {
@@ -99,7 +116,7 @@ fn which(options: &mut ChatOptions) -> Result<Which, Failure> {
 }
 
 /// One line after the other, until there is no more.
-async fn talk(
+async fn line_by_line(
     conversation: &mut Conversation,
     ctrl_c: &mut Signal,
     as_json: bool,

@@ -31,7 +31,7 @@ export function EmptyState() {
       ) : (
         <ol className="first-steps" aria-label={t("empty.steps")}>
           <FirstStep title={t("empty.runner")} isDone={hasRunner} action={t("empty.connect")} onAction={() => openSettings("runners")}>
-            {t("empty.runnerAbout")}
+            {t("empty.runnerAbout")} <Trans t={t} i18nKey="empty.here" components={code} />
           </FirstStep>
           <FirstStep title={t("empty.model")} isDone={hasModel} action={t("addModel")} onAction={() => openSettings("models")}>
             {t("empty.modelAbout")}

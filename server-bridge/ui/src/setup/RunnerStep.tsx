@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { useTranslation } from "react-i18next";
+import { Trans, useTranslation } from "react-i18next";
 import { nameProblem } from "../lib/names";
 import { useAction } from "../lib/useAction";
 import { Field, Problem } from "../settings/parts";
@@ -36,7 +36,12 @@ export function RunnerStep() {
     <>
       <ReachNotice />
       {added === null ? (
-        <NameForm onAdded={setAdded} />
+        <>
+          <p className="hint">
+            <Trans t={t} i18nKey="runner.here" components={[<code key="code" />]} />
+          </p>
+          <NameForm onAdded={setAdded} />
+        </>
       ) : (
         <div className="card stack">
           <TokenCommand result={added.token} workspace={added.workspace} />

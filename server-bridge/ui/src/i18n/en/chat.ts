@@ -202,6 +202,7 @@ export const chat = {
     done: "(done)",
     runner: "Connect a machine",
     runnerAbout: "Give it a name, and paste one command there: it starts a runner, a small program that connects to this server.",
+    here: "To work on one machine alone, run <0>sandbridge here</0> in a directory there: it needs no other server.",
     connect: "Connect a runner",
     model: "Add a model",
     modelAbout: "With an API key of OpenAI, Anthropic or any compatible provider. Without a model, commands still run.",

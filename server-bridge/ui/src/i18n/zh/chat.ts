@@ -204,6 +204,7 @@ export const chat: Room<"chat"> = {
     done: "（已完成）",
     runner: "连接一台机器",
     runnerAbout: "为它取个名字，然后在那台机器上粘贴一条命令：它会启动运行器，即一个连接到本服务器的小程序。",
+    here: "若只在一台机器上工作，可在那里的目录中运行 <0>sandbridge here</0>，无需其他服务器。",
     connect: "连接运行器",
     model: "添加模型",
     modelAbout: "使用 OpenAI、Anthropic 或任何兼容提供方的 API 密钥。没有模型也能运行命令。",

@@ -116,12 +116,13 @@ fn the_same_line_works_again_on_its_machine_and_is_refused_at_once_on_another() 
         .run(Who::Dev, "kill $(pidof sandbridge-runner); while pidof sandbridge-runner; do sleep 0.1; done");
     assert_eq!(gone.code, 0, "{}", gone.stderr);
     eventually("laptop is offline", PATIENCE, || (!person.is_online("laptop")).then_some(()));
-    let _again = paste(&home, Who::Dev, &line);
+    let mut again = paste(&home, Who::Dev, &line);
     wait_online(&person, "laptop");
     // A token that was never made, by the same line.
     let wrong =
         elsewhere.run(Who::Dev, &line.replace(&token, &format!("sbe_{}", "x".repeat(token.len() - 4))));
     assert!(wrong.code == 5 && wrong.stderr.contains("runner add"), "{}: {}", wrong.code, wrong.stderr);
+    tests::process::terminate(&mut again);
 }
 
 #[test]

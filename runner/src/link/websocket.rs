@@ -35,7 +35,7 @@ pub struct Endpoint {
     /// Without one the connection is not encrypted.
     tls: Option<TlsConnector>,
     /// Where the environment puts one in between.
-    proxy: Option<Proxy>,
+    proxy: Option<Arc<Proxy>>,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -58,7 +58,7 @@ impl Endpoint {
         let address: Uri =
             url.parse().map_err(|error| Error::Usage(format!("--server {server}: {error}")))?;
         let proxy = Proxy::on_the_way_to(address.host().unwrap_or_default(), tls.is_some())?;
-        Ok(Self { url, address, tls, proxy })
+        Ok(Self { url, address, tls, proxy: proxy.map(Arc::new) })
     }
 
     fn port(&self) -> u16 {

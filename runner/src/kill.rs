@@ -164,6 +164,11 @@ pub(crate) fn living(marks: &[Mark]) -> HashSet<Mark> {
     living
 }
 
+/// How many processes can be seen, the dead ones included; none of them is looked at.
+pub(crate) fn visible_processes() -> u64 {
+    processes::all().count() as u64
+}
+
 /// Sends `signal` once to every living member; returns how many got it.
 ///
 /// # Errors

@@ -419,6 +419,15 @@ pub const LIMITS_LOOK_PART: u32 = 20;
 /// Where the runner counts, it does as soon as one part in this many is missing from the limit of processes.
 pub const CROWD_PART: u64 = 16;
 
+/// Where the runner counts memory, it does once the whole machine has less than before by one part in this many of the limit.
+pub const COUNTED_MEMORY_PART: u64 = 2;
+
+/// It does so once it has looked this often without counting,
+pub const COUNTED_MEMORY_LOOKS: u32 = 10;
+
+/// unless the machine has more processes by one part in this many of their limit.
+pub const UNCOUNTED_CROWD_PART: u64 = 4;
+
 /// A tree is only ended for all commands' memory if it takes at least one part in this many of it.
 pub const BLAMED_MEMORY_PART: u64 = 8;
 

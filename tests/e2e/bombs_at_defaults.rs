@@ -165,8 +165,21 @@ fn crowds_without_any_option_are_ended_with_the_limit_they_met() {
             scene.survives(bomb, "processes");
         }
         if layer.contains("cgroup") {
-            // Each session gets as much of the processors as the runner does: it takes one that need not count.
             scene.survives(SESSIONS, "processes");
+        }
+    }
+}
+
+/// Takes seconds on a quiet machine, and up to a minute where others want the processors too: only in a soak.
+#[test]
+fn sessions_without_a_control_group_are_ended_with_the_limit_they_met() {
+    if std::env::var_os("SANDBRIDGE_SOAK").is_none() {
+        return;
+    }
+    for user in users() {
+        for by in ["namespace", "rlimit"].into_iter().filter(|by| can_have(user, by)) {
+            // Each session gets as much of the processors as the runner does.
+            Scene::new(user, &["--limits-by", by]).survives(SESSIONS, "processes");
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::blocking::{blocking, post};
 use crate::executor::Executor;
 use crate::group;
-use crate::kill::{self, Counted, Mark};
+use crate::kill::{self, Counted, Mark, Usage};
 use crate::limits::{LIMITS_LOOK_LIMIT_MS, LIMITS_LOOK_MS, LIMITS_LOOK_PART};
 pub(super) use judge::MetLimit;
 use judge::{Bounds, Signs, judge};
@@ -52,17 +52,17 @@ async fn watch(executor: &Executor) {
     };
     let least = Duration::from_millis(LIMITS_LOOK_MS);
     let mut pause = least;
-    let mut signs = Signs::begin(group::met(), machine::now());
+    let mut signs = Signs::begin(group::met(), machine::now(&bounds));
     loop {
         if living_trees(executor).is_empty() {
             executor.limits_watch.started.notified().await;
-            signs = Signs::begin(group::met(), machine::now());
+            signs = Signs::begin(group::met(), machine::now(&bounds));
         }
         tokio::time::sleep(pause).await;
         let begun = Instant::now();
-        signs = signs.next(&bounds, group::met(), machine::now());
-        if signs.ask_for_a_count(&bounds) && look(executor, &bounds, &mut signs).await {
-            signs = Signs::begin(group::met(), machine::now());
+        signs = signs.next(&bounds, group::met(), machine::now(&bounds));
+        if signs.ask_for_a_count() && look(executor, &bounds, &mut signs).await {
+            signs = Signs::begin(group::met(), machine::now(&bounds));
         }
         // Counting many processes takes a while, and a small part of the time.
         pause =
@@ -78,19 +78,25 @@ fn living_trees(executor: &Executor) -> Vec<Mark> {
 
 /// Counts, and ends a tree that met a limit; says whether one did.
 async fn look(executor: &Executor, bounds: &Bounds, signs: &mut Signs) -> bool {
-    let (trees, bounds, seen) = (living_trees(executor), *bounds, *signs);
-    let counted = Counted {
-        memory_above_bytes: bounds.memory.filter(|_| bounds.counts_memory || seen.killed).map(|most| most.0),
-        files: seen.many_files,
+    let mut paused = None;
+    let mut usage = None;
+    if !signs.crowded {
+        // What looks at every process is held up for seconds by a crowd that comes meanwhile.
+        tokio::select! {
+            counted = count(executor, bounds, signs) => usage = counted,
+            crowded = crowd(bounds, *signs) => *signs = crowded,
+        }
+    }
+    if signs.crowded {
+        paused = blocking(kill::pause).await.ok();
+        usage = count(executor, bounds, signs).await;
+    }
+    let Some(usage) = usage else {
+        post(move || drop(paused));
+        return false;
     };
-    let count = move || {
-        let paused = seen.crowded.then(kill::pause);
-        let _urgent = seen.are_there().then(kill::Urgent::begin);
-        (kill::usage(&trees, counted), paused)
-    };
-    let Ok((usage, paused)) = blocking(count).await else { return false };
-    let Some((mark, limit)) = judge(&usage, signs, &bounds) else {
-        signs.counted(&usage, machine::now());
+    let Some((mark, limit)) = judge(&usage, signs, bounds) else {
+        signs.counted(&usage, machine::now(bounds));
         post(move || drop(paused));
         return false;
     };
@@ -108,4 +114,27 @@ async fn look(executor: &Executor, bounds: &Bounds, signs: &mut Signs) -> bool {
         Ok(_) | Err(_) => {}
     }
     true
+}
+
+/// What the trees take; `None` if the thread that counts failed.
+async fn count(executor: &Executor, bounds: &Bounds, signs: &Signs) -> Option<Vec<Usage>> {
+    let (trees, signs) = (living_trees(executor), *signs);
+    let counted = Counted {
+        memory_above_bytes: bounds.memory.filter(|_| signs.heavy || signs.killed).map(|most| most.0),
+        files: signs.many_files,
+    };
+    let count = move || {
+        let _urgent = signs.are_there().then(kill::Urgent::begin);
+        kill::usage(&trees, counted)
+    };
+    blocking(count).await.ok()
+}
+
+/// Looks on, without counting, until there is a crowd.
+async fn crowd(bounds: &Bounds, mut signs: Signs) -> Signs {
+    while !signs.crowded {
+        tokio::time::sleep(Duration::from_millis(LIMITS_LOOK_MS)).await;
+        signs = signs.next(bounds, group::met(), machine::now(bounds));
+    }
+    signs
 }

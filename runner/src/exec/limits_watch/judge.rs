@@ -5,7 +5,9 @@ use std::fmt;
 use crate::confine::Bytes;
 use crate::group::{self, Met};
 use crate::kill::{Mark, Usage};
-use crate::limits::{BLAMED_MEMORY_PART, CROWD_PART};
+use crate::limits::{
+    BLAMED_MEMORY_PART, COUNTED_MEMORY_LOOKS, COUNTED_MEMORY_PART, CROWD_PART, UNCOUNTED_CROWD_PART,
+};
 
 /// A limit that a tree was ended for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +47,28 @@ pub(super) struct Bounds {
     pub(super) counts_memory: bool,
 }
 
-/// What the whole machine has.
+/// What the whole machine has, and the runner's part of it as far as that is cheap to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OnMachine {
     /// Processes and threads, the dead ones that nobody has reaped included.
     pub(super) tasks: u64,
+    /// Processes in the runner's own PID namespace, the dead ones included; 0 without one.
+    pub(super) own_processes: u64,
     /// Open files.
     pub(super) files: u64,
+    /// Memory that cannot be had, in bytes: what files are kept in for later is not part of it.
+    pub(super) memory_bytes: u64,
+}
+
+impl OnMachine {
+    fn least(self, other: Self) -> Self {
+        Self {
+            tasks: self.tasks.min(other.tasks),
+            own_processes: 0,
+            files: self.files.min(other.files),
+            memory_bytes: self.memory_bytes.min(other.memory_bytes),
+        }
+    }
 }
 
 /// What shows, without counting, that a limit was met since the last look.
@@ -69,6 +86,11 @@ pub(super) struct Signs {
     /// For the second look in a row.
     killed_again: bool,
     pub(super) many_files: bool,
+    /// Looks since memory was counted.
+    uncounted_looks: u32,
+    /// Memory is to be counted: nobody else does, and the machine has so much less of it, or it is a while ago. Counting looks at
+    /// every process, and a crowd that is about to meet its limit would hold it up for seconds.
+    pub(super) heavy: bool,
 }
 
 impl Signs {
@@ -79,21 +101,29 @@ impl Signs {
 
     /// Those of the next look.
     pub(super) fn next(self, bounds: &Bounds, met: Met, machine: OnMachine) -> Self {
-        let OnMachine { tasks, files } = self.others;
-        let others = OnMachine { tasks: tasks.min(machine.tasks), files: files.min(machine.files) };
+        let others = self.others.least(machine);
         let (refused, killed) = (met.refused > self.met.refused, met.kills > self.met.kills);
         // Counting takes a moment, and others may have become fewer meanwhile.
         let is_near = |grown: u64, most: u64| grown >= most - most / CROWD_PART;
         let most = bounds.processes.map_or(u64::MAX, u64::from);
+        // Others may have ended while as many came; those in the runner's namespace are all its own.
+        let tasks = (machine.tasks - others.tasks).max(machine.own_processes);
+        let taken_bytes = machine.memory_bytes - others.memory_bytes;
+        let uncounted_looks = self.uncounted_looks.saturating_add(1);
+        // Others may give back what commands take.
+        let is_due = uncounted_looks >= COUNTED_MEMORY_LOOKS && tasks < most / UNCOUNTED_CROWD_PART;
+        let is_heavy = |most: Bytes| is_due || taken_bytes >= most.0 / COUNTED_MEMORY_PART;
         Self {
             met,
             others,
             refused,
             refused_again: refused && self.refused,
-            crowded: refused || bounds.counts_processes && is_near(machine.tasks - others.tasks, most),
+            crowded: refused || bounds.counts_processes && is_near(tasks, most),
             killed,
             killed_again: killed && self.killed,
             many_files: is_near(machine.files - others.files, bounds.files.into()),
+            uncounted_looks,
+            heavy: bounds.counts_memory && bounds.memory.is_some_and(is_heavy),
         }
     }
 
@@ -102,17 +132,22 @@ impl Signs {
         self.crowded || self.killed || self.many_files
     }
 
-    pub(super) fn ask_for_a_count(&self, bounds: &Bounds) -> bool {
-        self.are_there() || bounds.counts_memory && bounds.memory.is_some()
+    pub(super) fn ask_for_a_count(&self) -> bool {
+        self.are_there() || self.heavy
     }
 
     /// The trees have been counted and are not to blame: what else the machine has is known better.
     pub(super) fn counted(&mut self, usage: &[Usage], machine: OnMachine) {
         let total = |part: fn(&Usage) -> u64| usage.iter().map(part).sum::<u64>();
-        let OnMachine { tasks, files } = &mut self.others;
+        let OnMachine { tasks, files, memory_bytes, .. } = &mut self.others;
         *tasks = (*tasks).max(machine.tasks.saturating_sub(total(|usage| usage.tasks)));
         if self.many_files {
             *files = (*files).max(machine.files.saturating_sub(total(|usage| usage.files)));
+        }
+        if self.heavy {
+            self.uncounted_looks = 0;
+            let of_trees = total(|usage| usage.memory_bytes);
+            *memory_bytes = (*memory_bytes).max(machine.memory_bytes.saturating_sub(of_trees));
         }
     }
 }
@@ -208,7 +243,7 @@ mod tests {
 
     #[test]
     fn signs_are_what_came_since_the_last_look() {
-        let machine = |tasks, files| OnMachine { tasks, files };
+        let machine = |tasks, files| OnMachine { tasks, files, ..OnMachine::default() };
         let begun = Signs::begin(Met { refused: 2, kills: 0 }, machine(500, 70));
         let first = begun.next(&BOUNDS, Met { refused: 3, kills: 0 }, machine(500, 70));
         assert!(first.refused && first.crowded && !first.refused_again && !first.killed);
@@ -217,21 +252,58 @@ mod tests {
         let third = second.next(&BOUNDS, Met { refused: 4, kills: 2 }, machine(900, 700));
         assert!(third.killed_again && !third.crowded && !third.many_files);
         let fourth = third.next(&BOUNDS, Met { refused: 4, kills: 2 }, machine(900, 700));
-        assert!(!fourth.are_there() && !fourth.ask_for_a_count(&BOUNDS));
+        assert!(!fourth.are_there() && !fourth.ask_for_a_count());
     }
 
     #[test]
     fn a_machine_with_many_more_processes_is_counted_and_others_are_learnt() {
-        let machine = |tasks| OnMachine { tasks, files: 0 };
+        let machine = |tasks| OnMachine { tasks, ..OnMachine::default() };
         let begun = Signs::begin(Met::default(), machine(500));
         let next = |signs: Signs, tasks| signs.next(&COUNTED, Met::default(), machine(tasks));
         assert!(!next(begun, 580).crowded);
         let mut crowded = next(begun, 595);
-        assert!(crowded.crowded && crowded.ask_for_a_count(&COUNTED));
+        assert!(crowded.crowded && crowded.ask_for_a_count());
         crowded.counted(&[usage(1, 10, 0, 0)], machine(595));
         assert!(!next(crowded, 595).crowded, "the others are 585");
         assert!(next(crowded, 680).crowded);
         assert!(next(next(crowded, 100), 195).crowded, "the others have become fewer");
+        let own = |own_processes| OnMachine { own_processes, ..machine(500) };
+        assert!(begun.next(&COUNTED, Met::default(), own(94)).crowded, "as many others have ended");
+        assert!(!begun.next(&COUNTED, Met::default(), own(93)).crowded);
+        assert!(!begun.next(&BOUNDS, Met::default(), own(99)).crowded, "the kernel counts");
+    }
+
+    #[test]
+    fn memory_is_counted_once_the_machine_has_so_much_less_and_others_are_learnt() {
+        let machine = |memory_bytes| OnMachine { memory_bytes, ..OnMachine::default() };
+        let begun = Signs::begin(Met::default(), machine(50_000));
+        let next =
+            |signs: Signs, bounds, memory_bytes| signs.next(bounds, Met::default(), machine(memory_bytes));
+        assert!(!next(begun, &COUNTED, 53_999).ask_for_a_count());
+        assert!(!next(begun, &BOUNDS, 90_000).ask_for_a_count(), "the kernel counts");
+        let mut heavy = next(begun, &COUNTED, 54_000);
+        assert!(heavy.heavy && heavy.ask_for_a_count() && !heavy.are_there());
+        heavy.counted(&[usage(1, 1, 1_000, 0)], machine(54_000));
+        assert!(!next(heavy, &COUNTED, 56_999).heavy, "the others have 53,000");
+        assert!(next(heavy, &COUNTED, 57_000).heavy);
+        assert!(next(next(heavy, &COUNTED, 20_000), &COUNTED, 24_000).heavy, "the others have less");
+    }
+
+    #[test]
+    fn memory_is_counted_now_and_then_unless_a_crowd_is_there() {
+        let looks = |tasks, bounds: &Bounds| {
+            let machine = OnMachine { tasks, ..OnMachine::default() };
+            let next = |signs: &Signs| Some(signs.next(bounds, Met::default(), machine));
+            let all = std::iter::successors(Some(Signs::default()), next);
+            all.take(2 * COUNTED_MEMORY_LOOKS as usize).position(|signs| signs.heavy)
+        };
+        assert_eq!(looks(24, &COUNTED), Some(COUNTED_MEMORY_LOOKS as usize));
+        assert_eq!(looks(25, &COUNTED), None);
+        assert_eq!(looks(1_000, &Bounds { processes: None, ..COUNTED }), Some(COUNTED_MEMORY_LOOKS as usize));
+        assert_eq!(looks(24, &BOUNDS), None);
+        let mut due = Signs { heavy: true, uncounted_looks: COUNTED_MEMORY_LOOKS, ..Signs::default() };
+        due.counted(&[], OnMachine::default());
+        assert!(!due.next(&COUNTED, Met::default(), OnMachine::default()).heavy);
     }
 
     #[test]

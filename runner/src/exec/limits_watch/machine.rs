@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use super::judge::OnMachine;
+use super::judge::{Bounds, OnMachine};
+use crate::kill;
 use crate::limits::{COMMANDS_FILES, MACHINE_FILES_PART};
 
-/// What it has now; 0 where it does not tell.
-pub(super) fn now() -> OnMachine {
+/// What it has now, of what only the runner counts; 0 where it does not tell.
+pub(super) fn now(bounds: &Bounds) -> OnMachine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     // Load, load, load, running/all, newest.
     let tasks = read("/proc/loadavg")
@@ -15,7 +16,27 @@ pub(super) fn now() -> OnMachine {
         .and_then(|field| field.split_once('/')?.1.parse().ok());
     let files =
         read("/proc/sys/fs/file-nr").split_ascii_whitespace().next().and_then(|field| field.parse().ok());
-    OnMachine { tasks: tasks.unwrap_or(0), files: files.unwrap_or(0) }
+    OnMachine {
+        tasks: tasks.unwrap_or(0),
+        own_processes: match bounds.counts_processes && kill::tier().is_init() {
+            true => kill::visible_processes(),
+            false => 0,
+        },
+        files: files.unwrap_or(0),
+        memory_bytes: match bounds.counts_memory {
+            true => taken_memory_bytes(&read("/proc/meminfo")).unwrap_or(0),
+            false => 0,
+        },
+    }
+}
+
+/// All memory without what could be had.
+fn taken_memory_bytes(meminfo: &str) -> Option<u64> {
+    let kibibytes = |name: &str| -> Option<u64> {
+        let row = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        row.split_ascii_whitespace().next()?.parse().ok()
+    };
+    Some(kibibytes("MemTotal")?.saturating_sub(kibibytes("MemAvailable")?) * 1024)
 }
 
 /// How many files all commands together may have open: a part of what the machine may.
@@ -32,6 +53,22 @@ mod tests {
 
     #[test]
     fn the_machine_tells_what_it_has() {
-        assert!(now().tasks > 1 && now().files > 1 && most_files() > 100);
+        let counted = Bounds {
+            processes: None,
+            memory: None,
+            files: most_files(),
+            counts_processes: true,
+            counts_memory: true,
+        };
+        let told = now(&counted);
+        assert!(told.tasks > 1 && told.files > 1 && told.memory_bytes > 1 << 20 && counted.files > 100);
+        assert_eq!(now(&Bounds { counts_memory: false, ..counted }).memory_bytes, 0);
+    }
+
+    #[test]
+    fn taken_memory_is_what_cannot_be_had() {
+        let meminfo = "MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    400 kB\nBuffers: 2 kB\n";
+        assert_eq!(taken_memory_bytes(meminfo), Some(600 * 1024));
+        assert_eq!(taken_memory_bytes("MemTotal: 1000 kB\n"), None);
     }
 }

@@ -1,11 +1,13 @@
 //! `sandbridge backup`: a copy of the database, whether a server has it open or not; the encryption key only where it is asked for.
 //!
-//! To restore it, stop the server, put the copy in the place of `HOME/sandbridge.db` (without `-wal` and `-shm` beside it), and
-//! the key in the place of `HOME/sandbridge.key`.
+//! The copy is written beside its place, looked at, and only then put there: an earlier backup of that name stays until the new
+//! one is whole. [`restore`] takes it back.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+mod files;
+pub mod restore;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -13,11 +15,16 @@ use serde_json::{Value, json};
 use store::Store;
 
 use crate::config::{database, home_dir, key_file};
+use crate::serve::own_key;
+use files::{Beside, check_target, with_suffix};
+
+/// What a database begins with.
+const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Where the backup goes, and what is in it.
 #[derive(Debug, clap::Args)]
 pub struct BackupOptions {
-    /// The file to write; it must not exist
+    /// The file to write; an earlier backup there is replaced once the new one is whole
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Also copy the server's own encryption key, to FILE.key: who has both reads the keys of users' models
@@ -28,13 +35,17 @@ pub struct BackupOptions {
 /// Writes the backup; returns what is in it, for programs and in words.
 ///
 /// # Errors
-/// A line that says what to change.
+/// A line that says what to change; then an earlier backup is as it was.
 pub fn main(options: &BackupOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
+    block_on(run(options, &home_dir(home)?))
+}
+
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?
-        .block_on(run(options, &home_dir(home)?))
+        .block_on(work)
 }
 
 async fn run(options: &BackupOptions, home: &Path) -> anyhow::Result<(Value, String)> {
@@ -42,11 +53,7 @@ async fn run(options: &BackupOptions, home: &Path) -> anyhow::Result<(Value, Str
     if !from.is_file() {
         bail!("there is no database at {}; pass --home DIR", from.display());
     }
-    let key_copy = options.with_key.then(|| {
-        let mut name = options.file.clone().into_os_string();
-        name.push(".key");
-        PathBuf::from(name)
-    });
+    let key_copy = options.with_key.then(|| with_suffix(&options.file, ".key"));
     if options.with_key && !key.is_file() {
         bail!(
             "there is no {}: the server was given its encryption key, so keep that one yourself and leave out --with-key",
@@ -54,16 +61,26 @@ async fn run(options: &BackupOptions, home: &Path) -> anyhow::Result<(Value, Str
         );
     }
     let file = &options.file;
-    make(file)?;
-    let copied = copy(&from, file).await.and_then(|()| match &key_copy {
-        Some(copy) => copy_key(&key, copy),
-        None => Ok(()),
-    });
-    if let Err(error) = copied {
-        // It was made here, so nothing of anybody else's is removed.
-        let _ = fs::remove_file(file);
-        return Err(error);
+    if is_same(&from, file) {
+        bail!("{} is the database itself; name another file", file.display());
     }
+    check_target(file, MAGIC)?;
+    let copied_key = match &key_copy {
+        Some(copy) => {
+            check_target(copy, own_key::PREFIX.as_bytes())?;
+            Some(Beside::copy(&key, copy)?)
+        }
+        None => None,
+    };
+    let copied = Beside::make(file)?;
+    copy(&from, copied.path()).await.with_context(|| format!("cannot write {}", file.display()))?;
+    for copied in copied_key.iter().chain([&copied]) {
+        copied.sync()?;
+    }
+    if let Some(copied) = copied_key {
+        copied.place()?;
+    }
+    copied.place()?;
     let words = match &key_copy {
         Some(copy) => format!(
             "backed up to {}, with the encryption key in {}: who has both reads the keys of users' models",
@@ -78,31 +95,31 @@ async fn run(options: &BackupOptions, home: &Path) -> anyhow::Result<(Value, Str
     Ok((json!({"file": file, "key": key_copy}), words))
 }
 
+/// Copies the database and looks at the copy.
 async fn copy(from: &Path, file: &Path) -> anyhow::Result<()> {
     let store = Store::open(from).await?;
     let copied = store.back_up(file).await;
     store.close().await;
-    copied.with_context(|| format!("cannot write {}", file.display()))
+    copied?;
+    Ok(store::check_backup(file).await?)
 }
 
-fn copy_key(key: &Path, copy: &Path) -> anyhow::Result<()> {
-    let bytes = fs::read(key).with_context(|| format!("cannot read {}", key.display()))?;
-    let mut file = make(copy)?;
-    let written: io::Result<()> = file.write_all(&bytes).and_then(|()| file.sync_all());
-    written.with_context(|| format!("cannot write {}", copy.display()))
-}
-
-/// An empty file for its owner alone, where there was none.
-fn make(path: &Path) -> anyhow::Result<File> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    made.with_context(|| format!("cannot make {}; name a file that is not there yet", path.display()))
+/// Whether both names lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::PermissionsExt;
+
+    use store::Store;
 
     use super::*;
+
+    /// 32 bytes that nobody guesses, in a test.
+    const KEY: &str = "sandbridge-key-1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
     async fn home() -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
@@ -118,7 +135,8 @@ mod tests {
     #[tokio::test]
     async fn a_backup_holds_the_key_only_where_it_is_asked_for_and_says_so() {
         let home = home().await;
-        fs::write(key_file(home.path()), "the key").unwrap();
+        fs::write(key_file(home.path()), KEY).unwrap();
+        fs::set_permissions(key_file(home.path()), fs::Permissions::from_mode(0o600)).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (without, with) = (folder.path().join("one"), folder.path().join("two"));
         let words = back_up(home.path(), &without, false).await.unwrap();
@@ -126,7 +144,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         let words = back_up(home.path(), &with, true).await.unwrap();
         assert!(words.contains("with the encryption key in"), "{words}");
-        assert_eq!(fs::read_to_string(folder.path().join("two.key")).unwrap(), "the key");
+        assert_eq!(fs::read_to_string(folder.path().join("two.key")).unwrap(), KEY);
         for file in ["one", "two", "two.key"] {
             assert_eq!(fs::metadata(folder.path().join(file)).unwrap().mode() & 0o777, 0o600, "{file}");
         }
@@ -136,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_backup_replaces_nothing_and_leaves_no_half_of_one() {
+    async fn a_backup_replaces_an_earlier_one_and_nothing_else_and_leaves_no_half_of_one() {
         let home = home().await;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("backup");
@@ -144,13 +162,88 @@ mod tests {
         assert!(error.contains("leave out --with-key") && !file.exists(), "{error}");
         fs::write(&file, "mine").unwrap();
         let error = back_up(home.path(), &file, false).await.unwrap_err();
-        assert!(error.contains("not there yet"), "{error}");
+        assert!(error.contains("no earlier backup"), "{error}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
-        fs::write(key_file(home.path()), "the key").unwrap();
+        fs::write(key_file(home.path()), KEY).unwrap();
         fs::write(folder.path().join("other.key"), "mine").unwrap();
         back_up(home.path(), &folder.path().join("other"), true).await.unwrap_err();
         assert!(!folder.path().join("other").exists());
         let error = back_up(folder.path(), &folder.path().join("none"), false).await.unwrap_err();
         assert!(error.contains("--home"), "{error}");
+        let error = back_up(home.path(), &database(home.path()), false).await.unwrap_err();
+        assert!(error.contains("the database itself"), "{error}");
+        let error = back_up(home.path(), folder.path(), false).await.unwrap_err();
+        assert!(error.contains("no regular file"), "{error}");
+        let again = folder.path().join("again");
+        back_up(home.path(), &again, false).await.unwrap();
+        crate::admin::add_user(home.path(), "bob", false, "correct horse").await.unwrap();
+        back_up(home.path(), &again, false).await.unwrap();
+        let store = Store::open(&again).await.unwrap();
+        assert_eq!(store.users().await.unwrap().len(), 2);
+        store.close().await;
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 3, "{left:?}");
+    }
+
+    #[tokio::test]
+    async fn a_restored_home_is_as_it_was_and_what_it_took_the_place_of_is_kept() {
+        let home = home().await;
+        fs::write(key_file(home.path()), KEY).unwrap();
+        fs::set_permissions(key_file(home.path()), fs::Permissions::from_mode(0o600)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup");
+        back_up(home.path(), &file, true).await.unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        let (told, words) = restore::run(&file, &elsewhere).await.unwrap();
+        assert!(told["kept"].is_null() && told["key"] == true, "{words}");
+        assert_eq!(fs::read_to_string(key_file(&elsewhere)).unwrap(), KEY);
+        assert_eq!(fs::metadata(database(&elsewhere)).unwrap().mode() & 0o777, 0o600);
+        crate::admin::add_user(&elsewhere, "bob", false, "correct horse").await.unwrap();
+        let (told, words) = restore::run(&file, &elsewhere).await.unwrap();
+        let users = async |file: &Path| {
+            let store = Store::open(file).await.unwrap();
+            let users = store.users().await.unwrap().len();
+            store.close().await;
+            users
+        };
+        assert_eq!(users(&database(&elsewhere)).await, 1, "{words}");
+        assert_eq!(users(Path::new(told["kept"].as_str().unwrap())).await, 2, "{words}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_backup_is_refused_and_changes_nothing() {
+        let home = home().await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup");
+        back_up(home.path(), &file, false).await.unwrap();
+        let whole = fs::read(&file).unwrap();
+        let before = fs::read(database(home.path())).unwrap();
+        let mut torn = whole.clone();
+        torn[4096..20_000].fill(0xa5);
+        let cut = whole[..whole.len() / 2].to_vec();
+        for (bytes, what) in
+            [(b"no database".to_vec(), "text"), (Vec::new(), "nothing"), (torn, "torn"), (cut, "cut off")]
+        {
+            fs::write(&file, bytes).unwrap();
+            let error = restore::run(&file, home.path()).await.unwrap_err();
+            assert!(format!("{error:#}").contains("name"), "{what}: {error:#}");
+        }
+        let error = restore::run(&folder.path().join("missing"), home.path()).await.unwrap_err();
+        assert!(format!("{error:#}").contains("no file"), "{error:#}");
+        // A key that is none.
+        fs::write(&file, &whole).unwrap();
+        fs::write(folder.path().join("backup.key"), "half").unwrap();
+        restore::run(&file, home.path()).await.unwrap_err();
+        fs::remove_file(folder.path().join("backup.key")).unwrap();
+        // A server has it.
+        let lock = crate::serve::lock::ServerLock::take(home.path()).unwrap();
+        let error = restore::run(&file, home.path()).await.unwrap_err();
+        assert!(format!("{error:#}").contains("another server"), "{error:#}");
+        drop(lock);
+        assert_eq!(fs::read(database(home.path())).unwrap(), before);
+        let left: Vec<_> =
+            fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "the database and the lock: {left:?}");
     }
 }

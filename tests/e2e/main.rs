@@ -8,6 +8,7 @@ mod agent_tasks;
 mod agent_tools;
 mod approvals;
 mod attacks;
+mod backup;
 mod bad_input;
 mod bombs;
 mod bombs_at_defaults;

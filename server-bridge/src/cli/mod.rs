@@ -59,6 +59,7 @@ use serde_json::Value;
 
 use crate::admin::UserCommand;
 use crate::backup::BackupOptions;
+use crate::backup::restore::{self, RestoreOptions};
 use crate::config::{ServeArgs, Settings};
 use failure::Failure;
 use session::Session;
@@ -114,6 +115,8 @@ enum Command {
     User(UserCommand),
     /// Copy the database of the server on this machine, which may run meanwhile
     Backup(BackupOptions),
+    /// Put a backup in the place of the database of the server on this machine, which must not run
+    Restore(RestoreOptions),
     /// Log in to a server
     Login(login::LoginOptions),
     /// Log out
@@ -192,6 +195,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<ExitCode, Failure> {
         Command::Here(options) => here::run(globals, *options),
         Command::User(command) => told(globals, crate::admin::main(command, globals.home.as_deref())),
         Command::Backup(options) => told(globals, crate::backup::main(&options, globals.home.as_deref())),
+        Command::Restore(options) => told(globals, restore::main(&options, globals.home.as_deref())),
         Command::Login(options) => block_on(login::log_in(globals, options)),
         Command::Logout => block_on(login::log_out(globals)),
         Command::Runner(command) => block_on(runner::run(globals, command)),

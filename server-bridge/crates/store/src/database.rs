@@ -144,8 +144,13 @@ async fn migrate(writer: &SqlitePool) -> Result<()> {
     Ok(transaction.commit().await?)
 }
 
+/// The newest step to the schema that this program carries.
+pub(crate) fn newest_step() -> i64 {
+    MIGRATOR.iter().map(|step| step.version).max().unwrap_or(0)
+}
+
 fn migration_error(error: MigrateError) -> Error {
-    let known = MIGRATOR.iter().map(|step| step.version).max().unwrap_or(0);
+    let known = newest_step();
     match error {
         MigrateError::VersionMissing(found) if found > known => Error::NewerSchema { found, known },
         other => Error::Migration(other),

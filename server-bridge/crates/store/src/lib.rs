@@ -29,6 +29,7 @@
 //! | `sub_agents` | conversations beneath others |
 //! | `memories` | what an agent keeps of a user |
 //! | `execs` | commands: started once per id and request, finished once |
+//! | `backup` | copies of the database |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
 //! | `database` | the file, the connections, the schema's steps (`migrations/`) |
@@ -40,6 +41,7 @@
 
 mod approvals;
 mod audit;
+mod backup;
 mod chat_search;
 mod chats;
 mod checkpoints;
@@ -79,6 +81,7 @@ mod users;
 use std::path::Path;
 
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
+pub use backup::check_backup;
 pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;
 pub use checkpoints::{Before, Checkpoint, Kept, Left};

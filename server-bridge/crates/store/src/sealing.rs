@@ -9,8 +9,6 @@
 //!
 //! All of it is one change of the database, so a start that is interrupted happens again from its beginning.
 
-use std::path::Path;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sqlx::{FromRow, Sqlite, Transaction};
@@ -153,26 +151,6 @@ impl Store {
         if was_busy == 0 {
             sqlx::query("UPDATE sealing SET is_scrubbed = TRUE").execute(self.database.writer()).await?;
         }
-        Ok(())
-    }
-
-    /// Writes a copy of the database, as it is in this moment, into a file that is empty. What earlier versions stored plain is no
-    /// part of a copy.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] while keys of models lie here plain; [`Error::Database`] where the file cannot be written.
-    pub async fn back_up(&self, file: &Path) -> Result<()> {
-        let is_plain = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'plain:%')";
-        if sqlx::query_scalar(is_plain).fetch_one(self.database.writer()).await? {
-            let rule =
-                "still holds keys of models that are not sealed; start this version's server once before"
-                    .to_owned();
-            return Err(Error::Invalid { what: "database", rule });
-        }
-        sqlx::query("VACUUM INTO $1")
-            .bind(file.to_string_lossy().as_ref())
-            .execute(self.database.writer())
-            .await?;
         Ok(())
     }
 

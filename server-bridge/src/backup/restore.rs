@@ -1,0 +1,128 @@
+//! `sandbridge restore`: puts a backup in the place of the database, while no server has it; what was there is kept.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use store::{SealedWith, Store};
+
+use super::files::{Beside, with_suffix};
+use crate::config::{database, ensure_home, home_dir, key_file};
+use crate::serve::lock::ServerLock;
+use crate::serve::own_key;
+
+/// What SQLite keeps beside a database.
+const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+
+/// What is restored.
+#[derive(Debug, clap::Args)]
+pub struct RestoreOptions {
+    /// The file that `sandbridge backup` wrote; FILE.key beside it is taken too, where it is there
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Restores the backup; returns what was done, for programs and in words.
+///
+/// # Errors
+/// A line that says what to change; then nothing was changed.
+pub fn main(options: &RestoreOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
+    super::block_on(run(&options.file, &home_dir(home)?))
+}
+
+pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, String)> {
+    if !file.is_file() {
+        bail!("{} is no file; name one that `sandbridge backup` wrote", file.display());
+    }
+    ensure_home(home)?;
+    // Nobody begins to serve what is being replaced.
+    let _lock = ServerLock::take(home)?;
+    let (database, key) = (database(home), key_file(home));
+    let copy = Beside::copy(file, &database)?;
+    // What is looked at is what will be used.
+    let sealed_with =
+        open(copy.path()).await.with_context(|| format!("cannot restore {}", file.display()))?;
+    copy.sync()?;
+    let key_copy = with_suffix(file, ".key");
+    let key_copy = match own_key::read(&key_copy)? {
+        Some(_) => Some(Beside::copy(&key_copy, &key)?),
+        None => None,
+    };
+    if let Some(copy) = &key_copy {
+        copy.sync()?;
+    }
+    let kept = keep(&database, &key, key_copy.is_some())?;
+    let has_key = key_copy.is_some();
+    if let Some(copy) = key_copy {
+        copy.place()?;
+    }
+    copy.place()?;
+    let mut words = format!("restored {} to {}", file.display(), home.display());
+    if let Some(kept) = &kept {
+        words.push_str(&format!("; what was there is {} now", kept.display()));
+    }
+    words.push_str(match (sealed_with, has_key) {
+        (SealedWith::Nothing, _) | (SealedWith::File, true) => "",
+        (SealedWith::File, false) => {
+            "; the keys of models in it open only with the sandbridge.key of the server it was made on: put that beside the \
+             database, or start once with --forget-sealed-keys"
+        }
+        (SealedWith::Passphrase, _) => {
+            "; the keys of models in it open only with the passphrase of the server it was made on \
+             (SANDBRIDGE_ENCRYPTION_KEY)"
+        }
+    });
+    let sealed_with = match sealed_with {
+        SealedWith::Nothing => "nothing",
+        SealedWith::Passphrase => "passphrase",
+        SealedWith::File => "file",
+    };
+    let value = json!({"file": file, "home": home, "kept": kept, "key": has_key, "sealed_with": sealed_with});
+    Ok((value, words))
+}
+
+/// Checks a copy and brings it up to this version's schema; gives what opens the keys in it.
+async fn open(copy: &Path) -> anyhow::Result<SealedWith> {
+    store::check_backup(copy).await?;
+    let opened = async {
+        let store = Store::open(copy).await?;
+        let sealed_with = store.sealed_with().await;
+        store.close().await;
+        sealed_with
+    };
+    let opened = opened.await;
+    for companion in COMPANIONS {
+        // The last to close a database removes them; one that could not be opened leaves some.
+        let _ = fs::remove_file(with_suffix(copy, companion));
+    }
+    Ok(opened?)
+}
+
+/// Moves the database that is there aside, and with `and_key` its key: the new one's name for it. What SQLite keeps beside it
+/// goes first, since it must not be taken for a part of the new one.
+fn keep(database: &Path, key: &Path, and_key: bool) -> anyhow::Result<Option<PathBuf>> {
+    let date = httpdate::fmt_http_date(SystemTime::now());
+    let date: String = date.split_whitespace().skip(1).take(4).collect::<Vec<_>>().join("-").replace(':', "");
+    let aside = |path: &Path| with_suffix(path, &format!(".before-{date}"));
+    let there = |result: io::Result<()>| match result {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    };
+    let kept = aside(database);
+    // A second name does not replace anything, and the first one is there until the new database takes it.
+    let moved = there(fs::hard_link(database, &kept)).and_then(|is_there| {
+        for companion in COMPANIONS {
+            there(fs::rename(with_suffix(database, companion), with_suffix(&kept, companion)))?;
+        }
+        if and_key {
+            there(fs::hard_link(key, aside(key)))?;
+        }
+        Ok(is_there)
+    });
+    let is_there = moved.with_context(|| format!("cannot keep what is there as {}", kept.display()))?;
+    Ok(is_there.then_some(kept))
+}

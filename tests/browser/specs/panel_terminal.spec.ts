@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { composer, expect, expectAccessible, PASSWORD, picture, test } from "../house/test";
+import { composer, expect, expectAccessible, PASSWORD, picture, sessionOf, test } from "../house/test";
 import { showPanel } from "../house/panels";
 
 /** While much is written, a frame may take so long on a busy machine, and a key so long to be seen. */
@@ -67,8 +67,10 @@ test("a terminal is there again after a reload, and after the server was started
   await expect(rows(page)).toContainText("still-kept");
 });
 
-test("nothing is left in the tab of whoever signed out", async ({ page, server }) => {
+test("nothing is left in the tab of whoever signed out", async ({ browser, page, server }) => {
   const bob = await server.person("bob");
+  // He has been here before: his first steps are behind him.
+  await (await sessionOf(browser, bob)).close();
   await openTerminal(page);
   await type(page, "echo mine-$((1+1))");
   await expect(rows(page)).toContainText("mine-2");

@@ -59,8 +59,9 @@ fn ways(from: &str, to: &str) -> Vec<&'static str> {
 fn users_in_containers_reach_each_other_in_no_way() {
     let (_server, [alice, bob], _cleanup) = start(&[]);
     let (alices, bobs) = (container(&alice), container(&bob));
-    assert_eq!(ways(&bobs, &alices), [""; 0]);
-    assert_eq!(ways(&alices, &bobs), [""; 0]);
+    let places = format!("alice at {}, bob at {}", address(&alices), address(&bobs));
+    assert_eq!(ways(&bobs, &alices), [""; 0], "{places}");
+    assert_eq!(ways(&alices, &bobs), [""; 0], "{places}; now {}", address(&bobs));
     let networks = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}} {{end}}";
     assert_eq!(inspect(&alices, networks), alices, "it has one network, called as it is");
     assert!(address(&alices).starts_with("10.213."), "{}", address(&alices));

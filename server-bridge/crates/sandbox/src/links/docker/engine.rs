@@ -90,17 +90,11 @@ impl Engine {
     /// Makes the container where it is missing or no longer what it should be; whether it runs.
     pub(super) async fn prepare(&self, spec: &ContainerSpec) -> Result<bool, RouteError> {
         let name = &spec.names.container;
-        // The engine looks for a container's network when it starts: both can be made at the same time.
-        let found = async {
-            let found = self.inspect(name).await?;
-            if found.is_none() {
-                self.create(spec).await?;
-            }
-            Ok(found)
+        let has_new_network = self.make_network(spec).await?;
+        let Some(found) = self.inspect(name).await? else {
+            self.create(spec).await?;
+            return Ok(false);
         };
-        let (network, found) = tokio::join!(self.make_network(spec), found);
-        let (has_new_network, found) = (network?, found?);
-        let Some(found) = found else { return Ok(false) };
         let standing = standing(Some(&found));
         let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
         if !spec.owns(&labels) {

@@ -118,6 +118,9 @@ pub struct Facts {
     /// As whom commands run, where that is not the runner's own user, or may be asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<RunAsNames>,
+    /// Why the runner's last update did not take place; absent after one that did, and where none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_error: Option<String>,
 }
 
 /// The operating-system users that a runner runs commands as.
@@ -186,6 +189,9 @@ pub struct Accepted {
     /// In answer to a one-use token: the runner's own, to be kept before `ready` and shown from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// The server's version, which is that of the runner that it hands out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 impl std::fmt::Debug for Accepted {
@@ -210,6 +216,9 @@ pub const DOCKER_CAPABILITY: &str = "docker";
 
 /// What a runner announces among its capabilities that tells where paths lead and writes only there.
 pub const RESOLVE_CAPABILITY: &str = "resolve";
+
+/// A runner that can replace its own program announces this capability.
+pub const UPDATE_CAPABILITY: &str = "update";
 
 /// The runner's echo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -104,6 +104,7 @@ requests! {
     23 Resolve -> Resolved, false, "Where a path leads, and what is there.";
     24 WriteResolved -> FileWritten, true, "Writes a whole file where a resolved path leads, if nothing changed there.";
     25 DownloadResolved -> FileWritten, false, "Fetches a URL into a file where a resolved path leads, if nothing changed there.";
+    26 Update -> Done, false, "Replaces the runner's program by the one that the server hands out.";
     30 Llm -> LlmDone, true, "Asks the LLM endpoint that the runner was given.";
 }
 
@@ -263,6 +264,13 @@ pub struct Report {
 /// Asks which execs there are: those that run, and those whose result is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct List {}
+
+/// Asks the runner to replace its program by the newer one that the server hands out.
+///
+/// Succeeds once that program is downloaded and checked. The runner then waits until nothing runs, tries the new program, and
+/// comes back as it; where that fails it comes back as it was, with [`crate::handshake::Facts::update_error`].
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Update {}
 
 /// Changes the size of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]

@@ -18,7 +18,7 @@ use proto::message::{
 use proto::request::{
     Attach, Command, Download, DownloadResolved, Exec, Glob, Grep, List, Llm, MkdirAll, Overflow, Present,
     Profile, Pty, ReadDir, ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize, Resolve, Signal,
-    Stat, Stdin, WriteFile, WriteResolved, WriteTree,
+    Stat, Stdin, Update, WriteFile, WriteResolved, WriteTree,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -139,6 +139,7 @@ fn requests() -> Vec<Request> {
             present: Present::Content([0xef; 32]),
         }
         .into(),
+        Update {}.into(),
     ]
 }
 

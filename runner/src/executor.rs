@@ -240,6 +240,10 @@ impl Executor {
             }
             Request::Report(request) => stream.finish(self.execs.report(&request)),
             Request::List(_) => stream.finish(Ok(ExecList { execs: self.execs.list() })),
+            Request::Update(_) => {
+                let text = "this runner cannot replace its own program";
+                stream.finish(Err::<Done, _>(WireError::new(ErrorKind::Unsupported, text)));
+            }
             Request::Resize(request) => {
                 stream.finish(self.terminals.resize(&request));
             }

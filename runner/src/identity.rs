@@ -54,6 +54,7 @@ impl Identity {
             kill_tier: tier.as_str().to_owned(),
             layers: layers.collect(),
             run_as,
+            update_error: None,
         };
         let workspace = executor.workspace().to_string_lossy().into_owned();
         Self {

@@ -133,6 +133,7 @@ impl Server {
             epoch: Epoch(epoch),
             nonce: Nonce([7; 16]),
             token: None,
+            version: None,
         };
         self.send_text(&Handshake::RegisterOk {
             body: RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) },

@@ -101,7 +101,7 @@ const NONCE: Nonce = Nonce([9; 16]);
 /// Accepts the registration, perhaps with a token in exchange.
 async fn answer(socket: &mut Socket, token: Option<&str>) {
     let (runner, token) = ("laptop".to_owned(), token.map(str::to_owned));
-    let accepted = Accepted { protocol: 1, runner, epoch: EPOCH, nonce: NONCE, token };
+    let accepted = Accepted { protocol: 1, runner, epoch: EPOCH, nonce: NONCE, token, version: None };
     let body = RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) };
     socket.send(Message::text(Handshake::RegisterOk { body }.to_text())).await.unwrap();
 }

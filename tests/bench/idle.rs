@@ -127,6 +127,7 @@ fn facts(token: String, number: usize) -> Register {
         kill_tier: "subreaper".into(),
         layers: Vec::new(),
         run_as: None,
+        update_error: None,
     };
     Register {
         user_id: String::new(),

@@ -96,7 +96,13 @@ async fn connect(
     let serving = router.clone();
     let served = tokio::spawn(async move {
         let admit = async |_registration| {
-            Ok(Admission { user_key: "u1".into(), runner: "bench".into(), epoch: 1, token: None })
+            Ok(Admission {
+                user_key: "u1".into(),
+                runner: "bench".into(),
+                epoch: 1,
+                token: None,
+                version: None,
+            })
         };
         let _ = serving.serve_remote(link, admit).await;
     });

@@ -41,6 +41,11 @@ impl HandOut {
         Self { file, known: RunnerFile::default() }
     }
 
+    /// The version of that runner; none where there is no runner to hand out.
+    pub fn version(&self) -> Option<&'static str> {
+        self.file().is_ok().then_some(VERSION)
+    }
+
     fn file(&self) -> Result<&Path, ApiError> {
         self.file.as_deref().filter(|file| file.is_file()).ok_or_else(|| {
             ApiError::new(

@@ -71,6 +71,7 @@ async fn serve(state: AppState, connection: Connection, path_user: Option<String
                 runner: accepted.name.clone(),
                 epoch: accepted.epoch,
                 token: accepted.token.map(store::Secret::into_exposed),
+                version: state.hand_out.version().map(str::to_owned),
             };
             match path_user {
                 Some(_) => budget.share(state.router.message_budget()),

@@ -44,6 +44,9 @@ pub struct RunnerFacts {
     /// As whom commands run there, where that is not the runner's own user alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<RunAsNames>,
+    /// Why its last update did not take place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_error: Option<String>,
 }
 
 impl RunnerFacts {
@@ -64,6 +67,7 @@ impl RunnerFacts {
             llm_provider: String::new(),
             llm_model: String::new(),
             run_as: facts.run_as.as_ref().map(run_as),
+            update_error: facts.update_error.as_deref().map(fact),
         }
     }
 
@@ -158,6 +162,8 @@ pub struct Admission {
     pub epoch: u64,
     /// Its permanent token, where it showed one for one use. Only for a runner of Sandbridge's own protocol.
     pub token: Option<String>,
+    /// The version of the runner that this server hands out, if it does.
+    pub version: Option<String>,
 }
 
 impl std::fmt::Debug for Admission {

@@ -94,6 +94,7 @@ where
         epoch: expected.epoch,
         nonce: expected.nonce,
         token: admission.token.clone(),
+        version: admission.version.clone(),
     };
     let body = RegisterOk { status: "ok".to_owned(), sandbridge: Some(accepted) };
     send(link, &Handshake::RegisterOk { body }).await?;

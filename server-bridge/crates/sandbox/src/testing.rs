@@ -27,6 +27,7 @@ pub(crate) fn facts(boot: u8) -> Facts {
         kill_tier: "walk".to_owned(),
         layers: Vec::new(),
         run_as: None,
+        update_error: None,
     }
 }
 
@@ -47,9 +48,13 @@ pub(crate) fn register_with(token: &str, facts: Option<Facts>) -> Handshake {
 pub(crate) async fn admit(registration: Registration) -> Result<Admission, Refusal> {
     let mut parts = registration.token.split(':');
     match (parts.next(), parts.next(), parts.next().and_then(|epoch| epoch.parse().ok())) {
-        (Some(user), Some(runner), Some(epoch)) => {
-            Ok(Admission { user_key: user.to_owned(), runner: runner.to_owned(), epoch, token: None })
-        }
+        (Some(user), Some(runner), Some(epoch)) => Ok(Admission {
+            user_key: user.to_owned(),
+            runner: runner.to_owned(),
+            epoch,
+            token: None,
+            version: None,
+        }),
         _ => Err(Refusal { reason: RefusalReason::TokenUnknown, message: "no such token".to_owned() }),
     }
 }

@@ -97,6 +97,7 @@ pub fn handshake_text(token: &str, hostname: &str) -> String {
         kill_tier: "walk".to_owned(),
         layers: vec![layer],
         run_as: None,
+        update_error: None,
     };
     let body = Register {
         user_id: String::new(),

@@ -79,8 +79,13 @@ impl ScriptedRunner {
     pub(super) async fn connect_to(&mut self, router: &SandboxRouter, user_key: &str, name: &str) {
         let (server_end, mut link) = memory_link();
         let epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
-        let admission =
-            Admission { user_key: user_key.to_owned(), runner: name.to_owned(), epoch, token: None };
+        let admission = Admission {
+            user_key: user_key.to_owned(),
+            runner: name.to_owned(),
+            epoch,
+            token: None,
+            version: None,
+        };
         let for_task = router.clone();
         self.served.push(tokio::spawn(async move {
             let _ = for_task.serve_remote(server_end, |_| async { Ok(admission) }).await;
@@ -131,6 +136,7 @@ async fn shake_hands(link: &mut MemoryLink, boot: u8) {
         kill_tier: "walk".to_owned(),
         layers: Vec::new(),
         run_as: None,
+        update_error: None,
     };
     let body = Register {
         user_id: String::new(),

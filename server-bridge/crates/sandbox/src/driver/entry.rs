@@ -110,9 +110,12 @@ impl Entry {
             Request::WriteTree(_) => Nature::Control("the copy of the tree"),
             Request::Signal(_) => Nature::Control("the signal"),
             Request::Resize(_) => Nature::Control("the new size of the terminal"),
-            Request::Report(_) | Request::List(_) | Request::Stat(_) | Request::Resolve(_) => {
-                Nature::Question
-            }
+            // An update that is asked for twice is made once.
+            Request::Report(_)
+            | Request::List(_)
+            | Request::Stat(_)
+            | Request::Resolve(_)
+            | Request::Update(_) => Nature::Question,
             Request::ReadFile(_) => Nature::File,
             Request::Llm(_) => Nature::Relay,
             Request::ReadDir(_) | Request::Glob(_) | Request::Grep(_) | Request::ReadTree(_) => {

@@ -87,7 +87,8 @@ async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Resu
     };
     tasks.tracker.spawn(log_lines(stderr, user_key.clone()));
     let mut link = StdioLink::new(stdout, stdin);
-    let admission = Admission { user_key, runner: NONE.to_owned(), epoch: next_epoch(), token: None };
+    let admission =
+        Admission { user_key, runner: NONE.to_owned(), epoch: next_epoch(), token: None, version: None };
     let admit = |registration: Registration| async move {
         require_confinement(&registration.facts)
             .map(|()| admission)

@@ -161,7 +161,13 @@ impl Container {
 }
 
 fn admission(user_key: &str) -> Admission {
-    Admission { user_key: user_key.to_owned(), runner: DOCKER.to_owned(), epoch: next_epoch(), token: None }
+    Admission {
+        user_key: user_key.to_owned(),
+        runner: DOCKER.to_owned(),
+        epoch: next_epoch(),
+        token: None,
+        version: None,
+    }
 }
 
 /// Attaches and registers; a container that runs already and does not answer is started again once.

@@ -47,6 +47,7 @@ pub(crate) fn facts(register: &Register) -> RunnerFacts {
         llm_provider: String::new(),
         llm_model: String::new(),
         run_as: None,
+        update_error: None,
     }
 }
 

@@ -56,6 +56,9 @@ pub const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest that a server may ask a runner to stay away, in its goodbye; a longer wish counts as this one.
 pub const MAX_RETURN_PAUSE: Duration = Duration::from_secs(30);
 
+/// The longest time within which a runner may promise, in its goodbye, to be back; a longer promise counts as this one.
+pub const MAX_RETURN_PROMISE: Duration = Duration::from_secs(90);
+
 /// Bytes a socket may send before its registration succeeded.
 pub const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 

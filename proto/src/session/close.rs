@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::frame::{Header, Kind};
 use crate::ids::StreamId;
-use crate::limits::MAX_RETURN_PAUSE;
+use crate::limits::{MAX_RETURN_PAUSE, MAX_RETURN_PROMISE};
 
 /// Why a link is closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,8 +16,9 @@ pub struct Close {
     pub code: CloseCode,
     /// For people.
     pub reason: String,
-    /// How long a server that says goodbye asks its runner to stay away, so that many runners do not come back at once. Zero
-    /// with any other code, and from a peer that knows no such wish.
+    /// In a goodbye: how long a server asks its runner to stay away, so that many runners do not come back at once; within which
+    /// time a runner means to be back, which has begun nothing that it did not answer. Zero with any other code, and from a peer
+    /// that says no such thing.
     pub pause: Duration,
 }
 
@@ -84,11 +85,17 @@ impl Close {
         Self { pause: pause.min(MAX_RETURN_PAUSE), ..Self::new(CloseCode::GoingAway, reason) }
     }
 
-    /// Reads a CLOSE frame. A pause longer than [`MAX_RETURN_PAUSE`] counts as that one.
+    /// The goodbye of a runner that means to be back within this time, at most [`MAX_RETURN_PROMISE`]: requests that it did not
+    /// answer were not begun, and may be sent to its next process.
+    pub fn back_within(reason: impl Into<String>, time: Duration) -> Self {
+        Self { pause: time.min(MAX_RETURN_PROMISE), ..Self::new(CloseCode::GoingAway, reason) }
+    }
+
+    /// Reads a CLOSE frame. A pause longer than [`MAX_RETURN_PROMISE`] counts as that one.
     pub fn from_frame(header: &Header, body: &[u8]) -> Self {
         let reason = String::from_utf8_lossy(body);
         match CloseCode::from_number(header.type_number) {
-            CloseCode::GoingAway => Self::come_back_after(reason, Duration::from_millis(header.sequence)),
+            CloseCode::GoingAway => Self::back_within(reason, Duration::from_millis(header.sequence)),
             code => Self::new(code, reason),
         }
     }

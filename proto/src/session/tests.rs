@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::frame;
 use crate::ids::ExecId;
-use crate::limits::{HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, MAX_RETURN_PAUSE};
+use crate::limits::{HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT, MAX_RETURN_PAUSE, MAX_RETURN_PROMISE};
 use crate::message::{Attached, Done, ExecTreeGone, FileRead};
 use crate::path::WirePath;
 use crate::request::{Attach, ReadFile, Stat};
@@ -336,8 +336,11 @@ fn a_goodbye_may_ask_for_a_pause_that_has_a_limit() {
     assert_eq!(received(&asked(7)), Duration::from_secs(7));
     assert_eq!(received(&asked(0)), Duration::ZERO);
     assert_eq!(received(&asked(u64::MAX)), MAX_RETURN_PAUSE);
+    let promised = |seconds| Close::back_within("later", Duration::from_secs(seconds));
+    assert_eq!(received(&promised(70)), Duration::from_secs(70));
+    assert_eq!(received(&promised(u64::MAX)), MAX_RETURN_PROMISE);
     let endless = Close { pause: Duration::MAX, ..asked(0) };
-    assert_eq!(received(&endless), MAX_RETURN_PAUSE, "a peer may write anything");
+    assert_eq!(received(&endless), MAX_RETURN_PROMISE, "a peer may write anything");
     for (code, _) in CloseCode::NUMBERS.iter().filter(|(code, _)| *code != CloseCode::GoingAway) {
         let close = Close { pause: Duration::from_secs(5), ..Close::new(*code, "why") };
         assert_eq!(received(&close), Duration::ZERO, "{code:?}");

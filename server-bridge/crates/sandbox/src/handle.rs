@@ -19,8 +19,9 @@ use crate::trees::{TreeReader, TreeWriter};
 /// A place to run commands and keep files in, bound to one user.
 ///
 /// Get a fresh one from [`crate::SandboxRouter::for_user`] for each piece of work: this one stays with one life of its
-/// runner. What is under way survives a lost connection; what is begun while there is none is `offline` at once, and so
-/// is everything once the runner was started anew. Paths are relative to the workspace or absolute beneath it;
+/// runner. What is under way survives a lost connection; what is begun while there is none is `offline` at once, unless the
+/// runner said that it will be back, as for an update: then it waits, at most 90 s. Once the runner was started anew without
+/// such a word, all is `offline`. Paths are relative to the workspace or absolute beneath it;
 /// one with characters that cannot be seen in it is refused.
 #[derive(Debug, Clone)]
 pub struct Sandbox {

@@ -14,6 +14,7 @@ use crate::error::LinkError;
 use crate::facts::RunnerFacts;
 use crate::handshake::Admitted;
 use crate::limits::{RETURN_SPACING, WAITING_EVENTS};
+use crate::requirement::Requirement;
 
 /// A connected runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,14 +103,16 @@ impl Life {
 pub(crate) struct Registry {
     lives: Mutex<HashMap<Key, Life>>,
     events: broadcast::Sender<RunnerEvent>,
+    /// What a process must hold to be given what waits for the one before it.
+    require: Requirement,
     /// How many were told that the server stops.
     farewells: AtomicU32,
 }
 
 impl Registry {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(require: Requirement) -> Self {
         let events = broadcast::channel(WAITING_EVENTS).0;
-        Self { lives: Mutex::default(), events, farewells: AtomicU32::new(0) }
+        Self { lives: Mutex::default(), events, require, farewells: AtomicU32::new(0) }
     }
 
     /// The last word of a server that stops, to its next runner: each is asked to come back a little later than the one before
@@ -123,10 +126,11 @@ impl Registry {
         self.events.subscribe()
     }
 
+    /// The runner's link, where it has one or said that it will be back.
     pub(crate) fn link(&self, user_key: &str, runner: &str) -> Option<LinkHandle> {
         let lives = self.lives();
         let life = lives.get(&(user_key.to_owned(), runner.to_owned()))?;
-        life.is_online().then(|| life.link.clone())
+        (life.is_online() || life.link.is_returning()).then(|| life.link.clone())
     }
 
     pub(crate) fn runners(&self, user_key: &str) -> Vec<RunnerState> {
@@ -147,7 +151,8 @@ impl Registry {
     /// Enters a connection whose registration took effect.
     ///
     /// `connect` gets the handle of the same process's earlier connections, where it is known, and says which one the
-    /// runner has now. What another process was doing is over, and its connection is ended.
+    /// runner has now. What another process was doing is over, and its connection is ended; one that said that it will be
+    /// back was doing nothing, and what waits for it goes on with this one if it may be used.
     pub(crate) fn enter<T>(
         &self,
         admitted: &Admitted,
@@ -161,7 +166,7 @@ impl Registry {
                 return Err(LinkError::Stale);
             }
             let (same, replaced) = match lives.remove(&key) {
-                Some(life) if life.boot_id == admitted.boot_id && !life.link.is_over() => (Some(life), None),
+                Some(life) if self.is_same(&life, admitted) && !life.link.is_over() => (Some(life), None),
                 other => (None, other),
             };
             let (link, connected) = connect(same.as_ref().map(|life| &life.link));
@@ -175,6 +180,11 @@ impl Registry {
         let (user_key, name) = key_of(admitted);
         self.tell(RunnerEvent::Online { user_key, name, facts: Arc::clone(&admitted.facts) });
         Ok(connected)
+    }
+
+    fn is_same(&self, life: &Life, admitted: &Admitted) -> bool {
+        let is_returned = life.link.is_returning() && self.require.lacking(&admitted.facts).is_empty();
+        life.boot_id == admitted.boot_id || is_returned
     }
 
     fn replace(&self, old: &Life, admitted: &Admitted) {
@@ -264,7 +274,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_stops_asks_its_runners_to_come_back_one_after_another() {
-        let registry = Registry::new();
+        let registry = Registry::new(Requirement::default());
         let asked: Vec<_> = (0..10_000).map(|_| registry.farewell()).collect();
         assert!(asked.iter().all(|close| close.code == CloseCode::GoingAway));
         assert_eq!(asked[0].pause, Duration::ZERO, "the only runner comes back at once");

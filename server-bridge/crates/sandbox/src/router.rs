@@ -44,12 +44,13 @@ impl SandboxRouter {
         let tasks = Tasks { tracker: TaskTracker::new(), stop: CancellationToken::new() };
         let docker = config.docker.clone().map(|docker| DockerPlaces::new(docker, tasks.clone()));
         let local = LocalPlaces::new(config.local.clone(), tasks.clone());
-        let (registry, budget) = (Arc::new(Registry::new()), MessageBudget::new());
+        let registry = Arc::new(Registry::new(config.require.clone()));
+        let budget = MessageBudget::new();
         Self { inner: Arc::new(Inner { config, registry, docker, local, tasks, budget }) }
     }
 
     /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
-    /// use, which may take seconds.
+    /// use, which may take seconds. A runner that said that it will be back counts as connected: requests wait for it.
     pub async fn for_user(&self, user: &User, wish: &Wish) -> Result<Sandbox, RouteError> {
         debug_assert!(user.key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
         let link = match self.check(user, wish)? {

@@ -134,11 +134,6 @@ impl Entry {
         matches!(self.nature(), Nature::Exec(_) | Nature::Attach(_))
     }
 
-    /// Whether standard input is kept until the command took it.
-    pub(super) fn keeps_input(&self) -> bool {
-        matches!(self.request, Request::Exec(_) | Request::Attach(_))
-    }
-
     /// The exec whose result arrived with an answer on this stream.
     pub(super) fn exec_id(&self) -> Option<ExecId> {
         match &self.request {
@@ -154,6 +149,16 @@ impl Entry {
         let uncredited = bytes.min(self.uncredited_bytes);
         self.uncredited_bytes -= uncredited;
         bytes - uncredited
+    }
+
+    /// The runner never began what it did not answer: the request is as if it had not left, where that is so and all of its
+    /// input is still here. One that an earlier link carried goes by another stage.
+    pub(super) fn take_back(&mut self) {
+        let was_not_begun = self.stage == Stage::Original && !self.has_arrived;
+        if was_not_begun && (self.is_cancelled || self.input.resume(0).is_ok()) {
+            self.is_sent = false;
+            self.is_input_sent = false;
+        }
     }
 
     /// What becomes of it now that its link is lost.

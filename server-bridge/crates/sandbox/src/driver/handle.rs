@@ -51,7 +51,7 @@ pub(crate) enum Command {
 }
 
 /// Opens streams on a runner. Lives on when the runner's life is over; everything is `offline` then, as it is while
-/// there is no link.
+/// there is no link, unless the runner said that it will be back: then all waits for it.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkHandle {
     facts: Arc<RunnerFacts>,
@@ -93,6 +93,11 @@ impl LinkHandle {
     /// Whether there is a link now.
     pub(crate) fn is_open(&self) -> bool {
         self.shared.presence.is_online() && !self.commands.is_closed()
+    }
+
+    /// Whether the runner said that it will be back, and may be.
+    pub(crate) fn is_returning(&self) -> bool {
+        self.shared.presence.is_returning() && !self.commands.is_closed()
     }
 
     /// Whether there will never be a link again.
@@ -141,7 +146,7 @@ impl LinkHandle {
         acks: AckMode,
     ) -> Result<OpenStream, SandboxError> {
         let request = Box::new(request.into());
-        if !self.is_open() {
+        if !self.is_open() && !self.is_returning() {
             return Err(self.offline());
         }
         let Ok(permit) = Arc::clone(&self.shared.requests).try_acquire_owned() else {

@@ -117,13 +117,7 @@ impl Input {
     }
 
     /// Gives the session what its credit allows; whether all of it went there.
-    pub(super) fn pump(
-        &mut self,
-        id: StreamId,
-        session: &mut Session,
-        state: &StreamState,
-        is_kept: bool,
-    ) -> bool {
+    pub(super) fn pump(&mut self, id: StreamId, session: &mut Session, state: &StreamState) -> bool {
         while let Some(unsent) = self.unsent.pop_front() {
             let (mut bytes, is_new) = match unsent {
                 Unsent::End => {
@@ -148,10 +142,8 @@ impl Input {
                 state.room.add_permits(bytes.len());
             }
             let sent = session.data(id, INPUT, bytes);
-            if is_kept {
-                self.kept_bytes += sent.len() as u64;
-                self.kept.push_back(sent);
-            }
+            self.kept_bytes += sent.len() as u64;
+            self.kept.push_back(sent);
         }
         true
     }

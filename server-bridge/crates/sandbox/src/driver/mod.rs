@@ -10,6 +10,9 @@
 //! away ----------> online (Plug again: the newest wins) ----------> away (streams wait) ---10 min---> over
 //!                    |                                                |
 //!                    +--Close: revoked, another life, stopping; the runner's goodbye---------------> over
+//!                    |
+//!                    +--the goodbye of a runner that will be back--> returning (all requests wait) --in time: Plug--> online
+//!                                                                                                  --else--------> over
 //! ```
 
 mod entry;
@@ -166,8 +169,13 @@ impl Driver {
     fn unplug(&mut self, end: LinkEnd) {
         let Some(Transport { link, epoch, ended, .. }) = self.transport.take() else { return };
         tracing::debug!(place = %self.table.runner, epoch, ?end, "the link is over");
-        self.presence.leave(epoch);
-        self.table.lose_link(Instant::now().into_std());
+        let now = Instant::now().into_std();
+        let returns_within = end.returns_within();
+        self.presence.leave(epoch, returns_within.is_some());
+        match returns_within {
+            Some(time) => self.table.await_return(time, now),
+            None => self.table.lose_link(now),
+        }
         // Whoever served it may be gone: then the link ends here, without a last word.
         let _ = ended.send(Unplugged { link, end });
     }

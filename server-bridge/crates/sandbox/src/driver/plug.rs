@@ -1,6 +1,7 @@
 //! Where links come into a runner's life and leave it again.
 
 use std::io;
+use std::time::Duration;
 
 use futures_util::SinkExt;
 use proto::session::{Close, CloseCode};
@@ -40,6 +41,20 @@ impl LinkEnd {
 
     /// Whether the runner itself goes away: what it ran ends with it.
     pub(super) fn is_last(&self) -> bool {
+        self.is_goodbye() && self.returns_within().is_none()
+    }
+
+    /// Within which time a runner that goes away means to be back, if it does; it has begun nothing that it did not answer.
+    pub(super) fn returns_within(&self) -> Option<Duration> {
+        match self {
+            LinkEnd::Peer(Some(close)) if self.is_goodbye() => {
+                Some(close.pause).filter(|time| !time.is_zero())
+            }
+            _ => None,
+        }
+    }
+
+    fn is_goodbye(&self) -> bool {
         matches!(self, LinkEnd::Peer(Some(close)) if close.code == CloseCode::GoingAway)
     }
 
@@ -129,6 +144,8 @@ pub(crate) struct Presence(watch::Sender<Standing>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Away,
+    /// Without a link, and the runner said that it will be back.
+    Returning,
     /// With the link of this epoch.
     Online(u64),
     Over,
@@ -148,6 +165,10 @@ impl Presence {
         matches!(*self.0.borrow(), Standing::Online(_))
     }
 
+    pub(crate) fn is_returning(&self) -> bool {
+        *self.0.borrow() == Standing::Returning
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         *self.0.borrow() == Standing::Over
     }
@@ -157,8 +178,9 @@ impl Presence {
     }
 
     /// The link of that epoch is over; a newer one may be there already.
-    pub(crate) fn leave(&self, epoch: u64) {
-        self.change(|standing| *standing == Standing::Online(epoch), Standing::Away);
+    pub(crate) fn leave(&self, epoch: u64, returns: bool) {
+        let to = if returns { Standing::Returning } else { Standing::Away };
+        self.change(|standing| *standing == Standing::Online(epoch), to);
     }
 
     pub(crate) fn end(&self) {
@@ -168,7 +190,8 @@ impl Presence {
     /// Waits until there is a link or will never be one; whether there is.
     pub(crate) async fn decided(&self) -> bool {
         let mut receiver = self.0.subscribe();
-        let standing = receiver.wait_for(|standing| *standing != Standing::Away).await;
+        let is_decided = |standing: &Standing| matches!(standing, Standing::Online(_) | Standing::Over);
+        let standing = receiver.wait_for(is_decided).await;
         standing.is_ok_and(|standing| matches!(*standing, Standing::Online(_)))
     }
 

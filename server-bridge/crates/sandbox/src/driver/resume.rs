@@ -9,10 +9,13 @@
 //!   v                     v         read            its request, or the rest of it
 //! fails at once        no link in time, or another life: fails with what is known
 //! ```
+//! Where the runner said that it will be back, it began nothing that it did not answer: all of that is as never sent, and waits
+//! with what is opened meanwhile for any next link, for as long as the runner said.
+//!
 //! A refused Attach of something that never arrived is followed by its request. What a reader knows already is not told
 //! twice: a runner tells it again over each link.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use proto::limits::MAX_STREAM_CREDIT_BYTES;
 use proto::message::FileRead;
@@ -28,6 +31,12 @@ use crate::limits::{AWAY_NOTE, AWAY_TIMEOUT, EXEC_AWAY_TIMEOUT, REOPEN_DELAY};
 #[derive(Debug)]
 pub(super) struct Away {
     since: Instant,
+    /// How long a request waits, unless the runner may be busy with it.
+    short: Duration,
+    /// How long anything waits.
+    longest: Duration,
+    /// Whether the runner said that it will be back.
+    is_returning: bool,
     /// What was done already: the readers of execs were told, requests other than execs failed.
     is_told: bool,
     is_short_over: bool,
@@ -35,16 +44,32 @@ pub(super) struct Away {
 
 impl Away {
     pub(super) fn since(now: Instant) -> Self {
-        Self { since: now, is_told: false, is_short_over: false }
+        Self {
+            since: now,
+            short: AWAY_TIMEOUT,
+            longest: EXEC_AWAY_TIMEOUT,
+            is_returning: false,
+            is_told: false,
+            is_short_over: false,
+        }
+    }
+
+    /// The runner said that it will be back within this time.
+    fn returning(now: Instant, time: Duration) -> Self {
+        Self { short: time, longest: time, is_returning: true, ..Self::since(now) }
+    }
+
+    pub(super) fn is_returning(&self) -> bool {
+        self.is_returning
     }
 
     pub(super) fn next_timeout(&self) -> Instant {
-        self.since
-            + match (self.is_told, self.is_short_over) {
-                (false, _) => AWAY_NOTE,
-                (true, false) => AWAY_TIMEOUT,
-                (true, true) => EXEC_AWAY_TIMEOUT,
-            }
+        let next = match (self.is_told, self.is_short_over) {
+            (false, _) => AWAY_NOTE,
+            (true, false) => self.short,
+            (true, true) => self.longest,
+        };
+        self.since + next.min(self.longest)
     }
 }
 
@@ -66,6 +91,22 @@ impl Table {
         }
     }
 
+    /// The link is lost and the runner will be back: what it did not answer waits for it, whichever process it is then.
+    pub(super) fn await_return(&mut self, time: Duration, now: Instant) {
+        self.entries.values_mut().for_each(|entry| entry.take_back());
+        self.lose_link(now);
+        self.fail_parked(|entry| entry.is_sent);
+        self.away = Some(Away::returning(now, time));
+    }
+
+    /// A new stream waits for the runner that will be back.
+    pub(super) fn wait(&mut self, mut entry: Box<Entry>) {
+        if self.away.as_ref().is_some_and(|away| away.is_told) {
+            tell_interrupted(&mut entry);
+        }
+        self.park(entry);
+    }
+
     /// There is a link again: streams go on.
     pub(super) fn take_link(&mut self, now: Instant) {
         self.session = Session::new(Side::Originator, now);
@@ -77,20 +118,16 @@ impl Table {
     /// Acts on time that passed without a link; `true` when nothing can wait any longer.
     pub(super) fn wait_for_link(&mut self, now: Instant) -> bool {
         let Some(away) = &mut self.away else { return false };
-        let elapsed = now.saturating_duration_since(away.since);
+        let (elapsed, longest) = (now.saturating_duration_since(away.since), away.longest);
         if elapsed >= AWAY_NOTE && !away.is_told {
             away.is_told = true;
-            for entry in self.parked.values_mut().filter(|entry| entry.is_exec() && !entry.is_deaf) {
-                if !std::mem::replace(&mut entry.is_interrupted, true) {
-                    entry.state.push(StreamEvent::Interrupted);
-                }
-            }
+            self.parked.values_mut().for_each(|entry| tell_interrupted(entry));
         }
-        if elapsed >= AWAY_TIMEOUT && !away.is_short_over {
+        if elapsed >= away.short && !away.is_short_over {
             away.is_short_over = true;
             self.fail_parked(|entry| !entry.outlives_links());
         }
-        elapsed >= EXEC_AWAY_TIMEOUT
+        elapsed >= longest
     }
 
     /// Fails every stream: the runner's life is over.
@@ -276,6 +313,13 @@ impl Table {
         } else {
             end_state(&entry.state, StreamEvent::Failed(entry.final_error(&self.runner)));
         }
+    }
+}
+
+/// Tells the reader of an exec, once, that its runner is away.
+fn tell_interrupted(entry: &mut Entry) {
+    if entry.is_exec() && !entry.is_deaf && !std::mem::replace(&mut entry.is_interrupted, true) {
+        entry.state.push(StreamEvent::Interrupted);
     }
 }
 

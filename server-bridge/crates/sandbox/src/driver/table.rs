@@ -4,7 +4,8 @@
 //! Open --> entry --Abandon--> deaf entry (its data is drained here) --answer, FAIL--> gone
 //!   |        |\----Cancel----> entry that takes no more writes ------answer, FAIL--> gone
 //!   |        +--link lost--> parked --next link--> entry again       (see `resume`)
-//!   +-- no link: offline        +--another life, too long away: lost, ambiguous
+//!   +-- no link: offline   ^    +--another life, too long away: lost, ambiguous
+//!   +-- the runner will be back
 //! ```
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -77,7 +78,11 @@ impl Table {
         permit: OwnedSemaphorePermit,
         now: Instant,
     ) {
-        if self.away.is_some() {
+        if let Some(away) = &self.away {
+            if away.is_returning() {
+                let entry = self.entry(request, state, permit, now);
+                return self.wait(entry);
+            }
             let runner = self.runner.to_string();
             return end_state(&state, StreamEvent::Failed(SandboxError::Offline { runner }));
         }
@@ -192,9 +197,8 @@ impl Table {
         for _ in 0..self.writing.len() {
             let Some(id) = self.writing.pop_front() else { return };
             let Some(entry) = self.entries.get_mut(&id) else { continue };
-            let is_kept = entry.keeps_input();
             // Data of a request that has not left yet would be lost with the link, and the request sent anew.
-            if !entry.is_sent || !entry.input.pump(id, &mut self.session, &entry.state, is_kept) {
+            if !entry.is_sent || !entry.input.pump(id, &mut self.session, &entry.state) {
                 self.writing.push_back(id);
             }
         }

@@ -4,6 +4,7 @@ mod files;
 mod llm;
 mod resume;
 mod resume_changes;
+mod returning;
 mod simulation;
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use tokio::task::JoinHandle;
 
 use crate::handle::Sandbox;
 use crate::limits::MAX_WAITING_PIECES;
-use crate::testing::{ScriptedRunner, admit, settle};
+use crate::testing::{ScriptedRunner, admit, facts, settle};
 use crate::*;
 
 struct World {

@@ -70,6 +70,30 @@ fn background_child_does_not_hold_the_exec() {
 }
 
 #[test]
+fn what_a_command_ran_out_of_is_its_last_line_however_much_is_written_after_its_end() {
+    let (_server, person, _machine) = setup();
+    // What is left behind waits for the shell's end to be taken notice of, then complains for long.
+    let script = "(while kill -0 $$ 2>/dev/null; do :; done; i=0
+                   while [ $i -lt 300 ]; do i=$((i + 1)); echo \"complaint $i\" >&2; done) &
+                  echo 'x: Too many open files' >&2; exit 3";
+    let check = |stderr: &str| {
+        let last = stderr.lines().last().unwrap();
+        assert!(last.starts_with("sandbridge: ") && last.contains("--open-files"), "{stderr}");
+        let count = |words| stderr.matches(words).count();
+        assert_eq!((count("sandbridge: "), count("complaint "), count("Too many")), (1, 300, 1), "{stderr}");
+    };
+    let output = person.run(&["exec", "--", "sh", "-c", script]);
+    assert_eq!(output.code, 3, "{}", output.stderr);
+    check(&output.stderr);
+    // The runner keeps it for callers that come later.
+    let detached = person.json(&["exec", "--detach", "--json", "--", "sh", "-c", script]);
+    let id = detached["exec_id"].as_str().unwrap();
+    let output = person.run(&["attach", id]);
+    assert_eq!(output.code, 3, "{}", output.stderr);
+    check(&output.stderr);
+}
+
+#[test]
 fn time_limit_ends_the_whole_tree_and_keeps_the_output() {
     let (_server, person, machine) = setup();
     let marker = format!("{}", 31_000_000 + std::process::id());

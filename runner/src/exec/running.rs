@@ -53,6 +53,8 @@ pub(super) struct Running {
     met: Met,
     /// The limit it is ended for.
     met_limit: Option<MetLimit>,
+    /// A line about what it ran out of, as seen when it failed; the last line of its output.
+    shortage: Option<String>,
     started: Instant,
     /// When a command that runs is no short one any more; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
@@ -114,6 +116,7 @@ impl Running {
             directory: (profile == executor.profile()).then_some(directory),
             met: group::met(),
             met_limit: None,
+            shortage: None,
             started,
             settled_at: Some(started + Duration::from_millis(delay_ms)),
             young: Some(young),
@@ -273,9 +276,8 @@ impl Running {
         }
         self.look_after_git();
         let failed = exit != Exit::Code(0);
-        if let Some(note) = if failed { self.shortage(exit) } else { None } {
-            let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
-            output.add(&note, &self.outlet, &mut self.account);
+        if failed {
+            self.shortage = self.find_shortage(exit);
         }
         let told = self.stderr.as_ref().unwrap_or(&self.stdout);
         let denied = self.confined && failed && told.tells_a_denial(|path| self.is_open(path));
@@ -307,11 +309,8 @@ impl Running {
         self.directory.as_ref().is_some_and(|directory| self.executor.open_places.hold(directory, path))
     }
 
-    /// What a command that failed ran out of, in words.
-    fn shortage(&self, exit: Exit) -> Option<String> {
-        if self.met_limit.is_some() {
-            return None;
-        }
+    /// A line about what a command that failed ran out of, by what it wrote until now.
+    fn find_shortage(&self, exit: Exit) -> Option<String> {
         let was_refused = group::met().refused > self.met.refused;
         if self.stop.cause().is_some() {
             // A crowd may have ended by itself, and what waited for it ran out of time.
@@ -343,10 +342,12 @@ impl Running {
 
     /// Completes the exec, then looks after what it left behind and whoever attaches for its result.
     async fn finish(mut self) {
-        if let Some(limit) = self.outlet.take_met_limit().or(self.met_limit) {
-            // The last word, where a crowd has much to say about forks that failed.
+        let met_limit = self.outlet.take_met_limit().or(self.met_limit);
+        let met_limit = met_limit.map(|limit| format!("sandbridge: {limit}\n"));
+        if let Some(note) = met_limit.or(self.shortage.take()) {
+            // The last line: what the command left behind may write hundreds about forks that failed.
             let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
-            output.add(&format!("sandbridge: {limit}\n"), &self.outlet, &mut self.account);
+            output.add(&note, &self.outlet, &mut self.account);
         }
         let written = |output: &Output| output.written_bytes();
         let stderr_open = self.stderr.as_ref().is_some_and(Output::is_open);

@@ -171,20 +171,6 @@ fn crowds_without_any_option_are_ended_with_the_limit_they_met() {
     }
 }
 
-/// Takes seconds on a quiet machine, and up to a minute where others want the processors too: only in a soak.
-#[test]
-fn sessions_without_a_control_group_are_ended_with_the_limit_they_met() {
-    if std::env::var_os("SANDBRIDGE_SOAK").is_none() {
-        return;
-    }
-    for user in users() {
-        for by in ["namespace", "rlimit"].into_iter().filter(|by| can_have(user, by)) {
-            // Each session gets as much of the processors as the runner does.
-            Scene::new(user, &["--limits-by", by]).survives(SESSIONS, "processes");
-        }
-    }
-}
-
 #[test]
 fn open_files_without_any_option_are_ended_before_the_machine_has_none() {
     for user in users() {
@@ -219,13 +205,16 @@ fn a_full_temporary_directory_is_told_with_its_size() {
 
 #[test]
 fn each_means_that_can_be_had_here_holds_when_it_is_named() {
+    let pids = tests::random::count("SANDBRIDGE_PIDS", 300);
+    let most = format!("{} processes", grouped(pids));
+    let limit = format!("limit of {most}");
     let mut tried = Vec::new();
     for user in users() {
         for by in ["cgroup2", "cgroup1", "namespace", "rlimit"] {
             if !can_have(user, by) {
                 continue;
             }
-            let scene = Scene::new(user, &["--pids", "300", "--limits-by", by]);
+            let scene = Scene::new(user, &["--pids", &pids.to_string(), "--limits-by", by]);
             let layer = scene.layer();
             let words = match by {
                 "cgroup2" => "(cgroup v2)",
@@ -234,9 +223,9 @@ fn each_means_that_can_be_had_here_holds_when_it_is_named() {
                 _ => "(RLIMIT_NPROC of their user)",
             };
             assert!(layer.starts_with("true") && layer.contains(words), "{layer}");
-            scene.survives(CROWD, "limit of 300 processes");
-            scene.survives(THREADS, "limit of 300 processes");
-            scene.survives(SESSIONS, "300 processes");
+            scene.survives(CROWD, &limit);
+            scene.survives(THREADS, &limit);
+            scene.survives(SESSIONS, &most);
             tried.push((user, by));
         }
     }
@@ -279,6 +268,13 @@ fn a_server_that_requires_limits_refuses_a_runner_without() {
         assert_eq!(output.code == 0, runs, "{options:?}: {output:?}");
         assert!(runs || output.stderr.contains("limits"), "{output:?}");
     }
+}
+
+/// A number as the runner writes it: with commas between its thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let parts = digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap());
+    parts.collect::<Vec<_>>().join(",")
 }
 
 /// Whether a runner of this user can be told to limit processes by these means here.

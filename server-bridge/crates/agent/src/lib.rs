@@ -29,6 +29,7 @@
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
 //! | `place` | who a user is to the sandbox, and where their work should go |
 //! | `told` | what was told live of messages under way, for clients that come later |
+//! | `grouped` | large numbers for people |
 //! | `event`, `error` | what is told, and what can go wrong |
 //! | [`limits`] | every limit and timeout |
 //!
@@ -47,6 +48,7 @@ mod event;
 mod exec_document;
 pub mod follow;
 mod fork;
+mod grouped;
 mod library;
 pub mod limits;
 pub mod models;

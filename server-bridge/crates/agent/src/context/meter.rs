@@ -3,6 +3,7 @@
 use llm::{Content, Message};
 
 use super::{Conversation, offload, tokens};
+use crate::grouped::grouped;
 use crate::limits::{COMPRESS_AT_PERCENT, METER_CELLS};
 
 /// A bar, and about how many tokens each kind takes.
@@ -11,13 +12,12 @@ pub(crate) fn text(conversation: &Conversation) -> String {
     let percent = used * 100 / window;
     let filled = (used * METER_CELLS / window).min(METER_CELLS);
     let bar = format!("{}{}", "█".repeat(filled), "░".repeat(METER_CELLS - filled));
-    let mut lines = vec![
-        format!("{bar} {percent} %: about {} of {} tokens", grouped(used), grouped(window)),
-        String::new(),
-    ];
+    let shown = |tokens: usize| grouped(tokens as u64);
+    let mut lines =
+        vec![format!("{bar} {percent} %: about {} of {} tokens", shown(used), shown(window)), String::new()];
     let kinds = kinds(conversation);
-    let width = kinds.iter().map(|(_, tokens)| grouped(*tokens).len()).max().unwrap_or(0);
-    lines.extend(kinds.iter().map(|(kind, tokens)| format!("{:>width$}  {kind}", grouped(*tokens))));
+    let width = kinds.iter().map(|(_, tokens)| shown(*tokens).len()).max().unwrap_or(0);
+    lines.extend(kinds.iter().map(|(kind, tokens)| format!("{:>width$}  {kind}", shown(*tokens))));
     lines.push(format!("\nAt {COMPRESS_AT_PERCENT} % it is compressed by itself; /compress does it now."));
     lines.join("\n")
 }
@@ -50,19 +50,6 @@ fn kinds(conversation: &Conversation) -> [(&'static str, usize); 7] {
     ]
 }
 
-/// A number with its digits in threes.
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +69,5 @@ mod tests {
         let shown = text(&of(50, &messages));
         assert!(shown.starts_with(&"█".repeat(METER_CELLS)), "{shown}");
         assert!(text(&of(1_000_000, &messages)).starts_with(&"░".repeat(METER_CELLS)));
-        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

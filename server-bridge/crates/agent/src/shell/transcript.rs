@@ -1,5 +1,6 @@
 //! What a message will show of an output: all of a short one, head and tail of a long one, in bounded memory.
 
+use crate::grouped::grouped;
 use crate::limits::{OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS, OUTPUT_WHOLE_MAX_CHARS};
 
 /// How far the tail may grow before it is trimmed, in bytes: it is trimmed seldom, and never holds much more.
@@ -84,19 +85,6 @@ fn last_chars(text: &str, chars: usize) -> &str {
     }
 }
 
-/// A number with its thousands set apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,10 +132,5 @@ mod tests {
                 .render(&LeftOut::NotKept { why: "disk full" })
                 .contains("could not be kept: disk full")
         );
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -8,10 +8,10 @@ use store::{ChatId, MessageId, Spent, User};
 use tokio_util::sync::CancellationToken;
 
 use super::{End, Progress, Turn};
-use crate::context::meter::grouped;
 use crate::context::{Conversation, compress, history, mask, reminder, stale};
 use crate::engine::agents::Lineage;
 use crate::engine::queue::Waiting;
+use crate::grouped::grouped;
 use crate::limits::{COMPRESS_COOL_DOWN_ROUNDS, COMPRESS_FORCED_TIMES, COMPRESS_SAVES_PERCENT};
 use crate::models::{Lineup, ModelSetup};
 use crate::place::{self, sandbox_user};
@@ -151,10 +151,10 @@ impl Turn<'_> {
             return self.leave_as_it_is(conversation, &why).await;
         }
         self.service.store.add_compaction(self.chat, &new).await?;
-        let shown = |tokens: i64| grouped(usize::try_from(tokens).unwrap_or(0));
+        let shown = |tokens: i64| grouped(u64::try_from(tokens).unwrap_or(0));
         let (before, after) = (shown(new.tokens_before), shown(new.tokens_after));
         conversation.compact(new.compaction);
-        let window = grouped(conversation.window_tokens());
+        let window = grouped(conversation.window_tokens() as u64);
         let text = format!(
             "🗜️ The conversation was compressed: about {before} → {after} of {window} tokens. You still see all of it; the model \
              goes on from a summary."

@@ -16,7 +16,7 @@ use store::Store;
 
 use crate::config::{database, home_dir, key_file};
 use crate::serve::own_key;
-use files::{Beside, check_target, with_suffix};
+use files::{check_target, with_suffix};
 
 /// What a database begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -68,19 +68,13 @@ async fn run(options: &BackupOptions, home: &Path) -> anyhow::Result<(Value, Str
     let copied_key = match &key_copy {
         Some(copy) => {
             check_target(copy, own_key::PREFIX.as_bytes())?;
-            Some(Beside::copy(&key, copy)?)
+            Some(files::copy(&key, copy)?)
         }
         None => None,
     };
-    let copied = Beside::make(file)?;
+    let copied = files::create(file)?;
     copy(&from, copied.path()).await.with_context(|| format!("cannot write {}", file.display()))?;
-    for copied in copied_key.iter().chain([&copied]) {
-        copied.sync()?;
-    }
-    if let Some(copied) = copied_key {
-        copied.place()?;
-    }
-    copied.place()?;
+    files::commit(copied_key.into_iter().chain([copied]))?;
     let words = match &key_copy {
         Some(copy) => format!(
             "backed up to {}, with the encryption key in {}: who has both reads the keys of users' models",

@@ -13,6 +13,7 @@
 //! | [`tls`] | certificates |
 //! | [`admin`], [`backup`] | `sandbridge user …` and `sandbridge backup`, on the store itself |
 //! | [`cli`] | the command line: everything a person types |
+//! | `atomic_file` | files that take their place whole or not at all |
 //! | [`limits`] | every limit and timeout |
 //!
 //! A new HTTP route: a handler in the file of its area under [`web`], a line in `web::router`, and one in
@@ -20,6 +21,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod admin;
+mod atomic_file;
 pub mod backup;
 pub mod cli;
 pub mod config;

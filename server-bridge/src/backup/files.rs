@@ -1,75 +1,39 @@
-//! Files that take others' places whole or not at all.
+//! The files of a backup, and the places they take.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// A file beside another one whose place it shall take; gone unless it does.
-#[derive(Debug)]
-pub(super) struct Beside {
-    path: PathBuf,
-    target: PathBuf,
-    is_placed: bool,
+use crate::atomic_file::{AtomicFile, PRIVATE};
+
+/// An empty file for its owner alone, which may take the place `target`.
+pub(super) fn create(target: &Path) -> anyhow::Result<AtomicFile> {
+    AtomicFile::create(target, PRIVATE).with_context(|| {
+        format!("cannot write beside {}; name a file in a folder of yours", target.display())
+    })
 }
 
-impl Beside {
-    /// An empty file for its owner alone.
-    pub(super) fn make(target: &Path) -> anyhow::Result<Self> {
-        let mut name = target.as_os_str().to_owned();
-        name.push(format!(".{:016x}.part", rand::random::<u64>()));
-        let path = PathBuf::from(name);
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        made.with_context(|| {
-            format!("cannot write beside {}; name a file in a folder of yours", target.display())
-        })?;
-        Ok(Self { path, target: target.to_owned(), is_placed: false })
-    }
-
-    /// The same with what another file holds.
-    pub(super) fn copy(from: &Path, target: &Path) -> anyhow::Result<Self> {
-        let beside = Self::make(target)?;
-        let copied = File::open(from).and_then(|mut from| {
-            let mut to = OpenOptions::new().write(true).open(&beside.path)?;
-            io::copy(&mut from, &mut to)
-        });
-        copied.with_context(|| format!("cannot copy {} to {}", from.display(), target.display()))?;
-        Ok(beside)
-    }
-
-    /// Where it is until it is placed.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Writes it through to the disk.
-    pub(super) fn sync(&self) -> anyhow::Result<()> {
-        let synced = File::open(&self.path).and_then(|file| file.sync_all());
-        synced.with_context(|| format!("cannot write {}", self.target.display()))
-    }
-
-    /// Puts it in the other one's place, in one step.
-    pub(super) fn place(mut self) -> anyhow::Result<()> {
-        let folder = match self.target.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            Some(_) | None => Path::new("."),
-        };
-        let placed = fs::rename(&self.path, &self.target).and_then(|()| File::open(folder)?.sync_all());
-        placed.with_context(|| format!("cannot put {} in its place", self.target.display()))?;
-        self.is_placed = true;
-        Ok(())
-    }
+/// The same with what another file holds.
+pub(super) fn copy(from: &Path, target: &Path) -> anyhow::Result<AtomicFile> {
+    let mut copy = create(target)?;
+    let copied = File::open(from).and_then(|mut from| io::copy(&mut from, copy.file()));
+    copied.with_context(|| format!("cannot copy {} to {}", from.display(), target.display()))?;
+    Ok(copy)
 }
 
-impl Drop for Beside {
-    fn drop(&mut self) {
-        if !self.is_placed {
-            // It was made here, so nothing of anybody else's is removed.
-            let _ = fs::remove_file(&self.path);
-        }
+/// Puts files in their places, in this order, once all of them are on the disk.
+pub(super) fn commit(files: impl IntoIterator<Item = AtomicFile>) -> anyhow::Result<()> {
+    let files: Vec<AtomicFile> = files.into_iter().collect();
+    for file in &files {
+        file.sync().with_context(|| format!("cannot write {}", file.target().display()))?;
     }
+    for file in files {
+        let target = file.target().to_owned();
+        file.commit().with_context(|| format!("cannot put {} in its place", target.display()))?;
+    }
+    Ok(())
 }
 
 /// Refuses a path where something else is than an earlier file of this kind, which begins with `magic`.

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use store::{SealedWith, Store};
 
-use super::files::{Beside, with_suffix};
+use super::files::{self, with_suffix};
 use crate::config::{database, ensure_home, home_dir, key_file};
 use crate::serve::lock::ServerLock;
 use crate::serve::own_key;
@@ -41,25 +41,18 @@ pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, Stri
     // Nobody begins to serve what is being replaced.
     let _lock = ServerLock::take(home)?;
     let (database, key) = (database(home), key_file(home));
-    let copy = Beside::copy(file, &database)?;
+    let copy = files::copy(file, &database)?;
     // What is looked at is what will be used.
     let sealed_with =
         open(copy.path()).await.with_context(|| format!("cannot restore {}", file.display()))?;
-    copy.sync()?;
     let key_copy = with_suffix(file, ".key");
     let key_copy = match own_key::read(&key_copy)? {
-        Some(_) => Some(Beside::copy(&key_copy, &key)?),
+        Some(_) => Some(files::copy(&key_copy, &key)?),
         None => None,
     };
-    if let Some(copy) = &key_copy {
-        copy.sync()?;
-    }
     let kept = keep(&database, &key, key_copy.is_some())?;
     let has_key = key_copy.is_some();
-    if let Some(copy) = key_copy {
-        copy.place()?;
-    }
-    copy.place()?;
+    files::commit(key_copy.into_iter().chain([copy]))?;
     let mut words = format!("restored {} to {}", file.display(), home.display());
     if let Some(kept) = &kept {
         words.push_str(&format!("; what was there is {} now", kept.display()));

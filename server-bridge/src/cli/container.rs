@@ -111,7 +111,7 @@ async fn send(client: &mut Client, method: Method, path: &str) -> Result<Value, 
 
 async fn export(client: &mut Client, file: &Path) -> Result<u64, Failure> {
     let response = client.send(Method::GET, "/api/v1/container/export", "", RequestBody::Empty).await?;
-    let mut target = Target::create(file, "container.tar".into(), ARCHIVE_MODE, 0)?;
+    let target = Target::create(file, "container.tar".into(), ARCHIVE_MODE, 0)?;
     target.receive(response.into_body(), &Progress::new(None)).await
 }
 

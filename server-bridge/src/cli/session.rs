@@ -3,14 +3,14 @@
 //! A token is only ever sent to the server that issued it.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::endpoint::Endpoint;
 use super::failure::Failure;
+use crate::atomic_file;
 
 const FILE_NAME: &str = "client.json";
 const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
@@ -151,24 +151,12 @@ impl Session {
         })
     }
 
-    /// Writes beside the file and renames, so that two calls at once never leave half a file.
+    /// Replaces the file in one step, so that two calls at once never leave half a file.
     fn write(&self) -> std::io::Result<()> {
         if let Some(home) = self.path.parent() {
             std::fs::create_dir_all(home)?;
         }
-        let beside = self.path.with_extension(format!("{:08x}.tmp", rand::random::<u32>()));
-        let json = serde_json::to_vec_pretty(&self.remembered)?;
-        let written = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&beside)
-            .and_then(|mut file| file.write_all(&json))
-            .and_then(|()| std::fs::rename(&beside, &self.path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&beside);
-        }
-        written
+        atomic_file::write(&self.path, &serde_json::to_vec_pretty(&self.remembered)?)
     }
 }
 

@@ -4,7 +4,7 @@
 //! that is missing where keys are sealed with it is not made again: they would be lost without a word.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use store::limits::ENCRYPTION_KEY_BYTES;
 use store::{EncryptionKey, LostKeys, SealedWith, Store};
 
 use super::StartError;
+use crate::atomic_file;
 use crate::config::{Config, key_file};
 use crate::limits::KEY_FILE_MAX_BYTES;
 
@@ -108,19 +109,7 @@ fn check(file: &File) -> Result<(), String> {
 /// Makes a key and its file: whole on the disk before anything is sealed with it.
 fn make(path: &Path) -> io::Result<EncryptionKey> {
     let bytes: [u8; ENCRYPTION_KEY_BYTES] = rand::random();
-    let beside = path.with_extension("key.new");
-    // Left by a start that was interrupted: nothing was sealed with it.
-    match std::fs::remove_file(&beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-    writeln!(file, "{PREFIX}{}", STANDARD.encode(bytes))?;
-    file.sync_all()?;
-    std::fs::rename(&beside, path)?;
-    if let Some(folder) = path.parent() {
-        File::open(folder)?.sync_all()?;
-    }
+    atomic_file::write(path, format!("{PREFIX}{}\n", STANDARD.encode(bytes)).as_bytes())?;
     Ok(EncryptionKey::File(bytes))
 }
 
@@ -146,8 +135,6 @@ mod tests {
     fn the_first_start_makes_a_key_for_its_owner_alone_and_the_next_one_finds_it() {
         let home = tempfile::tempdir().unwrap();
         let path = key_file(home.path());
-        // What an interrupted start left is no key.
-        std::fs::write(path.with_extension("key.new"), "half").unwrap();
         let key = nothing_sealed(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert!(own(&path, SealedWith::File, LostKeys::Refuse).unwrap() == key);

@@ -1,6 +1,6 @@
 //! The local side of a copy.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::is_directory;
 use super::progress::Progress;
+use crate::atomic_file::AtomicFile;
 use crate::cli::client::next_chunk;
 use crate::cli::failure::Failure;
 
@@ -48,11 +49,26 @@ impl Source {
 
 /// A file being written; dropped before its end, it leaves nothing behind.
 pub(in crate::cli) struct Target {
-    file: File,
+    written: Written,
     path: PathBuf,
-    /// Where it is written until it is whole; `None` for a device or pipe, which cannot be replaced.
-    beside: Option<PathBuf>,
     size_bytes: u64,
+}
+
+/// Where the bytes go.
+enum Written {
+    /// A file that takes its place once it is whole.
+    File(AtomicFile),
+    /// A device or pipe, which cannot be replaced.
+    Special(File),
+}
+
+impl Written {
+    fn file(&mut self) -> &mut File {
+        match self {
+            Self::File(file) => file.file(),
+            Self::Special(file) => file,
+        }
+    }
 }
 
 impl Target {
@@ -75,32 +91,26 @@ impl Target {
         };
         if is_special {
             let file = OpenOptions::new().write(true).open(&path).map_err(failed)?;
-            return Ok(Self { file, path, beside: None, size_bytes: 0 });
+            return Ok(Self { written: Written::Special(file), path, size_bytes: 0 });
         }
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             fs::create_dir_all(parent).map_err(|error| io_failure("make", parent, &error))?;
         }
         // A link stays a link: what it leads to is replaced.
         let path = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        let beside = beside(&path);
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(&beside)
-            .map_err(|error| io_failure("write", &path, &error))?;
-        let target = Self { file, path, beside: Some(beside), size_bytes: 0 };
+        let file = AtomicFile::create(&path, mode).map_err(|error| io_failure("write", &path, &error))?;
+        let mut target = Self { written: Written::File(file), path, size_bytes: 0 };
         target.reserve(size_bytes)?;
         Ok(target)
     }
 
     /// Takes room before it is written: a full disk is found at once, and ext4 need not write out a file whose blocks it
     /// has not chosen yet when it replaces another.
-    fn reserve(&self, size_bytes: u64) -> Result<(), Failure> {
+    fn reserve(&mut self, size_bytes: u64) -> Result<(), Failure> {
         if size_bytes == 0 {
             return Ok(());
         }
-        match rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, size_bytes) {
+        match rustix::fs::fallocate(self.written.file(), FallocateFlags::KEEP_SIZE, 0, size_bytes) {
             Err(Errno::NOSPC) => Err(io_failure("write", &self.path, &Errno::NOSPC.into())),
             // File systems that cannot do it are as good as before.
             Ok(()) | Err(_) => Ok(()),
@@ -109,7 +119,7 @@ impl Target {
 
     /// Takes all of an answer's body, shown as it comes, and puts it in place; its size in bytes.
     pub(in crate::cli) async fn receive(
-        &mut self,
+        mut self,
         mut body: Incoming,
         progress: &Progress,
     ) -> Result<u64, Failure> {
@@ -126,32 +136,18 @@ impl Target {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file.write_all(bytes).map_err(|error| io_failure("write", &self.path, &error))?;
+        self.written.file().write_all(bytes).map_err(|error| io_failure("write", &self.path, &error))?;
         self.size_bytes += bytes.len() as u64;
         Ok(())
     }
 
     /// Puts the file in its place, and returns its size in bytes.
-    fn finish(&mut self) -> Result<u64, Failure> {
-        if let Some(beside) = &self.beside {
-            fs::rename(beside, &self.path).map_err(|error| io_failure("write", &self.path, &error))?;
-            self.beside = None;
+    fn finish(self) -> Result<u64, Failure> {
+        if let Written::File(file) = self.written {
+            file.replace().map_err(|error| io_failure("write", &self.path, &error))?;
         }
         Ok(self.size_bytes)
     }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some(beside) = &self.beside {
-            let _ = fs::remove_file(beside);
-        }
-    }
-}
-
-/// A name that nobody else uses, in the same directory and never too long for it.
-fn beside(path: &Path) -> PathBuf {
-    path.with_file_name(OsStr::new(&format!(".sandbridge-{:016x}.part", rand::random::<u64>())))
 }
 
 pub(in crate::cli) fn io_failure(what: &str, path: &Path, error: &std::io::Error) -> Failure {
@@ -176,7 +172,6 @@ mod tests {
         target.write(b"hello").unwrap();
         assert!(!directory.join("a/b/c").exists(), "not before it is whole");
         assert_eq!(target.finish().unwrap(), 5);
-        drop(target);
         assert_eq!(fs::read(directory.join("a/b/c")).unwrap(), b"hello");
         let mode = fs::metadata(directory.join("a/b/c")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777 & !0o022, 0o640);

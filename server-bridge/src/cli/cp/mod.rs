@@ -126,7 +126,7 @@ async fn download(client: &mut Client, from: &Remote, stat: Option<Stat>, to: &P
     }
     let query = format!("/api/v1/files?{}{}", path_query(&from.path), on_query(from.on.as_deref()));
     let response = client.send(Method::GET, &query, "", RequestBody::Empty).await?;
-    let mut target = Target::create(to, side::base_name(&from.path), stat.mode, stat.size_bytes)?;
+    let target = Target::create(to, side::base_name(&from.path), stat.mode, stat.size_bytes)?;
     target.receive(response.into_body(), &Progress::new(Some(stat.size_bytes))).await
 }
 

@@ -1,10 +1,11 @@
-//! Who serves a home now: `here.json` beneath it, which counts while the process it names holds the home's lock.
+//! Who serves a home now: `here.json` in it, which counts while the process it names holds the home's lock.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::atomic_file;
 use crate::cli::failure::Failure;
 
 const FILE_NAME: &str = "here.json";
@@ -28,13 +29,12 @@ impl Standing {
         Self { pid: std::process::id(), since_ms, url: url.to_owned() }
     }
 
-    /// Tells those who come later.
+    /// Writes it down for those who come later.
     pub(super) fn write(&self, home: &Path) -> Result<(), Failure> {
-        let (path, beside) = (home.join(FILE_NAME), home.join("here.json.new"));
+        let path = home.join(FILE_NAME);
         let written = serde_json::to_vec(self)
             .map_err(std::io::Error::from)
-            .and_then(|json| std::fs::write(&beside, json))
-            .and_then(|()| std::fs::rename(&beside, &path));
+            .and_then(|json| atomic_file::write(&path, &json));
         written.map_err(|error| Failure::other("io", format!("cannot write {}: {error}", path.display())))
     }
 

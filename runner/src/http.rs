@@ -1,4 +1,4 @@
-//! What the runner's own requests over HTTP/1.1 share: reaching a host, and moving the bytes.
+//! What the runner's own requests over HTTP/1.1 share: reaching a host, directly or through a proxy, and moving the bytes.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use hyper::Uri;
+use hyper::header::{HOST, PROXY_AUTHORIZATION};
+use hyper::http::request;
+use hyper::{Request, StatusCode, Uri};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
@@ -17,6 +19,7 @@ use crate::blocking::blocking;
 use crate::dial;
 use crate::limits::CONNECT_TIMEOUT_MS;
 use crate::link::websocket::tls_config;
+use crate::proxy::Proxy;
 
 /// How the runner calls itself.
 pub(crate) const USER_AGENT: &str = concat!("sandbridge-runner/", env!("CARGO_PKG_VERSION"));
@@ -51,25 +54,82 @@ impl Connection {
     }
 }
 
-/// Connects to the host of a URL with `http` or `https`, within [`CONNECT_TIMEOUT_MS`]; only to those of its addresses that
-/// `may_reach` lets through.
-pub(crate) async fn connect(uri: &Uri, may_reach: fn(IpAddr) -> bool) -> io::Result<Box<dyn Socket>> {
-    let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
-    let late = |_| io::Error::other(format!("no connection within {} s", timeout.as_secs()));
-    tokio::time::timeout(timeout, reach(uri, may_reach)).await.map_err(late)?
+/// How the host of a URL is reached.
+pub(crate) enum Way {
+    /// At those of its addresses that are let through.
+    Direct(fn(IpAddr) -> bool),
+    /// By a proxy, which looks it up: so this is only for hosts that may be at any address.
+    Through(Proxy),
 }
 
-async fn reach(uri: &Uri, may_reach: fn(IpAddr) -> bool) -> io::Result<Box<dyn Socket>> {
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-    let is_encrypted = uri.scheme_str() == Some("https");
-    let port = uri.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 });
-    let mut addresses = dial::look_up(&host, port).await?;
-    addresses.retain(|address| may_reach(address.ip()));
-    if addresses.is_empty() {
-        return Err(io::Error::other("the name leads to no address that may be used"));
+impl Way {
+    /// The way that the environment names to a host that may be at any address.
+    ///
+    /// # Errors
+    /// The proxy is of a kind that is not understood.
+    pub(crate) fn to(uri: &Uri) -> io::Result<Self> {
+        let proxy = Proxy::on_the_way_to(uri.host().unwrap_or_default(), is_encrypted(uri));
+        Ok(proxy.map_err(io::Error::other)?.map_or(Self::Direct(|_| true), Self::Through))
     }
-    let socket = dial::connect(addresses).await?;
-    if !is_encrypted {
+
+    /// Begins a request for a URL: a proxy is asked for the whole of what is not encrypted, and anybody else for the path.
+    pub(crate) fn get(&self, uri: &Uri) -> request::Builder {
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let builder = match self {
+            Self::Through(proxy) if !is_encrypted(uri) => {
+                let builder = Request::get(format!("http://{authority}{path}"));
+                proxy
+                    .credentials()
+                    .into_iter()
+                    .fold(builder, |it, value| it.header(PROXY_AUTHORIZATION, value))
+            }
+            Self::Direct(_) | Self::Through(_) => Request::get(path),
+        };
+        builder.header(HOST, authority).header(hyper::header::USER_AGENT, USER_AGENT)
+    }
+
+    /// What a proxy meant by a status, where it is that of the proxy and not the host's.
+    pub(crate) fn refusal(&self, status: StatusCode) -> Option<String> {
+        match self {
+            Self::Through(proxy) if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                Some(proxy.wants_credentials())
+            }
+            Self::Direct(_) | Self::Through(_) => None,
+        }
+    }
+}
+
+fn is_encrypted(uri: &Uri) -> bool {
+    uri.scheme_str() == Some("https")
+}
+
+/// Connects to the host of a URL with `http` or `https`, or to the proxy on the way to it, within [`CONNECT_TIMEOUT_MS`].
+///
+/// # Errors
+/// It cannot be reached in time, or is at no address that may be used, or cannot be trusted.
+pub(crate) async fn connect(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
+    let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
+    let late = |_| io::Error::other(format!("no connection within {} s", timeout.as_secs()));
+    tokio::time::timeout(timeout, reach(uri, way)).await.map_err(late)?
+}
+
+async fn reach(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let port = uri.port_u16().unwrap_or(if is_encrypted(uri) { 443 } else { 80 });
+    let socket = match way {
+        Way::Direct(may_reach) => {
+            let mut addresses = dial::look_up(&host, port).await?;
+            addresses.retain(|address| may_reach(address.ip()));
+            if addresses.is_empty() {
+                return Err(io::Error::other("the name leads to no address that may be used"));
+            }
+            dial::connect(addresses).await?
+        }
+        Way::Through(proxy) if is_encrypted(uri) => proxy.connect(&host, port).await?,
+        Way::Through(proxy) => proxy.dial().await?,
+    };
+    if !is_encrypted(uri) {
         return Ok(Box::new(socket));
     }
     let config = blocking(|| tls_config(None)).await.map_err(io::Error::other)?.map_err(io::Error::other)?;

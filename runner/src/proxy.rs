@@ -1,5 +1,6 @@
-//! The way to the server through an HTTP proxy, as the environment names one: `HTTPS_PROXY` for `wss://`, `HTTP_PROXY` for `ws://`,
-//! `ALL_PROXY` for both, `NO_PROXY` for exceptions, all as curl reads them. The machine itself is always reached directly.
+//! The way out through an HTTP proxy, as the environment names one: `HTTPS_PROXY` for `wss://` and `https://`, `HTTP_PROXY` for
+//! `ws://` and `http://`, `ALL_PROXY` for all, `NO_PROXY` for exceptions, all as curl reads them. The machine itself is always reached
+//! directly.
 
 use std::io;
 
@@ -14,6 +15,7 @@ use crate::dial;
 use crate::error::Error;
 use crate::http::Connection;
 use crate::limits::PROXY_ANSWER_BYTES;
+use crate::link::websocket::is_loopback;
 
 /// A proxy that opens tunnels.
 #[derive(Clone)]
@@ -25,7 +27,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// The proxy on the way to a server, if the environment names one.
+    /// The proxy on the way to a host (an IPv6 address in brackets), if the environment names one.
     ///
     /// # Errors
     /// It is of a kind that is not understood.
@@ -34,27 +36,52 @@ impl Proxy {
     }
 
     fn among(proxies: &Matcher, host: &str, is_encrypted: bool) -> Result<Option<Self>, Error> {
-        let name = host.trim_matches(['[', ']']);
-        let is_here =
-            name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
         let scheme = if is_encrypted { "https" } else { "http" };
         let Ok(server) = Uri::builder().scheme(scheme).authority(host).path_and_query("/").build() else {
             return Ok(None);
         };
-        let Some(found) = proxies.intercept(&server).filter(|_| !is_here) else { return Ok(None) };
-        let (Some("http"), Some(host)) = (found.uri().scheme_str(), found.uri().host()) else {
+        let Some(found) = proxies.intercept(&server).filter(|_| !is_loopback(host)) else { return Ok(None) };
+        let (Some("http"), Some(proxy_host)) = (found.uri().scheme_str(), found.uri().host()) else {
             // Without user and password, which may stand in it.
             let kind = found.uri().scheme_str().unwrap_or("an unknown one").to_owned();
             return Err(Error::Usage(format!(
                 "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is of the kind {kind}; http:// is \
-                 understood. Name another one, or none with NO_PROXY={name}"
+                 understood. Name another one, or none with NO_PROXY={}",
+                host.trim_matches(['[', ']'])
             )));
         };
         Ok(Some(Self {
-            host: host.trim_matches(['[', ']']).to_owned(),
+            host: proxy_host.trim_matches(['[', ']']).to_owned(),
             port: found.uri().port_u16().unwrap_or(80),
             credentials: found.basic_auth().cloned(),
         }))
+    }
+
+    /// The port that it listens on.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The user and password that it is shown, where the environment names some.
+    pub(crate) fn credentials(&self) -> Option<&HeaderValue> {
+        self.credentials.as_ref()
+    }
+
+    /// Why it did not let a request through, and the way out.
+    pub(crate) fn wants_credentials(&self) -> String {
+        format!(
+            "{self} wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@{}:{}",
+            self.host, self.port
+        )
+    }
+
+    /// Connects to the proxy itself.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub(crate) async fn dial(&self) -> io::Result<TcpStream> {
+        let stream = dial::connect_by_name(&self.host, self.port).await;
+        stream.map_err(|error| io::Error::other(format!("{self} cannot be reached: {error}")))
     }
 
     /// Opens a connection to `host`, which the proxy looks up.
@@ -62,11 +89,8 @@ impl Proxy {
     /// # Errors
     /// The proxy cannot be reached, or does not open it.
     pub(crate) async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
-        let proxy = format!("the proxy {}:{}", self.host, self.port);
-        let lost = |error: &dyn std::fmt::Display| io::Error::other(format!("{proxy} gave up: {error}"));
-        let stream = dial::connect_by_name(&self.host, self.port).await;
-        let stream =
-            stream.map_err(|error| io::Error::other(format!("{proxy} cannot be reached: {error}")))?;
+        let lost = |error: &dyn std::fmt::Display| io::Error::other(format!("{self} gave up: {error}"));
+        let stream = self.dial().await?;
         let target = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let mut request = Request::builder().method(Method::CONNECT).uri(&target).header(HOST, &target);
         if let Some(credentials) = &self.credentials {
@@ -81,14 +105,10 @@ impl Proxy {
         match answer.status() {
             status if status.is_success() => {}
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                let text = format!(
-                    "{proxy} wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@{}:{}",
-                    self.host, self.port
-                );
-                return Err(io::Error::other(text));
+                return Err(io::Error::other(self.wants_credentials()));
             }
             status => {
-                return Err(io::Error::other(format!("{proxy} refused to connect to {target}: {status}")));
+                return Err(io::Error::other(format!("{self} refused to connect to {target}: {status}")));
             }
         }
         let upgraded = connection.beside(hyper::upgrade::on(answer)).await.map_err(|error| lost(&error))?;
@@ -97,6 +117,12 @@ impl Proxy {
             true => Ok(parts.io.into_inner()),
             false => Err(lost(&"it said more than its answer")),
         }
+    }
+}
+
+impl std::fmt::Display for Proxy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "the proxy {}:{}", self.host, self.port)
     }
 }
 

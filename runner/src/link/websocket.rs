@@ -137,7 +137,8 @@ fn runner_url(server: &str, insecure: bool) -> Result<String, Error> {
     })
 }
 
-fn is_loopback(authority: &str) -> bool {
+/// Whether an authority of a URL (`HOST`, `HOST:PORT`, `[ADDRESS]:PORT`) is this machine itself.
+pub(crate) fn is_loopback(authority: &str) -> bool {
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or(""),
         None => authority.split(':').next().unwrap_or(""),
@@ -153,9 +154,11 @@ pub(crate) fn tls_config(ca_cert: Option<&PathBuf>) -> Result<rustls::ClientConf
     roots.add_parsable_certificates(native.certs);
     if let Some(file) = ca_cert {
         let tls = |reason: &dyn std::fmt::Display| Error::Tls(format!("{}: {reason}", file.display()));
-        for certificate in CertificateDer::pem_file_iter(file).map_err(|error| tls(&error))? {
-            let certificate = certificate.map_err(|error| tls(&error))?;
-            roots.add(certificate).map_err(|error| tls(&error))?;
+        let certificates =
+            CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        // A bundle of many may have some that are of no use here.
+        if roots.add_parsable_certificates(certificates.map_err(|error| tls(&error))?).0 == 0 {
+            return Err(tls(&"it holds no certificate of an authority; give one in PEM"));
         }
     }
     if roots.is_empty() {
@@ -243,12 +246,23 @@ impl Sink<Bytes> for WebSocketLink {
 fn link_error(error: SocketError) -> LinkError {
     match error {
         SocketError::AlreadyClosed => LinkError::Ended,
-        SocketError::Io(error) => LinkError::Io(error),
+        SocketError::Io(error) => distrust(&error).map_or(LinkError::Io(error), LinkError::WebSocket),
         SocketError::Upgrade(upgrade::Error::DidNotSwitchProtocols(status)) => {
             LinkError::WebSocket(format!("the server answered {status} instead of opening a WebSocket"))
         }
         other => LinkError::WebSocket(other.to_string()),
     }
+}
+
+/// Says of a certificate that was refused why, and the way out.
+fn distrust(error: &std::io::Error) -> Option<String> {
+    let refused = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    matches!(refused, rustls::Error::InvalidCertificate(_)).then(|| {
+        format!(
+            "the server is not trusted ({refused}): --ca-cert FILE names the authority of your network; if it has none, something \
+             on the way pretends to be the server"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -295,8 +309,10 @@ mod tests {
 
     #[test]
     fn certificates_that_cannot_be_read_are_named() {
-        let missing = PathBuf::from("/nonexistent/ca.pem");
-        let error = Endpoint::new("wss://example.com", false, Some(&missing)).unwrap_err().to_string();
-        assert!(error.contains("/nonexistent/ca.pem"), "{error}");
+        let empty = tempfile::NamedTempFile::new().unwrap();
+        for file in [PathBuf::from("/nonexistent/ca.pem"), empty.path().to_owned()] {
+            let error = Endpoint::new("wss://example.com", false, Some(&file)).unwrap_err().to_string();
+            assert!(error.contains(file.to_str().unwrap()), "{error}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use crate::confine::{Profile, seen_by_commands};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
+use crate::http::Way;
 use crate::limits::{LLM_IDLE_MS, LLM_URL_BYTES};
 use crate::secret::read_secret;
 
@@ -95,9 +96,17 @@ impl LlmConfig {
         words
     }
 
-    /// Which addresses it may be at: what is not encrypted stays on this machine or its private network.
-    pub(crate) fn may_reach(&self) -> fn(IpAddr) -> bool {
-        if self.base.scheme_str() == Some("https") { |_| true } else { is_private }
+    /// The way to it. What is not encrypted stays on this machine or its private network: so no proxy, which looks up names
+    /// itself, gets to see it.
+    ///
+    /// # Errors
+    /// The environment names a proxy of a kind that is not understood.
+    pub(crate) fn way(&self) -> io::Result<Way> {
+        if self.base.scheme_str() == Some("https") {
+            Way::to(&self.base)
+        } else {
+            Ok(Way::Direct(is_private))
+        }
     }
 }
 

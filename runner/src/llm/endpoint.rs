@@ -63,8 +63,8 @@ impl<'a> Answer<'a> {
     ) -> Result<(Self, LlmHeaders), WireError> {
         let key = key(config).await?;
         let request = request(config, target, headers, body, key.as_deref())?;
-        let socket =
-            connect(&config.base, config.may_reach()).await.map_err(|error| failed(config, &error))?;
+        let way = config.way().map_err(|error| failed(config, &error))?;
+        let socket = connect(&config.base, &way).await.map_err(|error| failed(config, &error))?;
         let refused = |error: hyper::Error| failed(config, &innermost(&error));
         let (mut sender, connection) = http1::Builder::new()
             .max_buf_size(LLM_ANSWER_HEADERS_BYTES)

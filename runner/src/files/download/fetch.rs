@@ -2,7 +2,8 @@
 //! origin allowed no other: where it leads elsewhere is told, to be asked for again.
 //!
 //! Addresses are not restricted beyond what commands may reach: a development server on this machine or its network is a
-//! usual source. What commands may not reach is not fetched for them either: a URL can carry data out.
+//! usual source. What commands may not reach is not fetched for them either: a URL can carry data out. That goes for a proxy
+//! on the way, too.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -11,13 +12,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, LOCATION, USER_AGENT};
-use hyper::{Request, Response, Uri};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, LOCATION};
+use hyper::{Response, Uri};
 use hyper_util::rt::TokioIo;
 use proto::{ErrorKind, WireError};
 
 use crate::confine::Network;
-use crate::http::{self, Connection, connect, innermost};
+use crate::http::{Connection, Way, connect, innermost};
 use crate::limits::{DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
 
 /// An answer whose content is still to come.
@@ -51,7 +52,7 @@ impl Answer {
     pub(super) async fn to(mut uri: Uri, network: &Network) -> Result<Self, WireError> {
         for _ in 0..=DOWNLOAD_REDIRECTS {
             allowed(&uri, network)?;
-            let answer = Self::ask(&uri).await?;
+            let answer = Self::ask(&uri, network).await?;
             let status = answer.response.status();
             if status.is_success() {
                 return Ok(answer);
@@ -100,21 +101,28 @@ impl Answer {
         }
     }
 
-    async fn ask(uri: &Uri) -> Result<Self, WireError> {
-        let socket = connect(uri, |_| true).await.map_err(|error| failed(uri, &error))?;
+    async fn ask(uri: &Uri, network: &Network) -> Result<Self, WireError> {
+        let way = Way::to(uri).map_err(|error| failed(uri, &error))?;
+        if let Way::Through(proxy) = &way
+            && !network.lets_out(proxy.port())
+        {
+            return Err(denied());
+        }
+        let socket = connect(uri, &way).await.map_err(|error| failed(uri, &error))?;
         let refused = |error: hyper::Error| failed(uri, &innermost(&error));
         let (mut sender, connection) =
             http1::handshake::<_, String>(TokioIo::new(socket)).await.map_err(refused)?;
         let mut connection = Connection::new(connection);
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let request = Request::get(path)
-            .header(HOST, uri.authority().map_or("", |authority| authority.as_str()))
-            .header(USER_AGENT, http::USER_AGENT)
+        let request = way
+            .get(uri)
             .header(ACCEPT_ENCODING, "identity")
             .body(String::new())
             .map_err(|error| failed(uri, &error))?;
         let asked = connection.beside(sender.send_request(request));
         let response = in_time(uri, asked).await?.map_err(refused)?;
+        if let Some(refusal) = way.refusal(response.status()) {
+            return Err(failed(uri, &refusal));
+        }
         Ok(Self { connection, response, from: uri.clone() })
     }
 }
@@ -133,11 +141,12 @@ fn port(uri: &Uri) -> u16 {
 
 /// Refuses what commands may not reach.
 fn allowed(uri: &Uri, network: &Network) -> Result<(), WireError> {
-    if network.lets_out(port(uri)) {
-        return Ok(());
-    }
+    if network.lets_out(port(uri)) { Ok(()) } else { Err(denied()) }
+}
+
+fn denied() -> WireError {
     let text = "this runner's network policy (--network, --allow-net) does not let commands reach that, nor downloads";
-    Err(WireError::new(ErrorKind::SandboxDenied, text))
+    WireError::new(ErrorKind::SandboxDenied, text)
 }
 
 /// Fails where nothing happens for too long.

@@ -69,6 +69,25 @@ third_party() {
     echo "$2" >"$home/version"
 }
 
+# debian_root [--make]: a Debian 12 without anything but curl and wget, packed, in SANDBRIDGE_DEBIAN_ROOT. Made on demand from Debian's packages, and
+# kept in the user's cache under a name of its contents and of how it is made.
+debian_root() {
+    local contents="bookworm minbase ca-certificates,curl,wget" cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests suite variant packages root
+    read -r suite variant packages <<<"$contents"
+    export SANDBRIDGE_DEBIAN_ROOT=$cache/debian-$(uname -m)-$(printf '1 %s' "$contents" | sha256sum | cut -c1-16).tar
+    [ ! -s "$SANDBRIDGE_DEBIAN_ROOT" ] || return 0
+    [ "${1:-}" = --make ] || { unset SANDBRIDGE_DEBIAN_ROOT; return 1; }
+    need debootstrap debootstrap
+    mkdir -p "$cache"
+    root=$(mktemp -d)
+    debootstrap --variant="$variant" --include="$packages" "$suite" "$root" >"$TARGET_DIR/debootstrap.log" 2>&1 ||
+        { tail -5 "$TARGET_DIR/debootstrap.log" >&2; rm -rf "$root"; return 1; }
+    tar -C "$root" --one-file-system --exclude='./dev/*' --exclude='./var/cache/apt/archives/*' --exclude='./var/lib/apt/lists/*' \
+        --exclude='./usr/share/doc/*' --exclude='./usr/share/locale/*' --exclude='./usr/share/man/*' -cf "$SANDBRIDGE_DEBIAN_ROOT.$$" .
+    mv "$SANDBRIDGE_DEBIAN_ROOT.$$" "$SANDBRIDGE_DEBIAN_ROOT"
+    rm -rf --one-file-system "$root"
+}
+
 # build_static [--release]: the runner that goes into containers.
 build_static() {
     local flags=${RUSTFLAGS:-}

@@ -4,11 +4,11 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tests::server::{Output, run};
-use tests::{BareRoot, Person, Server, Who, eventually};
+use tests::{Authority, BareRoot, Person, Server, Who, eventually};
 
 /// How long it may take from the paste to the first command's output.
 const FIRST_COMMAND_WITHIN: Duration = Duration::from_secs(15);
@@ -50,30 +50,44 @@ fn one_paste_brings_a_bare_machine_online_and_uninstall_leaves_it_as_it_was() {
     let server = Server::start();
     let person = server.person("alice");
     for (who, name) in [(Who::Root, "box"), (Who::Dev, "laptop")] {
-        let root = BareRoot::new();
-        let before = root.tree();
-        let (token, line) = line(&person, name);
-        let start = Instant::now();
-        let shell = paste(&root, who, &line);
-        wait_online(&person, name);
-        let first = person.run(&["exec", "--on", name, "--", "pwd"]);
-        let took = start.elapsed();
-        assert_eq!(first.stdout.trim(), who.project(), "{}", first.stderr);
-        assert!(took < FIRST_COMMAND_WITHIN, "{took:?}");
-        check_secrets(&root, &person, name, &token);
-        let gone = uninstall(&server, &root, who);
-        assert_eq!(gone.code, 0, "{}", gone.stderr);
-        let (_, text) = said(shell);
-        assert!(text.contains("installed ") && !text.contains(&token), "{text}");
-        let after = root.tree();
-        let differs = before
-            .iter()
-            .chain(&after)
-            .find(|(path, about)| before.get(*path) != Some(*about) || after.get(*path) != Some(*about));
-        assert_eq!(differs, None, "{}", gone.stderr);
-        let again = uninstall(&server, &root, who);
-        assert!(again.code == 1 && again.stderr.contains("nothing was changed"), "{}", again.stderr);
+        install_and_uninstall(&server, &person, &BareRoot::new(), who, name);
     }
+}
+
+#[test]
+fn one_paste_brings_a_fresh_debian_online_and_uninstall_leaves_it_as_it_was() {
+    let Some(root) = BareRoot::debian() else { return };
+    let server = Server::start();
+    let person = server.person("alice");
+    install_and_uninstall(&server, &person, &root, Who::Root, "box");
+    // With GNU's wget alone.
+    assert_eq!(root.run(Who::Root, "rm /usr/bin/curl").code, 0);
+    install_and_uninstall(&server, &person, &root, Who::Dev, "laptop");
+}
+
+fn install_and_uninstall(server: &Server, person: &Person, root: &BareRoot, who: Who, name: &str) {
+    let before = root.tree();
+    let (token, line) = line(person, name);
+    let start = Instant::now();
+    let shell = paste(root, who, &line);
+    wait_online(person, name);
+    let first = person.run(&["exec", "--on", name, "--", "pwd"]);
+    let took = start.elapsed();
+    assert_eq!(first.stdout.trim(), who.project(), "{}", first.stderr);
+    assert!(took < FIRST_COMMAND_WITHIN, "{took:?}");
+    check_secrets(root, person, name, &token);
+    let gone = uninstall(server, root, who);
+    assert_eq!(gone.code, 0, "{}", gone.stderr);
+    let (_, text) = said(shell);
+    assert!(text.contains("installed ") && !text.contains(&token), "{text}");
+    let after = root.tree();
+    let differs = before
+        .iter()
+        .chain(&after)
+        .find(|(path, about)| before.get(*path) != Some(*about) || after.get(*path) != Some(*about));
+    assert_eq!(differs, None, "{}", gone.stderr);
+    let again = uninstall(server, root, who);
+    assert!(again.code == 1 && again.stderr.contains("nothing was changed"), "{}", again.stderr);
 }
 
 /// Neither the token for one use nor the one it was exchanged for is anywhere but in the token's file.
@@ -281,29 +295,40 @@ fn a_download_that_is_not_the_runner_is_not_installed_and_the_old_one_stays() {
         assert!(root.tree() == before, "{words}");
         for tool in ["curl", "wget"] {
             let place = tempfile::TempDir::new().unwrap();
-            check_refusal(&here(&hostile, &[tool], place.path()), words);
+            check_refusal(&here(&hostile, &[tool], place.path(), &[], &[]), words);
             assert_eq!(place.path().read_dir().unwrap().count(), 0, "{words}");
         }
     }
 }
 
-/// Runs a script on this machine, in a directory, with the programs that it needs and these.
-fn here(script: &str, tools: &[&str], directory: &Path) -> Output {
+/// Runs a script on this machine, in a directory, with the programs that it needs and these, with these options and variables.
+pub(crate) fn here(
+    script: &str,
+    tools: &[&str],
+    directory: &Path,
+    options: &[&str],
+    variables: &[(&str, &str)],
+) -> Output {
     let programs = tempfile::TempDir::new().unwrap();
     let common = "awk cat chmod cut df dirname head id mkdir mktemp mv rm rmdir sed sha256sum sort tr uname";
     for name in common.split(' ').chain(tools.iter().copied()) {
+        let program = if name == "busybox" { "wget" } else { name };
         let found =
             std::process::Command::new("sh").args(["-c", &format!("command -v {name}")]).output().unwrap();
-        symlink(String::from_utf8(found.stdout).unwrap().trim(), programs.path().join(name)).unwrap();
+        symlink(String::from_utf8(found.stdout).unwrap().trim(), programs.path().join(program)).unwrap();
     }
-    in_directory(script, programs.path(), directory)
+    run(in_directory(programs.path(), directory, options, variables), script.as_bytes())
 }
 
-fn in_directory(script: &str, programs: &Path, directory: &Path) -> Output {
-    let mut shell = std::process::Command::new("/bin/sh");
+fn in_directory(programs: &Path, directory: &Path, options: &[&str], variables: &[(&str, &str)]) -> Command {
+    let mut shell = Command::new("/bin/sh");
     shell.args(["-s", "--", "--prefix"]).arg(directory.join("p")).arg("--state-dir").arg(directory.join("s"));
+    for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
+        shell.env_remove(name);
+    }
+    shell.args(options).envs(variables.iter().copied());
     shell.current_dir(directory).env("SANDBRIDGE_TOKEN", "sbe_x").env("PATH", programs);
-    run(shell, script.as_bytes())
+    shell
 }
 
 #[test]
@@ -321,7 +346,7 @@ fn a_machine_that_is_not_supported_is_told_so() {
         std::fs::write(&uname, format!("#!/bin/sh\n[ $1 = -s ] && echo {system} || echo {machine}\n"))
             .unwrap();
         std::fs::set_permissions(&uname, PermissionsExt::from_mode(0o755)).unwrap();
-        check_refusal(&in_directory(&script, programs.path(), place.path()), words);
+        check_refusal(&run(in_directory(programs.path(), place.path(), &[], &[]), script.as_bytes()), words);
         assert_eq!(place.path().read_dir().unwrap().count(), 0, "{words}");
     }
 }
@@ -370,5 +395,106 @@ fn a_service_is_installed_and_replaced_or_it_is_said_how_without_one() {
     );
     let cleared = root.run(Who::Root, "rm -r /run/systemd /bin/systemctl /tmp/asked /home/dev/other");
     assert_eq!(cleared.code, 0, "{}", cleared.stderr);
+    assert!(root.tree() == before);
+}
+
+#[test]
+fn in_wsl_without_systemd_it_is_said_how_to_have_it() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let root = BareRoot::new();
+    let kernel = "Linux version 5.15.167.4-microsoft-standard-WSL2 (root@f9c826d3017f)";
+    let is_wsl = format!("echo '{kernel}' >/version && mount --bind /version /proc/version");
+    assert_eq!(root.run(Who::Root, &is_wsl).code, 0);
+    let without = root.run(Who::Dev, &format!("{} --service", line(&person, "laptop").1));
+    assert!(without.code == 1 && without.stderr.contains("/etc/wsl.conf"), "{}", without.stderr);
+    assert!(without.stderr.contains("@reboot cd '/home/dev/project'"), "{}", without.stderr);
+}
+
+#[test]
+fn uninstall_takes_what_it_brought_and_keeps_what_others_made() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let root = BareRoot::new();
+    // A repository as old versions of git made it, and one with everything.
+    let made = root.run(
+        Who::Dev,
+        "for place in . inner/deep; do
+            mkdir -p $place/.git/objects $place/.git/refs/heads && echo 'ref: refs/heads/main' >$place/.git/HEAD
+            printf '[core]\n\tbare = false\n' >$place/.git/config
+         done
+         mkdir inner/deep/.git/hooks && echo true >inner/deep/.git/hooks/pre-commit && mkdir ../other
+         mkdir -p ~/.local/state/sandbridge && echo sk-x >~/.local/state/sandbridge/llm-key",
+    );
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    std::fs::copy(tests::binaries::runner_static(), root.path("/bin/runner-by-hand")).unwrap();
+    let by_hand = format!(
+        "echo {} | exec runner-by-hand --server {} --token-file - --workspace ../other",
+        line(&person, "hand").0,
+        server.url()
+    );
+    let mut by_hand = paste(&root, Who::Dev, &by_hand);
+    wait_online(&person, "hand");
+    let before = root.tree();
+    let shell = paste(&root, Who::Dev, &line(&person, "laptop").1);
+    wait_online(&person, "laptop");
+    assert_eq!(person.run(&["exec", "--on", "laptop", "--", "touch", "in-the-home"]).code, 0);
+    assert_eq!(person.run(&["exec", "--on", "laptop", "--", "rm", "in-the-home"]).code, 0);
+    assert!(root.path("/home/dev/project/inner/deep/.git/commondir").exists());
+    let gone = uninstall(&server, &root, Who::Dev);
+    assert_eq!(gone.code, 0, "{}", gone.stderr);
+    assert!(gone.stderr.contains("kept in /home/dev/.local/state/sandbridge"), "{}", gone.stderr);
+    assert!(gone.stderr.contains("llm-key") && gone.stderr.contains("token-"), "{}", gone.stderr);
+    drop(said(shell));
+    assert!(root.tree() == before, "{}", gone.stderr);
+    assert!(person.is_online("hand"));
+    assert_eq!(person.run(&["exec", "--on", "hand", "--", "true"]).code, 0);
+    tests::process::terminate(&mut by_hand);
+}
+
+#[test]
+fn a_private_authority_is_asked_for_and_a_stranger_is_refused() {
+    let (authority, stranger) = (Authority::new("bridge.test"), Authority::new("bridge.test"));
+    let server = Server::start_encrypted(&authority, &["--docker", "off"]);
+    let [trusted, wrong] = [authority.certificate(), stranger.certificate()];
+    let [trusted, wrong] = [&trusted, &wrong].map(|file| file.to_str().unwrap());
+    let mut curl = Command::new("curl");
+    let script = run(
+        {
+            curl.args(["-fsS", "--cacert", trusted, &format!("{}/install", server.url())]);
+            curl
+        },
+        b"",
+    );
+    let script = script.stdout;
+    for tool in ["curl", "wget"] {
+        let place = tempfile::TempDir::new().unwrap();
+        for options in [&["--ca-cert", wrong][..], &[]] {
+            let refused = here(&script, &[tool], place.path(), options, &[]);
+            check_refusal(&refused, "no authority that this machine trusts vouches for https://127.0.0.1:");
+            // The one before says what is downloaded.
+            assert_eq!(refused.stderr.lines().count(), 2, "one clear line: {}", refused.stderr);
+            assert_eq!(place.path().read_dir().unwrap().count(), 0);
+        }
+        for variable in ["", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SANDBRIDGE_CA_CERT"] {
+            let workspace = tempfile::TempDir::new().unwrap();
+            let (option, variable) = match variable {
+                "" => (&["--ca-cert", trusted][..], None),
+                name => (&[][..], Some((name, trusted))),
+            };
+            let options = [option, &["--workspace", workspace.path().to_str().unwrap()]].concat();
+            // The runner finds the server as well, which knows no such token.
+            let refused = here(&script, &[tool], place.path(), &options, variable.as_slice());
+            assert_eq!(refused.code, 5, "{variable:?}: {}", refused.stderr);
+        }
+    }
+    // busybox's wget knows no authority, and asks in a way that is too old for this server.
+    let root = BareRoot::new();
+    let before = root.tree();
+    let mut there = root.shell(Who::Dev, Who::Dev.project());
+    there.arg("-s").env("SANDBRIDGE_TOKEN", "sbe_x");
+    let refused = run(there, script.as_bytes());
+    check_refusal(&refused, "the download failed (wget: TLS error");
+    assert_eq!(refused.stderr.matches("checks no certificates").count(), 1, "{}", refused.stderr);
     assert!(root.tree() == before);
 }

@@ -2,19 +2,56 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tests::{BareRoot, Person, Server, Who, binaries, eventually, process};
+use serde_json::json;
+use tests::http::Client;
+use tests::{Authority, BareRoot, Person, Server, Who, binaries, eventually, process};
+
+use crate::install::here;
 
 /// How long a runner may take to be online, or to say why it is not.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A name that nobody on this machine knows.
 const NAME: &str = "bridge.test";
+/// What the proxies here want to be shown, and as it is sent.
+const LOGIN: &str = "me:s3cret";
+const CREDENTIALS: &str = "Basic bWU6czNjcmV0";
+/// How long a runner may take to say that no DNS server answers, its start included.
+const NO_ANSWER_SAID_WITHIN: Duration = Duration::from_secs(12);
 
 /// A runner that is stopped with the test.
 struct Running(Child);
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+
+    /// Reads what it says until these words come; all of that.
+    fn says(&mut self, words: &str) -> String {
+        let mut stderr = self.0.stderr.take().expect("it is listened to once");
+        let said = Arc::<Mutex<String>>::default();
+        let heard = Arc::clone(&said);
+        std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(count @ 1..) = stderr.read(&mut part) {
+                heard.lock().unwrap().push_str(&String::from_utf8_lossy(&part[..count]));
+            }
+        });
+        let heard = || said.lock().unwrap().clone();
+        let deadline = Instant::now() + PATIENCE;
+        while !heard().contains(words) {
+            assert!(Instant::now() < deadline, "{words}: {}", heard());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        heard()
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -33,12 +70,18 @@ fn wait_online(person: &Person, name: &str) {
     eventually(&format!("{name} is online"), PATIENCE, || person.is_online(name).then_some(()));
 }
 
-/// A DNS server that knows one name alone, whose address is the machine's own; its thread ends with the test.
-fn dns_server(address: &str, known: &'static [u8]) {
+/// A DNS server that knows one name alone, whose address is the machine's own, and whether it answers at all; its thread ends
+/// with the test.
+fn dns_server(address: &str, known: &'static [u8]) -> Arc<AtomicBool> {
     let socket = UdpSocket::bind((address, 53)).unwrap();
+    let answers = Arc::new(AtomicBool::new(true));
+    let may_answer = Arc::clone(&answers);
     std::thread::spawn(move || {
         let mut query = [0; 512];
         while let Ok((size, from)) = socket.recv_from(&mut query) {
+            if !may_answer.load(Ordering::Relaxed) {
+                continue;
+            }
             // The question is the name, a type and a class; what follows it is left out of the answer.
             let name_end = 12 + query[12..size].iter().position(|byte| *byte == 0).unwrap() + 1;
             let question = &query[12..name_end + 4];
@@ -64,6 +107,24 @@ fn dns_server(address: &str, known: &'static [u8]) {
             let _ = socket.send_to(&answer, from);
         }
     });
+    answers
+}
+
+/// A machine that has a runner, which is started by lines of a shell.
+fn bare_root(set_up: &str) -> BareRoot {
+    let root = BareRoot::new();
+    assert_eq!(root.run(Who::Root, set_up).code, 0);
+    std::fs::copy(binaries::runner_static(), root.path("/bin/sandbridge-runner")).unwrap();
+    root
+}
+
+fn start_there(root: &BareRoot, url: &str, token: &str) -> Running {
+    let lines = format!("echo {token} | exec sandbridge-runner --server {url} --insecure --token-file -\n");
+    let mut shell = root.shell(Who::Dev, Who::Dev.project());
+    let mut running =
+        Running::start(shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()));
+    running.0.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    running
 }
 
 #[test]
@@ -83,18 +144,25 @@ fn a_static_runner_finds_its_server_by_name_whatever_the_machine_asks_for_names(
     .into_iter()
     .enumerate()
     {
-        let root = BareRoot::new();
-        assert_eq!(root.run(Who::Root, set_up).code, 0);
-        std::fs::copy(binaries::runner_static(), root.path("/bin/sandbridge-runner")).unwrap();
+        let root = bare_root(set_up);
         let name = format!("box{number}");
-        let token = person.add_runner(&name);
-        let lines = format!("echo {token} | exec sandbridge-runner --server {url} --insecure --token-file -\n");
-        let mut shell = root.shell(Who::Dev, Who::Dev.project());
-        let shell = shell.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let mut running = Running(shell);
-        running.0.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let _running = start_there(&root, &url, &person.add_runner(&name));
         wait_online(&person, &name);
     }
+}
+
+#[test]
+fn a_dns_server_that_never_answers_is_named_in_time_and_asked_again() {
+    let (_server, person, url) = server();
+    let answers = dns_server("127.0.0.79", b"\x06bridge\x04test\x00");
+    answers.store(false, Ordering::Relaxed);
+    let root = bare_root("echo 'nameserver 127.0.0.79' >/etc/resolv.conf");
+    let start = Instant::now();
+    let mut running = start_there(&root, &url, &person.add_runner("box"));
+    running.says("nobody knows the name bridge.test (no DNS server answered in time)");
+    assert!(start.elapsed() < NO_ANSWER_SAID_WITHIN, "{:?}", start.elapsed());
+    answers.store(true, Ordering::Relaxed);
+    wait_online(&person, "box");
 }
 
 #[test]
@@ -104,16 +172,12 @@ fn the_static_runner_needs_no_library_of_the_machine() {
     assert!(headers.status.success() && !String::from_utf8_lossy(&headers.stdout).contains("NEEDED"));
 }
 
-/// A proxy that opens tunnels to the server, whatever name it is asked for, for those who send these credentials; what it was
-/// asked for.
-fn proxy(
-    server: &Server,
-    answer: &'static str,
-    credentials: &'static str,
-) -> (String, Arc<Mutex<Vec<String>>>) {
+/// A proxy that opens tunnels to the server, whatever name it is asked for, and has a page for who asks it for one, all for those
+/// who show [`CREDENTIALS`]; what it was asked for.
+fn proxy(server: &Server, answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let server = server.url().trim_start_matches("http://").to_owned();
+    let server = server.url().split_once("//").unwrap().1.to_owned();
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let heard = Arc::clone(&asked);
     std::thread::spawn(move || {
@@ -129,11 +193,15 @@ fn proxy(
                 heard.lock().unwrap().push(head.lines().next().unwrap_or_default().to_owned());
                 if !head
                     .lines()
-                    .any(|line| line.eq_ignore_ascii_case(&format!("proxy-authorization: {credentials}")))
+                    .any(|line| line.eq_ignore_ascii_case(&format!("proxy-authorization: {CREDENTIALS}")))
                 {
                     let _ = client.write_all(
                         b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
                     );
+                    return;
+                }
+                if head.starts_with("GET ") {
+                    let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage");
                     return;
                 }
                 let _ = client.write_all(format!("HTTP/1.1 {answer}\r\n\r\n").as_bytes());
@@ -157,13 +225,13 @@ fn tunnel(one: TcpStream, other: TcpStream) {
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// A runner with this variable, in a directory of its own.
+/// A runner with these variables, in a directory of its own.
 fn runner(
     person: &Person,
     name: &str,
     url: &str,
     place: &tempfile::TempDir,
-    variable: (&str, &str),
+    variables: &[(&str, &str)],
 ) -> Command {
     let token = place.path().join("token");
     std::fs::write(&token, person.add_runner(name)).unwrap();
@@ -175,7 +243,7 @@ fn runner(
         .arg(token)
         .arg("--workspace")
         .arg(workspace);
-    command.arg("--state-dir").arg(place.path().join("state")).env(variable.0, variable.1);
+    command.arg("--state-dir").arg(place.path().join("state")).envs(variables.iter().copied());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }
@@ -183,11 +251,11 @@ fn runner(
 #[test]
 fn a_runner_goes_through_the_proxy_that_the_environment_names() {
     let (server, person, url) = server();
-    let (address, asked) = proxy(&server, "200 Connection established", "Basic bWU6czNjcmV0");
+    let (address, asked) = proxy(&server, "200 Connection established");
     let place = tempfile::TempDir::new().unwrap();
-    let proxied = format!("http://me:s3cret@{address}");
-    let mut command = runner(&person, "laptop", &url, &place, ("ALL_PROXY", &proxied));
-    let _running = Running(command.stderr(Stdio::null()).spawn().unwrap());
+    let proxied = format!("http://{LOGIN}@{address}");
+    let mut command = runner(&person, "laptop", &url, &place, &[("ALL_PROXY", &proxied)]);
+    let _running = Running::start(command.stderr(Stdio::null()));
     wait_online(&person, "laptop");
     let there = person.run(&["exec", "--on", "laptop", "--", "sh", "-c", "echo here; env"]);
     assert!(there.stdout.starts_with("here") && !there.stdout.contains("s3cret"), "{}", there.stdout);
@@ -198,8 +266,8 @@ fn a_runner_goes_through_the_proxy_that_the_environment_names() {
 #[test]
 fn a_proxy_that_does_not_let_it_through_is_named_with_the_way_out() {
     let (server, person, url) = server();
-    let (wants, _) = proxy(&server, "200 OK", "Basic bWU6czNjcmV0");
-    let (refuses, _) = proxy(&server, "403 Forbidden\r\nContent-Length: 0", "Basic bWU6czNjcmV0");
+    let (wants, _) = proxy(&server, "200 OK");
+    let (refuses, _) = proxy(&server, "403 Forbidden\r\nContent-Length: 0");
     for (number, (proxied, words)) in [
         (format!("http://{wants}"), format!("the proxy {wants} wants a user and password")),
         (format!("http://me:s3cret@{refuses}"), format!("the proxy {refuses} refused to connect to {NAME}")),
@@ -210,16 +278,146 @@ fn a_proxy_that_does_not_let_it_through_is_named_with_the_way_out() {
     .enumerate()
     {
         let place = tempfile::TempDir::new().unwrap();
-        let mut command = runner(&person, &format!("laptop{number}"), &url, &place, ("HTTP_PROXY", &proxied));
-        let mut running = Running(command.spawn().unwrap());
-        let mut said = String::new();
-        let mut stderr = running.0.stderr.take().unwrap();
-        let mut part = [0; 4096];
-        while !said.contains(&words) {
-            let count = stderr.read(&mut part).unwrap();
-            assert!(count > 0, "{words}: {said}");
-            said.push_str(&String::from_utf8_lossy(&part[..count]));
-        }
+        let name = format!("laptop{number}");
+        let mut running =
+            Running::start(&mut runner(&person, &name, &url, &place, &[("HTTP_PROXY", &proxied)]));
+        let said = running.says(&words);
         assert!(!said.contains("s3cret"), "{said}");
+    }
+}
+
+/// A server that encrypts, somebody there, and its URL by [`NAME`].
+fn encrypted_server(authority: &Authority) -> (Server, Person, String) {
+    let server = Server::start_encrypted(authority, &["--docker", "off", "--allow-host", NAME]);
+    let person = server.person("alice");
+    let url = server.url().replace("127.0.0.1", NAME);
+    (server, person, url)
+}
+
+#[test]
+fn an_encrypted_link_goes_through_the_proxy_and_ends_at_the_server_alone() {
+    let (authority, stranger) = (Authority::new(NAME), Authority::new(NAME));
+    let (server, person, url) = encrypted_server(&authority);
+    let (address, asked) = proxy(&server, "200 OK");
+    let proxied = format!("http://{LOGIN}@{address}");
+    let place = tempfile::TempDir::new().unwrap();
+    let start = |name: &str, trusted: &Path, variables: &[(&str, &str)]| {
+        let place = tempfile::TempDir::new_in(&place).unwrap();
+        let mut command = runner(&person, name, &url, &place, variables);
+        let running = Running::start(command.arg("--ca-cert").arg(trusted));
+        (place, running)
+    };
+    let through = [("HTTPS_PROXY", proxied.as_str()), ("HTTP_PROXY", "http://127.0.0.1:1")];
+    let laptop = start("laptop", &authority.certificate(), &through);
+    wait_online(&person, "laptop");
+    let target = url.trim_start_matches("https://");
+    assert_eq!(asked.lock().unwrap().drain(..).next().unwrap(), format!("CONNECT {target} HTTP/1.1"));
+    drop(laptop);
+    // One that pretends to be the server.
+    let said = start("fooled", &stranger.certificate(), &through).1.says("--ca-cert FILE names");
+    assert!(said.lines().filter(|line| line.contains("is not trusted (")).count() == 1, "{said}");
+    assert!(!asked.lock().unwrap().drain(..).as_slice().is_empty());
+    let excepted = [through[0], ("NO_PROXY", "example.com,bridge.test")];
+    start("direct", &authority.certificate(), &excepted).1.says("nobody knows the name bridge.test");
+    assert_eq!(*asked.lock().unwrap(), Vec::<String>::new());
+    let nobody = format!("http://{address}");
+    let mut shut_out = start("nobody", &authority.certificate(), &[("https_proxy", &nobody)]);
+    shut_out
+        .1
+        .says(&format!("the proxy {address} wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@"));
+}
+
+#[test]
+fn downloads_and_a_model_go_through_the_proxy_and_no_further_than_without() {
+    let (server, authority) = (Server::start(), Authority::new(NAME));
+    let (person, client) = (server.person("alice"), Client::login(&server, "alice"));
+    let (elsewhere, _, elsewhere_url) = encrypted_server(&authority);
+    let (address, asked) = proxy(&elsewhere, "200 OK");
+    let (certificate, proxied) = (authority.certificate(), format!("http://{LOGIN}@{address}"));
+    let variables = [
+        ("HTTPS_PROXY", proxied.as_str()),
+        ("HTTP_PROXY", &proxied),
+        ("SSL_CERT_FILE", certificate.to_str().unwrap()),
+    ];
+    let download = |url: &str| {
+        let body = json!({"url": url, "path": "file", "max_bytes": 1 << 20}).to_string();
+        client.send("POST", "/files/download", body.as_bytes())
+    };
+    let asked_for = || asked.lock().unwrap().drain(..).collect::<Vec<_>>();
+    let place = tempfile::TempDir::new().unwrap();
+    let mut command = runner(&person, "laptop", server.url(), &place, &variables);
+    let running = Running::start(command.stderr(Stdio::null()).args(["--llm-url", &elsewhere_url]));
+    wait_online(&person, "laptop");
+    let file = place.path().join("workspace/file");
+    assert_eq!(download("http://files.test/a?b=c").status, 200);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "page");
+    assert_eq!(asked_for(), ["GET http://files.test/a?b=c HTTP/1.1"]);
+    let answer = download(&format!("{elsewhere_url}/install"));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("#!/bin/sh"));
+    let connect = format!("CONNECT {} HTTP/1.1", elsewhere_url.trim_start_matches("https://"));
+    assert_eq!(asked_for(), [connect.as_str()]);
+    // The machine itself is never asked for through a proxy, whose own machine that would be.
+    assert_eq!(download(&format!("{}/install", server.url())).status, 200);
+    assert_eq!(asked_for(), Vec::<String>::new());
+    let models = person.run(&["model", "add", "mine", "--provider", "openai", "--runner", "laptop"]);
+    assert!(models.stderr.contains("makes no sense"), "that server is no model: {models:?}");
+    assert_eq!(asked_for()[0], connect);
+    drop(running);
+
+    // A key that is not encrypted stays on private networks, which no proxy could promise; and a proxy is no way around a policy.
+    let place = tempfile::TempDir::new().unwrap();
+    let mut command = runner(&person, "desk", server.url(), &place, &variables);
+    command.stderr(Stdio::null()).args(["--llm-url", "http://llm.test", "--allow-net", "80,443"]);
+    let _running = Running::start(&mut command);
+    wait_online(&person, "desk");
+    assert_eq!(person.run(&["use", "desk"]).code, 0);
+    let models = person.run(&["model", "add", "mine", "--provider", "openai", "--runner", "desk"]);
+    assert!(models.stderr.contains("nobody knows the name llm.test"), "{models:?}");
+    for url in ["http://files.test/", &format!("{elsewhere_url}/install"), "https://files.test/"] {
+        let answer = download(url);
+        assert_eq!(answer.kind(), "sandbox_denied", "{url}: {answer:?}");
+    }
+    assert_eq!(asked_for(), Vec::<String>::new());
+}
+
+#[test]
+fn the_script_goes_through_the_proxy_as_the_runner_does() {
+    let authority = Authority::new(NAME);
+    let (server, _, url) = encrypted_server(&authority);
+    let (address, asked) = proxy(&server, "200 OK");
+    let certificate = authority.certificate();
+    let certificate = certificate.to_str().unwrap();
+    let mut curl = Command::new("curl");
+    curl.args(["-fsS", "--cacert", certificate, &format!("{}/install", server.url())]);
+    let script = tests::server::run(curl, b"").stdout.replace(server.url(), &url);
+    let asked_for = || asked.lock().unwrap().drain(..).collect::<Vec<_>>();
+    let connect = format!("CONNECT {} HTTP/1.1", url.trim_start_matches("https://"));
+    let (open, closed) = (format!("http://{LOGIN}@{address}"), format!("http://{address}"));
+    for tool in ["curl", "wget"] {
+        let [place, workspace] = [0, 1].map(|_| tempfile::TempDir::new().unwrap());
+        let options = ["--ca-cert", certificate, "--workspace", workspace.path().to_str().unwrap()];
+        let installed = here(&script, &[tool], place.path(), &options, &[("HTTPS_PROXY", &open)]);
+        // The server was asked, and knows no such token.
+        assert_eq!(installed.code, 5, "{}", installed.stderr);
+        assert!(!installed.stderr.contains("s3cret"), "{}", installed.stderr);
+        let through = asked_for();
+        assert!(through.len() == 2 && through.iter().all(|line| *line == connect), "{through:?}");
+        let refused = here(&script, &[tool], place.path(), &options, &[("HTTPS_PROXY", &closed)]);
+        let words = "the proxy wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT";
+        assert!(refused.code == 1 && refused.stderr.contains(words), "{}", refused.stderr);
+        assert_eq!(refused.stderr.lines().count(), 2, "one clear line: {}", refused.stderr);
+        asked_for();
+    }
+    // What is not encrypted is asked of the proxy itself; this one has a page for everybody.
+    let script = script.replace(&url, "http://bridge.test");
+    for tool in ["curl", "wget", "busybox"] {
+        let place = tempfile::TempDir::new().unwrap();
+        let changed = here(&script, &[tool], place.path(), &["--insecure"], &[("HTTP_PROXY", &open)]);
+        assert!(changed.code == 1 && changed.stderr.contains("cut off or changed"), "{}", changed.stderr);
+        assert!(
+            asked_for().iter().all(|line| line.starts_with("GET http://bridge.test/download/")),
+            "{tool}"
+        );
     }
 }

@@ -1,8 +1,9 @@
-//! A machine with busybox and nothing else: a root directory of its own, with its own mounts and processes, on this machine's
-//! network. It is gone, with everything that ran in it, when it is dropped.
+//! A machine with busybox and nothing else, or a fresh Debian: a root directory of its own, with its own mounts and processes, on
+//! this machine's network. It is gone, with everything that ran in it, when it is dropped.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -21,8 +22,11 @@ const SET_UP_WITHIN: Duration = Duration::from_secs(20);
 /// Makes the root the process's own, then waits: it is the first process of what runs there.
 const SET_UP: &str = r#"
     mount --bind "$1" "$1" && cd "$1" && mount -t proc proc proc && mount --rbind /dev dev || exit
-    mkdir .old && pivot_root . .old && exec /bin/busybox sh -c 'umount -l /.old && rmdir /.old && echo ready && exec sleep 3600'
+    mkdir .old && pivot_root . .old && exec sh -c 'umount -l /.old && rmdir /.old && echo ready && exec sleep 3600'
 "#;
+
+/// Where the programs of such machines are.
+const PATH: &str = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Who does something there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,28 +63,45 @@ pub struct BareRoot {
 }
 
 impl BareRoot {
-    /// Makes one with two users who have a project each.
+    /// Makes one of busybox, with two users who have a project each.
     pub fn new() -> Self {
         let directory = TempDir::with_prefix("sandbridge-root-").unwrap();
         let root = directory.path();
-        std::fs::set_permissions(root, PermissionsExt::from_mode(0o755)).unwrap();
-        for name in
-            ["bin", "etc", "proc", "dev", "root/project", "home/dev/project", "usr/local", "var/lib", "run"]
-        {
+        for name in ["bin", "etc", "proc", "dev", "usr/local", "var/lib", "run"] {
             std::fs::create_dir_all(root.join(name)).unwrap();
         }
         std::fs::create_dir(root.join("tmp")).unwrap();
         std::fs::set_permissions(root.join("tmp"), PermissionsExt::from_mode(0o1777)).unwrap();
-        for own in ["home/dev", "home/dev/project"] {
-            chown(root.join(own), Some(DEV), Some(DEV)).unwrap();
-        }
         std::fs::copy("/bin/busybox", root.join("bin/busybox")).unwrap();
         let applets = Command::new("busybox").arg("--list").output().unwrap();
         for applet in String::from_utf8(applets.stdout).unwrap().lines().filter(|name| *name != "busybox") {
             symlink("busybox", root.join("bin").join(applet)).unwrap();
         }
-        let users = format!("root:x:0:0:root:/root:/bin/sh\ndev:x:{DEV}:{DEV}:dev:/home/dev:/bin/sh\n");
-        std::fs::write(root.join("etc/passwd"), users).unwrap();
+        std::fs::write(root.join("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n").unwrap();
+        Self::start(directory)
+    }
+
+    /// Makes a Debian with the same users; none where `scripts/test` was not asked for it.
+    pub fn debian() -> Option<Self> {
+        let archive = PathBuf::from(std::env::var_os("SANDBRIDGE_DEBIAN_ROOT")?);
+        let directory = TempDir::with_prefix("sandbridge-root-").unwrap();
+        let mut tar = Command::new("tar");
+        let unpacked = tar.arg("-xpf").arg(archive).arg("-C").arg(directory.path()).status().unwrap();
+        assert!(unpacked.success());
+        Some(Self::start(directory))
+    }
+
+    fn start(directory: TempDir) -> Self {
+        let root = directory.path();
+        std::fs::set_permissions(root, PermissionsExt::from_mode(0o755)).unwrap();
+        for who in [Who::Root, Who::Dev] {
+            std::fs::create_dir_all(root.join(&who.project()[1..])).unwrap();
+        }
+        for own in ["home/dev", "home/dev/project"] {
+            chown(root.join(own), Some(DEV), Some(DEV)).unwrap();
+        }
+        let mut users = OpenOptions::new().append(true).open(root.join("etc/passwd")).unwrap();
+        writeln!(users, "dev:x:{DEV}:{DEV}:dev:/home/dev:/bin/sh").unwrap();
         std::fs::write(root.join("etc/hosts"), "127.0.0.1 localhost\n").unwrap();
         let mut unshare = Command::new("unshare")
             .args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", SET_UP, "sh"])
@@ -112,8 +133,8 @@ impl BareRoot {
         if who == Who::Dev {
             command.args(["--setuid", &DEV.to_string(), "--setgid", &DEV.to_string()]);
         }
-        command.arg(format!("--wdns={directory}")).args(["/bin/busybox", "sh"]);
-        command.env_clear().env("HOME", who.home()).env("PATH", "/bin");
+        command.arg(format!("--wdns={directory}")).arg("/bin/sh");
+        command.env_clear().env("HOME", who.home()).env("PATH", PATH);
         command
     }
 

@@ -2,6 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`authority`] | a private authority and a certificate of it |
 //! | [`bare_root`] | a machine that has busybox alone |
 //! | [`binaries`] | where the built programs are |
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
@@ -23,6 +24,7 @@
 //! The tests themselves are one binary, `e2e/main.rs`. They need what `scripts/test` sets up.
 #![allow(clippy::unwrap_used, reason = "a harness that cannot go on panics")]
 
+pub mod authority;
 pub mod bare_root;
 pub mod binaries;
 pub mod docker;
@@ -42,6 +44,7 @@ pub mod tmux;
 pub mod wait;
 pub mod xbot;
 
+pub use authority::Authority;
 pub use bare_root::{BareRoot, Who};
 pub use machine::Machine;
 pub use model::{Asked, Habits, Reply, ScriptedModel};

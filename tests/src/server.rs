@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{binaries, process};
+use crate::{Authority, binaries, process};
 
 /// The password of everyone.
 pub const PASSWORD: &str = "correct horse battery";
@@ -18,6 +18,8 @@ pub struct Server {
     process: Child,
     home: TempDir,
     url: String,
+    /// Where clients find the authority of its certificate, if it has one.
+    authority: Option<PathBuf>,
 }
 
 impl Server {
@@ -34,7 +36,16 @@ impl Server {
     /// The same in a home directory of one's choice, as the user who owns it.
     pub fn start_in(home: TempDir, options: &[&str]) -> Self {
         let (process, url) = spawn(home.path(), options, "127.0.0.1:0");
-        Self { process, home, url }
+        Self { process, home, url, authority: None }
+    }
+
+    /// Starts a server that encrypts, with a certificate of this authority.
+    pub fn start_encrypted(authority: &Authority, options: &[&str]) -> Self {
+        let [certificate, key] = authority.for_server().map(|file| file.to_str().unwrap().to_owned());
+        let options = [&["--tls-cert", &certificate, "--tls-key", &key], options].concat();
+        let mut server = Self::start_with(&options);
+        server.authority = Some(authority.certificate());
+        server
     }
 
     /// The base URL, such as `http://127.0.0.1:4711`.
@@ -74,6 +85,7 @@ impl Server {
             name: name.to_owned(),
             home: TempDir::with_prefix("sandbridge-client-").unwrap(),
             url: self.url.clone(),
+            authority: self.authority.clone(),
         };
         person.log_in();
         person
@@ -92,13 +104,15 @@ pub struct Person {
     pub name: String,
     home: TempDir,
     url: String,
+    authority: Option<PathBuf>,
 }
 
 impl Person {
     /// The same user on another machine, who reaches the server at `url`.
     pub fn at(&self, url: &str) -> Self {
         let home = TempDir::with_prefix("sandbridge-client-").unwrap();
-        let person = Self { name: self.name.clone(), home, url: url.to_owned() };
+        let authority = self.authority.clone();
+        let person = Self { name: self.name.clone(), home, url: url.to_owned(), authority };
         person.log_in();
         person
     }
@@ -121,7 +135,9 @@ impl Person {
 
     /// The CLI, ready to be started.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
-        command(self.home.path(), &self.url, arguments)
+        let mut command = command(self.home.path(), &self.url, arguments);
+        command.envs(self.authority.iter().map(|file| ("SANDBRIDGE_CA_CERT", file)));
+        command
     }
 
     /// Runs the CLI and reads its one JSON value.

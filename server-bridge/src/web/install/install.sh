@@ -6,7 +6,7 @@
 #   --service         keeps it running (systemd) instead of running it in this terminal
 #   --workspace DIR   lets commands work in DIR instead of the current directory
 #   --prefix DIR      installs DIR/bin/sandbridge-runner; without it ~/.local, for root /usr/local
-#   --ca-cert FILE    trusts the authorities in FILE too
+#   --ca-cert FILE    trusts the authorities in FILE too; without it those in CURL_CA_BUNDLE or SSL_CERT_FILE, where one is set
 #   --uninstall       stops the runner, and removes it with everything that it and this script made
 #
 # Any other option is the runner's: see sandbridge-runner --help. The token is unset before anything else runs.
@@ -22,13 +22,15 @@ arch=@ARCH@
 sha256=@SHA256@
 size_kib=@SIZE_KIB@
 
+newline='
+'
 say() { printf 'sandbridge: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # Reads the options. Those of the runner stay in "$@".
 read_options() {
-    service='' uninstall='' prefix='' name='' workspace='' ca_cert='' state='' insecure=''
+    service='' uninstall='' prefix='' name='' workspace='' ca_cert='' state='' insecure='' default_ca_cert=''
     previous=''
     for word in "$@"; do
         case $previous in
@@ -64,6 +66,10 @@ read_options() {
     case $prefix in /*) ;; *) prefix=$(pwd -P)/$prefix ;; esac
     case $state in /*) ;; *) state=$(pwd -P)/$state ;; esac
     bin=$prefix/bin/sandbridge-runner
+    # As the runner would take them.
+    workspace=${workspace:-${SANDBRIDGE_WORKSPACE:-}} ca_cert=${ca_cert:-${SANDBRIDGE_CA_CERT:-}}
+    [ -n "$ca_cert" ] || default_ca_cert=${CURL_CA_BUNDLE:-${SSL_CERT_FILE:-}}
+    ca_cert=${ca_cert:-$default_ca_cert}
 }
 
 check_machine() {
@@ -89,7 +95,7 @@ check_request() {
         fail "the workspace would be $(pwd -P), with everything in it open to commands." \
             "Change to a project's directory and paste the line there, or add --workspace DIR to it"
     fi
-    [ -z "$ca_cert" ] || [ -r "$ca_cert" ] || fail "--ca-cert $ca_cert cannot be read"
+    [ -z "$ca_cert" ] || [ -r "$ca_cert" ] || fail "--ca-cert $ca_cert cannot be read${default_ca_cert:+ (it stands in CURL_CA_BUNDLE or SSL_CERT_FILE)}"
     if [ -n "$insecure" ]; then
         say "note: $server is not encrypted: who is between can read the token and change what is sent. For networks of your own only"
     fi
@@ -129,31 +135,53 @@ undo() {
 # Removes directories that are empty, the innermost first.
 remove_directories() {
     printf '%s\n' "$1" | sort -r | while read -r directory; do
-        [ -z "$directory" ] || rmdir "$directory" 2>/dev/null || true
+        case $directory in /*) rmdir "$directory" 2>/dev/null || true ;; esac
     done
+}
+
+# fetch URL FILE: prints the status, that of a proxy and where a redirect leads; before that what went wrong. To be run in a subshell.
+fetch() {
+    # As the runner reads them: in capitals too, and not for the machine itself.
+    case $server in
+        *://localhost | *://localhost[:/]* | *://127.* | *"://[::1]"*) unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY ;;
+        *)
+            export http_proxy="${http_proxy:-${HTTP_PROXY:-${ALL_PROXY:-}}}" no_proxy="${no_proxy:-${NO_PROXY:-}}" \
+                https_proxy="${https_proxy:-${HTTPS_PROXY:-${ALL_PROXY:-}}}" ;;
+    esac
+    export LC_ALL=C
+    if has curl; then
+        curl -sS --connect-timeout 20 --speed-limit 1 --speed-time 60 ${ca_cert:+--cacert "$ca_cert"} \
+            -w '%{http_code} %{http_connect} %{redirect_url}' -o "$2" "$1"
+        return
+    fi
+    case $(wget --version 2>/dev/null) in
+        *GNU*) wget -nv -T 60 -t 1 ${ca_cert:+--ca-certificate="$ca_cert"} -O "$2" "$1" ;;
+        # Some of it ends at -T.
+        *) wget -q -O "$2" "$1" ;;
+    esac || { code=$?; [ "$code" != 5 ] || code=60; return "$code"; }
+    printf '%s200 ' "$newline"
 }
 
 download() {
     url=$server/download/sandbridge-runner-linux-$arch
     say "downloading $url ($size_kib KiB)"
-    if has curl; then
-        answer=$(curl -sS --connect-timeout 20 --speed-limit 1 --speed-time 60 ${ca_cert:+--cacert "$ca_cert"} \
-            -w '%{http_code} %{redirect_url}' -o "$new" "$url") || fail "the download failed; nothing was installed"
-        case $answer in
-            200\ *) ;;
-            3*) fail "something on the way sends the download on to ${answer#* }: a captive portal or a proxy, not the server. Nothing was installed" ;;
-            *) fail "the server answered ${answer%% *} instead of the runner: $(head -c 300 "$new"). Nothing was installed" ;;
-        esac
-    else
-        # busybox's knows no authorities, and some of it ends at -T.
-        patience='' trusted=''
-        case $(wget --version 2>/dev/null) in
-            *GNU*) patience='-T 60 -t 1' trusted=${ca_cert:+--ca-certificate=$ca_cert} ;;
-        esac
-        # shellcheck disable=SC2086 # some words or none
-        https_proxy=${https_proxy:-${HTTPS_PROXY:-}} no_proxy=${no_proxy:-${NO_PROXY:-}} \
-            wget -q $patience ${trusted:+"$trusted"} -O "$new" "$url" || fail "the download failed; nothing was installed"
-    fi
+    case $server:$(has curl || wget --version 2>/dev/null || echo busybox) in
+        https:*:busybox) say "note: this machine's wget checks no certificates, so that the download is as safe as the network; the runner does check the server's" ;;
+    esac
+    answer=$(fetch "$url" "$new" 2>&1) && code=0 || code=$?
+    case $answer in "wget: note: "*) answer=${answer#*"$newline"} ;; esac
+    why=${answer%%"$newline"*} answer=${answer##*"$newline"}
+    case $code:$answer:$why in
+        0:200\ *) ;;
+        *:407\ * | *\ 407\ * | *"Proxy Authentication"*)
+            fail "the proxy wants a user and password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (HTTP_PROXY for http://). Nothing was installed" ;;
+        0:3*) fail "something on the way sends the download on to ${answer##* }: a captive portal or a proxy, not the server. Nothing was installed" ;;
+        0:*) fail "the server answered ${answer%% *} instead of the runner: $(head -c 300 "$new"). Nothing was installed" ;;
+        60:* | 77:*)
+            fail "no authority that this machine trusts vouches for $server${ca_cert:+ (nor one in $ca_cert)}: --ca-cert FILE names that of your network." \
+                "If yours has none, something on the way pretends to be the server. Nothing was installed" ;;
+        *) fail "the download failed (${why:-code $code}); nothing was installed" ;;
+    esac
     if has sha256sum; then found=$(sha256sum "$new"); else found=$(openssl dgst -sha256 -r "$new"); fi
     if [ "${found%% *}" != "$sha256" ]; then
         case $(head -c 512 "$new" | tr -d '\000' | tr 'A-Z' 'a-z') in
@@ -179,7 +207,7 @@ install_runner() {
     token_file=$state/token-$(printf %s "$hash" | cut -c1-16)
     (
         umask 077
-        printf %s "$made" >>"$state/made-by-install"
+        printf '%stoken %s\nworkspace %s\n' "$made" "$token_file" "$(cd "${workspace:-.}" && pwd -P)" >>"$state/made-by-install"
         [ -e "$token_file" ] || { printf '%s\n' "$token" >"$token_file.$$" && mv "$token_file.$$" "$token_file"; }
     ) || fail "$state cannot be written to, so nothing was installed"
     mv -f "$new" "$bin"
@@ -190,6 +218,7 @@ install_runner() {
 
 # run OPTIONS…: becomes the runner.
 run() {
+    [ -z "$default_ca_cert" ] || set -- --ca-cert "$ca_cert" "$@"
     [ -z "$service" ] || keep_running "$@"
     say "it runs until Ctrl-C, for commands in ${workspace:-$(pwd -P)}; to keep it running: the same line with --service"
     exec "$bin" --server "$server" --state-dir "$state" --token-file "$token_file" --exit-if-refused "$@" </dev/null
@@ -203,6 +232,11 @@ keep_running() {
         [ ! -e "$unit" ] || say "there is a service already ($(sed -n 's/^Description=//p' "$unit")); this one takes its place"
         exec "$bin" install-service --server "$server" --state-dir "$state" --token-file "$token_file" "$@" </dev/null
     fi
+    case $(cat /proc/version 2>/dev/null) in
+        *[Mm]icrosoft*)
+            say "this is WSL, which runs systemd if /etc/wsl.conf says so: put the lines [boot] and systemd=true there, run" \
+                "\"wsl --shutdown\" in Windows, and paste the line again here" ;;
+    esac
     say "it is installed, but no systemd runs ${user:+for this user }here that would keep it running. Start it by other means, such as cron:"
     say "    @reboot cd '${workspace:-$(pwd -P)}' && '$bin' --server '$server' --state-dir '$state' --token-file '$token_file' $*"
     exit 1
@@ -223,9 +257,34 @@ running() {
     done
 }
 
+# Removes a token's file, and what was on its way to become it.
+forget_token() {
+    rm -f "$1" "$1".* "${1%/*}/.${1##*/}".*
+}
+
+# Removes the private homes of commands in this workspace, and what the runner put into repositories there to hold their
+# configuration: a commondir that says ".", and empty parts beside it. Git does the same with them and without.
+forget_workspace() {
+    if has sha256sum; then hash=$(printf %s "$1" | sha256sum); else hash=$(printf %s "$1" | openssl dgst -sha256 -r); fi
+    hash=$(printf %s "$hash" | cut -c1-32)
+    for home in "$state/homes/$hash" "$state/homes/$hash"-*; do
+        [ -d "$home" ] || continue
+        # Caches of tools may be write-protected.
+        chmod -R u+rwX "$home" 2>/dev/null || true
+        rm -rf "$home"
+    done
+    # shellcheck disable=SC2016 # for the inner shell
+    find "$1" -xdev -type f -name commondir -exec sh -c 'for file; do
+        [ "$(head -c 3 "$file")" = . ] || continue
+        repository=${file%/commondir}
+        rm -f "$file"
+        for part in config config.worktree; do [ -s "$repository/$part" ] || rm -f "$repository/$part"; done
+        rmdir "$repository/hooks" "$repository/worktrees" "$repository/modules" 2>/dev/null
+    done' sh {} + 2>/dev/null || true
+}
+
 uninstall_runner() {
     [ -e "$bin" ] || [ -e "$state/made-by-install" ] || fail "no runner is installed at $bin; nothing was changed"
-    [ ! -e "$state/sandbridge.db" ] || fail "$state is a server's home directory too: remove the runner by hand"
     if [ -e "$units/sandbridge-runner.service" ]; then
         "$bin" uninstall-service --state-dir "$state" </dev/null || fail "the service could not be removed; nothing else was changed"
     fi
@@ -238,12 +297,19 @@ uninstall_runner() {
         waited=$((waited + 1))
     done
     made=$(cat "$state/made-by-install" 2>/dev/null) || true
-    # Caches of tools may be write-protected.
-    [ ! -d "$state" ] || chmod -R u+rwX "$state" 2>/dev/null || true
-    rm -rf "$state"
-    rm -f "$bin" "$bin.old"
+    rm -f "$state/made-by-install" "$bin" "$bin.old"
+    printf '%s\n' "$made" | while read -r line; do
+        case $line in
+            'token '*) forget_token "${line#token }" ;;
+            'workspace '*) forget_workspace "${line#workspace }" ;;
+        esac
+    done
+    rmdir "$state/homes" 2>/dev/null || true
     remove_directories "$made"
-    say "removed $bin and $state"
+    left=$(ls -A "$state" 2>/dev/null) || true
+    # shellcheck disable=SC2086 # names in one line
+    [ -z "$left" ] || say "kept in $state, since no runner of this installation made it:" $left
+    say "removed $bin and what it made"
 }
 
 main() {

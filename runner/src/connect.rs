@@ -22,9 +22,9 @@ use crate::clock::SleepDetector;
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::identity::{Identity, summary};
-use crate::limits::SLEEP_LOOK_MS;
+use crate::limits::{SLEEP_LOOK_MS, TRIAL_PAUSE_MS};
 use crate::link::LinkError;
-use crate::link::register::{RegisterError, register};
+use crate::link::register::{RegisterError, introduce, register};
 use crate::link::stdio::StdioLink;
 use crate::link::websocket::{Endpoint, WebSocketLink};
 pub use crate::secret::Token;
@@ -40,6 +40,15 @@ pub const EXIT_REVOKED: i32 = 4;
 
 /// Exit code when the server refused the token at first and nobody waits for another one.
 pub const EXIT_REFUSED: i32 = 5;
+
+/// Exit code when another program is to take this one's place; between the runner and its guardian.
+pub const EXIT_UPDATE: i32 = 6;
+
+/// Exit code of a program on trial that registered: any program may end with 0.
+pub const EXIT_REGISTERED: i32 = 7;
+
+/// Exit code of a program on trial that did not register.
+pub const EXIT_FAILED: i32 = 1;
 
 /// Exit code when a second signal came before an orderly stop was done, as if SIGKILL had reached it.
 pub const EXIT_KILLED: i32 = 137;
@@ -105,8 +114,11 @@ pub async fn run(
         let shown = token.read(state_dir).await.map_err(Failure::Token)?;
         let mut link = endpoint.connect().await.map_err(Failure::Link)?;
         let keep = async |own: &str| token.keep(state_dir, &shown, own).await;
-        let accepted =
-            register(&mut link, &identity.register(&shown), keep).await.map_err(Failure::Register)?;
+        let mut facts = identity.register(&shown);
+        if let (Some(facts), Some(updates)) = (&mut facts.sandbridge, executor.updates.get()) {
+            facts.update_error = updates.error();
+        }
+        let accepted = register(&mut link, &facts, keep).await.map_err(Failure::Register)?;
         Ok::<(WebSocketLink, Accepted), Failure>((link, accepted))
     };
     let attempt = async || {
@@ -120,6 +132,9 @@ pub async fn run(
                 told.tell(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
                 executor.refresh_resolver().await;
                 executor.is_beside_server.set(link.is_beside());
+                if let Some(updates) = executor.updates.get() {
+                    updates.announced(accepted.version.as_deref());
+                }
                 let since = Instant::now();
                 let ended = serve(link, executor, shutdown).await;
                 Attempt::Served { ended, lived: since.elapsed() }
@@ -128,6 +143,41 @@ pub async fn run(
         }
     };
     stay(attempt, patience, endpoint.url(), &told, shutdown).await
+}
+
+/// Registers once and closes the link, on trial: nothing is served. Where the server cannot be reached it is tried again, for as long as
+/// the one who waits for this has patience; returns the exit code.
+pub async fn on_trial(
+    endpoint: &Endpoint,
+    token: &Token,
+    identity: &Identity,
+    executor: &Rc<Executor>,
+    shutdown: &CancellationToken,
+) -> i32 {
+    let told = Told::default();
+    let attempt = async || {
+        let shown = token.read(&executor.policy.state_dir).await.map_err(Failure::Token)?;
+        let mut link = endpoint.connect().await.map_err(Failure::Link)?;
+        introduce(&mut link, &identity.register(&shown)).await.map_err(Failure::Register)
+    };
+    loop {
+        let failure = tokio::select! {
+            () = shutdown.cancelled() => return EXIT_FAILED,
+            attempt = attempt() => match attempt {
+                Ok(_) => return EXIT_REGISTERED,
+                Err(failure) => failure,
+            },
+        };
+        let (advice, needs_a_person) = failure.advice(endpoint.url(), true);
+        told.tell(format!("on trial: {advice}"));
+        if needs_a_person {
+            return EXIT_REFUSED;
+        }
+        tokio::select! {
+            () = shutdown.cancelled() => return EXIT_FAILED,
+            () = tokio::time::sleep(Duration::from_millis(TRIAL_PAUSE_MS)) => {}
+        }
+    }
 }
 
 /// What an attempt came to.
@@ -224,7 +274,8 @@ pub async fn run_stdio(
                 match serve(&mut link, executor, shutdown).await {
                     Ended::Shutdown => return EXIT_STOPPED,
                     Ended::Lost(error) => error,
-                    Ended::Closed(_) | Ended::Broken(_) => continue,
+                    // Without a server to dial there is no update.
+                    Ended::Closed(_) | Ended::Broken(_) | Ended::Replaced => continue,
                 }
             }
             Err(RegisterError::Link(error)) => error,
@@ -249,6 +300,7 @@ pub async fn run_stdio(
 fn last_word(ended: &Ended) -> Option<i32> {
     let (code, text) = match ended {
         Ended::Shutdown => return Some(EXIT_STOPPED),
+        Ended::Replaced => return Some(EXIT_UPDATE),
         Ended::Closed(Close { code: CloseCode::Replaced, reason, .. }) => (
             EXIT_REPLACED,
             format!(
@@ -270,7 +322,7 @@ fn last_word(ended: &Ended) -> Option<i32> {
 fn asked_pause(ended: &Ended) -> Duration {
     match ended {
         Ended::Closed(close) => close.pause,
-        Ended::Broken(_) | Ended::Lost(_) | Ended::Shutdown => Duration::ZERO,
+        Ended::Broken(_) | Ended::Lost(_) | Ended::Shutdown | Ended::Replaced => Duration::ZERO,
     }
 }
 
@@ -278,7 +330,7 @@ fn reason(ended: &Ended) -> String {
     match ended {
         Ended::Closed(close) | Ended::Broken(close) => close.to_string(),
         Ended::Lost(error) => error.to_string(),
-        Ended::Shutdown => "stopping".to_owned(),
+        Ended::Shutdown | Ended::Replaced => "stopping".to_owned(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The executor: what a runner can do, independent of the link that asks for it.
 
-use std::cell::{Cell, RefCell};
+mod start;
+
+use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,11 +37,13 @@ use crate::kill;
 
 use crate::limits::{FORGET_LOOK_MS, REAP_PAUSE_MS, SHUTDOWN_MS};
 use crate::llm::{self, LlmConfig, Relay};
-use crate::settings;
 use crate::spawn::{
     Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners, memory_points, spawners,
 };
 use crate::stream::{Connection, StreamHandle};
+use crate::update::{self, Updates};
+pub(crate) use start::check_state_dir;
+use start::notes;
 
 /// What an executor works on; from the runner's configuration, never from a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +103,12 @@ pub struct Executor {
     narrower: Spawners,
     /// For requests that ask for the privileged user.
     privileged: Option<(Account, Spawners)>,
+    /// The executor's own tasks.
     tasks: TaskTracker,
+    /// Those of requests, and of what requests started.
+    requests: TaskTracker,
+    /// How this runner replaces its own program, where it dials a server.
+    pub(crate) updates: OnceCell<Rc<Updates>>,
     /// Set once no request is taken any more: when what runs must have ended.
     stop_due: Cell<Option<Instant>>,
     stopping: CancellationToken,
@@ -169,6 +178,8 @@ impl Executor {
             llm: Relay::new(config.llm.clone()),
             git_watch,
             tasks: TaskTracker::new(),
+            requests: TaskTracker::new(),
+            updates: OnceCell::new(),
             stop_due: Cell::default(),
             stopping: CancellationToken::new(),
             stopped: CancellationToken::new(),
@@ -240,10 +251,7 @@ impl Executor {
             }
             Request::Report(request) => stream.finish(self.execs.report(&request)),
             Request::List(_) => stream.finish(Ok(ExecList { execs: self.execs.list() })),
-            Request::Update(_) => {
-                let text = "this runner cannot replace its own program";
-                stream.finish(Err::<Done, _>(WireError::new(ErrorKind::Unsupported, text)));
-            }
+            Request::Update(_) => self.answer(stream, update::ask(executor)),
             Request::Resize(request) => {
                 stream.finish(self.terminals.resize(&request));
             }
@@ -322,7 +330,17 @@ impl Executor {
     }
 
     fn begin(&self, work: impl Future<Output = ()> + 'static) {
-        self.tasks.spawn_local(work);
+        self.requests.spawn_local(work);
+    }
+
+    /// Whether nothing that was asked for is under way or to be kept, nor lives on.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.requests.is_empty() && self.trees.settle(self)
+    }
+
+    /// How many commands run, or left something behind that does.
+    pub(crate) fn running(&self) -> usize {
+        self.execs.running() + self.trees.marks().count()
     }
 
     /// Takes no more requests, and ends every command in the orderly way: TERM, some grace, KILL. Returns when all are
@@ -345,6 +363,7 @@ impl Executor {
         self.stop().await;
         self.stopping.cancel();
         self.tasks.close();
+        self.requests.close();
         let everything = async {
             let killed = blocking(kill::kill_everything).await;
             if let Ok(outcome) = killed
@@ -353,6 +372,7 @@ impl Executor {
                 tracing::error!("{} processes could not be killed", outcome.survivors);
             }
             self.stopped.cancel();
+            self.requests.wait().await;
             self.tasks.wait().await;
         };
         if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS), everything).await.is_err() {
@@ -439,7 +459,7 @@ impl Executor {
         stream: StreamHandle,
         work: impl Future<Output = Result<M, WireError>> + 'static,
     ) {
-        self.tasks.spawn_local(async move { stream.finish(work.await) });
+        self.requests.spawn_local(async move { stream.finish(work.await) });
     }
 
     /// Reaps orphans and tells which trees are gone, some time after processes ended.
@@ -451,7 +471,8 @@ impl Executor {
                 () = TreeWatch::child_ended(&mut signals) => {}
                 () = self.trees.due() => {}
                 _ = forget.tick() => {
-                    self.execs.forget_old();
+                    let waits = self.updates.get().is_some_and(|updates| updates.is_waiting());
+                    self.execs.forget_old(waits);
                     continue;
                 }
             }
@@ -466,36 +487,7 @@ impl Executor {
     }
 }
 
-/// Gives commands the user's settings; says what should be known of them, and of what is allowed besides.
-fn notes(config: &ExecutorConfig, policy: &ConfinePolicy) -> Vec<String> {
-    if config.profile == Profile::FullControl || config.is_for_others {
-        return Vec::new();
-    }
-    let copied = settings::copy(policy).into_iter().filter(|copied| !copied.is_copied);
-    let copied =
-        copied.map(|copied| format!("commands lack settings of {}: {}", copied.program, copied.detail));
-    let withheld = policy.passed_variables().withheld.into_iter();
-    let withheld = withheld.map(|what| format!("commands do not get the variable {what}"));
-    copied.chain(withheld).chain(policy.allowances.warnings()).collect()
-}
-
 /// What a request is told that came too late, or takes too long.
 pub(crate) fn shutting_down(text: &str) -> WireError {
     WireError::new(ErrorKind::ShuttingDown, text)
-}
-
-/// Refuses a workspace that holds the runner's own state: file operations reach everything in a workspace.
-///
-/// Where commands may touch the whole machine anyway, by profile or by workspace, there is nothing to keep from them.
-pub(crate) fn check_state_dir(workspace: &Path, state_dir: &Path, profile: Profile) -> Result<(), Error> {
-    let all_is_open = profile == Profile::FullControl || workspace == Path::new("/");
-    if all_is_open || !state_dir.starts_with(workspace) {
-        return Ok(());
-    }
-    Err(Error::Usage(format!(
-        "the state directory must lie outside the workspace: {} is in {}. Pass --state-dir with a directory elsewhere, or a \
-         narrower --workspace",
-        state_dir.display(),
-        workspace.display()
-    )))
 }

@@ -29,9 +29,11 @@ use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus,
 };
 
-pub use token::take_token_from_argv;
+pub(crate) use token::{hidden_token, hidden_update_error, is_hidden};
+pub use token::{take_token_from_argv, take_update_error};
 
 use crate::confine::{LeftOut, layer_name};
+use crate::connect::{EXIT_STOPPED, EXIT_UPDATE};
 use crate::group;
 use crate::kill;
 use crate::limits::{
@@ -145,6 +147,8 @@ pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> 
     if process::id() == 1 {
         memory_points::prepare();
         harden(left_out)?;
+        // An earlier program of this process may have held them.
+        sys::hold_signals(false)?;
         kill::set_tier(KillTier::ContainerInit);
         return Ok(runner_main(&RunnerContext { tier: KillTier::ContainerInit }));
     }
@@ -167,6 +171,9 @@ pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> 
         let died = status.killed() || status.dumped() || code == PANIC_EXIT_CODE;
         if started.elapsed() >= Duration::from_millis(RESTART_HEALTHY_MS) {
             (pause, restarts) = (Duration::from_millis(RESTART_PAUSE_MS), 0);
+        }
+        if stopping && code == EXIT_UPDATE {
+            return Ok(EXIT_STOPPED);
         }
         if stopping || !died || !config.restart || restarts >= RESTARTS {
             return Ok(code);

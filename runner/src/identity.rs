@@ -2,7 +2,8 @@
 
 use proto::BootId;
 use proto::handshake::{
-    ENROLMENT_CAPABILITY, Facts, Layer, RESOLVE_CAPABILITY, RUN_AS_CAPABILITY, Register, VersionRange,
+    ENROLMENT_CAPABILITY, Facts, Layer, RESOLVE_CAPABILITY, RUN_AS_CAPABILITY, Register, UPDATE_CAPABILITY,
+    VersionRange,
 };
 
 use crate::confine::{LayerReport, Profile, layer_name};
@@ -40,6 +41,8 @@ impl Identity {
         let run_as = executor.knows_users().then(|| executor.command_users());
         let capabilities = CAPABILITIES.iter().chain(llm.map(|_| &LLM));
         let capabilities = capabilities.chain(run_as.as_ref().map(|_| &RUN_AS_CAPABILITY));
+        let can_update = executor.updates.get().is_some_and(|updates| updates.are_possible());
+        let capabilities = capabilities.chain(can_update.then_some(&UPDATE_CAPABILITY));
         let facts = Facts {
             protocol: VersionRange::OURS,
             runner_id: name.unwrap_or_default().to_owned(),

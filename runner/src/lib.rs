@@ -31,6 +31,7 @@
 //! | [`kill`] | finds and kills everything a command started |
 //! | [`docker`] | commands in a container instead of directly |
 //! | [`doctor`], [`explain`] | what a policy comes to on this machine, tried for real; why a path is open or not |
+//! | [`update`] | a newer program in this one's place: download, trial, swap |
 //! | [`limits`] | every limit and timeout |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -69,5 +70,6 @@ pub mod spawn;
 mod stream;
 #[allow(unsafe_code)]
 mod sys;
+pub mod update;
 
 pub use error::Error;

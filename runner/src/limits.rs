@@ -1,4 +1,8 @@
-//! Every limit and timeout of the runner in one place, with its unit in the name.
+//! Every limit and timeout of the runner in one place, with its unit in the name; those of its updates in `update`.
+
+mod update;
+
+pub use update::*;
 
 /// Spawn requests that may wait for one spawner thread before senders have to wait themselves.
 pub const SPAWN_QUEUE_REQUESTS: usize = 64;

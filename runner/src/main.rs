@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::CommandFactory;
-use runner::cli::{Cli, Command, SandboxOptions, Source, WhereOptions};
+use runner::cli::{Cli, Command, Options, SandboxOptions, Source, WhereOptions};
 use runner::confine::{ConfinePolicy, LeftOut, Profile, layer_name};
+use runner::connect::EXIT_UPDATE;
 use runner::docker::Container;
 use runner::guardian::{self, GuardConfig};
 use runner::spawn::SpawnError;
+use runner::update::{self, UpdateConfig};
 use runner::{doctor, explain, group, service};
 use tracing_subscriber::filter::LevelFilter;
 
@@ -58,28 +60,44 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
             service::uninstall(&WhereOptions { state_dir, ..WhereOptions::default() }.state_dir())
                 .map(|()| Ok(0))?
         }
-        None => {
-            if let Some(parent) = cli.options.ends_with_parent {
-                guardian::end_with(parent).context("--ends-with-parent")?;
-            }
-            let source = cli.options.source(token)?;
-            if let Some(container) = cli.options.container()? {
-                return in_container(&source, &container, cli.options.name.as_deref());
-            }
-            let config = cli.options.executor_config()?;
-            let name = cli.options.name;
-            // Before any thread, and outside of the namespaces that the guardian makes.
-            let limits = group::establish(&config.bounds.limits);
-            let _group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
-            let restart = matches!(source, Source::Server { .. });
-            let guard = GuardConfig { restart, left_out: config.left_out };
-            let code = guardian::run_guarded(guard, |context| {
-                runner::run::run(&source, &config, name.as_deref(), context.tier).unwrap_or_else(|error| {
-                    eprintln!("sandbridge-runner: {error:#}");
-                    1
-                })
-            });
-            code.context("the guardian could not be started")
+        Some(Command::Update { state_dir }) => {
+            let place = WhereOptions { state_dir, ..WhereOptions::default() };
+            Ok(update::ask_runners(&place.state_dir())?)
+        }
+        None => run(&cli.options, token),
+    }
+}
+
+/// Runs until it is told to stop, or another program takes this one's place.
+fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
+    if let (Some(parent), false) = (options.ends_with_parent, options.on_trial) {
+        guardian::end_with(parent).context("--ends-with-parent")?;
+    }
+    let source = options.source(token)?;
+    let name = options.name.as_deref();
+    if let Some(container) = options.container()? {
+        return in_container(&source, &container, name);
+    }
+    let config = options.executor_config()?;
+    let updates = UpdateConfig::new(options.auto_update, options.on_trial)?;
+    // Before any thread, and outside of the namespaces that the guardian makes.
+    let limits = group::establish(&config.bounds.limits);
+    let group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
+    let restart = matches!(source, Source::Server { .. }) && !options.on_trial;
+    let guard = GuardConfig { restart, left_out: config.left_out };
+    let code = guardian::run_guarded(guard, |context| {
+        runner::run::run(&source, &config, name, context.tier, &updates).unwrap_or_else(|error| {
+            eprintln!("sandbridge-runner: {error:#}");
+            1
+        })
+    });
+    // Another program makes a group of its own.
+    drop(group);
+    match (code.context("the guardian could not be started")?, &source) {
+        (EXIT_UPDATE, Source::Server { token, .. }) => Ok(update::replace(&updates.handover, token.given())?),
+        (code, _) => {
+            updates.handover.discard();
+            Ok(code)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One life of the runner process: its runtime, its signals, its executor and its link.
 
 use std::panic::resume_unwind;
+use std::rc::Rc;
 use std::thread::Builder;
 
 use tokio::runtime::LocalOptions;
@@ -18,12 +19,13 @@ use crate::link::stdio::StdioLink;
 use crate::space;
 use crate::spawn::raise_own_limits;
 use crate::sys;
+use crate::update::{self, UpdateConfig, Updates};
 
 /// Runs until SIGTERM, SIGINT, or the server's last word; returns the exit code.
 ///
 /// A signal lets commands end and their results be told; a second one ends at once.
 ///
-/// `name` is only for messages. To be called in the guarded process, without a runtime around it.
+/// `name` is only for messages; `updates` tells how the program may be replaced. To be called in the guarded process, without a runtime around it.
 ///
 /// # Errors
 /// The workspace or the standard streams cannot be used, or the runner's thread cannot be confined.
@@ -32,8 +34,10 @@ pub fn run(
     config: &ExecutorConfig,
     name: Option<&str>,
     tier: KillTier,
+    updates: &UpdateConfig,
 ) -> Result<i32, Error> {
     let (source, config, name) = (source.clone(), config.clone(), name.map(str::to_owned));
+    let updates = updates.clone();
     let life = move || -> Result<i32, Error> {
         sys::keep_freed_memory(KEPT_MEMORY_BYTES);
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -41,7 +45,8 @@ pub fn run(
             .build_local(LocalOptions::default())
             .map_err(Error::system("start the runtime"))?;
         // A task of its own: unlike what is blocked on, it is woken without a system call.
-        let life = runtime.spawn_local(async move { live(&source, &config, name.as_deref(), tier).await });
+        let life =
+            runtime.spawn_local(async move { live(&source, &config, name.as_deref(), tier, updates).await });
         runtime.block_on(life).unwrap_or_else(|failed| resume_unwind(failed.into_panic()))
     };
     raise_own_limits();
@@ -59,6 +64,7 @@ async fn live(
     config: &ExecutorConfig,
     name: Option<&str>,
     tier: KillTier,
+    updates: UpdateConfig,
 ) -> Result<i32, Error> {
     let listen = |kind| signal(kind).map_err(Error::system("listen for signals"));
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
@@ -70,33 +76,57 @@ async fn live(
         }
         Source::Server { .. } => None,
     };
+    // On trial it says nothing that the program before it said, and the one that is started after it will.
+    let warn = |warnings: Vec<String>| {
+        for warning in warnings.iter().filter(|_| !updates.on_trial) {
+            eprintln!("sandbridge-runner: warning: {warning}");
+        }
+    };
     // Said before this thread is confined: afterwards it sees what commands see.
-    let disks = space::warnings(&config.workspace);
-    for warning in config.run_as.warnings(&config.workspace).into_iter().chain(disks) {
-        eprintln!("sandbridge-runner: warning: {warning}");
-    }
+    warn(config.run_as.warnings(&config.workspace));
+    warn(space::warnings(&config.workspace));
     let executor = Executor::start(config)?;
-    let notes = executor.notes().iter().cloned();
-    for warning in warnings(executor.profile(), executor.report()).into_iter().chain(notes) {
-        eprintln!("sandbridge-runner: warning: {warning}");
+    warn(warnings(executor.profile(), executor.report()));
+    warn(executor.notes().to_vec());
+    let on_trial = updates.on_trial;
+    if let (Source::Server { endpoint, .. }, false) = (source, on_trial) {
+        let updates = Rc::new(Updates::of(&executor, endpoint, updates).await);
+        // It has not been set before.
+        let _ = executor.updates.set(updates);
     }
     let identity = Identity::of(&executor, name, tier);
     let shutdown = CancellationToken::new();
     let serve = async {
         match (source, stdio) {
+            (Source::Server { endpoint, token, .. }, _) if on_trial => {
+                Box::pin(connect::on_trial(endpoint, token, &identity, &executor, &shutdown)).await
+            }
             (Source::Server { endpoint, token, patience }, _) => {
-                connect::run(endpoint, token, *patience, &identity, &executor, &shutdown).await
+                Box::pin(connect::run(endpoint, token, *patience, &identity, &executor, &shutdown)).await
             }
             (Source::Stdio { .. }, Some(link)) => {
-                connect::run_stdio(link, &identity, &executor, &shutdown).await
+                Box::pin(connect::run_stdio(link, &identity, &executor, &shutdown)).await
             }
             (Source::Stdio { .. }, None) => connect::EXIT_STOPPED,
         }
     };
+    let serve = async {
+        let Some(updates) = executor.updates.get() else { return serve.await };
+        let code = tokio::select! {
+            code = serve => code,
+            () = Box::pin(updates.run()) => connect::EXIT_FAILED,
+            () = Box::pin(update::serve_control(Rc::clone(&executor), Rc::clone(updates))) => connect::EXIT_FAILED,
+        };
+        if code != connect::EXIT_UPDATE {
+            update::close_control(&executor, updates).await;
+        }
+        code
+    };
     let life = async {
         let code = serve.await;
         executor.shutdown().await;
-        code
+        // Asked to stop just then: that comes first.
+        if code == connect::EXIT_UPDATE && shutdown.is_cancelled() { connect::EXIT_STOPPED } else { code }
     };
     let mut stop_signal = async || {
         tokio::select! {

@@ -33,6 +33,14 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
+    /// The token where it is kept in memory alone.
+    pub fn given(&self) -> Option<&str> {
+        match self {
+            Self::Given(token) => Some(token),
+            Self::File(_) => None,
+        }
+    }
+
     /// The token as it is now: what was given, or what a one-use one was exchanged for.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures_util::SinkExt;
+use futures_util::{SinkExt, StreamExt};
 use proto::StreamId;
 use proto::frame::{Header, Kind};
 use proto::session::{Close, CloseCode};
@@ -18,9 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::SleepDetector;
 use crate::executor::{Executor, shutting_down};
-use crate::limits::{AWAKE_ANSWER_MS, CLOSE_TIMEOUT_MS, FRAMES_PER_TURN, SLEEP_LOOK_MS};
+use crate::limits::{
+    AWAKE_ANSWER_MS, CLOSE_TIMEOUT_MS, FRAMES_PER_TURN, SLEEP_LOOK_MS, UPDATE_LINGER_MS, UPDATE_LOOK_MS,
+    UPDATE_RETURN_MS,
+};
 use crate::link::{Link, LinkError};
 use crate::stream::{Connection, Received};
+use crate::update;
 
 /// Why a link is no longer served.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ pub enum Ended {
     Lost(LinkError),
     /// We were asked to stop.
     Shutdown,
+    /// Nothing runs, and another program is to take this one's place.
+    Replaced,
 }
 
 /// Serves one registered link until it ends or `shutdown` is cancelled.
@@ -54,14 +60,24 @@ pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &Cancell
         answer_due: None,
         dirty: false,
         has_sent_all: true,
+        is_to_be_replaced: false,
     };
     let ended = {
         let mut stop = pin!(shutdown.cancelled());
+        let mut prepared = pin!(update::prepared(executor));
         std::future::poll_fn(|cx| {
+            if !driver.is_to_be_replaced && prepared.as_mut().poll(cx).is_ready() {
+                driver.is_to_be_replaced = true;
+                driver.timer.as_mut().reset(now().into());
+            }
             if stop.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(None);
             }
-            driver.poll(cx).map(Some)
+            let served = driver.poll(cx);
+            if served.is_pending() && driver.may_be_replaced() {
+                return Poll::Ready(Some(Ended::Replaced));
+            }
+            served.map(Some)
         })
         .await
     };
@@ -72,12 +88,20 @@ pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &Cancell
     let last = match &ended {
         Ended::Broken(close) => Some(close.clone()),
         Ended::Shutdown => Some(Close::new(CloseCode::GoingAway, "the runner stops")),
+        Ended::Replaced => {
+            Some(Close::back_within("the runner is being updated", Duration::from_millis(UPDATE_RETURN_MS)))
+        }
         Ended::Closed(_) | Ended::Lost(_) => None,
     };
     if let Some(close) = last {
         // The link is given up either way.
         let send = driver.link.send(close.to_frame());
         let _ = tokio::time::timeout(Duration::from_millis(CLOSE_TIMEOUT_MS), send).await;
+    }
+    if matches!(ended, Ended::Replaced) {
+        // A connection that is closed with something unread is reset, and the goodbye with it.
+        let closed = async { while let Some(Ok(_)) = driver.link.next().await {} };
+        let _ = tokio::time::timeout(Duration::from_millis(UPDATE_LINGER_MS), closed).await;
     }
     connection.lose();
     ended
@@ -102,6 +126,8 @@ struct Driver<'a, L> {
     dirty: bool,
     /// Whether the session had nothing more to send, and all of it was flushed.
     has_sent_all: bool,
+    /// Whether another program waits to take this one's place.
+    is_to_be_replaced: bool,
 }
 
 impl<L: Link> Driver<'_, L> {
@@ -133,6 +159,11 @@ impl<L: Link> Driver<'_, L> {
                 Ended::Shutdown
             }
         }
+    }
+
+    /// Whether another program may take this one's place: it is there, nothing runs, and every answer has left.
+    fn may_be_replaced(&self) -> bool {
+        self.is_to_be_replaced && self.executor.is_quiet() && self.connection.is_idle() && self.has_sent_all
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
@@ -186,7 +217,9 @@ impl<L: Link> Driver<'_, L> {
             if now >= self.connection.next_timeout() {
                 self.connection.handle_timeout(now)?;
             }
-            let look = now + Duration::from_millis(SLEEP_LOOK_MS);
+            // No frame tells that the last task has ended.
+            let pause = if self.is_to_be_replaced { UPDATE_LOOK_MS } else { SLEEP_LOOK_MS };
+            let look = now + Duration::from_millis(pause);
             let next = self.connection.next_timeout().min(look).min(self.answer_due.unwrap_or(look));
             self.timer.as_mut().reset(next.into());
         }

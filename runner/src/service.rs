@@ -160,6 +160,7 @@ fn unit(
         words.extend(["--ca-cert", text(file)?]);
     }
     words.extend(options.insecure.then_some("--insecure"));
+    words.extend(options.auto_update.then_some("--auto-update"));
     let pause = options.reconnect_max.map(|pause| pause.as_secs_f64().to_string());
     if let Some(pause) = &pause {
         words.extend(["--reconnect-max", pause]);
@@ -249,6 +250,17 @@ mod tests {
     #[test]
     fn a_replaced_or_revoked_runner_is_not_started_again() {
         assert!(unit_of(&[], false).contains("RestartPreventExitStatus=2 3 4"));
+    }
+
+    #[test]
+    fn an_update_in_place_is_no_end_of_the_service() {
+        let unit = unit_of(&["--auto-update"], false);
+        assert!(unit.contains(r#""--auto-update""#), "{unit}");
+        // The main process stays the same one: what starts it is simple, and nothing counts its programs.
+        for setting in ["Type=", "PIDFile=", "ReadOnlyPaths=", "ProtectSystem=", "ExecStartPre="] {
+            assert!(!unit.contains(setting), "{setting}: {unit}");
+        }
+        assert!(!unit_of(&[], false).contains("auto-update"));
     }
 
     #[test]

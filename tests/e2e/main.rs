@@ -58,5 +58,6 @@ mod tar;
 mod third_party;
 mod tidy;
 mod tui;
+mod update;
 mod web_terminal;
 mod xbot;

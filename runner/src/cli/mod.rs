@@ -12,8 +12,6 @@ mod place;
 mod policy_file;
 mod sandbox;
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +25,7 @@ use crate::connect::{Patience, Token};
 use crate::docker::{Container, DockerOptions};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
+use crate::guardian::is_hidden;
 use crate::limits::{RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MAX_S};
 use crate::link::websocket::Endpoint;
 use crate::llm::LlmOptions;
@@ -47,9 +46,8 @@ pub struct Cli {
 impl Cli {
     /// Reads the command line; on bad usage says so and ends the process with code 2.
     pub fn from_command_line() -> Self {
-        // Where the guardian put the token: it has been taken from there, and stands before any subcommand.
-        let taken = |argument: &OsString| argument.as_bytes().starts_with(b"--token-fd=");
-        let words = std::env::args_os().filter(|argument| !taken(argument));
+        // Where the guardian put the token and the like: it is taken from there, and stands before any subcommand.
+        let words = std::env::args_os().filter(|argument| !is_hidden(argument));
         let matches = without_empty_variables(Self::command()).get_matches_from(words);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
@@ -98,6 +96,12 @@ pub enum Command {
         #[command(flatten)]
         options: Box<Options>,
     },
+    /// Let the runners of this machine's user replace themselves by the one that their server hands out, once nothing runs
+    Update {
+        /// Where the runner keeps its own files [default: of the user]
+        #[arg(long, value_name = "DIR", env = "SANDBRIDGE_STATE_DIR")]
+        state_dir: Option<PathBuf>,
+    },
     /// Undo install-service
     UninstallService {
         /// Where the runner keeps its own files [default: of the user]
@@ -136,6 +140,12 @@ pub struct Options {
     /// End where the server refuses the token at first, instead of waiting for another one in the token file
     #[arg(long)]
     pub exit_if_refused: bool,
+    /// Update by itself when the server hands out a newer version of the runner
+    #[arg(long, env = "SANDBRIDGE_AUTO_UPDATE", value_parser = clap::builder::BoolishValueParser::new())]
+    pub auto_update: bool,
+    /// Register once and end, to see that this program works; an update does that
+    #[arg(long, hide = true)]
+    pub on_trial: bool,
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
@@ -231,6 +241,8 @@ impl Options {
         };
         let endpoint = Endpoint::new(server, self.insecure, self.ca_cert.as_ref())?;
         let token = match (&self.token_file, token) {
+            // An earlier program of this process has read it.
+            (Some(file), Some(token)) if file == Path::new("-") => Token::Given(token),
             (Some(_), Some(_)) => {
                 return Err(Error::Usage("give either --token or --token-file, not both".to_owned()));
             }

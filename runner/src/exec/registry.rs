@@ -19,7 +19,9 @@ use super::limits_watch::MetLimit;
 use super::outlet::Outlet;
 use super::spool::Budget;
 use crate::kill::Mark;
-use crate::limits::{LISTED_EXECS, RESULT_KEPT_MS, RETAINED_KEPT_MS, TOMBSTONE_KEPT_MS, TOMBSTONES};
+use crate::limits::{
+    LISTED_EXECS, RESULT_KEPT_MS, RETAINED_KEPT_MS, TOMBSTONE_KEPT_MS, TOMBSTONES, UPDATE_RESULTS_KEPT_MS,
+};
 use crate::stream::StreamHandle;
 
 /// The execs of this runner's life.
@@ -143,9 +145,13 @@ impl Registry {
         }
     }
 
-    /// Forgets results that were kept long enough.
-    pub(crate) fn forget_old(&self) {
-        let kept = |known: &Known| if known.outlet.is_retained() { RETAINED_KEPT_MS } else { RESULT_KEPT_MS };
+    /// Forgets results that were kept long enough; sooner while an update waits for them.
+    pub(crate) fn forget_old(&self, update_waits: bool) {
+        let kept = |known: &Known| match known.outlet.is_retained() {
+            true if update_waits => UPDATE_RESULTS_KEPT_MS,
+            true => RETAINED_KEPT_MS,
+            false => RESULT_KEPT_MS,
+        };
         let is_old = |known: &Known| {
             known.completed.is_some_and(|at| at.elapsed() >= Duration::from_millis(kept(known)))
         };
@@ -156,6 +162,11 @@ impl Registry {
             self.acknowledge(exec_id);
         }
         self.tombstones.borrow_mut().forget_old();
+    }
+
+    /// How many execs are not complete.
+    pub(crate) fn running(&self) -> usize {
+        self.known.borrow().values().filter(|known| known.completed.is_none()).count()
     }
 
     /// The tree of an exec, if it has started and is not gone.

@@ -99,6 +99,17 @@ impl TreeWatch {
         });
     }
 
+    /// Whether no tree is known to live; where one system call says that all are gone, this is told, and true the next time.
+    pub(crate) fn settle(&self, executor: &Executor) -> bool {
+        if self.trees.borrow().is_empty() {
+            return true;
+        }
+        if has_no_children() {
+            self.trees.take().iter().for_each(|tree| executor.tree_gone(tree.exec_id));
+        }
+        false
+    }
+
     fn put_off(&self, pause: Duration) {
         if self.due.get().is_none() {
             self.due.set(Some(Instant::now() + pause));

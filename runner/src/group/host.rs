@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
 
-use super::{GroupError, PREFIX};
+use super::GroupError;
+
+/// The group that a runner steps aside into.
+const ASIDE: &str = "sandbridge-runner";
 
 /// What a control group can limit, as far as it is used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,11 +157,16 @@ fn second_version(own: &Path, controllers: Vec<Controller>) -> Result<Place, Gro
     if may_write(own) && (is_root || deals_out(own)) {
         return Ok(place(own, false));
     }
+    let beside = own.parent().filter(|parent| may_write(parent) && deals_out(parent));
+    // An earlier program of this process stepped aside.
+    if let Some(parent) = beside.filter(|_| own.file_name().is_some_and(|name| name == ASIDE)) {
+        return Ok(place(parent, false));
+    }
     let inside = words(&own.join("cgroup.procs"));
     if may_write(own) && inside == [std::process::id().to_string()] {
         return Ok(place(own, true));
     }
-    if let Some(parent) = own.parent().filter(|parent| may_write(parent) && deals_out(parent)) {
+    if let Some(parent) = beside {
         return Ok(place(parent, false));
     }
     Err(GroupError::Unavailable(format!(
@@ -175,7 +183,7 @@ impl Place {
             return Ok(());
         }
         if self.steps_aside {
-            let aside = self.parent.join(format!("{PREFIX}runner"));
+            let aside = self.parent.join(ASIDE);
             match fs::create_dir(&aside) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(GroupError::refused(&aside)(error));
@@ -288,6 +296,13 @@ mod tests {
         assert_eq!(made, std::slice::from_ref(&aside));
         assert_eq!(fs::read_to_string(aside.join("cgroup.procs")).unwrap(), "0");
         assert_eq!(fs::read_to_string(own.join("cgroup.subtree_control")).unwrap(), "+memory +pids +cpu");
+        // A program that takes this one's place finds itself there, and makes its group at the same place.
+        fs::write(own.join("cgroup.subtree_control"), "memory pids cpu").unwrap();
+        group(&aside, &[offered, ("cgroup.type", "domain")]);
+        fs::write(aside.join("cgroup.procs"), format!("{}\n", std::process::id())).unwrap();
+        let host = self::host(root.path(), &[("unified", "cgroup2")], "0::/user/app/sandbridge-runner\n");
+        let place = &host.places(&Controller::ALL).unwrap()[0];
+        assert_eq!((&place.parent, place.steps_aside), (&own, false));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Taking a token out of the command line, where every user of the machine could read it.
+//! Taking a token out of the command line, where every user of the machine could read it, and handing it, and why an update
+//! failed, to the program that takes this one's place.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -10,13 +11,15 @@ use std::process::Command;
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::FdFlags;
 
-use crate::limits::TOKEN_BYTES;
+use crate::limits::{TOKEN_BYTES, UPDATE_ERROR_BYTES};
 use crate::sys;
 
 /// The option a user writes.
 const TOKEN: &[u8] = b"--token";
 /// The hidden option that takes its place: the number of a descriptor that holds the token.
 const TOKEN_DESCRIPTOR: &[u8] = b"--token-fd";
+/// The hidden option for why an update failed: likewise.
+const UPDATE_ERROR_DESCRIPTOR: &[u8] = b"--update-error-fd";
 
 /// Returns the token given as `--token T` or `--token=T`, having removed it from this process's arguments.
 ///
@@ -30,13 +33,59 @@ pub fn take_token_from_argv() -> io::Result<Option<String>> {
     if let Some((token, rest)) = split(&arguments, TOKEN)? {
         return Err(execute_again(&token, rest));
     }
-    let Some((number, _)) = split(&arguments, TOKEN_DESCRIPTOR)? else { return Ok(None) };
+    read_hidden(&arguments, TOKEN_DESCRIPTOR, TOKEN_BYTES)
+}
+
+/// Reads what an earlier program of this process left for this one, as `--update-error-fd N`: why its update failed.
+///
+/// # Errors
+/// The descriptor is none.
+pub fn take_update_error() -> io::Result<Option<String>> {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    read_hidden(&arguments, UPDATE_ERROR_DESCRIPTOR, UPDATE_ERROR_BYTES)
+}
+
+/// Whether an argument is one that [`hidden_token`] or [`hidden_update_error`] makes: it counts for one execution only.
+pub(crate) fn is_hidden(argument: &OsStr) -> bool {
+    [TOKEN_DESCRIPTOR, UPDATE_ERROR_DESCRIPTOR].iter().any(|option| {
+        argument.as_bytes().strip_prefix(*option).is_some_and(|value| value.first() == Some(&b'='))
+    })
+}
+
+/// A file without a name that the next program inherits while it is open here, and the argument that names it to that one.
+pub(crate) type Hidden = (File, OsString);
+
+/// Hands a token to the program that this process, or a child of it, executes next.
+pub(crate) fn hidden_token(token: &str) -> io::Result<Hidden> {
+    hide(TOKEN_DESCRIPTOR, token.as_bytes())
+}
+
+/// Hands on why an update failed.
+pub(crate) fn hidden_update_error(text: &str) -> io::Result<Hidden> {
+    hide(UPDATE_ERROR_DESCRIPTOR, text.as_bytes())
+}
+
+fn hide(option: &[u8], content: &[u8]) -> io::Result<Hidden> {
+    let file = rustix::fs::memfd_create("hidden", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let mut file = File::from(file);
+    file.write_all(content)?;
+    rustix::fs::fcntl_add_seals(
+        &file,
+        SealFlags::SEAL | SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK,
+    )?;
+    rustix::io::fcntl_setfd(&file, FdFlags::empty())?;
+    let number = std::os::fd::AsRawFd::as_raw_fd(&file).to_string();
+    Ok((file, OsString::from_vec([option, b"=", number.as_bytes()].concat())))
+}
+
+fn read_hidden(arguments: &[OsString], option: &[u8], most_bytes: usize) -> io::Result<Option<String>> {
+    let Some((number, _)) = split(arguments, option)? else { return Ok(None) };
     let number = number.to_str().and_then(|number| number.parse().ok()).filter(|number| *number > 2);
     let mut file = File::from(sys::adopt_descriptor(number.ok_or(io::ErrorKind::InvalidInput)?)?);
-    let mut token = String::new();
+    let mut content = String::new();
     file.rewind()?;
-    (&file).take(TOKEN_BYTES as u64).read_to_string(&mut token)?;
-    Ok(Some(token))
+    (&file).take(most_bytes as u64).read_to_string(&mut content)?;
+    Ok(Some(content))
 }
 
 /// Finds an option's value, in either form, and the arguments without it. What comes after `--` is not ours.
@@ -70,20 +119,11 @@ fn execute_again(token: &OsStr, mut arguments: Vec<OsString>) -> io::Error {
         return io::Error::new(io::ErrorKind::InvalidInput, "the token is not one this server makes");
     }
     let mut replace = || -> io::Result<io::Error> {
-        let file = rustix::fs::memfd_create("token", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        let mut file = File::from(file);
-        file.write_all(token.as_bytes())?;
-        rustix::fs::fcntl_add_seals(
-            &file,
-            SealFlags::SEAL | SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK,
-        )?;
-        rustix::io::fcntl_setfd(&file, FdFlags::empty())?;
-        let number = std::os::fd::AsRawFd::as_raw_fd(&file).to_string();
+        let (_file, option) = hide(TOKEN_DESCRIPTOR, token.as_bytes())?;
         let name =
             if arguments.is_empty() { OsString::from("sandbridge-runner") } else { arguments.remove(0) };
-        let option = [TOKEN_DESCRIPTOR, b"=", number.as_bytes()].concat();
         let mut command = Command::new("/proc/self/exe");
-        command.arg0(name).arg(OsString::from_vec(option)).args(&arguments);
+        command.arg0(name).arg(option).args(&arguments);
         Ok(command.exec())
     };
     replace().unwrap_or_else(|error| error)

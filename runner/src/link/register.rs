@@ -52,30 +52,41 @@ pub async fn register(
     register: &Register,
     keep: impl AsyncFnOnce(&str) -> Result<(), Error>,
 ) -> Result<Accepted, RegisterError> {
-    let timeout: Duration = HANDSHAKE_TIMEOUT;
-    tokio::time::timeout(timeout, exchange(link, register, keep)).await.map_err(|_| RegisterError::Silent)?
+    let exchange = async {
+        let accepted = ask(link, register).await?;
+        if let Some(token) = &accepted.token {
+            keep(token).await.map_err(RegisterError::Token)?;
+        }
+        let ready = Ready { epoch: accepted.epoch, nonce: accepted.nonce };
+        link.send_text(Handshake::Ready { body: ready }.to_text()).await?;
+        Ok(accepted)
+    };
+    in_time(exchange).await
 }
 
-async fn exchange(
-    link: &mut impl TextLink,
-    register: &Register,
-    keep: impl AsyncFnOnce(&str) -> Result<(), Error>,
+/// Registers as far as the server's answer, and takes nothing up: a token that came with it is not kept, and the link is of no use.
+///
+/// # Errors
+/// See [`RegisterError`].
+pub async fn introduce(link: &mut impl TextLink, register: &Register) -> Result<Accepted, RegisterError> {
+    in_time(ask(link, register)).await
+}
+
+async fn in_time(
+    exchange: impl Future<Output = Result<Accepted, RegisterError>>,
 ) -> Result<Accepted, RegisterError> {
+    let timeout: Duration = HANDSHAKE_TIMEOUT;
+    tokio::time::timeout(timeout, exchange).await.map_err(|_| RegisterError::Silent)?
+}
+
+async fn ask(link: &mut impl TextLink, register: &Register) -> Result<Accepted, RegisterError> {
     let introduce =
         Handshake::Register { user_id: register.user_id.clone(), body: Box::new(register.clone()) };
     link.send_text(introduce.to_text()).await?;
     loop {
         let text = link.next_text().await?;
         match Handshake::from_text(&text).map_err(|error| RegisterError::Malformed(error.to_string()))? {
-            Handshake::RegisterOk { body } => {
-                let accepted = body.sandbridge.ok_or(RegisterError::NoExtension)?;
-                if let Some(token) = &accepted.token {
-                    keep(token).await.map_err(RegisterError::Token)?;
-                }
-                let ready = Ready { epoch: accepted.epoch, nonce: accepted.nonce };
-                link.send_text(Handshake::Ready { body: ready }.to_text()).await?;
-                return Ok(accepted);
-            }
+            Handshake::RegisterOk { body } => return body.sandbridge.ok_or(RegisterError::NoExtension),
             Handshake::Error { body } => return Err(RegisterError::Refused(body)),
             // The one who asked before is gone.
             Handshake::Attach {} => link.send_text(introduce.to_text()).await?,

@@ -79,15 +79,7 @@ impl Endpoint {
             .config(Config::default().flush_threshold(SOCKET_WRITE_BUFFER_BYTES).frame_size(MAX_FRAME_BYTES))
             .limits(Limits::default().max_payload_len(Some(MAX_FRAME_BYTES)));
         let connecting = async {
-            let (host, port) = (host(&self.address), self.port());
-            let stream = match &self.proxy {
-                Some(proxy) => proxy.connect(host, port).await?,
-                None => dial::connect_by_name(host, port).await?,
-            };
-            stream.set_nodelay(true)?;
-            let is_beside = stream.peer_addr()?.ip() == stream.local_addr()?.ip();
-            let connector = self.tls.clone().map_or(Connector::Plain, Connector::Rustls);
-            let stream = connector.wrap(host, stream).await?;
+            let (stream, is_beside) = self.open().await?;
             let (socket, _) = builder.connect_on(stream).await?;
             Ok(WebSocketLink { socket, is_beside })
         };
@@ -99,6 +91,30 @@ impl Endpoint {
             Ok(Err(_)) => Err(LinkError::WebSocket("the answer is not that of a WebSocket".to_owned())),
             Err(_) => Err(LinkError::WebSocket(format!("no connection within {} s", timeout.as_secs()))),
         }
+    }
+
+    /// Opens a connection to the server, encrypted where the link is; also says whether the other end is on this machine. Takes as long
+    /// as it takes.
+    pub(crate) async fn open(&self) -> Result<(MaybeTlsStream<TcpStream>, bool), SocketError> {
+        let (host, port) = (host(&self.address), self.port());
+        let stream = match &self.proxy {
+            Some(proxy) => proxy.connect(host, port).await?,
+            None => dial::connect_by_name(host, port).await?,
+        };
+        stream.set_nodelay(true)?;
+        let is_beside = stream.peer_addr()?.ip() == stream.local_addr()?.ip();
+        let connector = self.tls.clone().map_or(Connector::Plain, Connector::Rustls);
+        Ok((connector.wrap(host, stream).await?, is_beside))
+    }
+
+    /// The host, with its port where one was given.
+    pub(crate) fn authority(&self) -> &str {
+        self.address.authority().map_or("", |authority| authority.as_str())
+    }
+
+    /// The path of something that the server hands out, such as `/download/NAME`.
+    pub(crate) fn download_path(&self, name: &str) -> String {
+        format!("{}/download/{name}", self.address.path().trim_end_matches("/runner"))
     }
 }
 

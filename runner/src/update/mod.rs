@@ -1,0 +1,300 @@
+//! A runner that replaces its own program by the newer one that its server hands out.
+//!
+//! ```text
+//!  Request::Update ─┐
+//!  --auto-update ───┼─▶ download, check ─▶ wait until nothing runs ─▶ goodbye ─▶ end with EXIT_UPDATE        (the runner)
+//!  the command ─────┘                                                                     │
+//!                                                                                         ▼
+//!       execute the new program in this process's place ◀─swap─ registered ◀─ trial of the new program      (its guardian)
+//!       execute the old one again, with what went wrong  ◀────────── did not ◀─┘
+//! ```
+//! | module | what |
+//! |---|---|
+//! | [`place`] | where the program lies, and whether it may be replaced there |
+//! | [`version`] | which of two is newer, and which one a program has |
+//! | [`fetch`] | the download and its checks |
+//! | `handover` | what the runner leaves to its guardian |
+//! | `replace` | the guardian's part: the trial, the swap |
+//! | [`control`], `client` | `sandbridge-runner update` and the runner that it asks |
+
+mod client;
+mod control;
+mod fetch;
+mod handover;
+mod place;
+mod replace;
+mod version;
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proto::message::Done;
+use proto::{ErrorKind, WireError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::blocking::blocking;
+use crate::confine::layer_name;
+use crate::error::Error;
+use crate::exec::CommandUser;
+use crate::executor::Executor;
+use crate::guardian;
+use crate::limits::AUTO_UPDATE_PAUSE_MS;
+use crate::link::websocket::Endpoint;
+pub use client::run as ask_runners;
+pub(crate) use control::{close as close_control, serve as serve_control};
+pub use handover::Handover;
+pub use replace::replace;
+
+/// What a runner knows of its updates when it starts; made before the guardian forks.
+#[derive(Clone, Debug)]
+pub struct UpdateConfig {
+    /// Whether it updates by itself.
+    pub auto: bool,
+    /// Whether it is on trial: registers once, and ends.
+    pub on_trial: bool,
+    /// What it leaves to its guardian.
+    pub handover: Arc<Handover>,
+    /// The update that did not take place, of an earlier program of this process.
+    failed: Option<Failed>,
+    program: Option<PathBuf>,
+    /// The guardian's number, which stays the same for good.
+    guardian: u32,
+}
+
+/// An update that did not take place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Failed {
+    version: String,
+    reason: String,
+}
+
+impl Failed {
+    /// As it is handed on: version and reason.
+    fn to_text(&self) -> String {
+        format!("{}\n{}", self.version, self.reason)
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (version, reason) = text.split_once('\n')?;
+        Some(Self { version: version.to_owned(), reason: reason.to_owned() })
+    }
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { version, reason } = self;
+        write!(formatter, "the update to {version} failed: {reason}; it goes on as version {}", version::OWN)
+    }
+}
+
+impl UpdateConfig {
+    /// Looks at this process; to be called before any thread exists.
+    ///
+    /// # Errors
+    /// The system refuses the little that this takes.
+    pub fn new(auto: bool, on_trial: bool) -> Result<Self, Error> {
+        let taken = guardian::take_update_error().map_err(Error::system("read why the update failed"))?;
+        Ok(Self {
+            auto,
+            on_trial,
+            handover: Arc::new(Handover::new().map_err(Error::system("make room for an update"))?),
+            failed: taken.as_deref().and_then(Failed::from_text),
+            program: place::of_this_process().ok(),
+            guardian: std::process::id(),
+        })
+    }
+}
+
+/// How far an update is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    /// None is under way.
+    Idle,
+    /// The program of this version is downloaded and checked.
+    Downloading(String),
+    /// It is there, and nothing must run any more.
+    Waiting(String),
+}
+
+/// The updates of a runner that dials a server.
+#[derive(Debug)]
+pub(crate) struct Updates {
+    config: UpdateConfig,
+    endpoint: Endpoint,
+    /// The program that is replaced; or why it cannot be, and what to do instead.
+    program: Result<PathBuf, String>,
+    stage: watch::Sender<Stage>,
+    /// The version that the server hands out, as it said last.
+    announced: RefCell<Option<String>>,
+    /// The version that was told of on standard error.
+    told: RefCell<Option<String>>,
+    failed: RefCell<Option<Failed>>,
+    last_by_itself: Cell<Option<Instant>>,
+}
+
+impl Updates {
+    /// Looks at whether the program may be replaced.
+    pub(crate) async fn of(executor: &Executor, endpoint: &Endpoint, config: UpdateConfig) -> Self {
+        let policies =
+            [CommandUser::Default, CommandUser::Privileged].map(|user| executor.policy_of(user).clone());
+        let (profile, own_root) = (executor.profile(), executor.report().holds(layer_name::MOUNT_NAMESPACE));
+        let program = match config.program.clone() {
+            None => Err("the system does not say which program this is".to_owned()),
+            Some(program) => {
+                let handover = Arc::clone(&config.handover);
+                let looked_at = blocking(move || {
+                    // What a runner of this process that was killed was writing to.
+                    handover.discard();
+                    place::check(&program, &policies, profile, own_root).map(|()| program)
+                });
+                looked_at.await.unwrap_or_else(|error| Err(error.to_string()))
+            }
+        };
+        Self {
+            failed: RefCell::new(config.failed.clone()),
+            config,
+            endpoint: endpoint.clone(),
+            program,
+            stage: watch::Sender::new(Stage::Idle),
+            announced: RefCell::default(),
+            told: RefCell::default(),
+            last_by_itself: Cell::default(),
+        }
+    }
+
+    /// Whether the program may be replaced.
+    pub(crate) fn are_possible(&self) -> bool {
+        self.program.is_ok()
+    }
+
+    /// Why the last update did not take place.
+    pub(crate) fn error(&self) -> Option<String> {
+        self.failed.borrow().as_ref().map(Failed::to_string)
+    }
+
+    /// Whether a new program is there, and waits until nothing runs.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(*self.stage.borrow(), Stage::Waiting(_))
+    }
+
+    /// The server said at a registration which version it hands out.
+    pub(crate) fn announced(&self, version: Option<&str>) {
+        self.announced.replace(version.map(str::to_owned));
+        let Some(version) = version.filter(|version| version::is_newer(version, version::OWN)) else {
+            return;
+        };
+        if self.told.replace(Some(version.to_owned())).as_deref() != Some(version) {
+            let how = match (&self.program, self.config.auto) {
+                (Err(why), _) => why,
+                (Ok(_), true) => "it updates itself (--auto-update)",
+                (Ok(_), false) => {
+                    "to update: `sandbridge-runner update` here, the page's button, or --auto-update"
+                }
+            };
+            eprintln!(
+                "sandbridge-runner: the server hands out version {version} of the runner, and this one is {}; {how}",
+                version::OWN
+            );
+        }
+        // One that was tried and failed is left alone until a person asks for it.
+        let has_failed = self.config.failed.as_ref().is_some_and(|failed| failed.version == version);
+        let pause = Duration::from_millis(AUTO_UPDATE_PAUSE_MS);
+        let is_soon = self.last_by_itself.get().is_some_and(|last| last.elapsed() < pause);
+        if self.config.auto && !has_failed && !is_soon && self.begin().is_ok() {
+            self.last_by_itself.set(Some(Instant::now()));
+        }
+    }
+
+    /// Begins an update, or joins the one that is under way.
+    fn begin(&self) -> Result<(), WireError> {
+        if *self.stage.borrow() != Stage::Idle {
+            return Ok(());
+        }
+        if let Err(why) = &self.program {
+            return Err(WireError::new(
+                ErrorKind::Unsupported,
+                format!("this runner cannot replace its program: {why}"),
+            ));
+        }
+        let own = version::OWN;
+        let refuse = |text: String| Err(WireError::new(ErrorKind::PreconditionFailed, text));
+        match self.announced.borrow().clone() {
+            None => refuse(format!("this runner is version {own}, and its server has no runner to hand out")),
+            Some(version) if version::is_newer(&version, own) => {
+                self.stage.send_replace(Stage::Downloading(version));
+                Ok(())
+            }
+            Some(version) => refuse(format!(
+                "this runner is version {own} and its server hands out {version}: there is nothing newer"
+            )),
+        }
+    }
+
+    /// Carries out what is begun, one after the other.
+    pub(crate) async fn run(&self) {
+        let mut stages = self.stage.subscribe();
+        loop {
+            let version = match &*stages.borrow_and_update() {
+                Stage::Downloading(version) => Some(version.clone()),
+                Stage::Idle | Stage::Waiting(_) => None,
+            };
+            if let (Some(version), Ok(program)) = (version, &self.program) {
+                let prepared = fetch::prepare(&self.endpoint, program, &version, &self.config.handover).await;
+                self.stage.send_replace(match prepared {
+                    Ok(()) => Stage::Waiting(version),
+                    Err(reason) => {
+                        let failed = Failed { version, reason };
+                        eprintln!("sandbridge-runner: {failed}");
+                        self.failed.replace(Some(failed));
+                        Stage::Idle
+                    }
+                });
+            } else if stages.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the program is downloaded and checked.
+    ///
+    /// # Errors
+    /// It was not; or nothing was begun, and why.
+    async fn prepared(&self) -> Result<(), WireError> {
+        let mut stages = self.stage.subscribe();
+        self.begin()?;
+        // The sender lives as long as this does.
+        let _ = stages.wait_for(|stage| !matches!(stage, Stage::Downloading(_))).await;
+        match self.is_waiting() {
+            true => Ok(()),
+            false => Err(WireError::new(ErrorKind::Io, self.error().unwrap_or_default())),
+        }
+    }
+}
+
+/// Answers a request to update.
+pub(crate) async fn ask(executor: Rc<Executor>) -> Result<Done, WireError> {
+    match executor.updates.get() {
+        Some(updates) => updates.prepared().await.map(|()| Done {}),
+        None => {
+            let text = "this runner was started by its server, and is of its version";
+            Err(WireError::new(ErrorKind::Unsupported, text))
+        }
+    }
+}
+
+/// Waits until there is a program to take this one's place.
+pub(crate) async fn prepared(executor: &Executor) {
+    match executor.updates.get() {
+        Some(updates) => {
+            let waiting = |stage: &Stage| matches!(stage, Stage::Waiting(_));
+            if updates.stage.subscribe().wait_for(waiting).await.is_err() {
+                std::future::pending().await
+            }
+        }
+        None => std::future::pending().await,
+    }
+}

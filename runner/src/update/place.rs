@@ -1,0 +1,125 @@
+//! Where the program lies that runs, and whether it may be replaced there.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD};
+use rustix::io::Errno;
+
+use crate::confine::{ConfinePolicy, Profile};
+use crate::explain::{Rule, explain};
+
+/// The program that this process runs, whatever lies at its path by now.
+pub(super) const RUNNING: &str = "/proc/self/exe";
+
+/// What the kernel adds to the path of a file that is gone.
+const GONE: &[u8] = b" (deleted)";
+
+/// Helps where a runner cannot replace its program.
+const INSTEAD: &str =
+    "paste the install line again: `sandbridge runner add NAME` and the page's settings show one";
+
+/// The path of the program that this process runs; another file may lie there by now, or none.
+///
+/// # Errors
+/// The system does not tell.
+pub(super) fn of_this_process() -> io::Result<PathBuf> {
+    let path = fs::read_link(RUNNING)?;
+    match path.as_os_str().as_bytes().strip_suffix(GONE) {
+        Some(before) if !path.exists() => Ok(PathBuf::from(std::ffi::OsString::from_vec(before.to_vec()))),
+        Some(_) | None => Ok(path),
+    }
+}
+
+/// Whether the file at `program` is the one that this process runs.
+pub(super) fn is_running(program: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    identity(program).is_some_and(|found| Some(found) == identity(Path::new(RUNNING)))
+}
+
+/// Checks that a program may be replaced by its runner, whose commands have these policies; `own_root` is whether they have a
+/// mount namespace. To be called on a thread that is not confined.
+///
+/// # Errors
+/// It may not; why, and what to do instead.
+pub(super) fn check(
+    program: &Path,
+    policies: &[ConfinePolicy],
+    profile: Profile,
+    own_root: bool,
+) -> Result<(), String> {
+    let refuse = |why: String| Err(format!("{why}; {INSTEAD}"));
+    let directory = program.parent().unwrap_or(Path::new("/"));
+    if !program.exists() {
+        return refuse(format!("the program that runs is gone from {}", program.display()));
+    }
+    match rustix::fs::accessat(CWD, directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
+        Ok(()) => {}
+        Err(Errno::ROFS) => return refuse(format!("{} is read-only", directory.display())),
+        Err(error) => {
+            return refuse(format!(
+                "the runner's user may not replace files in {}: {}",
+                directory.display(),
+                io::Error::from(error)
+            ));
+        }
+    }
+    let may_write = |policy: &ConfinePolicy| {
+        [directory, program].into_iter().any(|path| {
+            let found = explain(policy, profile, own_root, path);
+            // With a root of their own, commands have other files by these names.
+            let is_their_own = own_root && matches!(found.rule, Rule::Temporary | Rule::Home);
+            found.write && found.rule != Rule::FullControl && !is_their_own
+        })
+    };
+    if policies.iter().any(may_write) {
+        return refuse(format!("commands may write to {}, where the program lies", directory.display()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confine::Allowances;
+
+    #[test]
+    fn the_program_that_runs_is_known_by_its_file() {
+        let program = of_this_process().unwrap();
+        assert_eq!(program, std::env::current_exe().unwrap());
+        assert!(
+            is_running(&program) && !is_running(Path::new("/bin/sh")) && !is_running(Path::new("/nowhere"))
+        );
+    }
+
+    #[test]
+    fn a_program_that_commands_may_write_to_is_not_replaced() {
+        let root = tempfile::Builder::new().tempdir_in("/var").unwrap();
+        let place = |name: &str| {
+            fs::create_dir_all(root.path().join(name)).unwrap();
+            root.path().join(name).canonicalize().unwrap()
+        };
+        let (work, open, own) = (place("work/bin"), place("open/bin"), place("own/bin"));
+        for directory in [&work, &open, &own] {
+            fs::write(directory.join("program"), "").unwrap();
+        }
+        let allowances = Allowances::new(&[], &[place("open")], false).unwrap();
+        let policy = ConfinePolicy::detect(&place("work"), &place("state")).unwrap().allowing(allowances);
+        let check = |directory: &Path, profile| {
+            check(&directory.join("program"), std::slice::from_ref(&policy), profile, true)
+        };
+        assert_eq!(check(&own, Profile::Workspace), Ok(()));
+        for (directory, words) in [
+            (&*work, "commands may write"),
+            (&*open, "commands may write"),
+            (Path::new("/proc"), "gone from"),
+        ] {
+            let refused = check(directory, Profile::Workspace).unwrap_err();
+            assert!(refused.contains(words) && refused.contains("install line"), "{refused}");
+        }
+        assert_eq!(check(&work, Profile::FullControl), Ok(()), "nothing is kept from commands there");
+    }
+}

@@ -1,0 +1,134 @@
+//! Versions: which of two is newer, and which one a program has.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::kill;
+use crate::limits::{UPDATE_BUSY_MS, UPDATE_LOOK_MS, UPDATE_VERSION_MS};
+
+/// This program's version.
+pub(crate) const OWN: &str = env!("CARGO_PKG_VERSION");
+
+/// The longest that a program may say of its version, in bytes.
+const TOLD_BYTES: usize = 256;
+
+/// Whether version `one` is newer than `other`: three numbers each. What is something else is never newer.
+pub(crate) fn is_newer(one: &str, other: &str) -> bool {
+    matches!((numbers(one), numbers(other)), (Some(one), Some(other)) if one > other)
+}
+
+fn numbers(version: &str) -> Option<[u64; 3]> {
+    let numbers: Vec<u64> = version.split('.').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+    numbers.try_into().ok()
+}
+
+/// The version that a runner's program tells. Blocks for [`UPDATE_VERSION_MS`] at most; to be called on a thread that is not confined.
+///
+/// # Errors
+/// It does not run here, or says something else; in words.
+pub(crate) fn of(program: &Path) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = spawn(&mut command).map_err(|error| format!("the new program cannot be run: {error}"))?;
+    let told = wait(&mut child);
+    kill::forget_child(child.id());
+    let (status, told) = told.map_err(|error| format!("the new program cannot be tried: {error}"))?;
+    match told.trim_end().strip_prefix("sandbridge-runner ") {
+        Some(version) if status.success() && numbers(version).is_some() => Ok(version.to_owned()),
+        _ => Err(format!(
+            "what came is no runner for this machine: asked for its version it ended with {status}"
+        )),
+    }
+}
+
+/// Starts it as commands are: with a mark of its own, so that no command's end is its end.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let deadline = Instant::now() + Duration::from_millis(UPDATE_BUSY_MS);
+    loop {
+        let spawned = kill::spawn_marked(|| {
+            let child = command.spawn()?;
+            Ok((child.id(), child))
+        });
+        match spawned {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(UPDATE_LOOK_MS));
+            }
+            spawned => return spawned.map(|(_, child, _)| child),
+        }
+    }
+}
+
+/// Waits for its end; how it ended, and the beginning of its output.
+fn wait(child: &mut Child) -> io::Result<(ExitStatus, String)> {
+    let deadline = Instant::now() + Duration::from_millis(UPDATE_VERSION_MS);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            break child.wait()?;
+        }
+        std::thread::sleep(Duration::from_millis(UPDATE_LOOK_MS));
+    };
+    let mut told = [0; TOLD_BYTES];
+    let count = match &mut child.stdout {
+        // It may have left somebody behind who holds the other end.
+        Some(stdout) => {
+            rustix::io::ioctl_fionbio(stdout.as_fd(), true)?;
+            stdout.read(&mut told).unwrap_or(0)
+        }
+        None => 0,
+    };
+    Ok((status, String::from_utf8_lossy(&told[..count]).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers_and_nothing_else_is_newer() {
+        for (one, other, newer) in [
+            ("0.1.0", "0.0.9", true),
+            ("0.10.0", "0.9.9", true),
+            ("1.0.0", "0.99.99", true),
+            ("0.1.0", "0.1.0", false),
+            ("0.0.9", "0.1.0", false),
+            ("0.2.0-rc1", "0.1.0", false),
+            ("0.2", "0.1.0", false),
+            ("", "0.1.0", false),
+            ("9.9.9", "unknown", false),
+        ] {
+            assert_eq!(is_newer(one, other), newer, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_program_tells_its_version_or_is_no_runner() {
+        let directory = tempfile::tempdir().unwrap();
+        for (script, expected) in [
+            ("echo sandbridge-runner 1.2.3", Ok("1.2.3")),
+            ("echo sandbridge-runner 1.2.3; sleep 100 &", Ok("1.2.3")),
+            ("echo sandbridge-runner 1.2.3; exit 1", Err("no runner")),
+            ("echo hello", Err("no runner")),
+            ("echo sandbridge-runner 1.2.3 and more", Err("no runner")),
+            ("kill -9 $$", Err("no runner")),
+        ] {
+            let program = directory.path().join("program");
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+            match (of(&program), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{script}: {found}"),
+                (found, _) => panic!("{script}: {found:?}"),
+            }
+        }
+        assert!(of(&directory.path().join("missing")).unwrap_err().contains("cannot be run"));
+    }
+}

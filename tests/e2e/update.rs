@@ -1,0 +1,324 @@
+//! Updates: a runner that replaces its own program, with commands running, and what keeps it from that.
+
+mod broken;
+mod places;
+mod tampered;
+mod under_load;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+use tests::server::{Output, run};
+use tests::{Person, Server, binaries, eventually, process};
+
+/// The version of all that is built here, and so of what servers hand out.
+const NEW: &str = "0.1.0";
+/// The version of a runner that is older. As long, since it takes the other one's place in the program.
+const OLD: &str = "0.0.9";
+/// How long anything may take, but for trials that have time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A runner on some machine, from a program file of its own.
+struct Runner {
+    name: String,
+    /// Of the program.
+    directory: TempDir,
+    workspace: TempDir,
+    state: TempDir,
+    process: Child,
+    log: Arc<Mutex<String>>,
+}
+
+/// Puts a runner of another version into a directory: the static one, with the version's text replaced.
+fn put_program(directory: &Path, version: &str) -> PathBuf {
+    let program = directory.join("sandbridge-runner");
+    let mut content = std::fs::read(binaries::runner_static()).unwrap();
+    let places: Vec<usize> = content
+        .windows(NEW.len())
+        .enumerate()
+        .filter(|(_, window)| *window == NEW.as_bytes())
+        .map(|(at, _)| at)
+        .collect();
+    for at in places {
+        content[at..at + NEW.len()].copy_from_slice(version.as_bytes());
+    }
+    std::fs::write(&program, content).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(version_of(&program), version);
+    program
+}
+
+fn version_of(program: &Path) -> String {
+    let output = run(
+        {
+            let mut command = Command::new(program);
+            command.arg("--version");
+            command
+        },
+        b"",
+    );
+    output.stdout.trim().strip_prefix("sandbridge-runner ").unwrap_or_default().to_owned()
+}
+
+fn directory(what: &str) -> TempDir {
+    TempDir::with_prefix(format!("sandbridge-update-{what}-")).unwrap()
+}
+
+impl Runner {
+    /// Starts an older runner that is registered at `url`; returns when it is online.
+    fn start(url: &str, person: &Person, name: &str, options: &[&str]) -> Self {
+        let place = directory("program");
+        put_program(place.path(), OLD);
+        Self::start_in(place, url, person, name, options)
+    }
+
+    /// The same with a program that is there.
+    fn start_in(place: TempDir, url: &str, person: &Person, name: &str, options: &[&str]) -> Self {
+        let program = place.path().join("sandbridge-runner");
+        Self::start_by(Command::new(program), place, url, person, name, options)
+    }
+
+    /// The same with what starts it.
+    fn start_by(
+        mut starter: Command,
+        place: TempDir,
+        url: &str,
+        person: &Person,
+        name: &str,
+        options: &[&str],
+    ) -> Self {
+        let (workspace, state) = (directory("ws"), directory("state"));
+        let token = person.add_runner(name);
+        starter.args(["--server", url, "--name", name, "--token", &token]);
+        starter.arg("--workspace").arg(workspace.path()).arg("--state-dir").arg(state.path()).args(options);
+        let mut process = starter.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = Arc::<Mutex<String>>::default();
+        let (stderr, written) = (process.stderr.take().unwrap(), Arc::clone(&log));
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let mut log = written.lock().unwrap();
+                log.push_str(&line);
+                log.push('\n');
+            }
+        });
+        let runner = Self { name: name.to_owned(), directory: place, workspace, state, process, log };
+        eventually(&format!("{name} is online: {}", runner.log()), PATIENCE, || {
+            person.is_online(name).then_some(())
+        });
+        runner
+    }
+
+    fn program(&self) -> PathBuf {
+        self.directory.path().join("sandbridge-runner")
+    }
+
+    fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    fn pid(&self) -> i32 {
+        self.process.id() as i32
+    }
+
+    /// `sandbridge-runner update` on this machine, with a program that is not the one that is replaced.
+    fn update(&self) -> Command {
+        let mut command = Command::new(binaries::runner());
+        command.args(["update", "--state-dir"]).arg(self.state.path());
+        command
+    }
+
+    /// The same until it is over.
+    fn updated(&self) -> Output {
+        run(self.update(), b"")
+    }
+
+    /// The names of the files beside the program.
+    fn files(&self) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(self.directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The version that the server knows it by.
+    fn registered(&self, person: &Person) -> Option<String> {
+        let list = person.json(&["runner", "list", "--json"]);
+        let found =
+            list.as_array().unwrap().iter().find(|entry| entry["name"] == self.name.as_str()).cloned()?;
+        (found["online"] == true).then(|| found["version"].as_str().unwrap().to_owned())
+    }
+
+    fn wait_registered(&self, person: &Person, version: &str) {
+        eventually(&format!("it is back as {version}: {}", self.log()), PATIENCE, || {
+            (self.registered(person).as_deref() == Some(version)).then_some(())
+        });
+    }
+
+    /// It became the new version in the same process, and kept the old program.
+    fn assert_updated(&self, person: &Person) {
+        self.wait_registered(person, NEW);
+        assert_eq!(self.files(), ["sandbridge-runner", "sandbridge-runner.old"], "{}", self.log());
+        assert_eq!(version_of(&self.program()), NEW);
+        assert_eq!(version_of(&self.directory.path().join("sandbridge-runner.old")), OLD);
+        let runs = std::fs::read_link(format!("/proc/{}/exe", self.pid())).unwrap();
+        assert_eq!(runs, self.program().canonicalize().unwrap());
+        assert_eq!(person.run(&["exec", "--on", &self.name, "--", "true"]).code, 0);
+    }
+
+    /// It is what it was, and serves.
+    fn assert_unchanged(&self, person: &Person) {
+        self.wait_registered(person, OLD);
+        assert_eq!(self.files(), ["sandbridge-runner"], "{}", self.log());
+        assert_eq!(version_of(&self.program()), OLD);
+        let done = person.run(&["exec", "--on", &self.name, "--", "true"]);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+    }
+
+    /// Asks it to end; its exit code.
+    fn stop(&mut self) -> Option<i32> {
+        process::signal(self.pid(), Signal::TERM);
+        eventually("the runner ends", PATIENCE, || self.process.try_wait().unwrap()).code()
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        process::terminate(&mut self.process);
+    }
+}
+
+/// Waits for a line of a program that tells what it does; the rest is read by the one who waits for its end.
+fn says(child: &mut Child, words: &str) {
+    let mut line = Vec::new();
+    let stdout = child.stdout.as_mut().unwrap();
+    loop {
+        let mut byte = [0];
+        assert_eq!(std::io::Read::read(stdout, &mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&line));
+        line.push(byte[0]);
+        if line.ends_with(words.as_bytes()) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_runner_is_replaced_where_it_runs_and_the_old_one_is_kept() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let runner = Runner::start(server.url(), &person, "laptop", &[]);
+    assert!(runner.log().contains("hands out version 0.1.0"), "{}", runner.log());
+    let child = process::children(runner.pid());
+    let updated = runner.updated();
+    assert_eq!(updated.code, 0, "{}{}", updated.stderr, runner.log());
+    assert!(updated.stdout.contains("now version 0.1.0"), "{}", updated.stdout);
+    runner.assert_updated(&person);
+    assert_ne!(process::children(runner.pid()), child, "another runner below the same guardian");
+    // The token came by the command line, and is nowhere but in memory, before and after.
+    let log = runner.log();
+    assert!(!log.contains("sbr_"), "{log}");
+    for pid in process::children(runner.pid()).into_iter().chain([runner.pid()]) {
+        for file in ["cmdline", "environ"] {
+            let content = std::fs::read(format!("/proc/{pid}/{file}")).unwrap();
+            assert!(!String::from_utf8_lossy(&content).contains("sbr_"), "{pid}: {file}");
+        }
+    }
+    let again = runner.updated();
+    assert!(again.code == 0 && again.stdout.contains("nothing newer"), "{}{}", again.stdout, again.stderr);
+}
+
+#[test]
+fn one_that_may_updates_by_itself() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let runner = Runner::start(server.url(), &person, "laptop", &["--auto-update"]);
+    runner.assert_updated(&person);
+}
+
+#[test]
+fn two_who_ask_at_once_get_one_update() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let runner = Runner::start(server.url(), &person, "laptop", &[]);
+    let asking = [(); 2].map(|()| runner.update().stdout(Stdio::piped()).spawn().unwrap());
+    for child in asking {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", runner.log());
+        assert!(String::from_utf8_lossy(&output.stdout).contains("now version 0.1.0"));
+    }
+    runner.assert_updated(&person);
+}
+
+#[test]
+fn runners_of_one_program_do_not_harm_each_other() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let first = Runner::start(server.url(), &person, "first", &[]);
+    let second = Runner::start_by(
+        Command::new(first.program()),
+        directory("none"),
+        server.url(),
+        &person,
+        "second",
+        &[],
+    );
+    let asking = [&first, &second].map(|runner| runner.update().stdout(Stdio::null()).spawn().unwrap());
+    for mut child in asking {
+        assert!(child.wait().unwrap().success(), "{}{}", first.log(), second.log());
+    }
+    first.assert_updated(&person);
+    second.wait_registered(&person, NEW);
+    assert_eq!(person.run(&["exec", "--on", "second", "--", "true"]).code, 0);
+    let runs = std::fs::read_link(format!("/proc/{}/exe", second.pid())).unwrap();
+    assert_eq!(runs, first.program().canonicalize().unwrap());
+}
+
+#[test]
+fn nothing_older_is_taken_and_nothing_is_done_where_no_runner_is() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let place = directory("program");
+    put_program(place.path(), "9.9.9");
+    let mut runner = Runner::start_in(place, server.url(), &person, "laptop", &["--auto-update"]);
+    let asked = runner.updated();
+    assert!(
+        asked.code == 0 && asked.stdout.contains("there is nothing newer"),
+        "{}{}",
+        asked.stdout,
+        asked.stderr
+    );
+    assert_eq!(runner.registered(&person).as_deref(), Some("9.9.9"));
+    assert_eq!((runner.files().len(), runner.stop()), (1, Some(0)));
+    let none = runner.updated();
+    assert!(
+        none.code == 1 && none.stderr.contains("paste the install line again"),
+        "{}{}",
+        none.code,
+        none.stderr
+    );
+    assert_eq!(std::fs::read_dir(runner.state.path().join("control")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_runner_that_waits_for_commands_still_stops_and_leaves_nothing_behind() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let mut runner = Runner::start(server.url(), &person, "laptop", &[]);
+    let mut long = person.command(&["exec", "--", "sh", "-c", "echo up; sleep 100"]);
+    let mut long = long.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    says(&mut long, "up\n");
+    let mut asking = runner.update().stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    says(&mut asking, "waits for 1 commands");
+    assert_eq!(runner.files().len(), 2);
+    assert_eq!(person.run(&["exec", "--", "true"]).code, 0, "it serves meanwhile");
+    assert_eq!(runner.stop(), Some(0), "{}", runner.log());
+    assert_eq!(runner.files(), ["sandbridge-runner"]);
+    assert_eq!(long.wait().unwrap().code(), Some(130));
+    process::terminate(&mut asking);
+}

@@ -383,8 +383,12 @@ fn a_service_is_installed_and_replaced_or_it_is_said_how_without_one() {
             && unit.contains("/home/dev/.local/bin/sandbridge-runner"),
         "{unit}"
     );
-    let again = root.run(Who::Dev, &format!("mkdir ../other && cd ../other && {line} --service"));
+    assert!(!installed.stderr.contains("proxy"), "{}", installed.stderr);
+    let again =
+        format!("export HTTPS_PROXY=http://proxy:3128; mkdir ../other && cd ../other && {line} --service");
+    let again = root.run(Who::Dev, &again);
     assert!(again.code == 0 && again.stderr.contains("takes its place"), "{}", again.stderr);
+    assert!(again.stderr.contains("edit sandbridge-runner"), "{}", again.stderr);
     assert!(std::fs::read_to_string(&unit_file).unwrap().contains("/home/dev/other"));
     let gone = uninstall(&server, &root, Who::Dev);
     assert_eq!(gone.code, 0, "{}", gone.stderr);

@@ -230,6 +230,9 @@ keep_running() {
     if [ -d /run/systemd/system ] && systemctl $user show-environment >/dev/null 2>&1; then
         unit=$units/sandbridge-runner.service
         [ ! -e "$unit" ] || say "there is a service already ($(sed -n 's/^Description=//p' "$unit")); this one takes its place"
+        [ -z "${https_proxy:-}${HTTPS_PROXY:-}${http_proxy:-}${HTTP_PROXY:-}${all_proxy:-}${ALL_PROXY:-}" ] ||
+            say "note: systemd starts the service without this shell's proxy; if it needs one, run \"systemctl $user edit sandbridge-runner\"" \
+                "and write [Service] and Environment=HTTPS_PROXY=… there"
         exec "$bin" install-service --server "$server" --state-dir "$state" --token-file "$token_file" "$@" </dev/null
     fi
     case $(cat /proc/version 2>/dev/null) in

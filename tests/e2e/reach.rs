@@ -166,6 +166,28 @@ fn a_dns_server_that_never_answers_is_named_in_time_and_asked_again() {
 }
 
 #[test]
+fn the_static_runner_never_asks_the_c_library_for_names() {
+    let (server, person, url) = server();
+    let client = Client::login(&server, "alice");
+    dns_server("127.0.0.80", b"\x06bridge\x04test\x00");
+    let root = bare_root("echo 'nameserver 127.0.0.80' >/etc/resolv.conf");
+    let library_asks = || root.run(Who::Dev, "timeout 3 wget -qO- http://bridge.test:1/").code;
+    assert_eq!(library_asks(), 1, "the name is known, and nobody listens there");
+    // The library reads this file before its first lookup, and waits for ever.
+    assert_eq!(root.run(Who::Root, "mkfifo /etc/nsswitch.conf").code, 0);
+    assert_eq!(library_asks(), 143);
+    let _running = start_there(&root, &url, &person.add_runner("box"));
+    wait_online(&person, "box");
+    let there = person.run(&["exec", "--on", "box", "--", "pwd"]);
+    assert_eq!(there.stdout.trim(), Who::Dev.project(), "{}", there.stderr);
+    let body = json!({"url": format!("{url}/install"), "path": "file", "max_bytes": 1 << 20}).to_string();
+    let answer = client.send("POST", "/files/download", body.as_bytes());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let looked = root.run(Who::Dev, "timeout 20 sandbridge-runner doctor");
+    assert!(looked.stdout.contains("landlock"), "{looked:?}");
+}
+
+#[test]
 fn the_static_runner_needs_no_library_of_the_machine() {
     let program = binaries::runner_static();
     let headers = Command::new("readelf").arg("-d").arg(&program).output().unwrap();

@@ -300,14 +300,18 @@ uninstall_runner() {
         waited=$((waited + 1))
     done
     made=$(cat "$state/made-by-install" 2>/dev/null) || true
-    rm -f "$state/made-by-install" "$bin" "$bin.old"
+    rm -f "$state/made-by-install" "$bin" "$bin.old" "$prefix"/bin/.sandbridge-runner.*
     printf '%s\n' "$made" | while read -r line; do
         case $line in
             'token '*) forget_token "${line#token }" ;;
             'workspace '*) forget_workspace "${line#workspace }" ;;
         esac
     done
-    rmdir "$state/homes" 2>/dev/null || true
+    # A socket of each runner, under its process's number: those of runners that are gone.
+    for socket in "$state"/control/*; do
+        [ -e "/proc/${socket##*/}" ] || rm -f "$socket"
+    done
+    rmdir "$state/homes" "$state/control" 2>/dev/null || true
     remove_directories "$made"
     left=$(ls -A "$state" 2>/dev/null) || true
     # shellcheck disable=SC2086 # names in one line

@@ -144,6 +144,9 @@ pub fn end_with(parent: i32) -> io::Result<()> {
 /// The process has threads already, or the system refuses to fork.
 pub fn run_guarded(config: GuardConfig, runner_main: impl Fn(&RunnerContext) -> i32) -> io::Result<i32> {
     let left_out = config.left_out;
+    // Before Linux 6.4 rustix reads the auxiliary vector from /proc, once and when it first needs it. A process that is not dumpable
+    // may no longer read that file, unless it is root, and rustix panics.
+    rustix::param::page_size();
     if process::id() == 1 {
         memory_points::prepare();
         harden(left_out)?;

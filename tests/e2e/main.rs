@@ -45,10 +45,10 @@ mod numbers;
 
 mod python;
 mod reach;
+mod readme;
 mod resume;
 mod routing;
 mod run_as;
-mod scripts;
 mod shell;
 mod strangers;
 mod survivors;

@@ -85,14 +85,40 @@ impl Runner {
 
     /// The same with what starts it.
     fn start_by(
-        mut starter: Command,
+        starter: Command,
         place: TempDir,
         url: &str,
         person: &Person,
         name: &str,
         options: &[&str],
     ) -> Self {
-        let (workspace, state) = (directory("ws"), directory("state"));
+        Self::start_at((directory("ws"), directory("state")), starter, place, (url, name), person, options)
+    }
+
+    /// The same with a workspace and a state directory that belong to a user.
+    fn start_owned_by(
+        user: u32,
+        starter: Command,
+        place: TempDir,
+        url: &str,
+        person: &Person,
+        name: &str,
+    ) -> Self {
+        let places = (directory("ws"), directory("state"));
+        for place in [&places.0, &places.1] {
+            std::os::unix::fs::chown(place.path(), Some(user), Some(user)).unwrap();
+        }
+        Self::start_at(places, starter, place, (url, name), person, &[])
+    }
+
+    fn start_at(
+        (workspace, state): (TempDir, TempDir),
+        mut starter: Command,
+        place: TempDir,
+        (url, name): (&str, &str),
+        person: &Person,
+        options: &[&str],
+    ) -> Self {
         let token = person.add_runner(name);
         starter.args(["--server", url, "--name", name, "--token", &token]);
         starter.arg("--workspace").arg(workspace.path()).arg("--state-dir").arg(state.path()).args(options);
@@ -107,9 +133,7 @@ impl Runner {
             }
         });
         let runner = Self { name: name.to_owned(), directory: place, workspace, state, process, log };
-        eventually(&format!("{name} is online: {}", runner.log()), PATIENCE, || {
-            person.is_online(name).then_some(())
-        });
+        eventually(&format!("{name} is online"), PATIENCE, || person.is_online(name).then_some(()));
         runner
     }
 
@@ -190,6 +214,8 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
+        // One that starts the runner in a namespace of its own may not pass the signal on.
+        process::children(self.pid()).into_iter().for_each(|pid| process::signal(pid, Signal::TERM));
         process::terminate(&mut self.process);
     }
 }

@@ -1,11 +1,12 @@
 //! Where programs lie that cannot be replaced, or only in another way.
 
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
 use tests::Server;
 
-use super::{OLD, Runner, directory, put_program};
+use super::{NEW, OLD, Runner, directory, put_program, version_of};
 
 /// Starts a program as a script does that ends with `exec "$@"`.
 fn by(script: &str, program: &Path) -> Command {
@@ -59,4 +60,62 @@ fn a_full_disk_is_said_before_anything_is_written() {
     let root = format!("/proc/{}/root{}", runner.pid(), runner.directory.path().display());
     let left = std::fs::read_dir(root).unwrap().count();
     assert_eq!(left, 1, "nothing is left of it");
+}
+
+#[test]
+fn the_first_process_of_a_container_is_replaced_too() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let place = directory("program");
+    let program = put_program(place.path(), OLD);
+    let mut starter = Command::new("unshare");
+    starter.args(["--pid", "--fork", "--mount-proc", "--kill-child", "setsid"]).arg(&program);
+    let runner = Runner::start_by(starter, place, server.url(), &person, "container", &[]);
+    let first = tests::process::children(runner.pid());
+    let asked = runner.updated();
+    assert_eq!(asked.code, 0, "{}{}", asked.stderr, runner.log());
+    runner.wait_registered(&person, NEW);
+    assert_eq!(tests::process::children(runner.pid()), first, "the same process");
+    assert_eq!(version_of(&runner.program()), NEW);
+    assert_eq!(person.run(&["exec", "--on", "container", "--", "true"]).code, 0);
+}
+
+/// An ordinary user, by number.
+const USER: u32 = 4_711;
+
+/// What starts a program as that user.
+fn as_user(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    let user = USER.to_string();
+    command
+        .args(["--reuid", &user, "--regid", &user, "--clear-groups"])
+        .arg(program)
+        .env("HOME", "/nonexistent");
+    command
+}
+
+#[test]
+fn a_runner_that_is_not_roots_is_replaced_where_its_user_may() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let start = |name: &str, owner: u32, program_owner: u32| {
+        let place = directory("program");
+        let program = put_program(place.path(), OLD);
+        chown(place.path(), Some(owner), Some(owner)).unwrap();
+        chown(&program, Some(program_owner), Some(program_owner)).unwrap();
+        std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        Runner::start_owned_by(USER, as_user(&program), place, server.url(), &person, name)
+    };
+    let own = start("own", USER, USER);
+    let asked = own.updated();
+    assert_eq!(asked.code, 0, "{}{}", asked.stderr, own.log());
+    own.assert_updated(&person);
+    // The directory is the user's, and the program in it root's.
+    let copied = start("copied", USER, 0);
+    let asked = copied.updated();
+    assert_eq!(asked.code, 0, "{}{}", asked.stderr, copied.log());
+    copied.assert_updated(&person);
+    let roots = start("roots", 0, 0);
+    assert_refused(&roots, "the runner's user may not replace files in");
+    roots.assert_unchanged(&person);
 }

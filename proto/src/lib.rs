@@ -16,6 +16,7 @@
 //! | [`error`] | the wire error: kind and description |
 //! | [`session`] | the state machine: streams, credit, order, cancel, heartbeat |
 //! | [`stdio`] | the envelope that finds frames in a byte stream |
+//! | [`version`] | which of two versions is newer |
 //! | [`ids`], [`path`], [`limits`] | newtypes and numbers |
 //!
 //! A new request type goes to [`request`] (its struct, one line in the table), its answer to [`message`], and
@@ -33,6 +34,7 @@ pub mod path;
 pub mod request;
 pub mod session;
 pub mod stdio;
+pub mod version;
 
 pub use error::{ErrorKind, WireError};
 pub use frame::{Channel, DataBuf};

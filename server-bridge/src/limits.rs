@@ -78,6 +78,8 @@ pub const RUNNER_MESSAGE_BYTES: usize = 1024 * 1024 + 64;
 pub const RUNNER_FIRST_CHECK: Duration = Duration::from_secs(2);
 /// How often the store is told that a runner is connected, and asked whether it still may be.
 pub const RUNNER_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// How long a runner may take to download and check its new program.
+pub const RUNNER_UPDATE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Output that is ready at once is gathered up to this size, in bytes, before it is sent to an exec's client.
 pub const EXEC_GATHER_BYTES: usize = 64 * 1024;

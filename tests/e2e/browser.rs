@@ -64,6 +64,7 @@ specs! {
     settings,
     hostile_port,
     setup,
+    sign_in,
     looks,
 }
 

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -59,6 +60,16 @@ impl Client {
     /// Sends JSON and reads JSON; `Value::Null` if there is none.
     pub(super) async fn post(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
         self.small(Method::POST, path, Some(body)).await
+    }
+
+    /// The same for what takes long: the answer may be this late.
+    pub(super) async fn post_within(
+        &mut self,
+        path: &str,
+        body: &Value,
+        patience: Duration,
+    ) -> Result<Value, Failure> {
+        self.small_within(Method::POST, path, Some(body), patience).await
     }
 
     /// Sends JSON and reads JSON.
@@ -127,6 +138,16 @@ impl Client {
     }
 
     async fn small(&mut self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        self.small_within(method, path, body, ANSWER_TIMEOUT).await
+    }
+
+    async fn small_within(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        patience: Duration,
+    ) -> Result<Value, Failure> {
         let (content_type, body) = match body {
             Some(body) => ("application/json", RequestBody::Bytes(body.to_string().into())),
             None => ("", RequestBody::Empty),
@@ -135,9 +156,8 @@ impl Client {
             let response = self.send(method, path, content_type, body).await?;
             read_small(response).await
         };
-        let bytes = tokio::time::timeout(ANSWER_TIMEOUT, answer).await.unwrap_or_else(|_| {
-            let message =
-                format!("the server gave no answer within {} s; try again", ANSWER_TIMEOUT.as_secs());
+        let bytes = tokio::time::timeout(patience, answer).await.unwrap_or_else(|_| {
+            let message = format!("the server gave no answer within {} s; try again", patience.as_secs());
             Err(Failure::other("unreachable", message))
         })?;
         if bytes.is_empty() {

@@ -6,6 +6,12 @@ use std::time::Duration;
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the answer to a small request may take.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a runner's download of its new program may take: more than the server gives it, so that it is the server who says so.
+pub(super) const UPDATE_TIMEOUT: Duration = Duration::from_secs(11 * 60);
+/// How long a runner may be away for an update: more than it may promise to its server.
+pub(super) const UPDATE_RETURN_PATIENCE: Duration = Duration::from_secs(2 * 60);
+/// How often it is looked how a runner's update stands.
+pub(super) const UPDATE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The largest answer that is read into memory, in bytes: a page of messages of 1 MiB each would be larger, and is
 /// never asked for.
 pub(super) const ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;

@@ -42,6 +42,7 @@ mod names;
 mod output;
 mod run_as;
 mod runner;
+mod runner_update;
 mod session;
 mod shell;
 mod socket;

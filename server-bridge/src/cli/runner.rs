@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, percent_encoded};
 use super::failure::Failure;
-use super::{Globals, names, output};
+use super::{Globals, names, output, runner_update};
 
 /// What to do with a runner.
 #[derive(Subcommand)]
@@ -27,6 +27,12 @@ pub(super) enum RunnerCommand {
     List,
     /// Give a runner a new token; the old one works a while longer
     Rotate {
+        /// Its name
+        #[arg(add = names::runners())]
+        name: String,
+    },
+    /// Replace a runner's program by the newer one that the server hands out; waits until it is back
+    Update {
         /// Its name
         #[arg(add = names::runners())]
         name: String,
@@ -64,6 +70,17 @@ pub(super) async fn run(globals: &Globals, command: RunnerCommand) -> Result<Exi
             let mut value = token_value(&answer);
             value["old_token_expires_at"] = answer["old_token_expires_at"].clone();
             (value, token_words(&answer, "has a new token; the old one works for a while yet"))
+        }
+        RunnerCommand::Update { name } => {
+            let tells = |line: &str| {
+                if !globals.json {
+                    runner_update::tell(line)
+                }
+            };
+            let value = runner_update::update(&mut client, &name, tells).await?;
+            let version = value["version"].as_str().unwrap_or_default();
+            let words = format!("runner {name} has version {version}");
+            (value, words)
         }
         RunnerCommand::List => {
             let answer = client.get("/api/v1/runners").await?;
@@ -116,7 +133,7 @@ fn list_words(runners: &Value) -> String {
     let Some(runners) = runners.as_array().filter(|runners| !runners.is_empty()) else {
         return "you have no runner; `sandbridge runner add NAME` adds one".to_owned();
     };
-    let heading = ["NAME", "STATE", "LAST SEEN", "PROFILE", "MACHINE"].map(str::to_owned).to_vec();
+    let heading = ["NAME", "STATE", "LAST SEEN", "PROFILE", "MACHINE", "VERSION"].map(str::to_owned).to_vec();
     let rows = runners.iter().map(|runner| {
         let word = |key: &str| runner[key].as_str().unwrap_or("-").to_owned();
         let lacks: Vec<_> =
@@ -128,7 +145,8 @@ fn list_words(runners: &Value) -> String {
         };
         let active = if runner["active"] == true { " (active)" } else { "" };
         let seen = runner["last_seen"].as_i64().map_or_else(|| "never".to_owned(), output::ago);
-        vec![word("name"), format!("{online}{active}"), seen, word("profile"), word("hostname")]
+        let version = runner_update::version_words(runner);
+        vec![word("name"), format!("{online}{active}"), seen, word("profile"), word("hostname"), version]
     });
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }

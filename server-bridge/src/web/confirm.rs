@@ -1,4 +1,5 @@
-//! The password once more, before something is made that outlives the session: keys, users, tokens of runners.
+//! The password once more, before something is made that outlives the session: keys, users, tokens of runners, and before a
+//! machine's runner is replaced.
 //!
 //! Whoever got hold of a page for a moment must not stay. A program's session began with the password and is asked for nothing.
 
@@ -25,7 +26,7 @@ pub struct Confirmation {
 }
 
 /// Give one's password once more. For 10 minutes, as after a login, this page's session may make keys, users and tokens of
-/// runners; after that such a request is answered with `password_required`.
+/// runners, and update runners; after that such a request is answered with `password_required`.
 #[utoipa::path(post, path = "/api/v1/confirm", tag = "session", request_body = Confirmation,
     responses((status = 204), (status = 401), (status = 403), (status = 429)))]
 pub async fn confirm(

@@ -43,7 +43,15 @@ impl HandOut {
 
     /// The version of that runner; none where there is no runner to hand out.
     pub fn version(&self) -> Option<&'static str> {
-        self.file().is_ok().then_some(VERSION)
+        self.offered().ok()
+    }
+
+    /// The same with what to do where there is none.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn offered(&self) -> Result<&'static str, ApiError> {
+        self.file().map(|_| VERSION)
     }
 
     fn file(&self) -> Result<&Path, ApiError> {

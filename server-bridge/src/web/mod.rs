@@ -59,6 +59,7 @@ pub mod proxy_protocol;
 pub mod rate;
 pub mod runner_admission;
 pub mod runner_socket;
+pub mod runner_updates;
 pub mod runners;
 pub mod scope;
 pub mod searches;
@@ -113,6 +114,7 @@ pub fn router(state: AppState) -> Router {
         .route("/runners", get(runners::list).post(runners::add))
         .route("/runners/{name}", delete(runners::revoke))
         .route("/runners/{name}/rotate", post(runners::rotate))
+        .route("/runners/{name}/update", post(runner_updates::update))
         .route("/settings", get(settings::show).put(settings::change))
         .route("/chats", get(chats::list).post(chats::create))
         .route("/chats/{id}", get(chat_detail::show).delete(chats::remove).put(chats::rename))

@@ -10,8 +10,8 @@ use utoipa::{Modify, OpenApi};
 
 use crate::web::{
     agents, answers, attachments, audit, chat_copies, chat_detail, chat_turns, chats, commands, confirm,
-    container, error, events, exec, files, keys, mcp, models, providers, runners, session, settings, setup,
-    sign_ins, tasks, tickets, usage, users, welcome,
+    container, error, events, exec, files, keys, mcp, models, providers, runner_updates, runners, session,
+    settings, setup, sign_ins, tasks, tickets, usage, users, welcome,
 };
 
 /// How an exec stands.
@@ -74,6 +74,7 @@ const WORDS: &[(&str, &[&str])] = &[
         runners::add,
         runners::rotate,
         runners::revoke,
+        runner_updates::update,
         settings::show,
         settings::change,
         chats::list,

@@ -1,5 +1,7 @@
 //! A user's registered machines.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -18,6 +20,7 @@ use crate::web::extract;
 use crate::web::guard::host;
 use crate::web::hub::Event;
 use crate::web::install;
+use crate::web::runner_updates::UpdateView;
 use crate::web::workspace_option::workspace_option;
 
 /// A registered machine. The facts are those of its last registration, null before the first.
@@ -45,6 +48,15 @@ pub struct RunnerView {
     hostname: Option<String>,
     #[schema(required)]
     version: Option<String>,
+    /// The newer version that this server hands out, where the runner is older.
+    #[schema(required)]
+    update: Option<UpdateView>,
+    /// Why its last update did not take place; null after one that did.
+    #[schema(required)]
+    update_error: Option<String>,
+    /// When this connection was made, in Unix milliseconds; null while it is offline.
+    #[schema(required)]
+    connected_at: Option<i64>,
     #[schema(required)]
     workspace: Option<String>,
     #[schema(required)]
@@ -96,8 +108,8 @@ pub struct NewRunner {
 pub struct TokenView {
     name: String,
     token: String,
-    /// The exact line to paste on the machine: it installs the runner and starts it, or only starts it after a rotation and
-    /// where this server has no runner to hand out.
+    /// The exact line to paste on the machine: it installs the runner and starts it, or only starts it where this server has no
+    /// runner to hand out, and after a rotation unless the machine's is older and cannot replace itself.
     command: String,
     /// For a token for one use: until when it works, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +165,8 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// Issue another token for a machine; the one before it works for some time more.
+/// Issue another token for a machine; the one before it works for some time more. Where its runner is older than the one that
+/// this server hands out, and cannot replace itself, the line to paste installs that one.
 #[utoipa::path(post, path = "/api/v1/runners/{name}/rotate", tag = "runners",
     params(("name" = String, Path)), responses((status = 200, body = TokenView), (status = 404)))]
 pub async fn rotate(
@@ -164,10 +177,17 @@ pub async fn rotate(
     headers: HeaderMap,
 ) -> Result<Json<TokenView>, ApiError> {
     caller.check_confirmed(&state)?;
+    let runner = state.store.runner_by_name(caller.user.id, &name).await?;
+    let connected = state.router.runners(&sandbox_user(&caller.user).key);
+    let view = RunnerView::new(&state, runner, &connected, None);
     let token = state.store.rotate_token(caller.user.id, &name).await?;
     state.audit(Some(&caller.user.name), "runner.rotate", None, &name, "ok").await;
     publish(&state, caller.user.id, &name).await;
-    Ok(Json(token_view(token, &base(&state, &uri, &headers), None)))
+    let base = base(&state, &uri, &headers);
+    let must_install = view.update.is_some_and(|update| !update.can);
+    let line =
+        must_install.then(|| install::line(&state, &base, &token.name, token.token.expose())).flatten();
+    Ok(Json(token_view(token, &base, line)))
 }
 
 /// Revoke a machine: its tokens open nothing any more, and its connection is closed.
@@ -203,7 +223,7 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
 
 impl RunnerView {
     fn new(state: &AppState, runner: Runner, connected: &[RunnerState], active: Option<&str>) -> Self {
-        let live = connected.iter().find(|state| state.name == runner.name);
+        let live = connected.iter().find(|live| live.name == runner.name);
         let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
         let facts = live.map(|state| RunnerFacts::clone(&state.facts)).or_else(stored);
         let fact = |of: fn(&RunnerFacts) -> &String| {
@@ -220,6 +240,9 @@ impl RunnerView {
             arch: fact(|facts| &facts.arch),
             hostname: fact(|facts| &facts.hostname),
             version: fact(|facts| &facts.version),
+            update: facts.as_ref().and_then(|facts| UpdateView::of(state, facts)),
+            update_error: facts.as_ref().and_then(|facts| facts.update_error.clone()),
+            connected_at: live.map(|live| unix_ms(live.since)),
             workspace: fact(|facts| &facts.workspace),
             kill_tier: fact(|facts| &facts.kill_tier),
             refused: facts.as_ref().map(|facts| state.router.lacking(facts)).unwrap_or_default(),
@@ -230,6 +253,12 @@ impl RunnerView {
             name: runner.name,
         }
     }
+}
+
+/// Unix milliseconds.
+fn unix_ms(at: SystemTime) -> i64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl From<RunAsNames> for RunAsView {

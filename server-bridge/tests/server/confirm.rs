@@ -55,10 +55,14 @@ async fn a_page_is_asked_for_the_password_before_it_makes_what_stays() {
     }
     let users: Vec<String> = server.store.users().await.unwrap().into_iter().map(|user| user.name).collect();
     assert_eq!(users, ["alice", "bob"]);
+    // So is the program of a machine replaced.
+    let update = || page.send(Method::POST, "/runners/laptop/update", json!({}));
+    assert_eq!(update().await.1["error"]["kind"], "password_required");
     // Whatever else a page does goes on.
     assert_eq!(page.status(Method::GET, "/keys").await, 200);
     assert_eq!(page.send(Method::POST, "/chats", json!({})).await.0, 201);
     assert_eq!(page.send(Method::POST, "/confirm", json!({"password": PASSWORD})).await.0, 204);
+    assert_eq!(update().await.1["error"]["kind"], "not_found", "there is none to hand out");
     for (method, path, body) in makings() {
         let (status, done) = page.send(method.clone(), path, body).await;
         assert!(status < 300, "{method} {path}: {done}");

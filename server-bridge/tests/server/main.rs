@@ -33,6 +33,7 @@ mod strangers;
 mod support;
 mod tasks;
 mod typing;
+mod updates;
 mod users;
 mod welcome;
 mod xbot;

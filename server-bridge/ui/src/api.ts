@@ -2,7 +2,7 @@
 import { type ApiClient, asItIs, createApiClient, taken } from "./api/client";
 import { keepSession } from "./api/session";
 import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, UPLOAD_TIMEOUT_MS } from "./limits";
-import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, SendResult, Settings, SettingsChange, TakeBack } from "./types";
+import type { AgentOfChat, ApprovalMode, Attachment, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, RunnerUpdate, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
 export { type ApiClient, createApiClient, taken } from "./api/client";
 export { ApiError, errorText, failure, unreachable } from "./api/error";
@@ -41,6 +41,8 @@ export interface Api {
   addRunner(name: string, enrol: boolean, workspace?: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
+  /** Resolves once the machine has downloaded its new program, which may take minutes. */
+  updateRunner(name: string): Promise<RunnerUpdate>;
   settings(): Promise<Settings>;
   setActiveRunner(name: string | null): Promise<SettingsChange>;
   chats(): Promise<Chat[]>;
@@ -94,6 +96,7 @@ export function createApi(onUnauthorized: () => void): Api {
     },
     rotateRunner: (name) => taken(client.POST("/api/v1/runners/{name}/rotate", runner(name))),
     revokeRunner: async (name) => void (await client.DELETE("/api/v1/runners/{name}", runner(name))),
+    updateRunner: (name) => taken(client.POST("/api/v1/runners/{name}/update", runner(name))),
     settings: () => taken(client.GET("/api/v1/settings")),
     setActiveRunner: (name) => taken(client.PUT("/api/v1/settings", { body: { active_runner: name } })),
     chats: () => taken(client.GET("/api/v1/chats", { params: { query: { limit: CHAT_PAGE_COUNT } } })),

@@ -3,6 +3,9 @@
 /** A request without an answer for this long has failed. */
 export const REQUEST_TIMEOUT_MS = 30_000;
 
+/** The same for a machine's download of its new program: longer than the server gives it, so that it is the server who says so. */
+export const UPDATE_TIMEOUT_MS = 660_000;
+
 /** First step of the reconnect back-off; it doubles up to {@link RECONNECT_CAP_MS}. */
 export const RECONNECT_BASE_MS = 1_000;
 export const RECONNECT_CAP_MS = 15_000;

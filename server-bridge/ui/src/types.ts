@@ -10,6 +10,8 @@ export type Layer = Schemas["LayerView"];
 export type Runner = Schemas["RunnerView"];
 /** A new token, shown once, and the exact line to paste on the machine. */
 export type RunnerToken = Schemas["TokenView"];
+/** An update that a machine has downloaded. */
+export type RunnerUpdate = Schemas["UpdateStarted"];
 export type Choice = Schemas["ChoiceView"];
 export type Settings = Schemas["SettingsView"];
 export type SettingsChange = Schemas["SettingsChanged"];

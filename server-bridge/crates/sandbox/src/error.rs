@@ -64,6 +64,15 @@ pub enum SandboxError {
         /// The user of its machine.
         user: String,
     },
+    /// The runner cannot replace its own program; nothing was sent.
+    #[error(
+        "runner {runner} cannot replace its own program: `sandbridge runner rotate {runner}` prints a line to paste on its \
+         machine, which installs the newer one"
+    )]
+    CannotUpdate {
+        /// Its name.
+        runner: String,
+    },
     /// The runner's answer makes no sense.
     #[error("runner {runner} answered with {what}; update it, or report this")]
     Protocol {
@@ -87,6 +96,7 @@ impl SandboxError {
             Self::Ambiguous { .. } => ErrorKind::Ambiguous.name(),
             Self::Remote { kind, .. } => kind.name(),
             Self::ApprovalRequired { .. } => "approval_required",
+            Self::CannotUpdate { .. } => ErrorKind::Unsupported.name(),
             Self::Protocol { .. } => "protocol",
             Self::InputClosed => "input_closed",
         }

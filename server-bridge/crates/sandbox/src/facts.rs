@@ -1,7 +1,8 @@
 //! What is known of a runner, and the words of its admission.
 
-use proto::handshake::{Facts, Register, RunAsNames};
+use proto::handshake::{Facts, Register, RunAsNames, UPDATE_CAPABILITY};
 pub use proto::handshake::{Layer, Refusal, RefusalReason};
+use proto::version::is_newer;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{FACT_BYTES, FACT_ITEMS};
@@ -69,6 +70,16 @@ impl RunnerFacts {
             run_as: facts.run_as.as_ref().map(run_as),
             update_error: facts.update_error.as_deref().map(fact),
         }
+    }
+
+    /// Whether it is an older version than this one; a version that is not three numbers never is.
+    pub fn is_older_than(&self, version: &str) -> bool {
+        is_newer(version, &self.version)
+    }
+
+    /// Whether it can replace its own program.
+    pub fn can_update(&self) -> bool {
+        self.capabilities.iter().any(|name| name == UPDATE_CAPABILITY)
     }
 
     fn with_llm(self, register: &Register) -> Self {

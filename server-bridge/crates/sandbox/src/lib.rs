@@ -11,6 +11,7 @@
 //! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
 //! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | what is done in a sandbox; `upload` is what three of them share |
+//! | `update` | a runner that replaces its own program |
 //! | `path_text` | paths that people can read |
 //! | `replay` | showing a terminal again to somebody who attaches |
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
@@ -50,6 +51,7 @@ mod subnets;
 #[cfg(test)]
 mod testing;
 mod trees;
+mod update;
 mod upload;
 
 pub use budget::{MessageAccount, MessageBudget};

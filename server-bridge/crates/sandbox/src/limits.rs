@@ -39,6 +39,9 @@ pub(crate) const AWAY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a runner's link may be away before the reader of an exec is told.
 pub(crate) const AWAY_NOTE: Duration = Duration::from_secs(3);
 
+/// How long a runner that is about to be updated may take to say what runs there.
+pub(crate) const RUNNING_LOOK_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// How long the acknowledgement of a result waits for a frame that leaves anyway.
 pub(crate) const ACKNOWLEDGE_DELAY: Duration = Duration::from_secs(1);
 

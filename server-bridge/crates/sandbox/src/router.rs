@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::budget::MessageBudget;
 use crate::config::RouterConfig;
-use crate::error::{LinkError, RouteError};
+use crate::error::{LinkError, RouteError, SandboxError};
 use crate::facts::{Admission, Refusal, Registration, RunnerFacts};
 use crate::handle::Sandbox;
 use crate::links::docker::DockerPlaces;
@@ -19,6 +19,7 @@ use crate::links::{Link, remote};
 use crate::on_demand::Tasks;
 use crate::registry::{Disconnect, Registry, RunnerEvent, RunnerState};
 use crate::routing::{NONE, Target, User, Wish, route};
+use crate::update;
 
 /// Knows the connected runners and the server's own places, and hands out sandboxes by the routing rules.
 ///
@@ -129,6 +130,17 @@ impl SandboxRouter {
     /// The user's connected runners, by name.
     pub fn runners(&self, user_key: &str) -> Vec<RunnerState> {
         self.inner.registry.runners(user_key)
+    }
+
+    /// Lets a runner replace its program by the newer one that this server hands out, whatever it lacks. Returns once that
+    /// is downloaded and checked there, with the number of commands that run there; when none does, the runner goes away
+    /// and comes back as the new program. One that is asked again meanwhile joins.
+    ///
+    /// Fails with `offline`, with `unsupported` where it cannot, and with what it found wrong with the download.
+    pub async fn update_runner(&self, user_key: &str, runner: &str) -> Result<usize, SandboxError> {
+        let offline = || SandboxError::Offline { runner: runner.to_owned() };
+        let link = self.inner.registry.link(user_key, runner).ok_or_else(offline)?;
+        update::update(&link).await
     }
 
     /// Ends a runner's connection, if it has one; it is offline when this returns.

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use page::{Page, cookie_of};
-pub use runner::{FakeRunner, handshake, handshake_text, refusal_of};
+pub use runner::{FakeRunner, facts, handshake, handshake_text, refusal_of};
 pub use socket::{Frame, Socket};
 
 pub const PASSWORD: &str = "correct horse battery";

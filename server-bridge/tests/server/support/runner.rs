@@ -10,8 +10,8 @@ use proto::handshake::{
     ENROLMENT_CAPABILITY, Facts, Handshake, Layer, Ready, Refusal, Register, VersionRange,
 };
 use proto::message::{
-    DirBatch, DirEntry, DirRead, Done, ExecExited, ExecStarted, ExecStreamsClosed, ExitStatus, FileKind,
-    FileOpened, FileRead, FileWritten, Metadata,
+    DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecStarted, ExecStreamsClosed,
+    ExitStatus, FileKind, FileOpened, FileRead, FileWritten, Metadata,
 };
 use proto::request::{Command, Exec};
 use proto::session::{Close, CloseCode};
@@ -40,9 +40,15 @@ impl FakeRunner {
 
     /// Registers at this address.
     pub async fn connect_to(address: &str, token: &str, hostname: &str) -> Result<Self, Refusal> {
+        Self::connect_as(address, token, facts(hostname)).await
+    }
+
+    /// Registers at this address and says this of itself.
+    pub async fn connect_as(address: &str, token: &str, facts: Facts) -> Result<Self, Refusal> {
         let url = address.replacen("http", "ws", 1);
         let mut socket = Socket::connect(&url, &[]).await.unwrap();
-        socket.text(&handshake_text(token, hostname)).await;
+        let hostname = facts.hostname.clone();
+        socket.text(&registration(token, facts)).await;
         let accepted = match handshake(&mut socket).await {
             Some(Handshake::RegisterOk { body }) => body.sandbridge.unwrap(),
             Some(Handshake::Error { body }) => return Err(body),
@@ -53,7 +59,7 @@ impl FakeRunner {
         let state = Scripted {
             socket,
             session: Session::new(Side::Executor, Instant::now()),
-            hostname: hostname.to_owned(),
+            hostname,
             files: HashMap::new(),
             execs: HashMap::new(),
             terminals: HashMap::new(),
@@ -82,8 +88,13 @@ impl FakeRunner {
 
 /// The registration of a runner with this token.
 pub fn handshake_text(token: &str, hostname: &str) -> String {
+    registration(token, facts(hostname))
+}
+
+/// What a runner says of itself.
+pub fn facts(hostname: &str) -> Facts {
     let layer = Layer { name: "landlock".to_owned(), holds: true, detail: "ABI 7".to_owned() };
-    let facts = Facts {
+    Facts {
         protocol: VersionRange::OURS,
         runner_id: String::new(),
         boot_id: BootId(rand::random()),
@@ -98,7 +109,10 @@ pub fn handshake_text(token: &str, hostname: &str) -> String {
         layers: vec![layer],
         run_as: None,
         update_error: None,
-    };
+    }
+}
+
+fn registration(token: &str, facts: Facts) -> String {
     let body = Register {
         user_id: String::new(),
         auth_token: token.to_owned(),
@@ -318,6 +332,20 @@ impl Scripted {
                 None => self.missing(stream),
             },
             Request::MkdirAll(_) | Request::RemoveAll(_) | Request::Signal(_) => self.answer(stream, Done {}),
+            Request::Update(_) if self.hostname == "full" => {
+                let error = WireError::new(ErrorKind::NoSpace, "no space for the new program");
+                self.session.fail(stream, &error);
+            }
+            Request::Update(_) => self.answer(stream, Done {}),
+            Request::List(_) => {
+                let entry = |_| ExecEntry {
+                    exec_id: ExecId(rand::random()),
+                    running: true,
+                    age_ms: 1,
+                    output_bytes: 0,
+                };
+                self.answer(stream, ExecList { execs: self.execs.keys().map(entry).collect() });
+            }
             other => {
                 let text = format!("this runner knows no {other:?}");
                 self.session.fail(stream, &WireError::new(ErrorKind::Unsupported, text));

@@ -9,7 +9,7 @@
  * asked for, and the request is made again.
  */
 import createClient from "openapi-fetch";
-import { REQUEST_TIMEOUT_MS } from "../limits";
+import { REQUEST_TIMEOUT_MS, UPDATE_TIMEOUT_MS } from "../limits";
 import { CONFIRM_KIND, confirmed, mayAsk } from "./confirmation";
 import { failure, unreachable } from "./error";
 import type { components, paths } from "./schema";
@@ -39,13 +39,13 @@ export function createApiClient(onUnauthorized: () => void) {
     if (again === null || response.status !== 403) return response;
     if ((await failure(response.clone())).kind !== CONFIRM_KIND || !(await confirmed())) return response;
     // The time to type is not the request's.
-    return reached(new Request(again, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) }));
+    return reached(new Request(again, { signal: AbortSignal.timeout(patienceMs(request)) }));
   };
   const client = createClient<paths>({ baseUrl: origin(), credentials: "same-origin", fetch: send });
   client.use({
     onRequest({ request, options }) {
       const asked = (options as { signal?: AbortSignal | null }).signal;
-      return asked ? undefined : new Request(request, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+      return asked ? undefined : new Request(request, { signal: AbortSignal.timeout(patienceMs(request)) });
     },
     async onResponse({ request, response }) {
       if (response.ok) return undefined;
@@ -55,6 +55,11 @@ export function createApiClient(onUnauthorized: () => void) {
     },
   });
   return client;
+}
+
+/** How long an answer may take: a machine's download of its new program is waited for. */
+function patienceMs(request: Request): number {
+  return /^\/api\/v1\/runners\/[^/]+\/update$/.test(new URL(request.url).pathname) ? UPDATE_TIMEOUT_MS : REQUEST_TIMEOUT_MS;
 }
 
 /** Sends a request with the session's token. */

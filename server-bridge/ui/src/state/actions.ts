@@ -3,7 +3,7 @@ import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
 import { randomId } from "../lib/randomId";
 import { chatIdInAddress, isCovered, isPlain, showChatId, showSetup, showWorkbench, takeSignInCode } from "../lib/location";
-import type { Chat, RunnerToken } from "../types";
+import type { Chat, RunnerToken, RunnerUpdate } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
 import { leaveTab, moveDraft, takeTab } from "./drafts";
@@ -55,6 +55,8 @@ export interface Actions extends ConversationActions {
   addRunner(name: string, enrol: boolean, workspace: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
+  /** Resolves once the machine has downloaded its new program. */
+  updateRunner(name: string): Promise<RunnerUpdate>;
   dismissBanner(id: number): void;
   warn(text: string): void;
   /** Shows an error that has no place of its own. */
@@ -255,6 +257,7 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
     addRunner: (name: string, enrol: boolean, workspace: string) => thenReload(api.addRunner(name, enrol, workspace)),
     rotateRunner: (name: string) => thenReload(api.rotateRunner(name)),
     revokeRunner: (name: string) => thenReload(api.revokeRunner(name)),
+    updateRunner: (name: string) => api.updateRunner(name),
   };
 }
 

@@ -46,6 +46,10 @@ function Details({ option, automatic }: { option: Option; automatic: string }) {
   if (option.runner !== null) {
     const facts = machine(option.runner);
     if (facts !== "") lines.push({ text: facts, warns: false });
+    if (option.runner.update !== null) {
+      const { version, update } = option.runner;
+      lines.push({ text: t("hints.older", { version: version ?? "", newer: update.version }), warns: false });
+    }
     if (option.runner.online && option.state === "refused") {
       lines.push({ text: t("hints.refused", { layers: option.runner.refused.join(", ") }), warns: true });
     }

@@ -21,5 +21,6 @@ export const where = {
     offline: "Offline: start the runner there, or choose another",
     refused: "Refused: lacks {{layers}}, which this server requires",
     unavailable: "Not available",
+    older: "Version {{version}}; this server has {{newer}}: Manage runners…",
   },
 } as const;

@@ -10,6 +10,7 @@ import { StateDot } from "../../where/StateDot";
 import { Problem } from "../parts";
 import { MachineFacts } from "./MachineFacts";
 import { TokenResult } from "./TokenResult";
+import { UpdateNotice } from "./UpdateNotice";
 
 export function RunnerCard({ runner }: { runner: Runner }) {
   const { t } = useTranslation("settings");
@@ -32,6 +33,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
           {t("runners.refused", { layers: runner.refused.join(", ") })}
         </p>
       )}
+      <UpdateNotice runner={runner} onLine={() => void rotate.run()} />
       <MachineFacts runner={runner} />
       <div className="actions">
         {!runner.active && (

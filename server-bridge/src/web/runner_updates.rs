@@ -1,0 +1,96 @@
+//! Runners that are older than this server, and how they are replaced by the one that it hands out.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use sandbox::{RouteError, RunnerFacts};
+use serde::Serialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use agent::sandbox_user;
+
+use crate::limits::RUNNER_UPDATE_TIMEOUT;
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+
+/// The newer runner that this server hands out.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct UpdateView {
+    /// Its version.
+    version: String,
+    /// Whether the machine's runner can replace its own program by it. Where it cannot, `rotate` answers with a line to paste
+    /// on the machine that does.
+    pub(crate) can: bool,
+}
+
+impl UpdateView {
+    /// What there is for a runner of these facts: nothing where it is not older, or where this server hands out none.
+    pub fn of(state: &AppState, facts: &RunnerFacts) -> Option<Self> {
+        let version = state.hand_out.version().filter(|version| facts.is_older_than(version))?;
+        Some(Self { version: version.to_owned(), can: facts.can_update() })
+    }
+}
+
+/// An update under way.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UpdateStarted {
+    /// The version that the runner has downloaded and checked.
+    version: String,
+    /// How many commands run there now: it waits until none does, and then comes back as that version.
+    running: usize,
+}
+
+/// Let a machine's runner replace its program by the newer one that this server hands out. Answers once that is downloaded and
+/// checked there, 10 minutes later at most; a request while one is under way joins it. The runner then waits until
+/// nothing runs there and comes back with the new version, or as it was with `update_error`.
+#[utoipa::path(post, path = "/api/v1/runners/{name}/update", tag = "runners", params(("name" = String, Path)),
+    responses((status = 200, body = UpdateStarted), (status = 404), (status = 409), (status = 422), (status = 503)))]
+pub async fn update(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<UpdateStarted>, ApiError> {
+    caller.check_confirmed(&state)?;
+    let name = state.store.runner_by_name(caller.user.id, &name).await?.name;
+    let begun = begin(&state, &caller, &name).await;
+    let outcome = begun.as_ref().map_or_else(|error| error.kind, |_| "ok");
+    state.audit(Some(&caller.user.name), "runner.update", Some(&name), &name, outcome).await;
+    begun.map(Json)
+}
+
+async fn begin(state: &AppState, caller: &Caller, name: &str) -> Result<UpdateStarted, ApiError> {
+    let key = sandbox_user(&caller.user).key;
+    let connected = state.router.runners(&key).into_iter().find(|runner| runner.name == name);
+    let offered = state.hand_out.offered()?;
+    // One that is away may be so for this very update, which is joined then.
+    if let Some(runner) = connected
+        && !runner.facts.is_older_than(offered)
+    {
+        let text = match runner.facts.version.as_str() {
+            "" => format!("runner {name} does not say its version, so it cannot be updated from here"),
+            version => format!(
+                "runner {name} has version {version} and this server hands out {offered}: there is nothing newer"
+            ),
+        };
+        return Err(ApiError::new("conflict", text));
+    }
+    let asked = state.router.update_runner(&key, name);
+    let begun = tokio::select! {
+        begun = timeout(RUNNER_UPDATE_TIMEOUT, asked) => begun,
+        () = state.shutdown.cancelled() => return Err(ApiError::new("shutting_down", "the server is stopping")),
+    };
+    let running = begun.map_err(|_| {
+        let minutes = RUNNER_UPDATE_TIMEOUT.as_secs() / 60;
+        let text = format!(
+            "runner {name} has not downloaded its new program within {minutes} min; it may still do so: look again later, or \
+             ask again"
+        );
+        ApiError::new("unavailable", text)
+    })?;
+    let running = running.map_err(|error| match error {
+        sandbox::SandboxError::Offline { runner } => RouteError::Offline { runner }.into(),
+        error => ApiError::from(error),
+    })?;
+    Ok(UpdateStarted { version: offered.to_owned(), running })
+}

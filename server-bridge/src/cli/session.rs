@@ -48,6 +48,28 @@ pub(super) struct Session {
     ca_cert: Option<PathBuf>,
     /// A program's key, in the place of a login.
     api_key: Option<String>,
+    /// The `sandbridge here` that this chat joined, which the server ends with.
+    joined: Option<Joined>,
+}
+
+/// A `sandbridge here` of another process.
+#[derive(Clone)]
+pub(super) struct Joined {
+    pid: u32,
+    directory: PathBuf,
+}
+
+impl Joined {
+    /// What is to be said once that process has ended; `None` while it runs.
+    fn farewell(&self) -> Option<String> {
+        if Path::new("/proc").join(self.pid.to_string()).exists() {
+            return None;
+        }
+        let directory = self.directory.display();
+        Some(format!(
+            "The sandbridge here that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {directory}"
+        ))
+    }
 }
 
 impl Session {
@@ -70,7 +92,7 @@ impl Session {
         };
         let server = configured.or(remembered.server.as_deref()).unwrap_or(DEFAULT_SERVER);
         let server = server.trim_end_matches('/').to_owned();
-        Ok(Self { path, remembered, server, ca_cert, api_key: None })
+        Ok(Self { path, remembered, server, ca_cert, api_key: None, joined: None })
     }
 
     /// Remembers a login in a home directory whose one server has another address at every start: it takes the place of those
@@ -88,6 +110,17 @@ impl Session {
         let chat = former.as_ref().and_then(|former| former.chat.clone());
         session.remember(Login { token, user: user.to_owned(), chat })?;
         Ok((session, former.map(|former| former.token)))
+    }
+
+    /// The same for a chat that joined the `sandbridge here` of this process.
+    pub(super) fn joining(self, pid: u32, directory: &Path) -> Self {
+        Self { joined: Some(Joined { pid, directory: directory.to_owned() }), ..self }
+    }
+
+    /// What is to be said once the `sandbridge here` that this chat joined has ended; `None` while it runs, and where it joined
+    /// none.
+    pub(super) fn farewell(&self) -> Option<String> {
+        self.joined.as_ref().and_then(Joined::farewell)
     }
 
     /// The same with a program's key, if there is one: it comes before the login.
@@ -169,6 +202,19 @@ mod tests {
         let home = std::env::temp_dir().join(format!("sandbridge-session-{:016x}", rand::random::<u64>()));
         std::fs::create_dir(&home).unwrap();
         home
+    }
+
+    #[test]
+    fn a_chat_knows_when_the_here_that_it_joined_has_ended() {
+        let home = tempfile::tempdir().unwrap();
+        let session = || Session::load(home.path(), None, None).unwrap();
+        assert_eq!(session().farewell(), None, "it joined none");
+        let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let joined = session().joining(other.id(), Path::new("/work dir"));
+        assert_eq!(joined.farewell(), None, "it runs");
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(joined.farewell().unwrap().ends_with("sandbridge here /work dir"));
     }
 
     #[test]

@@ -74,6 +74,7 @@ async fn live(globals: &Globals, options: HereOptions) -> Result<ExitCode, Failu
     match server::begin(&place, &config).await? {
         Begun::There(standing) => {
             let session = Session::load(&place.home, Some(&standing.url), None)?;
+            let session = session.joining(standing.pid, &place.directory);
             tell_who_is_there(&place, &standing);
             if options.web {
                 print_address(globals, &session).await?;

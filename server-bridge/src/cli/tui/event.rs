@@ -34,6 +34,8 @@ pub(super) enum Event {
         /// When it is tried again, in milliseconds from now.
         retry_ms: u64,
     },
+    /// It is not, and will not be again: what to say and to do.
+    Ended(String),
     /// The server told something.
     Told(Told),
     /// Something that was wanted is done, or failed.

@@ -112,6 +112,11 @@ async fn listen(session: &Session, news: &mpsc::Sender<Event>, retry: &Notify) {
             Err(failure) => Some(failure),
         };
         let Some(failure) = lost else { return };
+        if let Some(farewell) = session.farewell() {
+            // Nobody wants to know once the screen is gone.
+            let _ = news.send(Event::Ended(farewell)).await;
+            return;
+        }
         // Not all of those whose server went away come back at once.
         let wait = pause.mul_f64(0.5 + rand::random::<f64>() / 2.0);
         let retry_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);

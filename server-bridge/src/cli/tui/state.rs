@@ -51,6 +51,8 @@ pub(super) enum Connection {
         why: String,
         retry_at_ms: u64,
     },
+    /// It will not be there again: what to do.
+    Ended(String),
 }
 
 /// What a model waits for, as it is answered.

@@ -315,6 +315,17 @@ fn escape_and_ctrl_c_cancel_first_and_quit_asks() {
 }
 
 #[test]
+fn a_server_that_will_not_come_back_is_told_of_whole_and_what_was_written_stays() {
+    let mut person = Person::new(60, 20);
+    person.types("unsent");
+    let farewell = "The sandbridge here that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here /work";
+    person.happens(Event::Ended(farewell.to_owned()));
+    let seen = person.sees().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(seen.contains(farewell) && !seen.contains("trying again"), "{seen}");
+    assert_eq!(person.state.input.text(), "unsent");
+}
+
+#[test]
 fn nothing_that_was_written_is_lost_with_the_server() {
     let mut person = Person::new(60, 20);
     let lost = || Event::Lost { why: "connection refused".to_owned(), retry_ms: 2000 };

@@ -36,6 +36,11 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
             state.places.is_known = false;
             Vec::new()
         }
+        Event::Ended(farewell) => {
+            state.connection = Connection::Ended(super::text::one_line(&farewell));
+            state.places.is_known = false;
+            Vec::new()
+        }
         Event::Told(told) => take(state, told),
         Event::Done(effect, result) => done::done(state, effect, result),
     };

@@ -80,13 +80,20 @@ pub(super) fn above_input(state: &State, width: u16) -> Vec<Line<'static>> {
             ));
         }
     }
-    if let Connection::Lost { why, retry_at_ms } = &state.connection {
-        let seconds = retry_at_ms.saturating_sub(state.now_ms).div_ceil(1000);
-        let when =
-            if seconds == 0 { "trying again".to_owned() } else { format!("trying again in {seconds} s") };
-        lines.push(Line::styled(cut(&format!(" Not connected, {when}: {why} "), width), theme.bar));
-    } else if matches!(state.connection, Connection::Connecting) {
-        lines.push(Line::styled(" Connecting… ", theme.dim));
+    match &state.connection {
+        Connection::Online => {}
+        Connection::Connecting => lines.push(Line::styled(" Connecting… ", theme.dim)),
+        Connection::Lost { why, retry_at_ms } => {
+            let seconds = retry_at_ms.saturating_sub(state.now_ms).div_ceil(1000);
+            let when =
+                if seconds == 0 { "trying again".to_owned() } else { format!("trying again in {seconds} s") };
+            lines.push(Line::styled(cut(&format!(" Not connected, {when}: {why} "), width), theme.bar));
+        }
+        Connection::Ended(farewell) => {
+            let space = Span::styled(" ", theme.bar);
+            let words = [Span::styled(farewell.clone(), theme.bar)];
+            lines.extend(super::super::text::wrap(&words, width, &[space.clone()], &[space]));
+        }
     }
     lines
 }

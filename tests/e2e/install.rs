@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Adds a runner; its token for one use, and the line to paste.
 fn line(person: &Person, name: &str) -> (String, String) {
-    let added = person.json(&["runner", "add", name, "--enrol", "--json"]);
+    let added = person.json(&["runner", "add", name, "--json"]);
     (added["token"].as_str().unwrap().to_owned(), added["command"].as_str().unwrap().to_owned())
 }
 

@@ -147,9 +147,9 @@ impl Person {
         serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", output.stdout))
     }
 
-    /// Registers a runner and gives its token.
+    /// Registers a runner and gives a token of it that any process may show.
     pub fn add_runner(&self, name: &str) -> String {
-        self.json(&["runner", "add", name, "--json"])["token"].as_str().unwrap().to_owned()
+        self.json(&["runner", "add", name, "--permanent", "--json"])["token"].as_str().unwrap().to_owned()
     }
 
     /// Whether the runner is connected.

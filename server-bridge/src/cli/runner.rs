@@ -12,15 +12,19 @@ use super::{Globals, names, output, runner_update};
 /// What to do with a runner.
 #[derive(Subcommand)]
 pub(super) enum RunnerCommand {
-    /// Add a runner: prints its token, once, and the command to start it with
+    /// Add a runner: prints the line to paste on its machine, with a token for one use: the first machine that shows it is
+    /// given one of its own
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,
-        /// Make a token for one use: the first machine that shows it is given one of its own
-        #[arg(long)]
+        /// Make a token for one use, as without any option
+        #[arg(long, conflicts_with = "permanent")]
         enrol: bool,
+        /// Make a token that works until the runner is revoked, for a runner that cannot exchange one, such as xbot's
+        #[arg(long)]
+        permanent: bool,
         /// How long a token for one use works, such as 90s, 30m, 1h or 7d [default: 1h]
-        #[arg(long, requires = "enrol", value_name = "TIME", value_parser = ttl_seconds)]
+        #[arg(long, conflicts_with = "permanent", value_name = "TIME", value_parser = ttl_seconds)]
         ttl: Option<u32>,
     },
     /// List your runners
@@ -49,12 +53,15 @@ pub(super) async fn run(globals: &Globals, command: RunnerCommand) -> Result<Exi
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
     let (value, words) = match command {
-        RunnerCommand::Add { name, enrol: false, .. } => {
+        RunnerCommand::Add { name, permanent: true, .. } => {
             let answer = client.post("/api/v1/runners", &json!({"name": name})).await?;
-            let words = token_words(&answer, "was added");
+            let words = token_words(
+                &answer,
+                "was added; its token works until you revoke it: keep the line to yourself",
+            );
             (token_value(&answer), words)
         }
-        RunnerCommand::Add { name, enrol: true, ttl } => {
+        RunnerCommand::Add { name, ttl, .. } => {
             let body = json!({"name": name, "enrol": true, "ttl_seconds": ttl});
             let answer = client.post("/api/v1/runners", &body).await?;
             let mut value = token_value(&answer);

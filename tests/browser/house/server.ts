@@ -103,7 +103,7 @@ export class Person {
 
   /** Registers a machine, starts its runner and waits until it is online. */
   async machine(name: string, options: string[] = []): Promise<Machine> {
-    const { token } = await this.json(["runner", "add", name]);
+    const { token } = await this.json(["runner", "add", name, "--permanent"]);
     const machine = new Machine(this, name, token, options);
     this.machines.push(machine);
     machine.start();

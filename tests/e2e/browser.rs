@@ -65,6 +65,7 @@ specs! {
     hostile_port,
     setup,
     sign_in,
+    updates,
     looks,
 }
 

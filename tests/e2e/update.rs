@@ -1,5 +1,6 @@
 //! Updates: a runner that replaces its own program, with commands running, and what keeps it from that.
 
+mod asked;
 mod broken;
 mod places;
 mod tampered;

@@ -13,7 +13,7 @@ use super::{NEW, PATIENCE, Runner, directory, says};
 const TRIAL: Duration = Duration::from_secs(60);
 
 /// A server that hands out a program with the right version which does this otherwise.
-fn handing_out(place: &tempfile::TempDir, script: &str) -> Server {
+pub(super) fn handing_out(place: &tempfile::TempDir, script: &str) -> Server {
     let program: PathBuf = place.path().join("program");
     let text =
         format!("#!/bin/sh\n[ \"$1\" = --version ] && echo sandbridge-runner {NEW} && exit\n{script}\n");

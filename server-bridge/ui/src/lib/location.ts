@@ -14,7 +14,7 @@ const CHANGED = "sandbridge:address";
 /** The open chat, also while the settings cover it. */
 export function chatIdInAddress(): string | null {
   const { hash } = window.location;
-  if (hash.startsWith(CHATS)) return decodeURIComponent(hash.slice(CHATS.length));
+  if (hash.startsWith(CHATS)) return decoded(hash.slice(CHATS.length));
   const kept: unknown = (window.history.state as { chat?: unknown } | null)?.chat;
   return typeof kept === "string" ? kept : null;
 }
@@ -57,7 +57,7 @@ export function isPlain(hash: string): boolean {
 
 /** The secret that `sandbridge serve` printed as a part of the address to open. */
 export function setupSecret(hash: string): string {
-  return hash.startsWith(SECRET) ? decodeURIComponent(hash.slice(SECRET.length)) : "";
+  return hash.startsWith(SECRET) ? decoded(hash.slice(SECRET.length)) : "";
 }
 
 /** The code that signs this page in, where its address brought one; it is for one use, so it does not stay there. */
@@ -65,7 +65,7 @@ export function takeSignInCode(): string | null {
   const { hash } = window.location;
   if (!hash.startsWith(SIGN_IN)) return null;
   write(chatAddress(null), true);
-  return decodeURIComponent(hash.slice(SIGN_IN.length));
+  return decoded(hash.slice(SIGN_IN.length));
 }
 
 /** Whether something covers the chat, which stays open behind it. */
@@ -80,6 +80,15 @@ export function watchAddress(changed: () => void): () => void {
   return () => {
     for (const name of names) window.removeEventListener(name, changed);
   };
+}
+
+/** What an address says, as it stands where it was cut off or changed on the way. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function isSettings(hash: string): boolean {

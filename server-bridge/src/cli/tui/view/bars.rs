@@ -90,9 +90,9 @@ pub(super) fn above_input(state: &State, width: u16) -> Vec<Line<'static>> {
             lines.push(Line::styled(cut(&format!(" Not connected, {when}: {why} "), width), theme.bar));
         }
         Connection::Ended(farewell) => {
-            let space = Span::styled(" ", theme.bar);
-            let words = [Span::styled(farewell.clone(), theme.bar)];
-            lines.extend(super::super::text::wrap(&words, width, &[space.clone()], &[space]));
+            let (space, words) =
+                ([Span::styled(" ", theme.bar)], [Span::styled(farewell.clone(), theme.bar)]);
+            lines.extend(super::super::text::wrap(&words, width, &space, &space));
         }
     }
     lines

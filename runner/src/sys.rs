@@ -15,6 +15,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
+use rustix::process::Pid;
+
 pub(crate) use birth::Birth;
 pub(crate) use spawn::{Common, DirectoryClosed, ResourceLimit, SpawnPlan, Started, spawn};
 pub(crate) use user::act_on_files_as;
@@ -266,6 +268,14 @@ pub(crate) fn wait_signal(timeout: Duration) -> io::Result<Option<i32>> {
         error if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => Ok(None),
         error => Err(error),
     }
+}
+
+/// The process group of a process, where it has a number in this PID namespace: the group of a namespace's first process may lie
+/// outside, and is 0 here (which rustix's `getpgid` takes for impossible).
+pub(crate) fn process_group(process: Pid) -> Option<i32> {
+    // SAFETY: a number.
+    let group = unsafe { libc::getpgid(process.as_raw_nonzero().get()) };
+    (group > 0).then_some(group)
 }
 
 /// Signals every process this one may signal except itself. Only for the init process of a PID namespace.

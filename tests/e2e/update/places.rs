@@ -69,7 +69,7 @@ fn the_first_process_of_a_container_is_replaced_too() {
     let place = directory("program");
     let program = put_program(place.path(), OLD);
     let mut starter = Command::new("unshare");
-    starter.args(["--pid", "--fork", "--mount-proc", "--kill-child", "setsid"]).arg(&program);
+    starter.args(["--pid", "--fork", "--mount-proc", "--kill-child"]).arg(&program);
     let runner = Runner::start_by(starter, place, server.url(), &person, "container", &[]);
     let first = tests::process::children(runner.pid());
     let asked = runner.updated();

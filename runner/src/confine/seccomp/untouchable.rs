@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use rustix::process::{getpgid, getpid, getppid};
+use rustix::process::{getpid, getppid};
 use rustix::thread::gettid;
 use seccompiler::BackendError;
 
 use super::{Rules, all, calls, equal};
+use crate::sys;
 
 /// Stands for everybody the caller may signal.
 const EVERYBODY: i32 = -1;
@@ -27,8 +28,8 @@ impl Untouchable {
         let mut numbers = vec![own.as_raw_nonzero().get(), gettid().as_raw_nonzero().get()];
         numbers.extend(threads());
         numbers.extend(guardian.map(|pid| pid.as_raw_nonzero().get()));
-        let groups = [Some(own), guardian].into_iter().flatten().filter_map(|pid| getpgid(Some(pid)).ok());
-        numbers.extend(groups.map(|group| -group.as_raw_nonzero().get()));
+        let groups = [Some(own), guardian].into_iter().flatten().filter_map(sys::process_group);
+        numbers.extend(groups.map(|group| -group));
         // In a namespace of its own the runner is the init process: everybody includes all but it, and group 1 cannot be named.
         let is_init = own.is_init();
         numbers.retain(|number| *number != EVERYBODY);

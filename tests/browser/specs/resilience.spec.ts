@@ -1,5 +1,19 @@
 /** What happens to a conversation when the page, the server or the connection goes away. */
+import type { Page } from "@playwright/test";
 import { composer, expect, messages, say, signedIn, Speech, test } from "../house/test";
+
+/** Opens the page as its address was written by hand, and holds back which chat it shows; returns how to let that come. */
+async function opening(page: Page): Promise<() => void> {
+  let come = () => {};
+  const held = new Promise<void>((done) => (come = done));
+  await page.route("**/api/v1/settings", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto("/");
+  await composer(page).waitFor();
+  return come;
+}
 
 test("a command goes on over a restart of the server, and its output is there once", async ({ page, server }) => {
   await say(page, "!for i in 1 2 3 4 5 6; do echo line-$i; sleep 0.5; done");
@@ -97,4 +111,63 @@ test("what the server refuses can be discarded", async ({ page }) => {
   await expect(page.getByTestId("pending")).toContainText("Not sent: This cannot be said.");
   await page.getByRole("button", { name: "Discard" }).click();
   await expect(page.getByTestId("pending")).toHaveCount(0);
+});
+
+test("what is typed while the page opens the last chat stays, beneath what was left there, and so does the cursor", async ({ page }) => {
+  await say(page, "!echo first");
+  await expect(messages(page, "exec")).toHaveCount(1);
+  let come = await opening(page);
+  await page.keyboard.type("typed ahead");
+  for (let step = 0; step < "ahead".length; step += 1) await page.keyboard.press("ArrowLeft");
+  come();
+  await expect(messages(page, "exec")).toHaveCount(1);
+  await page.keyboard.type("far ");
+  await expect(composer(page)).toHaveValue("typed far ahead");
+  await expect(page.getByRole("button", { name: "Send" })).toBeEnabled();
+  await page.unrouteAll({ behavior: "wait" });
+  come = await opening(page);
+  await page.keyboard.type("and more");
+  come();
+  await expect(messages(page, "exec")).toHaveCount(1);
+  await expect(composer(page)).toHaveValue("typed far ahead\n\nand more");
+  await page.unrouteAll({ behavior: "wait" });
+  await page.reload();
+  await expect(composer(page)).toHaveValue("typed far ahead\n\nand more");
+});
+
+test("a file chosen while the page opens the last chat goes with the words into the chat begun for it", async ({ page }) => {
+  await say(page, "!echo first");
+  await expect(messages(page, "exec")).toHaveCount(1);
+  const come = await opening(page);
+  let make = () => {};
+  const made = new Promise<void>((done) => (make = done));
+  await page.route("**/api/v1/chats", async (route) => {
+    if (route.request().method() === "POST") await made;
+    await route.continue();
+  });
+  await page.keyboard.type("Look at this");
+  await page.getByTestId("attach").setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") });
+  come();
+  // The list is there, and which chat is the last is known.
+  await expect(page.getByTestId("chat")).toHaveCount(1);
+  make();
+  await expect(page.getByRole("button", { name: "Send" })).toBeEnabled();
+  await expect(composer(page)).toHaveValue("Look at this");
+  await expect(page.locator(".composer")).toContainText("notes.txt");
+  await page.unrouteAll({ behavior: "wait" });
+});
+
+test("each chat keeps what is being written in it", async ({ page }) => {
+  await say(page, "!echo first");
+  await expect(messages(page, "exec")).toHaveCount(1);
+  const first = page.url();
+  await composer(page).fill("for the first");
+  await page.getByRole("button", { name: "New chat" }).first().click();
+  await expect(page).not.toHaveURL(first);
+  await expect(composer(page)).toHaveValue("");
+  await composer(page).fill("for the second");
+  await page.goBack();
+  await expect(composer(page)).toHaveValue("for the first");
+  await page.goForward();
+  await expect(composer(page)).toHaveValue("for the second");
 });

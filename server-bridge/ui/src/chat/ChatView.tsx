@@ -24,9 +24,9 @@ import "./cards/cards.css";
 
 /** The open chat: its messages, what goes on in it, and the composer. */
 export function ChatView() {
-  const { open_chat_id: openChatId } = useAppState();
+  const { view } = useAppState();
   return (
-    <FoldsProvider key={openChatId}>
+    <FoldsProvider key={view}>
       <Conversation />
     </FoldsProvider>
   );

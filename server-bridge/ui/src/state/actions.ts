@@ -6,7 +6,7 @@ import { chatIdInAddress, isCovered, isPlain, showChatId, showSetup, showWorkben
 import type { Chat, RunnerToken, RunnerUpdate } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
-import { leaveTab, moveDraft, takeTab } from "./drafts";
+import { leaveTab, takeTab } from "./drafts";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 import { AUTOMATIC } from "./where";
@@ -74,8 +74,8 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
     // A 401 shows the login instead, and a dead connection has its own banner.
     if (known !== 401 && known !== 0) warn(errorText(error));
   };
-  const chats = chatActions(api, dispatch, state, report);
-  const outbox = makeOutbox(api, dispatch, state, chats.startChat, chats.openChat);
+  const { begin, openBegun, startChat, ...chats } = chatActions(api, dispatch, state, report);
+  const outbox = makeOutbox(api, dispatch, state, startChat, chats.openChat);
   const sendTo = (chatId: string | null, text: string, attachments: string[]) => outbox.add(chatId, state(), text, attachments);
   return {
     client: api.client,
@@ -85,7 +85,7 @@ export function createActions(dispatch: Dispatch<Action>, state: () => State): A
       api.client.POST("/api/v1/me/welcomed").catch(report);
     },
     ...chats,
-    ...conversationActions(api, dispatch, state, { openChat: chats.openChat, sendTo }),
+    ...conversationActions(api, dispatch, state, { openChat: chats.openChat, begin, openBegun, sendTo }),
     send: (text, attachments = []) => sendTo(state().open_chat_id, text, attachments),
     sendWaiting: () => outbox.flush(),
     retrySend: (sendId) => outbox.retry(sendId),
@@ -152,36 +152,50 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     dispatch({ type: "load_began", chat_id: id });
     dispatch({ type: "newest_loaded", chat_id: id, page: await api.messages(id) });
   };
-  const show = (id: string | null) => {
-    dispatch({ type: "chat_opened", id });
+  const show = (id: string | null, along = false) => {
+    dispatch({ type: "chat_opened", id, along });
     if (id !== null) loadNewest(id).catch(report);
   };
   const openChat = (id: string) => {
     showChatId(id, false);
     show(id);
   };
-  const newChat = async () => {
-    const chat = await api.newChat();
-    dispatch({ type: "chat_received", chat });
-    openChat(chat.id);
+  /** Opens a chat that was just begun; its user may be writing into it by now. */
+  const openBegun = (id: string) => {
+    showChatId(id, false);
+    show(id, true);
+  };
+  let beginning = 0;
+  /** Makes a chat; `made` is called before anything else can be opened. */
+  const begin = async (made: (id: string) => void) => {
+    beginning += 1;
+    try {
+      const chat = await api.newChat();
+      dispatch({ type: "chat_received", chat });
+      made(chat.id);
+      return chat.id;
+    } finally {
+      beginning -= 1;
+    }
+  };
+  /** Whether the user, with no chat open, is getting one of their own by what they did. */
+  const isBeginning = () => {
+    const { open_chat_id: id, outbox } = state();
+    return id === null && (beginning > 0 || outbox.some((item) => item.chat_id === null && item.status !== "refused"));
   };
   return {
     openChat,
+    openBegun,
+    begin,
     /** Makes a chat for a first message, and opens it unless its user has gone elsewhere. */
-    startChat: async () => {
-      const chat = await api.newChat();
-      dispatch({ type: "chat_received", chat });
-      if (state().open_chat_id === null) {
-        // Its user may be writing the next one by now.
-        moveDraft(chat.id);
-        openChat(chat.id);
-      }
-      return chat.id;
-    },
+    startChat: () =>
+      begin((id) => {
+        if (state().open_chat_id === null) openBegun(id);
+      }),
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());
     },
-    newChat,
+    newChat: async () => void (await begin(openBegun)),
     refresh: async () => {
       try {
         const wanted = chatIdInAddress();
@@ -193,9 +207,10 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
         const isThere = listed || (wanted !== null && (await exists(api, wanted)));
         // Later, who has no chat open is about to begin one.
         const id = isThere ? wanted : isFirst ? newestId(chats) : null;
-        if (chatIdInAddress() !== wanted) return;
+        if (chatIdInAddress() !== wanted || isBeginning()) return;
         if (id !== wanted) showChatId(id, true);
-        dispatch({ type: "chat_opened", id });
+        // Its user may have begun to write before it was known which one opens.
+        dispatch({ type: "chat_opened", id, along: true });
         if (id !== null) await loadNewest(id);
         // Without an answer nothing is shown: the next event of such a chat tells.
         lookAround(api, dispatch, chats, id).catch(() => undefined);

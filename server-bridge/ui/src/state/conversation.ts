@@ -2,6 +2,7 @@
 import type { Dispatch } from "react";
 import type { Api } from "../api";
 import type { AgentOfChat, ApprovalMode, Attachment, ChatDetails, CommandLine, Message, ModelList, PathEntry, TakeBack } from "../types";
+import { moveDraft } from "./drafts";
 import { type Action, openChatOf, type State } from "./state";
 
 export interface ConversationActions {
@@ -36,12 +37,14 @@ export function beganTurn(message: Message): boolean {
 
 interface Others {
   openChat: (id: string) => void;
+  begin: (made: (id: string) => void) => Promise<string>;
+  openBegun: (id: string) => void;
   /** Whichever chat is open. */
   sendTo: (chatId: string, text: string, attachments: string[]) => void;
 }
 
 export function conversationActions(api: Api, dispatch: Dispatch<Action>, state: () => State, others: Others): ConversationActions {
-  const { openChat, sendTo } = others;
+  const { openChat, begin, openBegun, sendTo } = others;
   const sendInPlace = async (chatId: string, messageId: number, text: string, attachments: string[]) => {
     await api.rewind(chatId, messageId, { files: false, force: false });
     sendTo(chatId, text, attachments);
@@ -56,13 +59,13 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
     setApproval: api.setApproval,
     models: api.models,
     setModel: api.setModel,
-    beginChat: async (before) => {
-      const chat = await api.newChat();
-      dispatch({ type: "chat_received", chat });
-      before(chat.id);
-      openChat(chat.id);
-      return chat.id;
-    },
+    beginChat: (before) =>
+      begin((id) => {
+        before(id);
+        // The field of its words goes along by itself, unless its user has left it meanwhile.
+        if (state().open_chat_id !== null) moveDraft(id);
+        openBegun(id);
+      }),
     attach: api.attach,
     commands: api.commands,
     completePath: (prefix) => api.completePath(prefix, openChatOf(state())?.runner ?? null),

@@ -11,12 +11,18 @@ export const editKey = (chatId: string | null) => EDIT_PREFIX + (chatId ?? "new"
 /** Of the answer to a question. */
 export const answerKey = (messageId: number) => `${ANSWER_PREFIX}${messageId}`;
 
-/** What was written before there was a chat goes on in the one that was begun for it. */
+/** Moves a text that is being written to another key, beneath what was left there; returns what now stands there. */
+export function moveText(from: string, to: string, text: string): string {
+  const left = window.sessionStorage.getItem(to) ?? "";
+  const joined = [left, text].filter((part) => part !== "").join("\n\n");
+  window.sessionStorage.removeItem(from);
+  if (joined !== "") window.sessionStorage.setItem(to, joined);
+  return joined;
+}
+
+/** What was written before there was a chat goes on in the one that was begun for it; for when no field holds it any more. */
 export function moveDraft(chatId: string): void {
-  const draft = window.sessionStorage.getItem(draftKey(null));
-  if (draft === null) return;
-  window.sessionStorage.removeItem(draftKey(null));
-  window.sessionStorage.setItem(draftKey(chatId), draft);
+  moveText(draftKey(null), draftKey(chatId), window.sessionStorage.getItem(draftKey(null)) ?? "");
 }
 
 /**

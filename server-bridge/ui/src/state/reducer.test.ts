@@ -126,6 +126,12 @@ describe("loading", () => {
     expect(reduce(state, { type: "newest_loaded", chat_id: "a", page })).toBe(state);
   });
 
+  test("what is being written goes along from no chat, never from one chat to another", () => {
+    const open = (state: State) => reduce(state, { type: "chat_opened", id: "b", along: true });
+    expect(open({ ...openState(), open_chat_id: null }).view).toBe(openState().view);
+    expect(open(openState()).view).not.toBe(openState().view);
+  });
+
   test("an event that came before the page is kept", () => {
     const opened = reduce(openState(), { type: "chat_opened", id: "b" });
     const early = apply(opened, said(message(5, "new", "b")));

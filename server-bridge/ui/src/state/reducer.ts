@@ -24,7 +24,7 @@ export function reduce(state: State, action: Action): State {
         ...withOlder(state, action.chats),
       };
     case "chat_opened":
-      return openChat(state, action.id);
+      return openChat(state, action.id, action.along);
     case "chat_asked":
       return takeAsked(state, action.chat);
     case "newest_loaded": {
@@ -136,12 +136,13 @@ function loadLive(state: State, loaded: Message[]): State {
   return { ...state, live: loadOutputs(state.live, valid) };
 }
 
-function openChat(state: State, id: string | null): State {
+function openChat(state: State, id: string | null, along = false): State {
   if (id === state.open_chat_id) return state;
   const finished = new Set(state.messages.filter((message) => !isOpen(message)).map((message) => message.id));
   return {
     ...state,
     open_chat_id: id,
+    view: along && state.open_chat_id === null ? state.view : state.view + 1,
     asked_chat: null,
     messages: [],
     messages_loaded: false,

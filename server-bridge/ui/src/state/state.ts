@@ -29,6 +29,8 @@ export interface State {
   chats: Chat[];
   /** Null until a chat is open. */
   open_chat_id: string | null;
+  /** Changes whenever the user goes elsewhere: what is being written stays in its field until then. */
+  view: number;
   /** The open chat as it was last asked for, which may be in no list; see `openChatOf`. */
   asked_chat: Chat | null;
   /** Those of the open chat, oldest first. */
@@ -63,7 +65,8 @@ export type Action =
   | { type: "connection"; state: ConnectionState }
   | { type: "connection_restored" }
   | { type: "overview_loaded"; me: Me; runners: Runner[]; settings: Settings; chats: Chat[] }
-  | { type: "chat_opened"; id: string | null }
+  /** With `along`, what is being written while no chat is open goes on in this one. */
+  | { type: "chat_opened"; id: string | null; along?: boolean }
   | { type: "chat_asked"; chat: Chat }
   | { type: "newest_loaded"; chat_id: string; page: MessagePage }
   | { type: "older_loaded"; chat_id: string; page: MessagePage }
@@ -91,6 +94,7 @@ export const INITIAL_STATE: State = {
   settings: null,
   chats: [],
   open_chat_id: null,
+  view: 0,
   asked_chat: null,
   messages: [],
   messages_loaded: false,

@@ -7,7 +7,6 @@ import { useTranslation } from "react-i18next";
 import { errorText } from "../../api";
 import { ATTACHMENT_BYTES, ATTACHMENTS_COUNT } from "../../limits";
 import { useActions } from "../../state/context";
-import { moveDraft } from "../../state/drafts";
 import type { Attachment } from "../../types";
 
 export interface Attached {
@@ -44,7 +43,6 @@ function changeOf(key: number, changed: (list: Attached[]) => Attached[]): void 
 }
 
 function begun(chatId: string): void {
-  moveDraft(chatId);
   change(chatId, lists.get(NEW) ?? []);
   change(NEW, []);
 }

@@ -1,6 +1,6 @@
 /** What is being written, kept for each chat until this tab is closed. */
-import { useCallback, useMemo, useState } from "react";
-import { answerKey, draftKey, editKey } from "../../state/drafts";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { answerKey, draftKey, editKey, moveText } from "../../state/drafts";
 
 export function useDraft(chatId: string | null): [string, (text: string) => void] {
   return useKeptText(draftKey(chatId));
@@ -24,8 +24,16 @@ export function useAnswer(messageId: number): [string, (text: string) => void] {
   return useKeptText(answerKey(messageId));
 }
 
+/** A field that stays while its key changes takes its text along. */
 function useKeptText(key: string): [string, (text: string) => void] {
   const [draft, setDraft] = useState(() => window.sessionStorage.getItem(key) ?? "");
+  const heldKey = useRef(key);
+  // Within the commit, so that no keystroke falls between the two keys.
+  useLayoutEffect(() => {
+    if (heldKey.current === key) return;
+    setDraft(moveText(heldKey.current, key, draft));
+    heldKey.current = key;
+  }, [key, draft]);
   const write = useCallback(
     (text: string) => {
       setDraft(text);

@@ -6,6 +6,11 @@ pub fn is_newer(one: &str, other: &str) -> bool {
     matches!((numbers(one), numbers(other)), (Some(one), Some(other)) if one > other)
 }
 
+/// Whether a text is a version: three numbers.
+pub fn is_version(text: &str) -> bool {
+    numbers(text).is_some()
+}
+
 fn numbers(version: &str) -> Option<[u64; 3]> {
     let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok())?;
     version.split('.').map(number).collect::<Option<Vec<u64>>>()?.try_into().ok()
@@ -22,7 +27,7 @@ mod tests {
         {
             assert!(is_newer(one, other) && !is_newer(other, one), "{one} {other}");
         }
-        assert!(!is_newer("0.1.0", "0.1.0"));
+        assert!(is_version("0.1.0") && !is_newer("0.1.0", "0.1.0"));
     }
 
     #[test]
@@ -42,7 +47,7 @@ mod tests {
             "9..0",
             &endless,
         ] {
-            assert!(!is_newer(text, "0.1.0") && !is_newer("9.9.9", text), "{text}");
+            assert!(!is_version(text) && !is_newer(text, "0.1.0") && !is_newer("9.9.9", text), "{text}");
         }
     }
 }

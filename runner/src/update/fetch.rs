@@ -15,6 +15,7 @@ use hyper::client::conn::http1;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use proto::version::is_newer;
 use sha2::{Digest, Sha256};
 
 use super::handover::{Handover, Offer};
@@ -49,7 +50,7 @@ pub(super) async fn prepare(
     let at_path = program.to_owned();
     let known = off_thread(move || {
         let version = (!place::is_running(&at_path)).then(|| version::of(&at_path)).transpose()?;
-        Ok(version.filter(|version| version::is_newer(version, version::OWN)))
+        Ok(version.filter(|version| is_newer(version, version::OWN)))
     });
     if let Some(version) = known.await? {
         let offer = Offer { file: program.to_owned(), program: program.to_owned(), version };

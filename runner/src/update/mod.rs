@@ -11,7 +11,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`place`] | where the program lies, and whether it may be replaced there |
-//! | [`version`] | which of two is newer, and which one a program has |
+//! | [`version`] | which version a program has |
 //! | [`fetch`] | the download and its checks |
 //! | `handover` | what the runner leaves to its guardian |
 //! | `replace` | the guardian's part: the trial, the swap |
@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proto::message::Done;
+use proto::version::is_newer;
 use proto::{ErrorKind, WireError};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -184,7 +185,7 @@ impl Updates {
     /// The server said at a registration which version it hands out.
     pub(crate) fn announced(&self, version: Option<&str>) {
         self.announced.replace(version.map(str::to_owned));
-        let Some(version) = version.filter(|version| version::is_newer(version, version::OWN)) else {
+        let Some(version) = version.filter(|version| is_newer(version, version::OWN)) else {
             return;
         };
         if self.told.replace(Some(version.to_owned())).as_deref() != Some(version) {
@@ -224,7 +225,8 @@ impl Updates {
         let refuse = |text: String| Err(WireError::new(ErrorKind::PreconditionFailed, text));
         match self.announced.borrow().clone() {
             None => refuse(format!("this runner is version {own}, and its server has no runner to hand out")),
-            Some(version) if version::is_newer(&version, own) => {
+            Some(version) if is_newer(&version, own) => {
+                self.failed.replace(None);
                 self.stage.send_replace(Stage::Downloading(version));
                 Ok(())
             }

@@ -1,10 +1,12 @@
-//! Versions: which of two is newer, and which one a program has.
+//! The version that a program has.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+use proto::version::is_version;
 
 use crate::kill;
 use crate::limits::{UPDATE_BUSY_MS, UPDATE_LOOK_MS, UPDATE_VERSION_MS};
@@ -14,16 +16,6 @@ pub(crate) const OWN: &str = env!("CARGO_PKG_VERSION");
 
 /// The longest that a program may say of its version, in bytes.
 const TOLD_BYTES: usize = 256;
-
-/// Whether version `one` is newer than `other`: three numbers each. What is something else is never newer.
-pub(crate) fn is_newer(one: &str, other: &str) -> bool {
-    matches!((numbers(one), numbers(other)), (Some(one), Some(other)) if one > other)
-}
-
-fn numbers(version: &str) -> Option<[u64; 3]> {
-    let numbers: Vec<u64> = version.split('.').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-    numbers.try_into().ok()
-}
 
 /// The version that a runner's program tells. Blocks for [`UPDATE_VERSION_MS`] at most; to be called on a thread that is not confined.
 ///
@@ -37,7 +29,7 @@ pub(crate) fn of(program: &Path) -> Result<String, String> {
     kill::forget_child(child.id());
     let (status, told) = told.map_err(|error| format!("the new program cannot be tried: {error}"))?;
     match told.trim_end().strip_prefix("sandbridge-runner ") {
-        Some(version) if status.success() && numbers(version).is_some() => Ok(version.to_owned()),
+        Some(version) if status.success() && is_version(version) => Ok(version.to_owned()),
         _ => Err(format!(
             "what came is no runner for this machine: asked for its version it ended with {status}"
         )),
@@ -91,23 +83,6 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-
-    #[test]
-    fn versions_are_compared_as_numbers_and_nothing_else_is_newer() {
-        for (one, other, newer) in [
-            ("0.1.0", "0.0.9", true),
-            ("0.10.0", "0.9.9", true),
-            ("1.0.0", "0.99.99", true),
-            ("0.1.0", "0.1.0", false),
-            ("0.0.9", "0.1.0", false),
-            ("0.2.0-rc1", "0.1.0", false),
-            ("0.2", "0.1.0", false),
-            ("", "0.1.0", false),
-            ("9.9.9", "unknown", false),
-        ] {
-            assert_eq!(is_newer(one, other), newer, "{one} {other}");
-        }
-    }
 
     #[test]
     fn a_program_tells_its_version_or_is_no_runner() {

@@ -114,11 +114,13 @@ test("a printed address makes a browser of one user that of another only where t
   const page = await context.newPage();
   await page.goto(await (await Program.logIn(alice)).address());
   await page.waitForURL((url) => !url.hash.includes("sign-in"));
-  const name = await page.evaluate(async () => {
-    const token = localStorage.getItem("sandbridge.session");
-    return (await (await fetch("/api/v1/me", { headers: { authorization: `Bearer ${token}` } })).json()).name;
-  });
-  expect(name).toBe("alice");
+  // The code leaves the address before it is redeemed.
+  const name = (): Promise<string> =>
+    page.evaluate(async () => {
+      const token = localStorage.getItem("sandbridge.session");
+      return (await (await fetch("/api/v1/me", { headers: { authorization: `Bearer ${token}` } })).json()).name;
+    });
+  await expect.poll(name).toBe("alice");
   await context.close();
   await bob.close();
 });

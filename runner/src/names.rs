@@ -8,6 +8,7 @@
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::time::Duration;
@@ -17,6 +18,10 @@ use domain::resolv::StubResolver;
 use domain::resolv::lookup::{lookup_host, search_host};
 
 use crate::limits::NAME_ANSWER_MS;
+
+/// Where machines have `getent`. Not looked for in PATH: a directory of it may lie in the workspace, as an activated environment's
+/// does, and this runs outside of the sandbox.
+const GETENT: [&str; 3] = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
 
 /// The names that this machine has been told.
 const HOSTS: &str = "/etc/hosts";
@@ -91,8 +96,10 @@ fn in_dns(name: &str) -> io::Result<Vec<IpAddr>> {
 
 /// What the machine itself makes of a name, by whatever it was set up to ask; nothing where it has no `getent`.
 fn by_getent(name: &str) -> Vec<IpAddr> {
-    let mut getent = Command::new("getent");
-    getent.args(["ahosts", "--", name]).stdin(Stdio::null()).stderr(Stdio::null());
+    let Some(program) = GETENT.iter().find(|path| Path::new(path).exists()) else { return Vec::new() };
+    let mut getent = Command::new(program);
+    // Its libraries are the system's, too.
+    getent.env_clear().args(["ahosts", "--", name]).stdin(Stdio::null()).stderr(Stdio::null());
     let answer = getent.output().map(|output| output.stdout).unwrap_or_default();
     let mut addresses = Vec::new();
     for line in String::from_utf8_lossy(&answer).lines() {

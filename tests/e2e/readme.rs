@@ -48,7 +48,7 @@ const KNOWN: [(&str, Run); 17] = [
     ("sandbridge serve", serve),
     ("sandbridge login", login),
     ("sandbridge runner add", runner_add),
-    ("(curl -fsSL URL/install || wget -qO- URL/install) |", paste),
+    ("(command -v curl >/dev/null && exec curl -fsSL URL/install; wget -qO- URL/install) |", paste),
     ("sandbridge use", succeeds),
     ("sandbridge exec", exec),
     ("sandbridge cp", copy),

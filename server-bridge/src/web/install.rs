@@ -138,9 +138,9 @@ pub fn line(state: &AppState, base: &str, name: &str, token: &str) -> Option<Str
 fn install_line(base: &str, name: &str, token: &str) -> String {
     let script = quoted(&format!("{base}/install"));
     let insecure = if is_open_to_others(base) { " --insecure" } else { "" };
-    format!(
-        "(curl -fsSL {script} || wget -qO- {script}) | SANDBRIDGE_TOKEN={token} sh -s -- --name {name}{insecure}"
-    )
+    // Where curl refuses a certificate, a wget that checks none must not be asked next.
+    let fetch = format!("command -v curl >/dev/null && exec curl -fsSL {script}; wget -qO- {script}");
+    format!("({fetch}) | SANDBRIDGE_TOKEN={token} sh -s -- --name {name}{insecure}")
 }
 
 /// Whether what is sent to this address travels unencrypted beyond the machine.
@@ -156,8 +156,8 @@ mod tests {
     fn the_line_works_with_either_tool_and_says_when_it_is_not_encrypted() {
         assert_eq!(
             install_line("http://127.0.0.1:8080", "laptop", "sbe_x"),
-            "(curl -fsSL http://127.0.0.1:8080/install || wget -qO- http://127.0.0.1:8080/install) | \
-             SANDBRIDGE_TOKEN=sbe_x sh -s -- --name laptop"
+            "(command -v curl >/dev/null && exec curl -fsSL http://127.0.0.1:8080/install; \
+             wget -qO- http://127.0.0.1:8080/install) | SANDBRIDGE_TOKEN=sbe_x sh -s -- --name laptop"
         );
         assert!(!install_line("https://b.example", "l", "t").contains("--insecure"));
         assert!(install_line("http://b.example:80", "l", "t").ends_with(" --name l --insecure"));

@@ -89,7 +89,7 @@ async fn the_line_of_a_new_runner_installs_it_and_that_of_a_new_token_does_not()
     let (_, added) = alice.send(Method::POST, "/runners", json!({"name": "laptop", "enrol": true})).await;
     let script = server.url("/install");
     let line = format!(
-        "(curl -fsSL {script} || wget -qO- {script}) | SANDBRIDGE_TOKEN={} sh -s -- --name laptop",
+        "(command -v curl >/dev/null && exec curl -fsSL {script}; wget -qO- {script}) | SANDBRIDGE_TOKEN={} sh -s -- --name laptop",
         added["token"].as_str().unwrap()
     );
     assert_eq!(added["command"], line.as_str());

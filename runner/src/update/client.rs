@@ -41,7 +41,7 @@ pub fn run(state_dir: &Path) -> Result<i32, Error> {
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 // A runner that was killed left it.
-                let _ = fs::remove_file(place.join(name));
+                let _ = fs::remove_file(address(&handle, &name));
             }
             Err(error) => return Err(Error::file(place.join(name))(error)),
         }

@@ -133,7 +133,8 @@ async fn question(stream: &mut UnixStream) -> io::Result<String> {
 }
 
 async fn tell(stream: &mut UnixStream, line: &str) -> io::Result<()> {
-    let line = format!("{}\n", line.replace('\n', " "));
+    // What the server said may stand in it, and goes to a terminal.
+    let line = format!("{}\n", line.replace(char::is_control, " "));
     let timeout = Duration::from_millis(CONTROL_TIMEOUT_MS);
     tokio::time::timeout(timeout, stream.write_all(line.as_bytes())).await?
 }

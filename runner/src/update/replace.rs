@@ -4,8 +4,9 @@
 //! the runner that ended is left in memory, and the process keeps its number, its terminal and its place under systemd.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -25,6 +26,9 @@ use crate::sys;
 
 /// The hidden option of a program on trial.
 const ON_TRIAL: &str = "--on-trial";
+
+/// The mode of a program that is kept as a copy.
+const PROGRAM_MODE: u32 = 0o755;
 
 /// What a trial came to.
 enum Trial {
@@ -86,7 +90,7 @@ fn put_in_place(offer: &Offer) -> io::Result<()> {
     let kept = PathBuf::from(kept);
     // The program that runs, whatever lies at the path by now; a file system without hard links gets a copy.
     let keep = rustix::fs::linkat(CWD, RUNNING, CWD, &kept, AtFlags::SYMLINK_FOLLOW)
-        .or_else(|_| fs::copy(RUNNING, &kept).map(drop));
+        .or_else(|_| copy_running(&kept));
     let put = keep
         .and_then(|()| fs::rename(&kept, &old))
         .and_then(|()| fs::rename(&offer.file, program))
@@ -94,6 +98,14 @@ fn put_in_place(offer: &Offer) -> io::Result<()> {
     // Left where it could not take its name, and where it is the same file as the one of that name.
     let _ = fs::remove_file(&kept);
     put
+}
+
+/// Copies the program that runs to a new file: never through a link that somebody else put there.
+fn copy_running(to: &Path) -> io::Result<()> {
+    let mut running = File::open(RUNNING)?;
+    let mut copy = OpenOptions::new().write(true).create_new(true).mode(PROGRAM_MODE).open(to)?;
+    io::copy(&mut running, &mut copy)?;
+    copy.set_permissions(Permissions::from_mode(PROGRAM_MODE))
 }
 
 /// The words that this process was started with, without those that count for one execution only.

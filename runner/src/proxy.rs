@@ -145,6 +145,9 @@ mod tests {
             ("", "127.0.0.1"),
             ("", "localhost"),
             ("", "[::1]"),
+            ("", "LOCALHOST"),
+            ("", "localhost."),
+            ("", "[::ffff:127.0.0.1]"),
         ] {
             assert!(found("http://proxy.example", no, host).unwrap().is_none(), "{host}");
         }

@@ -159,7 +159,9 @@ pub(crate) fn is_loopback(authority: &str) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or(""),
         None => authority.split(':').next().unwrap_or(""),
     };
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    // However it is written: a proxy would take another spelling for its own machine.
+    host.trim_end_matches('.').eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// TLS against the system's certificates and one more file.

@@ -89,6 +89,9 @@ check_request() {
         *) fail "SANDBRIDGE_TOKEN is no runner's token (sbe_… or sbr_…): paste the whole line that was shown" ;;
     esac
     case $token in *[!A-Za-z0-9_-]*) fail "SANDBRIDGE_TOKEN is not whole: paste the line as it was shown" ;; esac
+    case $workspace$prefix$state$(pwd -P) in
+        *"$newline"*) fail "a directory's name holds a line break, which could be taken for another one's; use another directory" ;;
+    esac
     if [ -n "$workspace" ]; then
         [ -d "$workspace" ] || fail "--workspace $workspace: there is no such directory"
     elif [ "$(pwd -P)" = / ] || [ "$(pwd -P)" = "$(cd "${HOME:-/}" 2>/dev/null && pwd -P)" ]; then

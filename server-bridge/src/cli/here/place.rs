@@ -51,6 +51,8 @@ impl Place {
         let home = folder.join(name);
         ensure_home(&home).map_err(invalid)?;
         let home = home.canonicalize().map_err(unusable)?;
+        // One that was not there before may have been named through a link.
+        refuse_own_files(&directory, &home)?;
         Ok(Self { directory, home, runner })
     }
 

@@ -70,7 +70,12 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
 
 /// Runs until it is told to stop, or another program takes this one's place.
 fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
-    if let (Some(parent), false) = (options.ends_with_parent, options.on_trial) {
+    // On trial the one that tries it: where that is killed, nothing else would end it while the server cannot be reached.
+    let parent = match options.on_trial {
+        true => i32::try_from(std::os::unix::process::parent_id()).ok(),
+        false => options.ends_with_parent,
+    };
+    if let Some(parent) = parent {
         guardian::end_with(parent).context("--ends-with-parent")?;
     }
     let source = options.source(token)?;

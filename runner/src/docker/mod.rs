@@ -29,6 +29,9 @@ use crate::error::Error;
 /// The static runner, as it is called beside this program.
 const STATIC_RUNNER: &str = "sandbridge-runner-static";
 
+/// Docker's client.
+const DOCKER: &str = "docker";
+
 /// Where the runner stands in the container: made anew at each start, so that no image can put a link in its place.
 const RUNNER_PATH: &str = "/dev/sandbridge-runner";
 
@@ -73,6 +76,8 @@ pub struct DockerOptions {
 /// A container that can be started.
 #[derive(Debug, Clone)]
 pub struct Container {
+    /// The program `docker`.
+    docker: PathBuf,
     arguments: Vec<String>,
     name: String,
     /// Where a token is kept that was exchanged for a one-use one.
@@ -123,7 +128,7 @@ impl DockerOptions {
         ];
         arguments.extend(own.map(str::to_owned));
         arguments.push(profile.to_string());
-        Ok(Some(Container { arguments, name, state_dir }))
+        Ok(Some(Container { docker: docker_outside(workspace), arguments, name, state_dir }))
     }
 
     /// The words of a command line that say the same.
@@ -190,10 +195,11 @@ impl Container {
     /// Starts it; its output and its input. Blocks.
     fn start(&self) -> io::Result<(Child, File, File)> {
         // Left by a runner that was killed with its `docker run`; none there is fine.
-        let _ =
-            docker().args(["rm", "--force", &self.name]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        let mut child =
-            docker().args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut remove = Command::new(&self.docker);
+        remove.args(["rm", "--force", &self.name]);
+        let _ = remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let mut run = Command::new(&self.docker);
+        let mut child = run.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(input), Some(output)) = (child.stdout.take(), child.stdin.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
@@ -201,10 +207,17 @@ impl Container {
     }
 }
 
-fn docker() -> Command {
-    let mut docker = Command::new("docker");
-    docker.stdin(Stdio::null());
-    docker
+/// The `docker` that PATH names, but none that a command may have left in the workspace.
+fn docker_outside(workspace: &Path) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(&path).filter_map(|directory| directory.canonicalize().ok());
+    let is_outside = |file: &PathBuf| {
+        let real = file.canonicalize().ok().filter(|real| real.is_file());
+        real.is_some_and(|real| !real.starts_with(workspace)) && !file.starts_with(workspace)
+    };
+    let found = directories.map(|directory| directory.join(DOCKER)).find(is_outside);
+    // Where there is none, starting it says so.
+    found.unwrap_or_else(|| Path::new("/usr/bin").join(DOCKER))
 }
 
 /// Files in the workspace belong to who runs this, also where that is not root.

@@ -28,6 +28,7 @@
 //! | [`group`] | the control group of all commands together |
 //! | [`spawn`] | starts commands |
 //! | `space` | how much room disks have |
+//! | `programs` | the machine's programs that the runner itself runs |
 //! | [`kill`] | finds and kills everything a command started |
 //! | [`docker`] | commands in a container instead of directly |
 //! | [`doctor`], [`explain`] | what a policy comes to on this machine, tried for real; why a path is open or not |
@@ -59,6 +60,7 @@ pub mod limits;
 pub mod link;
 pub mod llm;
 mod names;
+mod programs;
 mod proxy;
 pub mod run;
 pub mod secret;

@@ -308,6 +308,35 @@ fn a_proxy_that_does_not_let_it_through_is_named_with_the_way_out() {
     }
 }
 
+/// An activated environment puts a directory of the workspace into PATH, and commands write there.
+#[test]
+fn what_the_runner_runs_itself_is_never_a_program_that_a_command_left_in_the_workspace() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let place = tempfile::TempDir::new().unwrap();
+    let path = format!("{}/workspace/bin:{}", place.path().display(), std::env::var("PATH").unwrap());
+    let mut command = runner(&person, "laptop", server.url(), &place, &[("PATH", &path)]);
+    let bin = place.path().join("workspace/bin");
+    std::fs::create_dir(&bin).unwrap();
+    let ran = place.path().join("ran");
+    for name in ["getent", "git", "docker", "systemctl"] {
+        let script = format!("#!/bin/sh\necho $0 >> {}\n", ran.display());
+        std::fs::write(bin.join(name), script).unwrap();
+        std::fs::set_permissions(bin.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+    }
+    let _runner = Running::start(&mut command);
+    wait_online(&person, "laptop");
+    person.run(&["use", "laptop"]);
+    let client = tests::http::Client::login(&server, "alice");
+    let wanted =
+        serde_json::json!({"url": "http://no-such-name.invalid/file", "path": "file", "max_bytes": 1024});
+    let answer = client.send("POST", "/files/download", wanted.to_string().as_bytes());
+    let told = String::from_utf8_lossy(&answer.body);
+    assert!(told.contains("no-such-name"), "it was looked for: {told}");
+    assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap());
+}
+
 /// A server that encrypts, somebody there, and its URL by [`NAME`].
 fn encrypted_server(authority: &Authority) -> (Server, Person, String) {
     let server = Server::start_encrypted(authority, &["--docker", "off", "--allow-host", NAME]);

@@ -153,6 +153,7 @@ impl ConfinePolicy {
         let state_dir = state_dir.canonicalize()?;
         let (left_out, allowances, bounds) = Default::default();
         let copies_settings = true;
+        let git_refuses_bare = git::refuses_bare(&workspace);
         Ok(Self {
             workspace,
             state_dir,
@@ -164,7 +165,7 @@ impl ConfinePolicy {
             allowances,
             bounds,
             copies_settings,
-            git_refuses_bare: git::refuses_bare(),
+            git_refuses_bare,
         })
     }
 

@@ -25,6 +25,7 @@ pub use relay::run;
 
 use crate::confine::Profile;
 use crate::error::Error;
+use crate::programs;
 
 /// The static runner, as it is called beside this program.
 const STATIC_RUNNER: &str = "sandbridge-runner-static";
@@ -128,7 +129,13 @@ impl DockerOptions {
         ];
         arguments.extend(own.map(str::to_owned));
         arguments.push(profile.to_string());
-        Ok(Some(Container { docker: docker_outside(workspace), arguments, name, state_dir }))
+        Ok(Some(Container {
+            docker: programs::outside(workspace, DOCKER)
+                .unwrap_or_else(|| Path::new("/usr/bin").join(DOCKER)),
+            arguments,
+            name,
+            state_dir,
+        }))
     }
 
     /// The words of a command line that say the same.
@@ -205,19 +212,6 @@ impl Container {
         };
         Ok((child, File::from(OwnedFd::from(input)), File::from(OwnedFd::from(output))))
     }
-}
-
-/// The `docker` that PATH names, but none that a command may have left in the workspace.
-fn docker_outside(workspace: &Path) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let directories = std::env::split_paths(&path).filter_map(|directory| directory.canonicalize().ok());
-    let is_outside = |file: &PathBuf| {
-        let real = file.canonicalize().ok().filter(|real| real.is_file());
-        real.is_some_and(|real| !real.starts_with(workspace)) && !file.starts_with(workspace)
-    };
-    let found = directories.map(|directory| directory.join(DOCKER)).find(is_outside);
-    // Where there is none, starting it says so.
-    found.unwrap_or_else(|| Path::new("/usr/bin").join(DOCKER))
 }
 
 /// Files in the workspace belong to who runs this, also where that is not root.

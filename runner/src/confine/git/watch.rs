@@ -18,6 +18,7 @@ use std::sync::OnceLock;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid};
 
 use crate::limits::GIT_HEAD_BYTES;
+use crate::programs;
 
 /// What is appended to a name that is moved out of git's way.
 const ASIDE: &str = ".sandbridge-moved-aside";
@@ -236,12 +237,13 @@ pub(super) fn has_head(directory: &Path) -> bool {
 }
 
 /// Whether the git of the runner's user obeys no bare repository that it comes across (`safe.bareRepository=explicit`), or there
-/// is no git. Read once in the life of a process, from that user's and the machine's configuration alone.
-pub(in crate::confine) fn refuses_bare() -> bool {
+/// is no git outside of the workspace. Read once in the life of a process, from that user's and the machine's configuration alone.
+pub(in crate::confine) fn refuses_bare(workspace: &Path) -> bool {
     static REFUSES: OnceLock<bool> = OnceLock::new();
     *REFUSES.get_or_init(|| {
+        let Some(program) = programs::outside(workspace, "git") else { return true };
         let value = |scope: &str| {
-            let mut git = Command::new("git");
+            let mut git = Command::new(&program);
             git.args(["config", scope, "--get", "safe.bareRepository"]).current_dir("/");
             let git = git.env_remove("GIT_DIR").stdin(Stdio::null()).stderr(Stdio::null()).output()?;
             let value = String::from_utf8_lossy(&git.stdout).trim().to_owned();

@@ -41,7 +41,7 @@ impl Identity {
         let run_as = executor.knows_users().then(|| executor.command_users());
         let capabilities = CAPABILITIES.iter().chain(llm.map(|_| &LLM));
         let capabilities = capabilities.chain(run_as.as_ref().map(|_| &RUN_AS_CAPABILITY));
-        let can_update = executor.updates.get().is_some_and(|updates| updates.are_possible());
+        let can_update = executor.updates.get().is_some_and(|updates| updates.are_offered());
         let capabilities = capabilities.chain(can_update.then_some(&UPDATE_CAPABILITY));
         let facts = Facts {
             protocol: VersionRange::OURS,

@@ -84,7 +84,7 @@ fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
         return in_container(&source, &container, name);
     }
     let config = options.executor_config()?;
-    let updates = UpdateConfig::new(options.auto_update, options.on_trial)?;
+    let updates = UpdateConfig::new(options)?;
     // Before any thread, and outside of the namespaces that the guardian makes.
     let limits = group::establish(&config.bounds.limits);
     let group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;

@@ -161,6 +161,7 @@ fn unit(
     }
     words.extend(options.insecure.then_some("--insecure"));
     words.extend(options.auto_update.then_some("--auto-update"));
+    words.extend(options.refuse_server_updates.then_some("--refuse-server-updates"));
     let pause = options.reconnect_max.map(|pause| pause.as_secs_f64().to_string());
     if let Some(pause) = &pause {
         words.extend(["--reconnect-max", pause]);

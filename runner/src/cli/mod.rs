@@ -143,6 +143,9 @@ pub struct Options {
     /// Update by itself when the server hands out a newer version of the runner
     #[arg(long, env = "SANDBRIDGE_AUTO_UPDATE", value_parser = clap::builder::BoolishValueParser::new())]
     pub auto_update: bool,
+    /// Update only when asked on this machine (sandbridge-runner update), never because the server asks
+    #[arg(long, env = "SANDBRIDGE_REFUSE_SERVER_UPDATES", value_parser = clap::builder::BoolishValueParser::new(), conflicts_with = "auto_update")]
+    pub refuse_server_updates: bool,
     /// Register once and end, to see that this program works; an update does that
     #[arg(long, hide = true)]
     pub on_trial: bool,

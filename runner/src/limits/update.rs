@@ -15,7 +15,7 @@ pub const UPDATE_TOLD_BYTES: usize = 300;
 pub const UPDATE_IDLE_MS: u64 = 30_000;
 
 /// A file that a download left behind is removed by a later one when it is older than this, in milliseconds.
-pub const UPDATE_STALE_MS: u64 = 60 * 60 * 1_000;
+pub const UPDATE_STALE_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// How long a program has to tell its version, in milliseconds.
 pub const UPDATE_VERSION_MS: u64 = 10_000;

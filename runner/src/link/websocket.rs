@@ -45,6 +45,11 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
+    /// Whether what is sent travels unencrypted beyond this machine.
+    pub(crate) fn is_open_to_others(&self) -> bool {
+        self.tls.is_none() && !self.address.authority().is_some_and(|at| is_loopback(at.as_str()))
+    }
+
     /// Makes an endpoint of a server's URL: `ws`, `wss`, `http` and `https` are understood.
     ///
     /// # Errors

@@ -10,12 +10,12 @@
 //! ```
 //! | module | what |
 //! |---|---|
-//! | [`place`] | where the program lies, and whether it may be replaced there |
-//! | [`version`] | which version a program has |
-//! | [`fetch`] | the download and its checks |
+//! | `place` | where the program lies, and whether it may be replaced there |
+//! | `version` | which version a program has |
+//! | `fetch` | the download and its checks |
 //! | `handover` | what the runner leaves to its guardian |
 //! | `replace` | the guardian's part: the trial, the swap |
-//! | [`control`], `client` | `sandbridge-runner update` and the runner that it asks |
+//! | `control`, `client` | `sandbridge-runner update` and the runner that it asks |
 
 mod client;
 mod control;
@@ -38,6 +38,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::blocking::blocking;
+use crate::cli::Options;
 use crate::confine::layer_name;
 use crate::error::Error;
 use crate::exec::CommandUser;
@@ -55,6 +56,8 @@ pub use replace::replace;
 pub struct UpdateConfig {
     /// Whether it updates by itself.
     pub auto: bool,
+    /// Whether the server may not ask for an update.
+    pub refuses_server: bool,
     /// Whether it is on trial: registers once, and ends.
     pub on_trial: bool,
     /// What it leaves to its guardian.
@@ -97,11 +100,12 @@ impl UpdateConfig {
     ///
     /// # Errors
     /// The system refuses the little that this takes.
-    pub fn new(auto: bool, on_trial: bool) -> Result<Self, Error> {
+    pub fn new(options: &Options) -> Result<Self, Error> {
         let taken = guardian::take_update_error().map_err(Error::system("read why the update failed"))?;
         Ok(Self {
-            auto,
-            on_trial,
+            auto: options.auto_update,
+            refuses_server: options.refuse_server_updates,
+            on_trial: options.on_trial,
             handover: Arc::new(Handover::new().map_err(Error::system("make room for an update"))?),
             failed: taken.as_deref().and_then(Failed::from_text),
             program: place::of_this_process().ok(),
@@ -144,6 +148,10 @@ impl Updates {
             [CommandUser::Default, CommandUser::Privileged].map(|user| executor.policy_of(user).clone());
         let (profile, own_root) = (executor.profile(), executor.report().holds(layer_name::MOUNT_NAMESPACE));
         let program = match config.program.clone() {
+            _ if endpoint.is_open_to_others() => {
+                let text = "the link is not encrypted, and anyone on the way could send another program";
+                Err(text.to_owned())
+            }
             None => Err("the system does not say which program this is".to_owned()),
             Some(program) => {
                 let handover = Arc::clone(&config.handover);
@@ -167,9 +175,9 @@ impl Updates {
         }
     }
 
-    /// Whether the program may be replaced.
-    pub(crate) fn are_possible(&self) -> bool {
-        self.program.is_ok()
+    /// Whether the server may ask for an update.
+    pub(crate) fn are_offered(&self) -> bool {
+        self.program.is_ok() && !self.config.refuses_server
     }
 
     /// Why the last update did not take place.
@@ -280,6 +288,11 @@ impl Updates {
 /// Answers a request to update.
 pub(crate) async fn ask(executor: Rc<Executor>) -> Result<Done, WireError> {
     match executor.updates.get() {
+        Some(updates) if updates.config.refuses_server => {
+            let text =
+                "it was started with --refuse-server-updates: run `sandbridge-runner update` on its machine";
+            Err(WireError::new(ErrorKind::Unsupported, text))
+        }
         Some(updates) => updates.prepared().await.map(|()| Done {}),
         None => {
             let text = "this runner was started by its server, and is of its version";

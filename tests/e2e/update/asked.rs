@@ -98,3 +98,18 @@ fn a_runner_that_cannot_replace_itself_is_replaced_by_the_line_of_a_rotation() {
     let line = rotated["command"].as_str().unwrap();
     assert!(line.contains("/install") && line.contains("--name laptop"), "{line}");
 }
+
+#[test]
+fn a_runner_that_refuses_its_server_is_updated_on_its_machine_alone() {
+    let server = Server::start();
+    let person = server.person("alice");
+    let runner = Runner::start(server.url(), &person, "laptop", &["--refuse-server-updates"]);
+    let listed = person.json(&["runner", "list", "--json"]);
+    assert_eq!(listed[0]["update"], serde_json::json!({"version": NEW, "can": false}));
+    let refused = person.run(&["runner", "update", "laptop"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert_eq!(runner.registered(&person).as_deref(), Some(OLD), "{}", runner.log());
+    let asked = runner.updated();
+    assert_eq!(asked.code, 0, "{}{}", asked.stderr, runner.log());
+    runner.assert_updated(&person);
+}

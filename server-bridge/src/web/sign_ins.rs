@@ -105,6 +105,12 @@ pub async fn redeem(
     if !is_page(&headers) {
         return Err(ApiError::new("forbidden", "a code signs a page in; programs log in with a password"));
     }
+    // Or anyone could send others an address that signs them in as somebody else, and be given what they enter.
+    if !connection.client.is_loopback() {
+        let message =
+            "such an address works in a browser on the server's own machine; log in with your password";
+        return Err(ApiError::new("forbidden", message));
+    }
     let address = address_key(connection.client);
     let user = match state.sign_ins.redeem(&code, Instant::now()) {
         Some(token) => state.store.session_user(&token).await?,

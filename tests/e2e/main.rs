@@ -52,6 +52,7 @@ mod run_as;
 mod shell;
 mod strangers;
 mod survivors;
+mod systemd;
 #[path = "../../pathguard/tests/support/tar.rs"]
 #[allow(dead_code)]
 mod tar;

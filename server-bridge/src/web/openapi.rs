@@ -245,6 +245,7 @@ mod tests {
             ("/api/v1/runners", 2),
             ("/api/v1/runners/{name}", 1),
             ("/api/v1/runners/{name}/rotate", 1),
+            ("/api/v1/runners/{name}/update", 1),
             ("/api/v1/settings", 2),
             ("/api/v1/chats", 2),
             ("/api/v1/chats/{id}", 3),
@@ -305,7 +306,7 @@ mod tests {
             let described = [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count();
             assert_eq!(described, methods, "{path}");
         }
-        assert_eq!(description.paths.paths.len(), 69);
+        assert_eq!(description.paths.paths.len(), 70);
     }
 
     #[test]

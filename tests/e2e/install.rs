@@ -145,9 +145,16 @@ fn two_installs_at_once_are_both_whole() {
     let person = server.person("alice");
     let root = BareRoot::new();
     let lines = ["one", "two"].map(|name| line(&person, name).1);
-    let _shells = lines.each_ref().map(|line| paste(&root, Who::Dev, line));
-    wait_online(&person, "one");
-    wait_online(&person, "two");
+    let shells = lines.each_ref().map(|line| paste(&root, Who::Dev, line));
+    let until = Instant::now() + PATIENCE;
+    while !(person.is_online("one") && person.is_online("two")) {
+        if Instant::now() > until {
+            let listing = root.run(Who::Dev, "ls -laR /home/dev/.local; ps -o pid,args");
+            drop(uninstall(&server, &root, Who::Dev));
+            panic!("{listing:?} {:#?}", shells.map(said));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
     let gone = uninstall(&server, &root, Who::Dev);
     assert_eq!(gone.code, 0, "{}", gone.stderr);
     assert_eq!(root.holding("sbr_"), Vec::<std::path::PathBuf>::new());

@@ -7,10 +7,7 @@ use std::os::unix::fs::symlink;
 
 use pathguard::tree::{UnpackOptions, Unpacker};
 use pathguard::{CreateOptions, Error, Protected, Root};
-
-#[path = "support/tar.rs"]
-#[allow(dead_code)]
-mod tar;
+use testkit::tar;
 
 struct Desk {
     directory: tempfile::TempDir,

@@ -15,22 +15,11 @@ use serde_json::json;
 use tests::http::{self, Client, encode};
 use tests::{Machine, Person, Server, docker};
 
-use self::arena::{Arena, OUTSIDE_MARK, SECRET_SIZE_BYTES, quick_directory};
-use self::corpus::members::archive;
-use self::corpus::oracles::{ASKED, ORACLES};
-use self::corpus::{Attempt, Case, Expected, cases};
-use self::judge::{Answer, Refusal, judge};
-use super::tar;
-
-#[path = "../../pathguard/tests/support/arena.rs"]
-#[allow(dead_code)]
-pub(crate) mod arena;
-#[path = "../../pathguard/tests/support/corpus/mod.rs"]
-#[allow(dead_code)]
-pub(crate) mod corpus;
-#[path = "../../pathguard/tests/support/judge.rs"]
-#[allow(dead_code)]
-pub(crate) mod judge;
+use testkit::arena::{Arena, OUTSIDE_MARK, SECRET_SIZE_BYTES, quick_directory};
+use testkit::corpus::members::archive;
+use testkit::corpus::oracles::{ASKED, ORACLES};
+use testkit::corpus::{Attempt, Case, Expected, cases};
+use testkit::judge::{Answer, Refusal, judge};
 
 /// No attempt may take longer.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -96,7 +85,7 @@ impl Target<'_> {
     }
 
     /// The answer about a path, without the path.
-    fn ask_about(&self, plants: &[arena::Plant], attempt: Attempt, path: &[u8]) -> Option<Answer> {
+    fn ask_about(&self, plants: &[testkit::arena::Plant], attempt: Attempt, path: &[u8]) -> Option<Answer> {
         self.arena.clear();
         self.arena.plant_all(plants);
         let path = self.arena.expand(path);

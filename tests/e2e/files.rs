@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::tar::Tar;
 use tempfile::TempDir;
+use testkit::tar::Tar;
 use tests::http::{Client, encode};
 use tests::{Machine, Person, Server, docker};
 

@@ -9,11 +9,11 @@ use std::process::Command;
 use tempfile::TempDir;
 use tests::binaries;
 
-use super::file_attacks::arena::Arena;
-use super::file_attacks::corpus::members::archive;
-use super::file_attacks::corpus::{Attempt, Case, Expected, cases};
-use super::file_attacks::judge::{Refusal, judge};
-use super::tar::{Tar, pax};
+use testkit::arena::Arena;
+use testkit::corpus::members::archive;
+use testkit::corpus::{Attempt, Case, Expected, cases};
+use testkit::judge::{Refusal, judge};
+use testkit::tar::{Tar, pax};
 
 /// How many archives are tried at least.
 const ARCHIVES_MIN: usize = 50;

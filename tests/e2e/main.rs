@@ -53,9 +53,6 @@ mod shell;
 mod strangers;
 mod survivors;
 mod systemd;
-#[path = "../../pathguard/tests/support/tar.rs"]
-#[allow(dead_code)]
-mod tar;
 mod third_party;
 mod tidy;
 mod tui;

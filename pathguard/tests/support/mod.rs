@@ -4,13 +4,12 @@
 #![allow(dead_code)]
 
 pub(crate) mod again;
-pub(crate) mod arena;
-pub(crate) mod corpus;
 pub(crate) mod guarded;
-pub(crate) mod judge;
 pub(crate) mod race;
-pub(crate) mod tar;
 pub(crate) mod unguarded;
+
+#[allow(unused_imports, reason = "each binary uses its part")]
+pub(crate) use testkit::{arena, corpus, judge, tar};
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;

@@ -2,16 +2,6 @@
 //!
 //! The corpus makes one attempt with each path; here each path is given to every such request.
 
-#[path = "../../../pathguard/tests/support/arena.rs"]
-#[allow(dead_code)]
-mod arena;
-#[path = "../../../pathguard/tests/support/corpus/mod.rs"]
-#[allow(dead_code)]
-mod corpus;
-#[path = "../../../pathguard/tests/support/tar.rs"]
-#[allow(dead_code)]
-mod tar;
-
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -19,13 +9,13 @@ use proto::request::{Download, Glob, Grep, WriteTree};
 use proto::{ErrorKind, WirePath};
 use runner::confine::Profile;
 
-use self::arena::{Arena, OUTSIDE_MARK, Plant};
-use self::corpus::{Attempt, Case, Expected, cases};
-use self::tar::Tar;
 use crate::download::{answer, download_of, serve};
 use crate::search::{glob, glob_for, grep, grep_for};
 use crate::tree::{read_tree, tree_to, write_tree};
 use crate::world::World;
+use testkit::arena::{Arena, OUTSIDE_MARK, Plant};
+use testkit::corpus::{Attempt, Case, Expected, cases};
+use testkit::tar::Tar;
 
 /// What a request showed, or why it was refused.
 type Seen = Result<String, ErrorKind>;
@@ -53,7 +43,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &arena::Snapshot) {
+fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &testkit::arena::Snapshot) {
     let name = case.name;
     // A second name of a file is that file, as long as hard links may be read.
     let is_inside = case.plants.iter().any(|plant| matches!(plant, Plant::HardLink(..)));
@@ -86,7 +76,7 @@ fn check(case: &Case, arena: &Arena, what: &str, seen: &Seen, before: &arena::Sn
 /// Plants cases in turn in the workspace of one executor, each that differs from those before in what `of` tells.
 fn play(of: impl Fn(&Case) -> String, test: impl AsyncFn(&mut World, &'static Case, &Arena)) {
     let mut played = std::collections::BTreeSet::new();
-    let base = arena::quick_directory();
+    let base = testkit::arena::quick_directory();
     let workspace = base.path().canonicalize().unwrap().join("work");
     std::fs::create_dir(&workspace).unwrap();
     let arena = Arena::around(&workspace, workspace.parent().unwrap(), None);

@@ -15,17 +15,17 @@ const DEVICES: [u32; 2] = [0o020_000, 0o060_000];
 
 /// An attempt that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub(crate) kind: Expected,
+pub struct Refusal {
+    pub kind: Expected,
     /// All that is said of it.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// What was seen, or why nothing was.
-pub(crate) type Answer = Result<String, Refusal>;
+pub type Answer = Result<String, Refusal>;
 
 /// Whether a guard did what it owes; the error says what it did instead.
-pub(crate) fn judge(
+pub fn judge(
     case: &Case,
     arena: &Arena,
     before: &Snapshot,
@@ -85,7 +85,7 @@ fn names_the_outside(case: &Case, arena: &Arena) -> bool {
 
 /// Whether an attempt without a guard did harm: it saw or changed the outside, made what is privileged, did away with
 /// the root, read a device, or (without an answer) did not return.
-pub(crate) fn is_harm(
+pub fn is_harm(
     case: &Case,
     arena: &Arena,
     before: &Snapshot,

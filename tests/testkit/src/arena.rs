@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
 /// Stands in every file's content, every entry's name and every size that only the outside has.
-pub(crate) const OUTSIDE_MARK: &str = "OUTSIDE";
+pub const OUTSIDE_MARK: &str = "OUTSIDE";
 /// What a planted file holds.
-pub(crate) const INSIDE: &[u8] = b"inside";
+pub const INSIDE: &[u8] = b"inside";
 /// The size in bytes of the secret, by which a stat of it is told.
-pub(crate) const SECRET_SIZE_BYTES: u64 = 7_919;
+pub const SECRET_SIZE_BYTES: u64 = 7_919;
 /// Beyond this size in bytes a snapshot holds the size only.
 const CONTENT_SIZE_BYTES: u64 = 65_536;
 /// The numbers of `/dev/zero`, which never ends, and of the first loop device.
@@ -22,7 +22,7 @@ const LOOP: (u32, u32) = (7, 0);
 
 /// One thing to put into the root before the attempt; paths are relative to it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Plant {
+pub enum Plant {
     Directory(&'static str),
     File(&'static str),
     /// Where, and the target's text.
@@ -49,7 +49,7 @@ pub(crate) enum Plant {
 
 impl Plant {
     /// Whether only the superuser can plant it, or it means something only then.
-    pub(crate) fn takes_root(&self) -> bool {
+    pub fn takes_root(&self) -> bool {
         matches!(self, Self::Device(_) | Self::Disk(_) | Self::SetId(_))
     }
 }
@@ -60,7 +60,7 @@ impl Plant {
 /// {base}/outside/secret
 /// {base}/outside/folder/OUTSIDE-entry
 /// ```
-pub(crate) struct Arena {
+pub struct Arena {
     /// The base on this machine's disk.
     disk: PathBuf,
     /// The base as whoever is attacked sees it.
@@ -72,19 +72,19 @@ pub(crate) struct Arena {
 }
 
 /// Kind, mode, owner, size and content of everything, but no times.
-pub(crate) type Contents = BTreeMap<PathBuf, (u32, u32, u64, Vec<u8>)>;
+pub type Contents = BTreeMap<PathBuf, (u32, u32, u64, Vec<u8>)>;
 
 /// What there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     /// The part that no attempt may change: beside the root.
-    pub(crate) outside: Contents,
+    pub outside: Contents,
     /// Beneath the root.
-    pub(crate) inside: Contents,
+    pub inside: Contents,
 }
 
 impl Arena {
-    pub(crate) fn new(plants: &[Plant]) -> Self {
+    pub fn new(plants: &[Plant]) -> Self {
         // In memory, where thousands are made at once, a device may mean nothing.
         let takes_disk = plants.iter().any(Plant::takes_root);
         let directory = if takes_disk { tempfile::tempdir().unwrap() } else { quick_directory() };
@@ -96,7 +96,7 @@ impl Arena {
     }
 
     /// Around a root that is there; `view` is the folder above it as whoever is attacked sees it.
-    pub(crate) fn around(root: &Path, view: &Path, owner: Option<u32>) -> Self {
+    pub fn around(root: &Path, view: &Path, owner: Option<u32>) -> Self {
         let name = root.file_name().unwrap().to_str().unwrap().to_owned();
         let view = view.as_os_str().as_bytes().strip_suffix(b"/").unwrap_or(view.as_os_str().as_bytes());
         let disk = root.parent().unwrap().to_owned();
@@ -117,12 +117,12 @@ impl Arena {
     }
 
     /// The root on this machine's disk.
-    pub(crate) fn root(&self) -> PathBuf {
+    pub fn root(&self) -> PathBuf {
         self.disk.join(&self.name)
     }
 
     /// Replaces the placeholders in a path, as whoever is attacked is to be given it.
-    pub(crate) fn expand(&self, path: &[u8]) -> PathBuf {
+    pub fn expand(&self, path: &[u8]) -> PathBuf {
         let (view, name) = (self.view.as_slice(), self.name.as_bytes());
         let root = [view, b"/", name].concat();
         let upper = name.to_ascii_uppercase();
@@ -141,12 +141,12 @@ impl Arena {
     }
 
     /// What only somebody who had looked outside could say.
-    pub(crate) fn outside_path(&self) -> String {
+    pub fn outside_path(&self) -> String {
         self.expand(b"{base}/outside").to_string_lossy().into_owned()
     }
 
     /// Plants everything; `false` if a hard link cannot be, since the root is on a file system of its own.
-    pub(crate) fn plant_all(&self, plants: &[Plant]) -> bool {
+    pub fn plant_all(&self, plants: &[Plant]) -> bool {
         let planted = plants.iter().all(|plant| self.plant(*plant));
         if self.owner.is_some() {
             let mut pending = vec![self.root()];
@@ -161,7 +161,7 @@ impl Arena {
     }
 
     /// Empties the root.
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         for entry in self.root().read_dir().unwrap() {
             let entry = entry.unwrap();
             let is_directory = entry.file_type().unwrap().is_dir();
@@ -218,12 +218,12 @@ impl Arena {
         true
     }
 
-    pub(crate) fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> Snapshot {
         Snapshot { outside: self.snapshot_outside(), inside: contents(&self.root()) }
     }
 
     /// The part of a snapshot that no attempt may change.
-    pub(crate) fn snapshot_outside(&self) -> Contents {
+    pub fn snapshot_outside(&self) -> Contents {
         let names = self.disk.read_dir().unwrap().map(|entry| PathBuf::from(entry.unwrap().file_name()));
         // What else is beside the root is known by its name.
         let mut outside: Contents = names.map(|name| (name, (0, 0, 0, Vec::new()))).collect();
@@ -234,7 +234,7 @@ impl Arena {
 }
 
 /// A temporary directory, in memory where that can be: thousands are made, and what is written is synced.
-pub(crate) fn quick_directory() -> tempfile::TempDir {
+pub fn quick_directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 

@@ -8,7 +8,7 @@ const PAYLOAD: &[u8] = b"payload";
 
 /// One piece of an archive; the arena's placeholders are replaced in names and targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Member {
+pub enum Member {
     File(&'static str),
     /// A file with this mode.
     Mode(&'static str, u32),
@@ -44,7 +44,7 @@ pub(crate) enum Member {
 }
 
 /// Puts an archive together.
-pub(crate) fn archive(members: &[Member], arena: &Arena) -> Vec<u8> {
+pub fn archive(members: &[Member], arena: &Arena) -> Vec<u8> {
     let text = |text: &str| arena.expand(text.as_bytes()).to_str().unwrap().to_owned();
     let records = |records: &[(&str, &str)]| {
         let told: Vec<_> = records.iter().map(|(key, value)| (*key, text(value))).collect();

@@ -1,32 +1,33 @@
 //! Archives as nobody's tar program would write them.
 
 /// An archive being made, entry by entry, without any care for what is sound.
-pub(crate) struct Tar(Vec<u8>);
+#[derive(Default)]
+pub struct Tar(Vec<u8>);
 
 impl Tar {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self(Vec::new())
     }
 
-    pub(crate) fn file(self, path: &str, content: &[u8]) -> Self {
+    pub fn file(self, path: &str, content: &[u8]) -> Self {
         self.entry(b'0', path, "", content.len() as u64, content)
     }
 
-    pub(crate) fn directory(self, path: &str) -> Self {
+    pub fn directory(self, path: &str) -> Self {
         self.entry(b'5', path, "", 0, b"")
     }
 
-    pub(crate) fn symlink(self, path: &str, target: &str) -> Self {
+    pub fn symlink(self, path: &str, target: &str) -> Self {
         self.entry(b'2', path, target, 0, b"")
     }
 
     /// Pax records for the next entry.
-    pub(crate) fn records(self, records: &[u8]) -> Self {
+    pub fn records(self, records: &[u8]) -> Self {
         self.entry(b'x', "records", "", records.len() as u64, records)
     }
 
     /// Any entry, whose size need not be that of its content.
-    pub(crate) fn entry(mut self, flag: u8, path: &str, link: &str, size: u64, content: &[u8]) -> Self {
+    pub fn entry(mut self, flag: u8, path: &str, link: &str, size: u64, content: &[u8]) -> Self {
         let mut block = [0; 512];
         let mode = if flag == b'5' { 0o755 } else { 0o644 };
         let mut put = |at: usize, bytes: &[u8]| block[at..at + bytes.len()].copy_from_slice(bytes);
@@ -46,12 +47,12 @@ impl Tar {
     }
 
     /// How many bytes there are so far: where the next entry's header starts.
-    pub(crate) fn length(&self) -> usize {
+    pub fn length(&self) -> usize {
         self.0.len()
     }
 
     /// Writes into the header that starts at `header`, and mends its checksum.
-    pub(crate) fn patched(mut self, header: usize, at: usize, bytes: &[u8]) -> Self {
+    pub fn patched(mut self, header: usize, at: usize, bytes: &[u8]) -> Self {
         let block = &mut self.0[header..header + 512];
         block[at..at + bytes.len()].copy_from_slice(bytes);
         let whole = summed(block.try_into().unwrap());
@@ -60,23 +61,23 @@ impl Tar {
     }
 
     /// Gives the entry whose header starts there another mode.
-    pub(crate) fn mode(self, header: usize, mode: u32) -> Self {
+    pub fn mode(self, header: usize, mode: u32) -> Self {
         self.patched(header, 100, format!("{mode:07o}").as_bytes())
     }
 
     /// Turns over a byte of the last entry's header, which has no content.
-    pub(crate) fn broken(mut self, at: usize) -> Self {
+    pub fn broken(mut self, at: usize) -> Self {
         let header = self.0.len() - 512;
         self.0[header + at] ^= 1;
         self
     }
 
     /// What there is so far, without an end.
-    pub(crate) fn bytes(self) -> Vec<u8> {
+    pub fn bytes(self) -> Vec<u8> {
         self.0
     }
 
-    pub(crate) fn end(mut self) -> Vec<u8> {
+    pub fn end(mut self) -> Vec<u8> {
         self.0.resize(self.0.len() + 1024, 0);
         self.0
     }
@@ -91,7 +92,7 @@ fn summed(mut block: [u8; 512]) -> [u8; 512] {
 }
 
 /// Pax records with the lengths they should have.
-pub(crate) fn pax(records: &[(&str, &str)]) -> Vec<u8> {
+pub fn pax(records: &[(&str, &str)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (key, value) in records {
         let length =

@@ -14,9 +14,9 @@
 
 mod archives;
 mod links;
-pub(crate) mod members;
+pub mod members;
 mod nodes;
-pub(crate) mod oracles;
+pub mod oracles;
 mod paths;
 
 use self::members::Member;
@@ -24,7 +24,7 @@ use super::arena::Plant;
 
 /// One way to use a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempt {
+pub enum Attempt {
     Read,
     Write,
     /// With missing folders made on the way.
@@ -58,7 +58,7 @@ pub(crate) enum Attempt {
 
 /// The answer a guard owes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub enum Expected {
     Escapes,
     Special,
     TooLong,
@@ -78,20 +78,20 @@ pub(crate) enum Expected {
 
 /// One case of the corpus.
 #[derive(Debug)]
-pub(crate) struct Case {
-    pub(crate) name: &'static str,
-    pub(crate) plants: &'static [Plant],
-    pub(crate) attempt: Attempt,
+pub struct Case {
+    pub name: &'static str,
+    pub plants: &'static [Plant],
+    pub attempt: Attempt,
     /// Bytes, relative to the root; the arena replaces placeholders.
-    pub(crate) path: &'static [u8],
-    pub(crate) expected: Expected,
+    pub path: &'static [u8],
+    pub expected: Expected,
     /// Whether it does harm where paths are joined to the root and used, which a test shows.
-    pub(crate) is_attack: bool,
+    pub is_attack: bool,
 }
 
 impl Case {
     /// Whether only the superuser can set the trap.
-    pub(crate) fn takes_root(&self) -> bool {
+    pub fn takes_root(&self) -> bool {
         let makes_device = match self.attempt {
             Attempt::Unpack(members) | Attempt::Mirror(members) => {
                 members.iter().any(|member| matches!(member, Member::Device(_)))
@@ -103,7 +103,7 @@ impl Case {
 }
 
 /// Every case.
-pub(crate) fn cases() -> impl Iterator<Item = &'static Case> {
+pub fn cases() -> impl Iterator<Item = &'static Case> {
     [paths::CASES, links::CASES, nodes::CASES, archives::CASES].into_iter().flatten()
 }
 

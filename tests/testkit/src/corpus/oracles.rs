@@ -6,16 +6,16 @@ use super::members::Member;
 
 /// Two paths of which one leads to what exists outside and the other to what does not.
 #[derive(Debug)]
-pub(crate) struct Oracle {
-    pub(crate) name: &'static str,
-    pub(crate) plants: &'static [Plant],
-    pub(crate) there: &'static [u8],
-    pub(crate) gone: &'static [u8],
+pub struct Oracle {
+    pub name: &'static str,
+    pub plants: &'static [Plant],
+    pub there: &'static [u8],
+    pub gone: &'static [u8],
 }
 
 /// Every way to lead there.
 #[rustfmt::skip]
-pub(crate) const ORACLES: &[Oracle] = &[
+pub const ORACLES: &[Oracle] = &[
     Oracle { name: "dots", plants: &[File("mine")], there: b"../outside/secret", gone: b"../outside/nobody" },
     Oracle { name: "an absolute path", plants: &[File("mine")], there: b"{base}/outside/secret", gone: b"{base}/outside/nobody" },
     Oracle { name: "a sibling", plants: &[File("mine")], there: b"{root}-evil/secret", gone: b"{root}-evil/nobody" },
@@ -31,7 +31,7 @@ pub(crate) const ORACLES: &[Oracle] = &[
 ];
 
 /// What is asked for with each.
-pub(crate) const ASKED: &[Attempt] = &[
+pub const ASKED: &[Attempt] = &[
     Attempt::Read,
     Attempt::Write,
     Attempt::WriteWithParents,

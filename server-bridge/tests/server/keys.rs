@@ -1,5 +1,7 @@
 //! Keys of programs: what each scope opens, and that none opens more.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Clock;
@@ -140,6 +142,42 @@ async fn a_key_that_was_removed_or_has_expired_opens_nothing_and_what_it_opened_
         .await
         .expect("it is closed");
     server.stop().await;
+}
+
+#[tokio::test]
+async fn the_stream_of_an_mcp_client_ends_with_its_key() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let (removed, kept) = (program(&alice, "ci", "full").await, program(&alice, "other", "full").await);
+    let (mut removed, mut kept) = (mcp_stream(&removed).await, mcp_stream(&kept).await);
+    assert_eq!(alice.status(Method::DELETE, "/keys/ci").await, 204);
+    let end = async { while removed.chunk().await.unwrap().is_some() {} };
+    tokio::time::timeout(PATIENCE, end).await.expect("the stream ends");
+    let goes_on = async { while kept.chunk().await.unwrap().is_some() {} };
+    tokio::time::timeout(Duration::from_millis(500), goes_on)
+        .await
+        .expect_err("the other key is still there");
+    server.stop().await;
+}
+
+/// Opens a session, and in it the stream of what the server has to say.
+async fn mcp_stream(program: &TestClient) -> reqwest::Response {
+    let url = program.base.replace("/api/v1", "/mcp");
+    let request = |method| {
+        let accept = "application/json, text/event-stream";
+        program.http.request(method, &url).bearer_auth(&program.token).header("accept", accept)
+    };
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+    let opened = request(Method::POST).json(&hello).send().await.unwrap();
+    assert_eq!(opened.status(), 200);
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let ready = request(Method::POST).header("mcp-session-id", &session).json(&ready).send().await.unwrap();
+    assert_eq!(ready.status(), 202);
+    let stream = request(Method::GET).header("mcp-session-id", &session).send().await.unwrap();
+    assert_eq!(stream.status(), 200);
+    stream
 }
 
 #[tokio::test]

@@ -27,6 +27,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -111,7 +112,14 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
         (None, Some(id)) => state.mcp.sessions.opened(id, &caller).await,
         _ => {}
     }
-    Ok(response.map(Body::new))
+    let is_stream =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+    if !is_stream {
+        return Ok(response.map(Body::new));
+    }
+    // A stream ends with its client's key, which is looked up every few seconds while somebody reads.
+    let ended = Box::pin(async move { caller.session_ended(&state).await });
+    Ok(response.map(|body| Body::from_stream(Body::new(body).into_data_stream().take_until(ended))))
 }
 
 /// A page of another site has no business here, whatever it asks for.

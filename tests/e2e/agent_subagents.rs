@@ -400,12 +400,14 @@ fn a_sub_agent_knows_in_a_fork_what_it_knew_and_forgets_what_is_taken_back() {
 }
 
 #[test]
-fn without_a_machine_the_tools_are_told_still_and_none_runs() {
+fn without_a_machine_the_tools_are_told_still_and_those_run_that_need_none() {
     for provider in ["openai", "anthropic"] {
         let model =
             ScriptedModel::start(|asked| match (asked.last_of_user().as_str(), asked.results().len()) {
                 ("look", 0) => Reply::Call(vec![("todo_list", json!({}))]),
-                ("again", 1) => Reply::Call(vec![("Shell", json!({"command": "touch never"}))]),
+                ("again", 1) => {
+                    Reply::Call(vec![("Shell", json!({"command": "touch never"})), ("todo_list", json!({}))])
+                }
                 _ => Reply::Say("done".to_owned()),
             });
         let server = Server::start_with(&[&["--docker", "off"], &model.options(provider)[..]].concat());
@@ -426,6 +428,7 @@ fn without_a_machine_the_tools_are_told_still_and_none_runs() {
         }
         let results = model.asked().pop().unwrap().results();
         assert!(results[1].contains("no machine can be reached"), "{results:?}");
+        assert_eq!(results[2], "the list is empty", "{results:?}");
     }
 }
 

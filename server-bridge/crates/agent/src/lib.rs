@@ -16,6 +16,7 @@
 //! | `questions` | what a model waits for: an approval, an answer |
 //! | `engine/` | turns with a model: the loop, and what people see of it |
 //! | `context/` | what a model is shown of its conversation, and how that stays within its window |
+//! | `tool/` | what a tool is to the engine, and the registry of all of them |
 //! | `tools/` | what a model may do: one file per tool |
 //! | [`web`] | reading the internet for a model: fetching a page, searching |
 //! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
@@ -33,7 +34,8 @@
 //! | `event`, `error` | what is told, and what can go wrong |
 //! | [`limits`] | every limit and timeout |
 //!
-//! A new chat command: a file in `commands/` and a row of its table. A new tool: a file in `tools/` and a row of its table.
+//! A new chat command: a file in `commands/` and a row of its table. A new tool: a file in `tools/`
+//! and a line of `tools::add_all`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -62,6 +64,7 @@ mod service;
 mod shell;
 mod tasks;
 mod told;
+mod tool;
 mod tools;
 mod undo;
 pub mod web;
@@ -85,5 +88,6 @@ pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
 pub use service::{ChatService, EventSink};
 pub use told::Told;
+pub use tool::schema_of;
 pub use tools::utc_day;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

@@ -173,6 +173,8 @@ pub const GLOB_RESULTS: u32 = 500;
 pub const GREP_RESULTS: u32 = 500;
 /// Lines around each of those.
 pub const GREP_CONTEXT_LINES: u32 = 20;
+/// Tools that a conversation names and that are gone, which are declared still.
+pub const GONE_TOOLS: usize = 32;
 /// How large a compiled regular expression of a model may be, in bytes.
 pub const REGEX_BYTES: usize = 1024 * 1024;
 /// How much of a call's subject is shown to people, in characters.

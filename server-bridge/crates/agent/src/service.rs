@@ -1,7 +1,7 @@
 //! The service that the web layer talks to.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use sandbox::SandboxRouter;
 use store::{ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
@@ -18,6 +18,8 @@ use crate::running::Running;
 use crate::sends::{self, Sending};
 use crate::shell::LeftOut;
 use crate::told::{Board, Told};
+use crate::tool::{Failure, Registry};
+use crate::tools;
 use crate::web::Web;
 use crate::{Answered, ChatEvent, Error, ExecDocument, Posted, Result, Saying, recover};
 
@@ -35,12 +37,26 @@ pub(crate) struct Inner {
     pub(crate) running: Running,
     sending: Sending,
     pub(crate) engine: Engine,
+    pub(crate) tools: Registry,
     pub(crate) web: Web,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     sink: EventSink,
     told: Board,
     instructions_file: OnceLock<PathBuf>,
+}
+
+/// The service as its own tools know it: they do not keep it alive.
+#[derive(Clone, Default)]
+pub(crate) struct Home(Weak<Inner>);
+
+impl Home {
+    /// The service.
+    ///
+    /// Fails where it is gone.
+    pub(crate) fn service(&self) -> Result<Arc<Inner>, Failure> {
+        self.0.upgrade().ok_or_else(|| Failure::Told("the server is stopping".to_owned()))
+    }
 }
 
 impl ChatService {
@@ -50,19 +66,23 @@ impl ChatService {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, sending, engine) = (Running::default(), Sending::default(), Engine::new(models));
         let instructions_file = OnceLock::new();
-        let told = Board::default();
-        Self(Arc::new(Inner {
-            store,
-            router,
-            running,
-            sending,
-            engine,
-            web,
-            tasks,
-            stop,
-            sink,
-            told,
-            instructions_file,
+        let (told, tools) = (Board::default(), Registry::default());
+        Self(Arc::new_cyclic(|inner| {
+            tools::add_all(&tools, &Home(inner.clone()), &web);
+            Inner {
+                store,
+                router,
+                running,
+                sending,
+                engine,
+                tools,
+                web,
+                tasks,
+                stop,
+                sink,
+                told,
+                instructions_file,
+            }
         }))
     }
 

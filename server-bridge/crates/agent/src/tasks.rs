@@ -11,7 +11,7 @@ use crate::follow::{Followed, sandbox_id};
 use crate::limits::{TASK_LIFETIME_S, TASKS_LISTED};
 use crate::place::{sandbox_user, wish_for};
 use crate::service::Inner;
-use crate::tools::Failure;
+use crate::tool::Failure;
 use crate::{ChatService, Ending, Result};
 
 impl ChatService {

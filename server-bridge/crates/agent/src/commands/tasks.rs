@@ -1,7 +1,7 @@
 //! `/tasks`: the commands of this chat that go on by themselves.
 
 use super::{Command, Context};
-use crate::tools::Failure;
+use crate::tool::Failure;
 use crate::{Posted, Result, tasks};
 
 pub(super) const COMMAND: Command = Command {

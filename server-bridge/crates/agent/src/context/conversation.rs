@@ -126,6 +126,12 @@ impl Conversation {
         (&self.request, &mut self.draft)
     }
 
+    /// Tells the model of more tools, at the end.
+    pub(crate) fn declare(&mut self, tools: Vec<llm::Tool>) {
+        self.base.1 += tokens::of_tools(&tools);
+        self.request.tools.extend(tools);
+    }
+
     /// Sets what is told at the end of the next request alone.
     pub(crate) fn remind(&mut self, reminder: Option<String>) {
         self.request.reminder = reminder;

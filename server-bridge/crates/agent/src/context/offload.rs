@@ -5,7 +5,7 @@ use store::{ChatId, OffloadedRead, Store, UserId};
 
 use super::{summary, tokens};
 use crate::limits::{OFFLOAD_BYTES, OFFLOAD_TOKENS};
-use crate::tools::Outcome;
+use crate::tool::Outcome;
 
 /// How what is kept of such a result begins.
 const MARK: &str = "📂 [offload:";

@@ -124,7 +124,7 @@ fn serve(service: &Arc<Inner>, user: &User, chat: &store::ChatId, worker: Worker
             let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
             match job {
                 Job::Turn(waiting) => {
-                    let lineage = &Lineage::top(chat, waiting.turn, &service.web);
+                    let lineage = &Lineage::top(chat, waiting.turn, service.tools.snapshot());
                     Turn { service, user, chat, waiting, cancelled, lineage }.run().await;
                 }
                 Job::Compress => turn::compress_now(service, user, chat, cancelled).await,

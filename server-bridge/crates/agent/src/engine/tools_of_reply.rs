@@ -4,26 +4,14 @@
 use std::ops::Range;
 
 use crate::limits::{SUB_AGENTS_AT_ONCE, TOOLS_AT_ONCE};
+use crate::tool::Beside;
 
-/// What a call may run beside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
-    /// Nothing.
-    Nothing,
-    /// Others that change nothing.
-    Readers,
-    /// Other sub-agents, which see to themselves.
-    SubAgents,
-}
-
-impl Beside {
-    /// How many such calls run at once.
-    pub(super) fn at_once(self) -> usize {
-        match self {
-            Self::Nothing => 1,
-            Self::Readers => TOOLS_AT_ONCE,
-            Self::SubAgents => SUB_AGENTS_AT_ONCE,
-        }
+/// How many such calls run at once.
+pub(super) fn at_once(beside: Beside) -> usize {
+    match beside {
+        Beside::Nothing => 1,
+        Beside::Readers => TOOLS_AT_ONCE,
+        Beside::SubAgents => SUB_AGENTS_AT_ONCE,
     }
 }
 
@@ -56,6 +44,6 @@ mod tests {
     fn sub_agents_in_a_row_are_a_group_and_wait_for_what_stands_before_them() {
         let (r, w, s) = (Beside::Readers, Beside::Nothing, Beside::SubAgents);
         assert_eq!(groups(&[s, s, s, r, r, s, w, s]), [0..3, 3..5, 5..6, 6..7, 7..8]);
-        assert_eq!([w, r, s].map(Beside::at_once), [1, 8, 3]);
+        assert_eq!([w, r, s].map(at_once), [1, 8, 3]);
     }
 }

@@ -8,6 +8,7 @@
 
 mod approve;
 mod ask;
+mod host;
 mod model;
 mod room;
 mod run_tools;
@@ -29,6 +30,7 @@ use crate::limits::REPLY_WINDOW_SHARE;
 use crate::models::{Lineup, ModelSetup};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
+use crate::tool::gone;
 pub(super) use room::compress_now;
 
 use super::queue::Waiting;
@@ -246,6 +248,8 @@ impl Turn<'_> {
         let stored = self.service.store.stored_context(self.user.id, self.chat, self.waiting.turn).await?;
         let request = request(setup, prompt.system, tools);
         let mut conversation = Conversation::new(request, &setup.origin(), setup.window_tokens, stored);
+        let gone = gone(conversation.items().iter().map(|item| &item.message), self.lineage.tools());
+        conversation.declare(gone);
         self.look_for_news(wish, &mut conversation).await?;
         Ok(Setting { conversation, note: prompt.note, away })
     }

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::timeout;
 
-use super::call::{Live, Tool};
-use super::{Failure, ForSubAgents, Outcome, Workshop};
+use super::{Failure, Outcome};
 use crate::approval::Access;
-use crate::limits::{QUESTION_CHARS, QUESTION_OPTION_CHARS, QUESTION_OPTIONS, QUESTION_PATIENCE};
+use crate::limits::{QUESTION_CHARS, QUESTION_OPTION_CHARS, QUESTION_OPTIONS};
+use crate::service::Home;
+use crate::tool::{Beside, ForSubAgents, Live, Rules, ToolContext, TypedTool};
 
 /// What to ask.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,29 +20,34 @@ pub(crate) struct Arguments {
     options: Vec<String>,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "AskUser";
     const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Only for what you cannot find out by \
 yourself and what makes a difference: a choice that is theirs, a secret place, a doubt about what they want.";
-    const ACCESS: Access = Access::Read;
     // A question at a time.
-    const RUNS_BESIDE_OTHERS: bool = false;
-    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Never;
-    const WAITS_FOR_ITS_USER: bool = true;
+    const RULES: Rules = Rules::of(Access::Read)
+        .beside(Beside::Nothing)
+        .for_sub_agents(ForSubAgents::Never)
+        .waits_for_its_user()
+        .without_machine();
 
     fn hint(&self) -> &str {
         &self.question
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(
+        &self,
+        _home: &Home,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
         self.check()?;
         // Withdrawn by a cancel, which drops this.
-        let mut asking = workshop.shown.ask(&self.question, &self.options).await?;
-        let answered = timeout(QUESTION_PATIENCE, asking.words()).await;
-        workshop.shown.goes_on().await?;
-        Ok(match answered {
-            Ok(Some(words)) => Outcome::done(words),
-            Ok(None) | Err(_) => Outcome {
+        Ok(match context.host.ask(&self.question, &self.options).await? {
+            Some(words) => Outcome::done(words),
+            None => Outcome {
                 is_error: true,
                 ..Outcome::done(
                     "Nobody answered. Go on with what is safest, and say what you took for granted; or end here and say what \

@@ -4,9 +4,10 @@ use sandbox::FileKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop, visible};
 use crate::approval::Access;
+use crate::service::Home;
+use crate::tool::{Beside, Live, Rules, ToolContext, TypedTool};
 
 /// Where to.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -16,19 +17,22 @@ pub(crate) struct Arguments {
     path: String,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "Cd";
     const DESCRIPTION: &'static str =
         "Changes the current directory, which Shell commands begin in and relative paths are meant from.";
-    const ACCESS: Access = Access::Read;
     // What comes behind it begins there.
-    const RUNS_BESIDE_OTHERS: bool = false;
+    const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing);
 
     fn hint(&self) -> &str {
         &self.path
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop).await
     }
 }

@@ -59,7 +59,7 @@ pub(super) async fn change<T>(
 }
 
 async fn keep(workshop: &Workshop<'_>, sandbox: &Sandbox, path: &str) -> Result<(), Failure> {
-    let Workshop { service, user, lineage, turn, .. } = workshop;
+    let (store, user, turn) = (&workshop.service.store, workshop.user.id, workshop.turn);
     let found = present(sandbox, path).await?;
     let before = match &found {
         Present::Absent => Before::Absent,
@@ -67,7 +67,7 @@ async fn keep(workshop: &Workshop<'_>, sandbox: &Sandbox, path: &str) -> Result<
         Present::TooLarge => Before::TooLarge,
         Present::Unreadable => Before::Unreadable,
     };
-    service.store.keep_checkpoint(user.id, lineage.root(), *turn, sandbox.place(), path, before).await?;
+    store.keep_checkpoint(user, workshop.root, turn, sandbox.place(), path, before).await?;
     Ok(())
 }
 

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{FoundMessage, MessageId, MessageSearch};
 
-use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop, utc};
 use crate::approval::Access;
 use crate::limits::{HISTORY_RESULTS, HISTORY_SNIPPET_CHARS};
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,17 +31,21 @@ pub(crate) struct Arguments {
     before: Option<i64>,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "ChatHistory";
     const DESCRIPTION: &'static str = "Finds messages of this user's chats, also of earlier ones, by words and time, the latest \
 first. Use it when the user speaks of something that was said before.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {
         &self.query
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop).await
     }
 }

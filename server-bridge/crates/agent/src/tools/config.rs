@@ -8,13 +8,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{AuditEntry, LANGUAGE};
 
-use super::call::{Live, Tool};
 use super::look::{Ground, Looked, part};
-use super::{Failure, ForSubAgents, Outcome, Workshop};
+use super::{Failure, Outcome, Workshop};
 use crate::ChatEvent;
 use crate::approval::{Access, Mode};
 use crate::limits::CONFIG_VALUE_CHARS;
 use crate::place::sandbox_user;
+use crate::service::Home;
+use crate::tool::{ForSubAgents, Live, Rules, ToolContext, TypedTool};
 
 /// What stands for no value.
 const AUTO: &str = "auto";
@@ -75,12 +76,13 @@ const KEYS: &[Key] = &[
     },
 ];
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "config";
     const DESCRIPTION: &'static str = "Shows and changes what the user has set: active_runner, language, and this chat's \
 approval. Change something only where the user asks for it.";
-    const ACCESS: Access = Access::Settings;
-    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Never;
+    const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
 
     fn access(&self) -> Access {
         if self.action == Action::Set { Access::Settings } else { Access::Read }
@@ -95,7 +97,9 @@ approval. Change something only where the user asks for it.";
         Ok(Looked::words("changes what you have set", parts))
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         if self.action == Action::List {
             let mut lines = Vec::new();
             for key in KEYS {
@@ -143,7 +147,7 @@ async fn set_language(workshop: &Workshop<'_>, value: &str) -> Result<String, Fa
 }
 
 async fn set_active_runner(workshop: &Workshop<'_>, value: &str) -> Result<String, Failure> {
-    let Workshop { service, user, .. } = workshop;
+    let (service, user) = (workshop.service, workshop.user);
     let runners = service.store.runners(user.id).await?;
     let registered: Vec<String> = runners.into_iter().map(|runner| runner.name).collect();
     let choice = (value != AUTO).then(|| value.to_owned());

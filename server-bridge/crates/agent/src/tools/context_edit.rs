@@ -3,14 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
-use super::{Failure, ForSubAgents, Outcome, Workshop};
+use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
 use crate::context::Conversation;
 use crate::context::edit::{self, Action};
-
-/// What models call it.
-pub(crate) const NAME: &str = "context_edit";
+use crate::service::Home;
+use crate::tool::{Beside, ForSubAgents, Live, Rules, ToolContext, TypedTool};
 
 /// What to edit.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,22 +42,28 @@ enum Kind {
     Replace,
 }
 
-impl Tool for Arguments {
-    const NAME: &'static str = NAME;
+impl TypedTool for Arguments {
+    type Services = Home;
+
+    const NAME: &'static str = "context_edit";
     const DESCRIPTION: &'static str = "Edits what you see of this conversation, to save room or to take out what misleads: \
 delete a message (an answer goes with its calls' results), delete_turn (from a message of the user to the next one), truncate, or \
 replace. The last 3 messages cannot be edited. The user still sees everything.";
-    const ACCESS: Access = Access::Read;
     // What it edits is undone with the turn that it is called in: a user's own.
-    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Never;
     // Two at once would not see each other's work.
-    const RUNS_BESIDE_OTHERS: bool = false;
+    const RULES: Rules = Rules::of(Access::Read)
+        .beside(Beside::Nothing)
+        .for_sub_agents(ForSubAgents::Never)
+        .without_machine()
+        .edits_conversation();
 
     fn hint(&self) -> &str {
         &self.contains
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         let action = self.action().map_err(|missing| Failure::Told(format!("{missing} is missing")))?;
         let (store, turn) = (&workshop.service.store, workshop.turn);
         let stored = store.stored_context(workshop.user.id, workshop.chat, turn).await?;

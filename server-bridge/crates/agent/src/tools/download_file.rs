@@ -7,11 +7,12 @@ use store::Left;
 use tokio::time::timeout;
 
 use super::address::Address;
-use super::call::{Live, Tool};
 use super::look::{Ground, Looked, part, size};
 use super::{Failure, Outcome, Workshop, change, visible};
 use crate::approval::Access;
 use crate::limits::{DOWNLOAD_BYTES, DOWNLOAD_PATIENCE};
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to fetch, and where to.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,12 +24,14 @@ pub(crate) struct Arguments {
     path: String,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "DownloadFile";
     const DESCRIPTION: &'static str = "Lets the machine download a file into the workspace, with the directories that are \
 missing on the way to it. A redirect to another host is told and not followed; ask for that address then. To read a page use \
 Fetch.";
-    const ACCESS: Access = Access::Download;
+    const RULES: Rules = Rules::of(Access::Download);
 
     fn hint(&self) -> &str {
         self.url.as_str()
@@ -49,7 +52,9 @@ Fetch.";
         Ok(looked.always(&[machine, &origin, &file], words))
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         let (path, present) = workshop.target(&self.path).await?;
         let request = DownloadRequest {
             url: self.url.as_str().to_owned(),

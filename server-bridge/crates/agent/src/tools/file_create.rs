@@ -4,10 +4,11 @@ use sandbox::{SandboxError, WriteOptions};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
 use super::look::{Ground, Looked, edited, size};
 use super::{Failure, Outcome, Workshop, change, edit, visible};
 use crate::approval::Access;
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to write.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,11 +23,13 @@ pub(crate) struct Arguments {
     rewrite: bool,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "FileCreate";
     const DESCRIPTION: &'static str = "Writes a file of the workspace, with the directories that are missing on the way to it. \
 An existing file is replaced only with rewrite; prefer FileReplace to change a part of a file.";
-    const ACCESS: Access = Access::Edit;
+    const RULES: Rules = Rules::of(Access::Edit);
 
     fn hint(&self) -> &str {
         &self.path
@@ -50,7 +53,9 @@ An existing file is replaced only with rewrite; prefer FileReplace to change a p
         })
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop).await
     }
 }

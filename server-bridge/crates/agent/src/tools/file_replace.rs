@@ -8,13 +8,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::call::{Live, Tool};
 use super::look::{Ground, Looked, edited};
 use super::read::{text, whole};
 use super::{Failure, Outcome, Workshop, change, edit, visible};
 use crate::ToolData;
 use crate::approval::Access;
 use crate::limits::{FILE_AFTER_BYTES, REGEX_BYTES};
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to replace.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,11 +41,13 @@ pub(crate) struct Arguments {
     end_line: Option<usize>,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "FileReplace";
     const DESCRIPTION: &'static str = "Replaces text in a file of the workspace. old_string must be there exactly once, unless \
 replace_all is set. Read the file first and copy old_string exactly, with its white space; the line numbers are not part of it.";
-    const ACCESS: Access = Access::Edit;
+    const RULES: Rules = Rules::of(Access::Edit);
 
     fn hint(&self) -> &str {
         &self.path
@@ -76,7 +79,9 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
         Ok(Looked { edit: Some(change), ..ground.file_change(target, effect, parts) })
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop).await
     }
 }

@@ -4,10 +4,11 @@ use sandbox::GlobQuery;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop, visible};
 use crate::approval::Access;
 use crate::limits::GLOB_RESULTS;
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,17 +21,21 @@ pub(crate) struct Arguments {
     path: Option<String>,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "Glob";
     const DESCRIPTION: &'static str = "Finds files of the workspace by name, the newest first: **/*.rs, src/{a,b}*.ts. What \
 .gitignore excludes is not found.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read);
 
     fn hint(&self) -> &str {
         &self.pattern
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop).await
     }
 }

@@ -4,10 +4,11 @@ use sandbox::{GrepFile, GrepQuery};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop, visible};
 use crate::approval::Access;
 use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS};
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to find.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,17 +30,21 @@ pub(crate) struct Arguments {
     context_lines: u32,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "Grep";
     const DESCRIPTION: &'static str = "Finds lines of the workspace's files by a regular expression (Rust's syntax, one line at \
 a time). What .gitignore excludes and binary files are not searched.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read);
 
     fn hint(&self) -> &str {
         &self.pattern
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop).await
     }
 }

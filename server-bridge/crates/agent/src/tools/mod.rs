@@ -1,13 +1,12 @@
 //! What a model may do: one file per tool.
 //!
-//! Files and commands are the sandbox handle's, beneath the workspace of the place that the chat works in; the internet is
+//! Files and commands are the sandbox handle's, within the workspace of the place that the chat works in; the internet is
 //! `crate::web`'s; lists, settings and what was said are the store's. A new tool: a file here with its arguments (their doc
-//! comments are what the model reads) as a `Tool`, and a row of the table in `call`. One that changes a file does it by
-//! `change`, so that it can be taken back.
+//! comments are what the model reads) as a [`TypedTool`](crate::tool::TypedTool), and a line of [`add_all`]. One that changes a
+//! file does it by `change`, so that it can be taken back.
 
 mod address;
 mod ask_user;
-mod call;
 mod cd;
 mod change;
 mod chat_history;
@@ -21,9 +20,7 @@ mod file_replace;
 mod glob;
 mod grep;
 mod image;
-mod look;
 mod memory;
-mod path;
 mod read;
 mod recall;
 mod recall_masked;
@@ -32,130 +29,77 @@ mod skill;
 mod sub_agent;
 mod tasks;
 mod todo;
-mod toolbox;
 mod utc;
-mod visible;
 mod web_search;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use llm::Content;
-use sandbox::{Approval, Present, RouteError, Sandbox, SandboxError, Wish};
-use store::{ChatId, MessageId, TurnId};
-use tokio_util::sync::CancellationToken;
+use sandbox::{Present, Sandbox, SandboxError};
 
-use crate::ToolData;
-use crate::engine::agents::Lineage;
-use crate::engine::{ShownCall, SubAgentDocument};
-use crate::place::sandbox_user;
-use crate::service::Inner;
-pub(crate) use call::{Call, Live, kept};
-pub(crate) use context_edit::NAME as EDITS_CONTEXT;
-pub(crate) use look::{Bound, Ground, Looked};
+use crate::service::{Home, Inner};
+use crate::tool::{Failure, FileSeen, Outcome, Registry, ToolContext, Typed, look, path, visible};
+use crate::web::Web;
 pub(crate) use read::{hash, whole};
 pub(crate) use shell::NAME as COMMANDS;
-pub(crate) use toolbox::{ForSubAgents, Toolbox};
 pub use utc::utc_day;
 
-/// Where a tool works, and for whom.
+/// Adds all tools that there are with these ways to the internet, in the order that a model is told of them in.
+pub(crate) fn add_all(tools: &Registry, home: &Home, web: &Web) {
+    tools.put(Typed::<shell::Arguments>::new(home.clone()));
+    tools.put(Typed::<read::Arguments>::new(home.clone()));
+    tools.put(Typed::<file_create::Arguments>::new(home.clone()));
+    tools.put(Typed::<file_replace::Arguments>::new(home.clone()));
+    tools.put(Typed::<glob::Arguments>::new(home.clone()));
+    tools.put(Typed::<grep::Arguments>::new(home.clone()));
+    tools.put(Typed::<cd::Arguments>::new(home.clone()));
+    tools.put(Typed::<tasks::Status>::new(home.clone()));
+    tools.put(Typed::<tasks::Read>::new(home.clone()));
+    tools.put(Typed::<tasks::Kill>::new(home.clone()));
+    tools.put(Typed::<recall::Arguments>::new(home.clone()));
+    tools.put(Typed::<todo::Write>::new(home.clone()));
+    tools.put(Typed::<todo::List>::new(home.clone()));
+    tools.put(Typed::<chat_history::Arguments>::new(home.clone()));
+    tools.put(Typed::<ask_user::Arguments>::new(home.clone()));
+    tools.put(Typed::<download_file::Arguments>::new(home.clone()));
+    if web.fetch.is_some() {
+        tools.put(Typed::<fetch::Arguments>::new(home.clone()));
+    }
+    if web.search.is_some() {
+        tools.put(Typed::<web_search::Arguments>::new(home.clone()));
+    }
+    tools.put(Typed::<config::Arguments>::new(home.clone()));
+    tools.put(Typed::<sub_agent::Arguments>::new(home.clone()));
+    tools.put(Typed::<skill::Arguments>::new(home.clone()));
+    tools.put(Typed::<memory::Write>::new(home.clone()));
+    tools.put(Typed::<memory::List>::new(home.clone()));
+    tools.put(Typed::<recall_masked::Arguments>::new(home.clone()));
+    tools.put(Typed::<context_edit::Arguments>::new(home.clone()));
+}
+
+/// The same by themselves: they can be told and understood, and not run.
+#[cfg(test)]
+pub(crate) fn all(web: &Web) -> crate::tool::Toolbox {
+    let tools = Registry::default();
+    add_all(&tools, &Home::default(), web);
+    tools.snapshot()
+}
+
+/// A call's context, and the service that the server's own tools work with.
 pub(crate) struct Workshop<'a> {
     pub(crate) service: &'a Arc<Inner>,
-    pub(crate) user: &'a store::User,
-    pub(crate) chat: &'a ChatId,
-    /// What the turn is beneath, and what that allows it.
-    pub(crate) lineage: &'a Lineage,
-    /// What shows the call.
-    pub(crate) card: MessageId,
-    /// What is changed in it is taken back with it.
-    pub(crate) turn: TurnId,
-    /// Where the turn works; fixed at its beginning.
-    pub(crate) wish: &'a Wish,
-    /// Its user wants it to stop.
-    pub(crate) cancelled: &'a CancellationToken,
-    /// Whether nothing may be changed.
-    pub(crate) is_plan: bool,
-    /// The user's word that this very call may run as the privileged user, where they gave it.
-    pub(crate) approval: Option<Approval>,
-    /// What was looked at before its user was asked.
-    pub(crate) bound: Bound,
-    /// The card that shows the call.
-    pub(crate) shown: ShownCall<'a>,
+    pub(crate) context: &'a ToolContext<'a>,
 }
 
-/// What a tool came to.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Outcome {
-    pub(crate) text: String,
-    pub(crate) is_error: bool,
-    /// Whether it was not allowed.
-    pub(crate) is_denied: bool,
-    /// Whether the text may be put aside when it is long: not what was asked for in parts.
-    pub(crate) may_be_offloaded: bool,
-    /// What the model is shown beside the text.
-    pub(crate) images: Vec<Content>,
-    /// What the card holds beside the text.
-    pub(crate) data: Option<ToolData>,
-    /// The sub-agent that was called.
-    pub(crate) sub_agent: Option<SubAgentDocument>,
-    /// The file that it is the content of.
-    pub(crate) file: Option<FileSeen>,
-}
+impl<'a> Deref for Workshop<'a> {
+    type Target = ToolContext<'a>;
 
-/// A file as it was when it was read; without a hash, one that could not be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FileSeen {
-    /// Where it is, from the workspace.
-    pub(crate) path: String,
-    /// Of its content: SHA-256, in hex.
-    pub(crate) hash: String,
-    /// Its size in bytes.
-    pub(crate) size_bytes: u64,
-    /// When it was changed last, in Unix milliseconds by its machine's clock.
-    pub(crate) modified_ms: i64,
-}
-
-/// Why a tool did not do what it was asked for.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// The model can do something about it.
-    #[error("{0}")]
-    Told(String),
-    /// The place is away: nothing more can be done in this turn.
-    #[error("{0}")]
-    Away(String),
-    /// The server cannot go on.
-    #[error(transparent)]
-    Store(#[from] store::Error),
-}
-
-impl Failure {
-    /// No machine can be reached to look at.
-    fn unreachable() -> Self {
-        Self::Away("no machine can be reached".to_owned())
-    }
-}
-
-impl From<SandboxError> for Failure {
-    fn from(error: SandboxError) -> Self {
-        match error {
-            SandboxError::Offline { .. } | SandboxError::Lost { .. } => Self::Away(error.to_string()),
-            error => Self::Told(error.to_string()),
-        }
-    }
-}
-
-impl From<RouteError> for Failure {
-    fn from(error: RouteError) -> Self {
-        Self::Away(error.to_string())
+    fn deref(&self) -> &Self::Target {
+        self.context
     }
 }
 
 impl Workshop<'_> {
-    /// A fresh handle.
-    pub(crate) async fn sandbox(&self) -> Result<Sandbox, Failure> {
-        Ok(self.service.router.for_user(&sandbox_user(self.user), self.wish).await?)
-    }
-
     /// Where a path of the model's leads, from the workspace: relative ones begin where the chat is.
     async fn path(&self, path: &str) -> Result<String, Failure> {
         path::readable(path)?;
@@ -186,14 +130,6 @@ impl Workshop<'_> {
         Ok((file.path.clone(), None))
     }
 
-    /// The SHA-256 that the file had when its change was allowed.
-    fn bound_content(&self) -> Option<[u8; 32]> {
-        match self.bound.file.as_ref()?.present {
-            Present::Content(sha256) => Some(sha256),
-            Present::Nothing | Present::AnyFile => None,
-        }
-    }
-
     /// The directory that a command begins in; empty for the workspace.
     ///
     /// Fails where it is another one than somebody allowed.
@@ -209,40 +145,6 @@ impl Workshop<'_> {
             ));
         }
         Ok(allowed.clone())
-    }
-}
-
-impl Outcome {
-    pub(crate) fn done(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            is_error: false,
-            is_denied: false,
-            may_be_offloaded: true,
-            images: Vec::new(),
-            data: None,
-            sub_agent: None,
-            file: None,
-        }
-    }
-
-    /// One that is a part of something longer already.
-    fn part(text: impl Into<String>) -> Self {
-        Self { may_be_offloaded: false, ..Self::done(text) }
-    }
-
-    /// A tool that was not allowed to do it.
-    pub(crate) fn denied(why: &str) -> Self {
-        let text = format!(
-            "{why}. Do not reach the same in another way; say what you would do, or ask what the user wants."
-        );
-        Self { is_error: true, is_denied: true, ..Self::done(text) }
-    }
-
-    /// A tool that could not do its work.
-    pub(crate) fn failed(text: &str) -> Self {
-        let text = format!("Error: {text}\nPlease fix the issue and try again.");
-        Self { is_error: true, ..Self::done(text) }
     }
 }
 

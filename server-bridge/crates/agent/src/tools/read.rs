@@ -5,10 +5,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::call::{Live, Tool};
 use super::{Failure, FileSeen, Outcome, Workshop, change, image, visible};
 use crate::approval::Access;
 use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to read.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -24,17 +25,21 @@ pub(crate) struct Arguments {
     max_lines: Option<u64>,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "Read";
     const DESCRIPTION: &'static str = "Reads a text file of the workspace. Lines are numbered; long lines are cut. \
 Read a long file in parts, with offset and max_lines. A PNG, JPEG, GIF or WebP image is shown to you as it is.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read);
 
     fn hint(&self) -> &str {
         &self.path
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop).await
     }
 }

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use store::Offload;
 
-use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
 use crate::limits::RECALL_CHARS;
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What is said before what is not so any more.
 const STALE: &str = "STALE: the file has changed since; read it again before you rely on this.";
@@ -26,17 +27,21 @@ pub(crate) struct Arguments {
     limit: Option<usize>,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "offload_recall";
     const DESCRIPTION: &'static str =
         "Reads a result that was put aside because it was long, by the id in its place, in parts.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {
         &self.id
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop).await
     }
 }
@@ -44,7 +49,7 @@ impl Tool for Arguments {
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let Arguments { id, offset, limit } = arguments;
     let Some(Offload { text, is_stale }) =
-        workshop.service.store.offload(workshop.user.id, workshop.lineage.root(), id).await?
+        workshop.service.store.offload(workshop.user.id, workshop.root, id).await?
     else {
         return Err(Failure::Told(format!("nothing is put aside as {id:?}")));
     };

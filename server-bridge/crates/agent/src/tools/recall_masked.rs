@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop, recall};
 use crate::approval::Access;
 use crate::context::{history, mask};
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// What to read.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -16,17 +17,21 @@ pub(crate) struct Arguments {
     id: String,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "recall_masked";
     const DESCRIPTION: &'static str =
         "Reads an old result that was masked to save room in the conversation, by the id in its place.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {
         &self.id
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         let Self { id } = self;
         let Some(masked) = workshop.service.store.masked_item(workshop.user.id, workshop.chat, id).await?
         else {

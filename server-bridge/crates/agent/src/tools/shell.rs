@@ -14,7 +14,6 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{Live, Tool};
 use super::look::{Ground, Looked, part};
 use super::{Failure, Outcome, Workshop, visible};
 use crate::Ending;
@@ -22,8 +21,10 @@ use crate::approval::Access;
 use crate::limits::{
     SHELL_CANCEL_GRACE, SHELL_CANCEL_PATIENCE, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
 };
+use crate::service::Home;
 use crate::shell::{Utf8Decoder, request_hash};
 use crate::tasks;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 use output::Output;
 
 /// The signal that nothing can ignore, on every system that a runner is built for.
@@ -52,14 +53,15 @@ pub(crate) struct Arguments {
     reason: Option<String>,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = NAME;
     const DESCRIPTION: &'static str = "Runs a command line in a shell of the sandbox, beginning in the current directory, and \
 answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
 task: see task_status, task_read and task_kill. Use background for servers and watchers. Use Read, Glob and Grep instead of \
 cat, find and grep.";
-    const ACCESS: Access = Access::Run;
-    const SEES_CANCEL: bool = true;
+    const RULES: Rules = Rules::of(Access::Run).sees_cancel();
 
     fn hint(&self) -> &str {
         &self.command
@@ -85,7 +87,9 @@ cat, find and grep.";
         Ok(looked.at(Some(ground)).always(&subject, words))
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         run(self, workshop, live).await
     }
 }
@@ -161,7 +165,7 @@ async fn put_on_record(
         exec_id: exec_id.clone(),
         user: workshop.user.id,
         // Tasks of a sub-agent are the chat's, and outlive it.
-        chat: Some(workshop.lineage.root().clone()),
+        chat: Some(workshop.root.clone()),
         message: None,
         request_hash: request_hash(Some(place), &command),
         runner: Some(place.to_owned()),

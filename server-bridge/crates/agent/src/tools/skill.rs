@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
 use crate::library::skills;
+use crate::service::Home;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// Which one.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -16,16 +17,20 @@ pub(crate) struct Arguments {
     name: String,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "Skill";
     const DESCRIPTION: &'static str = "Reads a skill of the workspace: how to do something here.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read);
 
     fn hint(&self) -> &str {
         &self.name
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         let sandbox = workshop.sandbox().await?;
         let Some(skill) = skills::read(&sandbox, &self.name).await? else {
             let known = skills::catalogue(&sandbox).await?;

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
-use super::{Failure, ForSubAgents, Outcome, Workshop};
+use super::{Failure, Outcome};
 use crate::approval::Access;
-use crate::engine::agents::{Wanted, call};
+use crate::service::Home;
+use crate::tool::{Beside, DelegationRequest, ForSubAgents, Live, Rules, ToolContext, TypedTool, shortened};
 
 /// What to hand over.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,33 +28,40 @@ pub(crate) struct Arguments {
     instance: Option<String>,
 }
 
-impl Tool for Arguments {
+impl TypedTool for Arguments {
+    type Services = Home;
+
     const NAME: &'static str = "SubAgent";
     const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
 with the same permissions, and answers with its last words. Use it for work that needs much reading and comes to a short result, \
 and to do several things at once: those called in one answer work side by side, 3 at a time. Say all it has to know, and what \
 its answer shall hold.";
     // What it does is asked for where it is done.
-    const ACCESS: Access = Access::Read;
-    const RUNS_BESIDE_OTHERS: bool = false;
-    const IS_SUB_AGENT: bool = true;
-    const FOR_SUB_AGENTS: ForSubAgents = ForSubAgents::Named;
-    const SEES_CANCEL: bool = true;
+    const RULES: Rules = Rules::of(Access::Read)
+        .beside(Beside::SubAgents)
+        .for_sub_agents(ForSubAgents::Named)
+        .sees_cancel()
+        .without_machine();
 
     fn hint(&self) -> &str {
         self.task.trim().lines().next().unwrap_or_default()
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
-        let wanted = Wanted {
+    async fn run(
+        &self,
+        _home: &Home,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let request = DelegationRequest {
             tool: Self::NAME,
-            hint: super::call::shortened(self.hint()),
+            hint: shortened(self.hint()),
             task: &self.task,
             role: self.role.as_deref(),
             tools: self.tools.as_deref(),
             model: self.model.as_deref(),
             instance: self.instance.as_deref(),
         };
-        call(wanted, workshop).await
+        context.host.delegate(request).await
     }
 }

@@ -4,13 +4,14 @@ use sandbox::ExecReport;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{Live, Tool};
 use super::look::{Ground, Looked, part};
 use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
 use crate::follow::sandbox_id;
 use crate::limits::{TASK_HEAD_BYTES, TASK_TAIL_BYTES};
+use crate::service::Home;
 use crate::tasks;
+use crate::tool::{Live, Rules, ToolContext, TypedTool};
 
 /// Of which task.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -21,16 +22,20 @@ pub(crate) struct Status {
     id: Option<String>,
 }
 
-impl Tool for Status {
+impl TypedTool for Status {
+    type Services = Home;
+
     const NAME: &'static str = "task_status";
     const DESCRIPTION: &'static str = "Tells how a task stands, or how all of this chat's tasks do.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {
         self.id.as_deref().unwrap_or_default()
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         status(self, workshop).await
     }
 }
@@ -43,16 +48,20 @@ pub(crate) struct Read {
     id: String,
 }
 
-impl Tool for Read {
+impl TypedTool for Read {
+    type Services = Home;
+
     const NAME: &'static str = "task_read";
     const DESCRIPTION: &'static str = "Reads the beginning and the end of a task's output so far.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read);
 
     fn hint(&self) -> &str {
         &self.id
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         read(self, workshop).await
     }
 }
@@ -65,10 +74,12 @@ pub(crate) struct Kill {
     id: String,
 }
 
-impl Tool for Kill {
+impl TypedTool for Kill {
+    type Services = Home;
+
     const NAME: &'static str = "task_kill";
     const DESCRIPTION: &'static str = "Ends a task with everything it started.";
-    const ACCESS: Access = Access::End;
+    const RULES: Rules = Rules::of(Access::End);
 
     fn hint(&self) -> &str {
         &self.id
@@ -80,7 +91,9 @@ impl Tool for Kill {
         Ok(looked.always(&[&self.id], "ending this very task".to_owned()))
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         kill(self, workshop).await
     }
 }
@@ -88,7 +101,7 @@ impl Tool for Kill {
 async fn status(arguments: &Status, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
     let tasks = match &arguments.id {
         Some(id) => vec![find(id, workshop).await?],
-        None => tasks::list(workshop.service, workshop.user, workshop.lineage.root()).await?,
+        None => tasks::list(workshop.service, workshop.user, workshop.root).await?,
     };
     let lines: Vec<String> = tasks.iter().map(tasks::line).collect();
     Ok(Outcome::done(if lines.is_empty() { "there are no tasks".to_owned() } else { lines.join("\n") }))
@@ -120,6 +133,6 @@ async fn kill(arguments: &Kill, workshop: &Workshop<'_>) -> Result<Outcome, Fail
 
 /// A task of this chat.
 async fn find(id: &str, workshop: &Workshop<'_>) -> Result<store::Exec, Failure> {
-    let found = tasks::find(workshop.service, workshop.user, workshop.lineage.root(), id).await?;
+    let found = tasks::find(workshop.service, workshop.user, workshop.root, id).await?;
     found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}")))
 }

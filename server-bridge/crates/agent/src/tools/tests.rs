@@ -3,14 +3,20 @@ use std::collections::BTreeSet;
 use llm::{Assistant, ToolCall};
 use serde_json::{Value, json};
 
-use super::*;
+use super::all;
 use crate::approval::Access;
 use crate::limits::ARGUMENTS_BYTES;
+use crate::tool::{Understood, kept};
 use crate::web::{Fetcher, Searcher, Web};
 
-fn call(name: &str, arguments: &str) -> Result<Call, String> {
+fn call(name: &str, arguments: &str) -> Result<Understood, String> {
     let call = ToolCall { id: String::new(), name: name.to_owned(), arguments: arguments.to_owned() };
-    Call::parse(&call, &Toolbox::all(&web()))
+    all(&web()).understand(&call)
+}
+
+/// Why a call is not understood.
+fn refused(name: &str, arguments: &str) -> String {
+    call(name, arguments).err().expect("it is understood")
 }
 
 /// Every way to the internet.
@@ -20,7 +26,7 @@ fn web() -> Web {
 }
 
 fn catalogue(web: &Web) -> Vec<llm::Tool> {
-    Toolbox::all(web).catalogue()
+    all(web).catalogue()
 }
 
 /// What fits a property.
@@ -49,7 +55,8 @@ fn every_tool_is_described_with_all_its_arguments_and_can_be_called() {
             .map(|name| name.as_str().unwrap())
             .map(|name| (name.to_owned(), sample(&properties[name])))
             .collect();
-        call(&tool.name, &serde_json::to_string(&arguments).unwrap()).unwrap();
+        let understood = call(&tool.name, &serde_json::to_string(&arguments).unwrap());
+        assert!(understood.is_ok(), "{}: {:?}", tool.name, understood.err());
         assert!(call(&tool.name, r#"{"nonsense":1}"#).is_err(), "{} takes what it does not know", tool.name);
     }
 }
@@ -70,8 +77,8 @@ fn what_is_not_set_up_is_not_offered() {
     assert_eq!(difference, ["Fetch", "WebSearch"]);
     let fetch = r#"{"url":"https://example.com"}"#.to_owned();
     let fetch = ToolCall { id: String::new(), name: "Fetch".to_owned(), arguments: fetch };
-    assert!(Call::parse(&fetch, &Toolbox::all(&web())).is_ok());
-    assert!(Call::parse(&fetch, &Toolbox::all(&Web::default())).unwrap_err().contains("there is no tool"));
+    assert!(all(&web()).understand(&fetch).is_ok());
+    assert!(all(&Web::default()).understand(&fetch).err().unwrap().contains("there is no tool"));
 }
 
 #[test]
@@ -79,7 +86,7 @@ fn arguments_that_are_too_long_are_refused_and_not_kept() {
     let of = |bytes: usize| format!(r#"{{"path":"{}"}}"#, "x".repeat(bytes - 11));
     assert!(call("Read", &of(ARGUMENTS_BYTES)).is_ok());
     let long = of(10 * 1024 * 1024);
-    assert!(call("Read", &long).unwrap_err().contains("do it in parts"));
+    assert!(refused("Read", &long).contains("do it in parts"));
     assert!(call("Read", &of(ARGUMENTS_BYTES + 1)).is_err());
     let said = |arguments: String| Assistant {
         tool_calls: vec![ToolCall { arguments, ..ToolCall::default() }],
@@ -93,7 +100,7 @@ fn arguments_that_are_too_long_are_refused_and_not_kept() {
 
 #[tokio::test]
 async fn what_a_user_is_to_allow_is_shown_with_what_cannot_be_seen() {
-    let of = |name: &str, arguments: Value| call(name, &arguments.to_string()).unwrap();
+    let of = |name: &str, arguments: Value| call(name, &arguments.to_string()).ok().unwrap();
     let write = of("FileCreate", json!({"path": "a\nok\u{1b}[2J", "content": "x"}));
     assert_eq!(write.hint(), "a\nok\\u{1b}[2J");
     assert!(write.look(None).await.is_err(), "nothing is said of a file without its machine");
@@ -116,10 +123,10 @@ async fn what_a_user_is_to_allow_is_shown_with_what_cannot_be_seen() {
 fn a_url_that_is_no_pages_is_refused_before_anybody_is_asked() {
     for url in ["", "a", "file:///etc/passwd", "ftp://a/b", "http://u:p@a/", "data:text/html,x", "http://"] {
         let arguments = json!({"url": url}).to_string();
-        assert!(call("Fetch", &arguments).unwrap_err().contains("the arguments do not fit"), "{url}");
+        assert!(refused("Fetch", &arguments).contains("the arguments do not fit"), "{url}");
     }
     let long = json!({"url": format!("http://a/{}", "x".repeat(9_000))}).to_string();
-    assert!(call("Fetch", &long).unwrap_err().contains("too long"));
+    assert!(refused("Fetch", &long).contains("too long"));
 }
 
 #[test]
@@ -157,8 +164,8 @@ fn parameters_have_the_names_that_models_know() {
 
 #[test]
 fn what_a_model_does_wrong_is_told_in_words() {
-    assert!(call("Fly", "{}").unwrap_err().contains("there are Shell, Read"));
-    assert!(call("Read", "{\"path\":").unwrap_err().contains("not a JSON object"));
-    assert!(call("Read", "{}").unwrap_err().contains("path"));
-    assert!(call("Read", r#"{"path":1}"#).unwrap_err().contains("string"));
+    assert!(refused("Fly", "{}").contains("there are Shell, Read"));
+    assert!(refused("Read", "{\"path\":").contains("not a JSON object"));
+    assert!(refused("Read", "{}").contains("path"));
+    assert!(refused("Read", r#"{"path":1}"#).contains("string"));
 }

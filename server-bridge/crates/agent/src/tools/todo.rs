@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{Todo, TodoStatus};
 
-use super::call::{Live, Tool};
 use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
+use crate::service::Home;
+use crate::tool::{Beside, Live, Rules, ToolContext, TypedTool};
 use crate::{TodoDocument, ToolData};
 
 /// What to do from now on.
@@ -45,20 +46,23 @@ impl From<Status> for TodoStatus {
     }
 }
 
-impl Tool for Write {
+impl TypedTool for Write {
+    type Services = Home;
+
     const NAME: &'static str = "todo_write";
     const DESCRIPTION: &'static str = "Keeps a list of what is to be done in this chat, which the user sees. Use it for work of \
 three steps or more: write it before you begin, keep one item in_progress, and mark each completed as soon as it is.";
-    const ACCESS: Access = Access::Read;
     // What comes behind it sees the new list.
-    const RUNS_BESIDE_OTHERS: bool = false;
+    const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing).without_machine();
 
     fn hint(&self) -> &str {
         let current = self.items.iter().find(|item| matches!(item.status, Status::InProgress));
         current.map_or("", |item| item.content.as_str())
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         let todos: Vec<Todo> = self
             .items
             .iter()
@@ -77,16 +81,20 @@ three steps or more: write it before you begin, keep one item in_progress, and m
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {}
 
-impl Tool for List {
+impl TypedTool for List {
+    type Services = Home;
+
     const NAME: &'static str = "todo_list";
     const DESCRIPTION: &'static str = "Reads this chat's list of what is to be done.";
-    const ACCESS: Access = Access::Read;
+    const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {
         ""
     }
 
-    async fn run(&self, workshop: &Workshop<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+    async fn run(&self, home: &Home, context: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        let service = &home.service()?;
+        let workshop = &Workshop { service, context };
         Ok(shown(&workshop.service.store.todos(workshop.user.id, workshop.chat).await?))
     }
 }

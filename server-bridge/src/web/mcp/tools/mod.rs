@@ -8,6 +8,7 @@ mod tasks;
 
 use std::future::Future;
 
+use agent::schema_of;
 use futures_util::future::BoxFuture;
 use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken, ToolAnnotations};
 use rmcp::{Peer, RoleServer};
@@ -150,21 +151,6 @@ fn describe<T: Tool>() -> rmcp::model::Tool {
         Some(schema) => tool.with_raw_output_schema(object(schema)),
         None => tool,
     }
-}
-
-/// The schema of a type, whole in itself.
-fn schema_of<T: JsonSchema>() -> Value {
-    let mut settings = schemars::generate::SchemaSettings::draft2020_12();
-    (settings.meta_schema, settings.inline_subschemas) = (None, true);
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    if let Some(fields) = schema.as_object_mut() {
-        // The type's name and its own words are of no use to a model.
-        fields.remove("title");
-        fields.remove("description");
-        // Some clients refuse an object without it.
-        fields.entry("properties").or_insert_with(|| serde_json::json!({}));
-    }
-    schema
 }
 
 fn run<T: Tool>(arguments: Map<String, Value>, desk: &Desk) -> BoxFuture<'_, Result<Outcome, ApiError>> {

@@ -1,8 +1,10 @@
 //! One call of a sub-agent, from its arguments to its result.
 
+use std::sync::Arc;
+
 use llm::{Content, Message};
-use sandbox::Sandbox;
-use store::{MessageRole, NewSubAgent, SubAgent, TurnStatus};
+use sandbox::{Sandbox, Wish};
+use store::{ChatId, MessageId, MessageRole, NewSubAgent, SubAgent, TurnStatus, User};
 use tokio_util::sync::CancellationToken;
 
 use super::errand::{Card, Errand, SubAgentDocument};
@@ -17,23 +19,23 @@ use crate::engine::{AgentDocument, history};
 use crate::library::roles::{self, Role};
 use crate::limits::SUB_AGENT_NAME_CHARS;
 use crate::models::Tier;
-use crate::tools::{Failure, Outcome, Toolbox, Workshop};
+use crate::place::sandbox_user;
+use crate::service::Inner;
+use crate::tool::{DelegationRequest, Failure, Outcome, Toolbox};
 
-/// What a model wants of a sub-agent.
-pub(crate) struct Wanted<'a> {
-    /// The tool's own name, and what the call is about, for people.
-    pub(crate) tool: &'static str,
-    pub(crate) hint: String,
-    /// What it shall do: all it is told.
-    pub(crate) task: &'a str,
-    /// Who it shall be.
-    pub(crate) role: Option<&'a str>,
-    /// What it may use; no more than its parent and its role.
-    pub(crate) tools: Option<&'a [String]>,
-    /// How able a model it shall ask.
-    pub(crate) model: Option<&'a str>,
-    /// The name it is called by again.
-    pub(crate) instance: Option<&'a str>,
+/// Who calls a sub-agent, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    pub(crate) service: &'a Arc<Inner>,
+    pub(crate) user: &'a User,
+    /// The caller's own chat.
+    pub(crate) chat: &'a ChatId,
+    pub(crate) lineage: &'a Lineage,
+    pub(crate) cancelled: &'a CancellationToken,
+    /// What shows the call.
+    pub(crate) card: MessageId,
+    /// Where the caller works.
+    pub(crate) wish: &'a Wish,
 }
 
 /// A sub-agent that was found or made.
@@ -48,7 +50,7 @@ struct Found {
 /// Runs a sub-agent to the end of its turn.
 ///
 /// Fails with [`Failure::Told`] where it cannot be called so, and where the parent's turn cannot go on either.
-pub(crate) async fn call(wanted: Wanted<'_>, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
+pub(crate) async fn call(wanted: DelegationRequest<'_>, caller: Caller<'_>) -> Result<Outcome, Failure> {
     if wanted.task.trim().is_empty() {
         return Err(Failure::Told("the task is empty; say what the sub-agent shall do".to_owned()));
     }
@@ -62,24 +64,24 @@ pub(crate) async fn call(wanted: Wanted<'_>, workshop: &Workshop<'_>) -> Result<
     }
     let no_tier = |why| Failure::Told(format!("that is no model of a sub-agent: {why}, or leave it out"));
     let tier = wanted.model.map(str::parse::<Tier>).transpose().map_err(no_tier)?;
-    workshop.lineage.take_place().map_err(Failure::Told)?;
-    let at_work = &workshop.service.engine.at_work;
+    caller.lineage.take_place().map_err(Failure::Told)?;
+    let at_work = &caller.service.engine.at_work;
     let _name = match wanted.instance {
-        Some(name) => Some(at_work.take_name(workshop.chat, name).ok_or_else(|| {
+        Some(name) => Some(at_work.take_name(caller.chat, name).ok_or_else(|| {
             Failure::Told(format!("the sub-agent {name:?} is at work already; wait for its result"))
         })?),
         None => None,
     };
     let found = async {
-        let sandbox = workshop.sandbox().await?;
-        Ok::<_, Failure>((find(&wanted, workshop, &sandbox).await?, sandbox.place().to_owned()))
+        let sandbox = caller.service.router.for_user(&sandbox_user(caller.user), caller.wish).await?;
+        Ok::<_, Failure>((find(&wanted, caller, &sandbox).await?, sandbox.place().to_owned()))
     };
     let (found, place) = tokio::select! {
         found = found => found?,
-        () = workshop.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
+        () = caller.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
     };
-    let cancelled = workshop.cancelled.child_token();
-    let _work = at_work.begin(workshop.user.id, &found.agent.chat, &cancelled);
+    let cancelled = caller.cancelled.child_token();
+    let _work = at_work.begin(caller.user.id, &found.agent.chat, &cancelled);
     let agent = SubAgentDocument {
         chat_id: found.agent.chat.to_string(),
         role: found.agent.role.clone(),
@@ -87,9 +89,9 @@ pub(crate) async fn call(wanted: Wanted<'_>, workshop: &Workshop<'_>) -> Result<
         ..SubAgentDocument::default()
     };
     let card = Card {
-        chat: workshop.chat.clone(),
-        message: workshop.card,
-        turn: workshop.turn,
+        chat: caller.chat.clone(),
+        message: caller.card,
+        turn: caller.lineage.turn(),
         tool: wanted.tool,
         hint: wanted.hint.clone(),
         place,
@@ -98,10 +100,10 @@ pub(crate) async fn call(wanted: Wanted<'_>, workshop: &Workshop<'_>) -> Result<
     let tier = tier.or_else(|| found.role.as_ref()?.model.parse().ok());
     let role_text = found.role.map(|role| role.text).unwrap_or_default();
     let errand =
-        Errand { role_text, tier, wish: workshop.wish.clone(), card, agent: agent.clone(), steps: 0.into() };
-    errand.show(workshop.service, workshop.user, agent).await?;
-    let lineage = workshop.lineage.beneath(found.tools, errand);
-    let (mut outcome, usage) = run(&wanted, workshop, &found.agent, &lineage, &cancelled).await?;
+        Errand { role_text, tier, wish: caller.wish.clone(), card, agent: agent.clone(), steps: 0.into() };
+    errand.show(caller.service, caller.user, agent).await?;
+    let lineage = caller.lineage.beneath(found.tools, errand);
+    let (mut outcome, usage) = run(&wanted, caller, &found.agent, &lineage, &cancelled).await?;
     if let Some(remark) = found.remark {
         outcome.text = format!("{remark}\n\n{}", outcome.text);
     }
@@ -110,13 +112,17 @@ pub(crate) async fn call(wanted: Wanted<'_>, workshop: &Workshop<'_>) -> Result<
 }
 
 /// The sub-agent that is called by that name, or a new one.
-async fn find(wanted: &Wanted<'_>, workshop: &Workshop<'_>, sandbox: &Sandbox) -> Result<Found, Failure> {
-    let (store, user, parent) = (&workshop.service.store, workshop.user.id, workshop.chat);
-    let own = workshop.lineage.tools();
+async fn find(
+    wanted: &DelegationRequest<'_>,
+    caller: Caller<'_>,
+    sandbox: &Sandbox,
+) -> Result<Found, Failure> {
+    let (store, user, parent) = (&caller.service.store, caller.user.id, caller.chat);
+    let own = caller.lineage.tools();
     let mut remark = None;
     if let Some(name) = wanted.instance {
         match named(store, user, parent, name).await? {
-            Named::Open(agent) => return call_again(agent, wanted, workshop, sandbox).await,
+            Named::Open(agent) => return call_again(agent, wanted, caller, sandbox).await,
             Named::Closed => {
                 remark = Some(format!(
                     "(The sub-agent {name:?} of before was closed: nobody called it for 30 minutes. This is a new one that \
@@ -134,7 +140,7 @@ async fn find(wanted: &Wanted<'_>, workshop: &Workshop<'_>, sandbox: &Sandbox) -
     let tools = own.for_sub_agent(of_role, wanted.tools).map_err(Failure::Told)?;
     let new = NewSubAgent {
         parent,
-        message: workshop.card,
+        message: caller.card,
         role: role.as_ref().map(|role| role.name.as_str()),
         instance: wanted.instance,
         tools_json: &tools.to_json(),
@@ -146,8 +152,8 @@ async fn find(wanted: &Wanted<'_>, workshop: &Workshop<'_>, sandbox: &Sandbox) -
 /// One that knows already what was said before. It stays who it is, and gets no tools that it did not have.
 async fn call_again(
     agent: SubAgent,
-    wanted: &Wanted<'_>,
-    workshop: &Workshop<'_>,
+    wanted: &DelegationRequest<'_>,
+    caller: Caller<'_>,
     sandbox: &Sandbox,
 ) -> Result<Found, Failure> {
     if wanted.role.is_some() && wanted.role != agent.role.as_deref() {
@@ -160,12 +166,12 @@ async fn call_again(
         Some(name) => Some(role(sandbox, name).await?),
         None => None,
     };
-    let tools = workshop.lineage.tools().both(&Toolbox::from_json(&agent.tools_json));
+    let tools = caller.lineage.tools().of_json(&agent.tools_json);
     let tools = match wanted.tools {
         Some(_) => tools.for_sub_agent(None, wanted.tools).map_err(Failure::Told)?,
         None => tools,
     };
-    workshop.service.store.use_sub_agent(workshop.user.id, &agent.chat, workshop.card).await?;
+    caller.service.store.use_sub_agent(caller.user.id, &agent.chat, caller.card).await?;
     Ok(Found { agent, tools, role, remark: None })
 }
 
@@ -180,13 +186,13 @@ async fn role(sandbox: &Sandbox, name: &str) -> Result<Role, Failure> {
 
 /// Runs the sub-agent's turn, and tells what it came to.
 async fn run(
-    wanted: &Wanted<'_>,
-    workshop: &Workshop<'_>,
+    wanted: &DelegationRequest<'_>,
+    caller: Caller<'_>,
     agent: &SubAgent,
     lineage: &Lineage,
     cancelled: &CancellationToken,
 ) -> Result<(Outcome, Option<UsageDocument>), Failure> {
-    let (service, user, chat) = (workshop.service, workshop.user, &agent.chat);
+    let (service, user, chat) = (caller.service, caller.user, &agent.chat);
     let store = &service.store;
     let said = service.say(user.id, chat, MessageRole::User, wanted.task).await?;
     let document = AgentDocument::reply(TurnStatus::Queued).to_json();
@@ -197,7 +203,7 @@ async fn run(
     let waiting = Waiting { turn, message: shown.id };
     Turn { service, user, chat, waiting, cancelled, lineage }.run().await;
     let ended = async {
-        store.use_sub_agent(user.id, chat, workshop.card).await?;
+        store.use_sub_agent(user.id, chat, caller.card).await?;
         let items = store.turn_items(user.id, chat, turn).await?;
         let said: Vec<_> = items.iter().filter_map(|item| history::from_json(item)).collect();
         let words = last_words(&said).map(str::to_owned);

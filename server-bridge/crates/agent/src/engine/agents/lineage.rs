@@ -9,11 +9,7 @@ use store::{ChatId, TurnId};
 use super::Errand;
 use crate::limits::{SUB_AGENT_DEPTH, SUB_AGENT_ITERATIONS, SUB_AGENTS_PER_TURN, TURN_ITERATIONS};
 use crate::models::Place;
-use crate::tools::Toolbox;
-use crate::web::Web;
-
-/// The name of the tool that calls sub-agents.
-const SUB_AGENT: &str = "SubAgent";
+use crate::tool::Toolbox;
 
 /// Where a turn stands: at the top, or beneath others.
 pub(crate) struct Lineage {
@@ -30,15 +26,15 @@ pub(crate) struct Lineage {
 
 impl Lineage {
     /// Of a turn of a user's own chat.
-    pub(crate) fn top(chat: &ChatId, turn: TurnId, web: &Web) -> Self {
+    pub(crate) fn top(chat: &ChatId, turn: TurnId, tools: Toolbox) -> Self {
         let (called, place, errand) = Default::default();
-        Self { root: chat.clone(), turn, depth: 0, tools: Toolbox::all(web), called, place, errand }
+        Self { root: chat.clone(), turn, depth: 0, tools, called, place, errand }
     }
 
     /// Of a turn beneath this one, with these tools of its own.
     pub(super) fn beneath(&self, tools: Toolbox, errand: Errand) -> Self {
         let depth = self.depth + 1;
-        let tools = if depth < SUB_AGENT_DEPTH { tools } else { tools.without(SUB_AGENT) };
+        let tools = if depth < SUB_AGENT_DEPTH { tools } else { tools.without_sub_agents() };
         Self {
             root: self.root.clone(),
             turn: self.turn,
@@ -111,11 +107,11 @@ mod tests {
     use super::*;
 
     fn top(chat: &ChatId) -> Lineage {
-        Lineage::top(chat, TurnId(1), &Web::default())
+        Lineage::top(chat, TurnId(1), all())
     }
 
     fn all() -> Toolbox {
-        Toolbox::all(&Web::default())
+        crate::tools::all(&crate::web::Web::default())
     }
 
     #[test]
@@ -124,14 +120,14 @@ mod tests {
         let (root, own) = (lineage.root().clone(), (lineage.iterations(), lineage.slots(Kind::Shared)));
         assert_eq!(own, (TURN_ITERATIONS, Kind::Shared));
         for depth in 1..=SUB_AGENT_DEPTH {
-            assert!(lineage.tools().holds(SUB_AGENT), "{depth}");
+            assert!(lineage.tools().holds("SubAgent"), "{depth}");
             lineage.take_place().unwrap();
             lineage = lineage.beneath(all(), Errand::for_tests(&root));
             assert_eq!(lineage.root(), &root);
             assert_eq!(lineage.iterations(), SUB_AGENT_ITERATIONS);
             assert_eq!(lineage.slots(Kind::Personal), Kind::SubAgent);
         }
-        assert!(!lineage.tools().holds(SUB_AGENT) && lineage.tools().holds("Read"));
+        assert!(!lineage.tools().holds("SubAgent") && lineage.tools().holds("Read"));
         assert!(lineage.take_place().unwrap_err().contains("3 deep"));
     }
 

@@ -26,7 +26,7 @@ mod lineage;
 mod result;
 
 pub(crate) use at_work::AtWork;
-pub(crate) use call::{Wanted, call};
+pub(crate) use call::{Caller, call};
 pub(super) use errand::Errand;
 pub use errand::SubAgentDocument;
 pub(crate) use lineage::Lineage;

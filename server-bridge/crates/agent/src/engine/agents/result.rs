@@ -6,7 +6,7 @@ use store::TurnStatus;
 use crate::engine::AgentDocument;
 use crate::engine::show::UsageDocument;
 use crate::limits::SUB_AGENT_RESULT_BYTES;
-use crate::tools::Outcome;
+use crate::tool::Outcome;
 
 /// What an agent said last about what it was asked last.
 pub(super) fn last_words(messages: &[Message]) -> Option<&str> {

@@ -7,8 +7,8 @@ pub(super) async fn part(scene: &Scene<'_>) -> Made {
         Ok(sandbox) => sandbox,
         Err(why) => {
             return Ok(Some(format!(
-                "No machine can be reached at the moment ({why}), so none of your tools runs. Answer what you can without \
-                 them, and where the work needs a machine, say so and why there is none."
+                "No machine can be reached at the moment ({why}), so no tool runs that works on one: no file, no command. Answer \
+                 what you can without them, and where the work needs a machine, say so and why there is none."
             )));
         }
     };

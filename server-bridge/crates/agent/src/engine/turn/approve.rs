@@ -12,7 +12,8 @@ use crate::engine::show::Screen;
 use crate::limits::APPROVAL_PATIENCE;
 use crate::place::sandbox_user;
 use crate::questions::{Asking, Wanted};
-use crate::tools::{COMMANDS, Call, Failure, Ground, Looked, Outcome};
+use crate::tool::{Failure, Ground, Looked, Outcome, Understood};
+use crate::tools::COMMANDS;
 
 /// A question to the user that waits for its answer.
 pub(super) struct Question {
@@ -30,7 +31,7 @@ impl Turn<'_> {
     }
 
     /// What a call does there: one that names another user may be the privileged user's.
-    pub(super) async fn access(&self, parsed: &Call, wish: &Wish) -> Access {
+    pub(super) async fn access(&self, parsed: &Understood, wish: &Wish) -> Access {
         let Some(named) = parsed.run_as() else { return parsed.access() };
         match self.service.router.for_user(&sandbox_user(self.user), wish).await {
             Ok(sandbox) if !sandbox.needs_approval(named) => parsed.access(),
@@ -44,7 +45,7 @@ impl Turn<'_> {
     /// Fails with what the model is told where it would fail anyway.
     pub(super) async fn look(
         &self,
-        parsed: &Call,
+        parsed: &Understood,
         access: Access,
         wish: &Wish,
     ) -> Result<Result<Looked, String>, End> {

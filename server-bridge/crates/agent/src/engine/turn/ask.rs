@@ -12,7 +12,7 @@ use crate::context::{Conversation, history};
 use crate::engine::show::AgentDocument;
 use crate::limits::REASONING_SHOWN_BYTES;
 use crate::models::ModelSetup;
-use crate::tools;
+use crate::tool;
 
 /// Something to show of an answer under way.
 enum Piece {
@@ -140,7 +140,7 @@ impl Turn<'_> {
     ) -> Result<(), End> {
         let usage = progress.took(setup, reply.usage);
         let count = conversation.count_of(reply.usage.input_tokens);
-        let (turn, message) = (self.waiting.turn, Message::Assistant(tools::kept(reply.message.clone())));
+        let (turn, message) = (self.waiting.turn, Message::Assistant(tool::kept(reply.message.clone())));
         let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
         let item = self.service.store.append_answer(turn, &history::to_json(&message), spent, count).await?;
         conversation.counted(count);

@@ -16,7 +16,7 @@ use crate::limits::{COMPRESS_COOL_DOWN_ROUNDS, COMPRESS_FORCED_TIMES, COMPRESS_S
 use crate::models::{Lineup, ModelSetup};
 use crate::place::{self, sandbox_user};
 use crate::service::Inner;
-use crate::tools::{self, Call};
+use crate::tool::Beside;
 
 /// What the model is told whose answer was cut off because the window was full.
 const GO_ON: &str = "(Your answer was cut off because your window was full. What was said before is a summary now. Go on where you stopped.)";
@@ -34,7 +34,7 @@ pub(in crate::engine) async fn compress_now(
         };
         // Nothing is shown of an answer: there is none.
         let waiting = Waiting { turn: last, message: MessageId(0) };
-        let lineage = &Lineage::top(chat, last, &service.web);
+        let lineage = &Lineage::top(chat, last, service.tools.snapshot());
         let turn = Turn { service, user, chat, waiting, cancelled, lineage };
         let lineup = &mut turn.lineup().await?;
         let wish = place::wish(&service.store, user.id, Some(chat)).await?;
@@ -237,15 +237,16 @@ impl Turn<'_> {
         wish: &Wish,
         conversation: &mut Conversation,
     ) -> Result<(), End> {
-        if calls.iter().any(|call| call.name == tools::EDITS_CONTEXT) {
+        let tools = self.lineage.tools();
+        let of =
+            |call: &ToolCall| tools.iter().find(|tool| tool.name() == call.name).map(|tool| tool.rules());
+        if calls.iter().filter_map(of).any(|rules| rules.edits_conversation) {
             let stored =
                 self.service.store.stored_context(self.user.id, self.chat, self.waiting.turn).await?;
             conversation.load(stored);
         }
-        let reads_alone = calls
-            .iter()
-            .all(|call| Call::parse(call, self.lineage.tools()).is_ok_and(|call| call.is_read_only()));
-        if reads_alone && conversation.request().reminder.is_none() {
+        let only_reads = |call: &ToolCall| of(call).is_some_and(|rules| rules.beside == Beside::Readers);
+        if calls.iter().all(only_reads) && conversation.request().reminder.is_none() {
             return Ok(());
         }
         self.look_for_news(wish, conversation).await

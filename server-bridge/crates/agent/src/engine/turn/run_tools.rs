@@ -7,20 +7,21 @@ use store::MessageId;
 use tokio::time::Instant;
 
 use super::approve::Question;
+use super::host::CallHost;
 use super::{End, PLAN_MODE, Turn};
 use crate::approval::{Access, Mode, Verdict, verdict};
 use crate::context::{Conversation, history, offload};
 use crate::engine::show::{Output, shortened};
-use crate::engine::tools_of_reply::{Beside, groups};
+use crate::engine::tools_of_reply::{at_once, groups};
 use crate::engine::{AgentDocument, ShownCall, SubAgentDocument, ToolData};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
 use crate::place::sandbox_user;
-use crate::tools::{Call, Failure, Live, Looked, Outcome, Workshop};
+use crate::tool::{Beside, Failure, Live, Looked, Outcome, ToolContext, Understood};
 
 /// A call that is shown, and about to begin.
 struct Card {
     call: ToolCall,
-    parsed: Result<Call, String>,
+    parsed: Result<Understood, String>,
     place: Option<String>,
     /// What it does there.
     access: Access,
@@ -47,7 +48,7 @@ impl Card {
         let is_asking = status == "asking";
         AgentDocument::Tool {
             tool: self.name(),
-            hint: self.parsed.as_ref().map(Call::hint).unwrap_or_default(),
+            hint: self.parsed.as_ref().map(Understood::hint).unwrap_or_default(),
             status: status.to_owned(),
             place: self.place.clone(),
             detail: if is_asking { self.looked.document.to_text() } else { String::new() },
@@ -75,7 +76,8 @@ impl Card {
 }
 
 impl Turn<'_> {
-    /// Runs the calls of one answer, and adds what they came to; none where no machine could be reached when the turn began.
+    /// Runs the calls of one answer, and adds what they came to; none that needs a machine where none could be reached when the
+    /// turn began.
     pub(super) async fn run_tools(
         &self,
         calls: &[ToolCall],
@@ -83,28 +85,27 @@ impl Turn<'_> {
         (wish, away): (&Wish, Option<&str>),
         conversation: &mut Conversation,
     ) -> Result<(), End> {
-        let parsed: Vec<Result<Call, String>> = calls
+        let parsed: Vec<Result<Understood, String>> = calls
             .iter()
             .enumerate()
             // The last one was being written when the tokens ran out.
             .map(|(at, call)| {
-                if let Some(why) = away {
-                    return Err(format!(
-                        "no machine can be reached ({why}), so no tool runs; answer without"
-                    ));
-                }
-                match (is_cut && at + 1 == calls.len(), Call::parse(call, self.lineage.tools())) {
-                    (true, Err(_)) => {
+                let understood = self.lineage.tools().understand(call);
+                match (is_cut && at + 1 == calls.len(), away, understood) {
+                    (true, _, Err(_)) => {
                         Err("the answer was cut off within this call; write less at once".to_owned())
                     }
-                    (_, parsed) => parsed,
+                    (_, Some(why), Ok(call)) if call.rules().needs_machine => Err(format!(
+                        "no machine can be reached ({why}), so this tool does not run; answer without"
+                    )),
+                    (_, _, understood) => understood,
                 }
             })
             .collect();
         let besides: Vec<Beside> = parsed.iter().map(beside).collect();
         let mut parsed = parsed.into_iter();
         for group in groups(&besides) {
-            let at_once = besides[group.start].at_once();
+            let at_once = at_once(besides[group.start]);
             // Shown in the order of the calls, however they end.
             let mut cards = Vec::with_capacity(group.len());
             for call in group.map(|at| calls[at].clone()) {
@@ -137,7 +138,7 @@ impl Turn<'_> {
     async fn begin_tool(
         &self,
         call: ToolCall,
-        parsed: Result<Call, String>,
+        parsed: Result<Understood, String>,
         wish: &Wish,
     ) -> Result<Card, End> {
         let place = self.service.router.check(&sandbox_user(self.user), wish).ok();
@@ -174,7 +175,7 @@ impl Turn<'_> {
             self.screen().keep("", &card.document(if asks_here { "asking" } else { "running" })).await?;
         card.message = message.id;
         if let Some(errand) = self.lineage.errand() {
-            let hint = card.parsed.as_ref().map(Call::hint).unwrap_or_default();
+            let hint = card.parsed.as_ref().map(Understood::hint).unwrap_or_default();
             errand.does(self.service, self.user, &card.name(), &hint).await?;
         }
         if verdict == Verdict::Asks {
@@ -230,7 +231,7 @@ impl Turn<'_> {
 
     async fn outcome(
         &self,
-        call: &Call,
+        call: &Understood,
         card: &Card,
         wish: &Wish,
         live: Live<'_>,
@@ -259,23 +260,21 @@ impl Turn<'_> {
             self.changes_unasked().await?;
         }
         let (card, bound) = (card.message, card.looked.bound.clone());
-        let workshop = Workshop {
-            service,
+        let host = CallHost { turn: self, wish, card, shown };
+        let context = ToolContext {
+            host: &host,
             user,
             chat,
-            lineage,
-            card,
+            root: lineage.root(),
             turn,
-            wish,
             cancelled,
             is_plan,
             approval,
             bound,
-            shown,
         };
         let work = async {
-            let away = call.waits_for_its_user().then(|| lineage.place().leave());
-            let done = call.run(&workshop, live).await;
+            let away = call.rules().waits_for_its_user.then(|| lineage.place().leave());
+            let done = call.run(&context, live).await;
             match away {
                 Some(away) => away.end().await,
                 // What it waited for may have been broken off.
@@ -286,7 +285,7 @@ impl Turn<'_> {
         };
         let done = tokio::select! {
             done = work => done,
-            () = cancelled.cancelled(), if !call.sees_cancel() => {
+            () = cancelled.cancelled(), if !call.rules().sees_cancel => {
                 return Ok((Outcome::failed("cancelled by the user"), Some(End::Cancelled)));
             }
         };
@@ -304,10 +303,6 @@ impl Turn<'_> {
 }
 
 /// What a call may run beside.
-fn beside(call: &Result<Call, String>) -> Beside {
-    match call {
-        Ok(call) if call.is_sub_agent() => Beside::SubAgents,
-        Ok(call) if call.is_read_only() => Beside::Readers,
-        Ok(_) | Err(_) => Beside::Nothing,
-    }
+fn beside(call: &Result<Understood, String>) -> Beside {
+    call.as_ref().map_or(Beside::Nothing, |call| call.rules().beside)
 }

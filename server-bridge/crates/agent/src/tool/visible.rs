@@ -23,12 +23,12 @@ pub(crate) fn line(text: &str) -> String {
 }
 
 /// A path as it came from a machine.
-pub(super) fn path(bytes: &[u8]) -> String {
+pub(crate) fn path(bytes: &[u8]) -> String {
     line(&String::from_utf8_lossy(bytes))
 }
 
 /// Text of several lines.
-pub(super) fn lines(text: &str) -> String {
+pub(crate) fn lines(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 

@@ -5,8 +5,7 @@ use std::path::Path;
 use sandbox::{ErrorKind, FileKind, Present, Resolved, Sandbox, SandboxError};
 
 use super::{Failure, path, visible};
-use crate::ToolData;
-use crate::engine::{ApprovalDocument, ApprovalPart, ApprovalPlace};
+use crate::{ApprovalDocument, ApprovalPart, ApprovalPlace, ToolData};
 
 /// Said where a runner is too old to resolve paths.
 const UNRESOLVED: &str = "this machine's runner is an older one and does not resolve paths: symbolic links may lead elsewhere; update it";
@@ -86,26 +85,26 @@ impl Ground {
         Ok(Self { sandbox, cwd, resolved_cwd, is_resolved, user })
     }
 
-    pub(super) fn sandbox(&self) -> &Sandbox {
+    pub(crate) fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
     /// The machine's name.
-    pub(super) fn machine(&self) -> &str {
+    pub(crate) fn machine(&self) -> &str {
         self.sandbox.place()
     }
 
-    pub(super) fn user(&self) -> Option<&str> {
+    pub(crate) fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
     /// Where a command begins, absolute.
-    pub(super) fn directory(&self) -> String {
+    pub(crate) fn directory(&self) -> String {
         self.absolute(&self.resolved_cwd)
     }
 
     /// A document that says where.
-    pub(super) fn document(&self, effect: String) -> ApprovalDocument {
+    pub(crate) fn document(&self, effect: String) -> ApprovalDocument {
         let place = ApprovalPlace {
             machine: visible::line(self.machine()),
             directory: visible::line(&self.directory()),
@@ -116,14 +115,14 @@ impl Ground {
     }
 
     /// What has to be so when a command begins.
-    pub(super) fn bound(&self) -> Bound {
+    pub(crate) fn bound(&self) -> Bound {
         Bound { directory: Some(self.resolved_cwd.clone()), file: None }
     }
 
     /// Looks at the file that a path of the model's leads to.
     ///
     /// Fails with what is wrong with the path.
-    pub(super) async fn target(&self, given: &str) -> Result<Target, Failure> {
+    pub(crate) async fn target(&self, given: &str) -> Result<Target, Failure> {
         path::readable(given)?;
         let lexical = path::join(&self.cwd, given);
         let resolved = self.sandbox.resolve(lexical.as_bytes()).await?;
@@ -150,7 +149,7 @@ impl Ground {
     }
 
     /// Where a file is, absolute.
-    pub(super) fn absolute(&self, path: &str) -> String {
+    pub(crate) fn absolute(&self, path: &str) -> String {
         let workspace = self.sandbox.facts().workspace.trim_end_matches('/');
         match path {
             "." if workspace.is_empty() => "/".to_owned(),
@@ -161,7 +160,7 @@ impl Ground {
     }
 
     /// What is said and kept of the change of a file.
-    pub(super) fn file_change(&self, target: Target, effect: String, parts: Vec<ApprovalPart>) -> Looked {
+    pub(crate) fn file_change(&self, target: Target, effect: String, parts: Vec<ApprovalPart>) -> Looked {
         let machine = self.machine();
         let document = ApprovalDocument {
             target: Some(visible::line(&self.absolute(&target.file.path))),
@@ -178,13 +177,13 @@ impl Ground {
 
 impl Looked {
     /// Of something that is done nowhere in particular.
-    pub(super) fn words(effect: impl Into<String>, parts: Vec<ApprovalPart>) -> Self {
+    pub(crate) fn words(effect: impl Into<String>, parts: Vec<ApprovalPart>) -> Self {
         let document = ApprovalDocument { effect: effect.into(), parts, ..ApprovalDocument::default() };
         Self { document, ..Self::default() }
     }
 
     /// The same, where it is done.
-    pub(super) fn at(mut self, ground: Option<&Ground>) -> Self {
+    pub(crate) fn at(mut self, ground: Option<&Ground>) -> Self {
         if let Some(ground) = ground {
             let ApprovalDocument { place, note, .. } = ground.document(String::new());
             (self.document.place, self.document.note) = (place, note);
@@ -193,24 +192,24 @@ impl Looked {
     }
 
     /// The same, and what is kept of it where it is allowed for good.
-    pub(super) fn always(mut self, subject: &[&str], words: String) -> Self {
+    pub(crate) fn always(mut self, subject: &[&str], words: String) -> Self {
         (self.subject, self.document.always) = (key(subject), Some(words));
         self
     }
 }
 
 /// What a model wrote, as a part of a document.
-pub(super) fn part(label: &str, text: &str) -> ApprovalPart {
+pub(crate) fn part(label: &str, text: &str) -> ApprovalPart {
     ApprovalPart { label: label.to_owned(), text: visible::whole(text), is_in_edit: false }
 }
 
 /// The same of a change that is shown beside it.
-pub(super) fn edited(label: &str, text: &str) -> ApprovalPart {
+pub(crate) fn edited(label: &str, text: &str) -> ApprovalPart {
     ApprovalPart { is_in_edit: true, ..part(label, text) }
 }
 
 /// A size as people read it.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
         1024..1_048_576 => format!("{}.{} KiB", bytes / 1024, bytes % 1024 * 10 / 1024),

@@ -1,0 +1,155 @@
+//! What a tool is to the engine: a name, a description and a schema for models, rules for the loop, and calls that are understood,
+//! looked at and run.
+//!
+//! ```text
+//!   Registry ──snapshot──▶ Toolbox (of one turn) ──understand──▶ Understood ──look, run──▶ Outcome
+//!                                                                     └── ToolContext: who calls, and what the engine does for it
+//! ```
+//! Tools are added, replaced and removed while the server runs; a turn keeps the snapshot that it began with. A tool that the
+//! conversation names and that is gone stays declared ([`gone`]), since some providers refuse calls of tools that they are not
+//! told of.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `rules` | what holds for every call of a tool |
+//! | `typed` | tools whose arguments are a type: its doc comments are what the model reads |
+//! | `registry` | all tools of the server |
+//! | `toolbox` | those of a turn |
+//! | `gone` | those that a conversation still names |
+//! | `context` | what a call works with |
+//! | `outcome` | what it came to, and why it did not |
+//! | [`look`] | looking at a call before its user is asked |
+//! | [`path`], [`visible`] | paths as a model writes them; text as people are shown it |
+
+mod context;
+mod gone;
+pub(crate) mod look;
+mod outcome;
+pub(crate) mod path;
+mod registry;
+mod rules;
+mod toolbox;
+mod typed;
+pub(crate) mod visible;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::approval::Access;
+use crate::limits::TOOL_HINT_CHARS;
+pub(crate) use context::{DelegationRequest, Host, ToolContext};
+pub(crate) use gone::gone;
+pub(crate) use look::{Bound, Ground, Looked};
+pub(crate) use outcome::{Failure, FileSeen, Outcome};
+pub(crate) use registry::Registry;
+pub(crate) use rules::{Beside, ForSubAgents, Rules};
+pub(crate) use toolbox::{Toolbox, kept};
+pub use typed::schema_of;
+pub(crate) use typed::{Typed, TypedTool};
+
+/// Told what a tool writes, as it does.
+pub(crate) type Live<'a> = &'a mut (dyn FnMut(&str) + Send);
+
+/// A tool that models may call.
+pub(crate) trait Tool: Send + Sync + 'static {
+    /// The name that models call it by: `[a-zA-Z0-9_-]{1,64}`.
+    fn name(&self) -> &str;
+
+    /// The words that tell models what it does and when to use it.
+    fn description(&self) -> &str;
+
+    /// The JSON schema of its arguments, an object; the same bytes each time.
+    fn parameters(&self) -> Value;
+
+    /// The rules that hold for every call of it.
+    fn rules(&self) -> Rules;
+
+    /// Understands the arguments of a call.
+    ///
+    /// Fails with what is wrong with them, in words for the model.
+    fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String>;
+}
+
+/// One call of a tool, with arguments that were understood.
+pub(crate) trait Call: Send + Sync {
+    /// What this very call does to the place; no more than its tool's rules say.
+    fn access(&self) -> Access;
+
+    /// The user of the machine that it names to run as.
+    fn run_as(&self) -> Option<&str> {
+        None
+    }
+
+    /// What it is about, for people.
+    fn hint(&self) -> &str;
+
+    /// Looks at what it would do, and does nothing of it: what its user is asked with. There is no ground where no machine can
+    /// be reached.
+    ///
+    /// Fails as [`Call::run`] does, where it would fail anyway.
+    fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>>;
+
+    /// Does it; `live` is told what it writes, as it does.
+    ///
+    /// Fails with [`Failure::Told`] where the model is to be told what was wrong, else where the turn cannot go on.
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext<'_>,
+        live: Live<'a>,
+    ) -> BoxFuture<'a, Result<Outcome, Failure>>;
+}
+
+/// A call of a tool that was understood, and the tool's rules.
+pub(crate) struct Understood {
+    rules: Rules,
+    call: Box<dyn Call>,
+}
+
+impl Understood {
+    /// The rules of its tool.
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// Whether it calls a sub-agent.
+    pub(crate) fn is_sub_agent(&self) -> bool {
+        self.rules.beside == Beside::SubAgents
+    }
+
+    /// What it does to the place it works in.
+    pub(crate) fn access(&self) -> Access {
+        self.call.access()
+    }
+
+    /// The user of the machine that it names to run as.
+    pub(crate) fn run_as(&self) -> Option<&str> {
+        self.call.run_as()
+    }
+
+    /// Looks at what it would do; see [`Call::look`].
+    ///
+    /// Fails with words for the model where it would fail anyway.
+    pub(crate) async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        self.call.look(ground).await
+    }
+
+    /// What it is about, in a few words for people.
+    pub(crate) fn hint(&self) -> String {
+        shortened(self.call.hint())
+    }
+
+    /// Does it; `live` is told what a command writes, as it does.
+    ///
+    /// Fails only where the turn cannot go on.
+    pub(crate) async fn run(&self, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
+        match self.call.run(context, live).await {
+            Err(Failure::Told(text)) => Ok(Outcome::failed(&text)),
+            done => done,
+        }
+    }
+}
+
+/// As much of a hint as people are shown.
+pub(crate) fn shortened(hint: &str) -> String {
+    visible::whole(&hint.chars().take(TOOL_HINT_CHARS).collect::<String>())
+}

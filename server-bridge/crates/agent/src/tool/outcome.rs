@@ -1,0 +1,108 @@
+//! What a call came to, and why it did not do what it was asked for.
+
+use llm::Content;
+use sandbox::{RouteError, SandboxError};
+
+use crate::{SubAgentDocument, ToolData};
+
+/// What a tool came to.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) text: String,
+    pub(crate) is_error: bool,
+    /// Whether it was not allowed.
+    pub(crate) is_denied: bool,
+    /// Whether the text may be put aside when it is long: not what was asked for in parts.
+    pub(crate) may_be_offloaded: bool,
+    /// What the model is shown beside the text.
+    pub(crate) images: Vec<Content>,
+    /// What the card holds beside the text.
+    pub(crate) data: Option<ToolData>,
+    /// The sub-agent that was called.
+    pub(crate) sub_agent: Option<SubAgentDocument>,
+    /// The file that it is the content of.
+    pub(crate) file: Option<FileSeen>,
+}
+
+/// A file as it was when it was read; without a hash, one that could not be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileSeen {
+    /// Where it is, from the workspace.
+    pub(crate) path: String,
+    /// Of its content: SHA-256, in hex.
+    pub(crate) hash: String,
+    /// Its size in bytes.
+    pub(crate) size_bytes: u64,
+    /// When it was changed last, in Unix milliseconds by its machine's clock.
+    pub(crate) modified_ms: i64,
+}
+
+/// Why a tool did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The model can do something about it.
+    #[error("{0}")]
+    Told(String),
+    /// The place is away: nothing more can be done in this turn.
+    #[error("{0}")]
+    Away(String),
+    /// The server cannot go on.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Failure {
+    /// No machine can be reached to look at.
+    pub(crate) fn unreachable() -> Self {
+        Self::Away("no machine can be reached".to_owned())
+    }
+}
+
+impl From<SandboxError> for Failure {
+    fn from(error: SandboxError) -> Self {
+        match error {
+            SandboxError::Offline { .. } | SandboxError::Lost { .. } => Self::Away(error.to_string()),
+            error => Self::Told(error.to_string()),
+        }
+    }
+}
+
+impl From<RouteError> for Failure {
+    fn from(error: RouteError) -> Self {
+        Self::Away(error.to_string())
+    }
+}
+
+impl Outcome {
+    pub(crate) fn done(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            is_error: false,
+            is_denied: false,
+            may_be_offloaded: true,
+            images: Vec::new(),
+            data: None,
+            sub_agent: None,
+            file: None,
+        }
+    }
+
+    /// One that is a part of something longer already.
+    pub(crate) fn part(text: impl Into<String>) -> Self {
+        Self { may_be_offloaded: false, ..Self::done(text) }
+    }
+
+    /// A tool that was not allowed to do it.
+    pub(crate) fn denied(why: &str) -> Self {
+        let text = format!(
+            "{why}. Do not reach the same in another way; say what you would do, or ask what the user wants."
+        );
+        Self { is_error: true, is_denied: true, ..Self::done(text) }
+    }
+
+    /// A tool that could not do its work.
+    pub(crate) fn failed(text: &str) -> Self {
+        let text = format!("Error: {text}\nPlease fix the issue and try again.");
+        Self { is_error: true, ..Self::done(text) }
+    }
+}

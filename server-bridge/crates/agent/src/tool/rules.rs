@@ -1,0 +1,89 @@
+//! The rules of a tool: what holds for every call of it, so that the engine needs to know no tool by its name.
+
+use crate::approval::Access;
+
+/// What a call may run beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// Nothing.
+    Nothing,
+    /// Others that change nothing.
+    Readers,
+    /// Other sub-agents, which see to themselves.
+    SubAgents,
+}
+
+/// Whether sub-agents get a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ForSubAgents {
+    /// As long as nobody says otherwise.
+    Unasked,
+    /// Where it is named.
+    Named,
+    /// Never: it is for the agent that talks to the user.
+    Never,
+}
+
+/// The rules of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// What it does to the place it works in; a single call may do less.
+    pub(crate) access: Access,
+    /// What its calls may run beside.
+    pub(crate) beside: Beside,
+    /// Whether sub-agents get it.
+    pub(crate) for_sub_agents: ForSubAgents,
+    /// Whether it sees a cancel by itself and tidies up; others are dropped.
+    pub(crate) sees_cancel: bool,
+    /// Whether it waits for its user, so that other answers may go on meanwhile.
+    pub(crate) waits_for_its_user: bool,
+    /// Whether it works on a machine: such a tool does not run where none can be reached.
+    pub(crate) needs_machine: bool,
+    /// Whether it edits the conversation, which is loaded again after it.
+    pub(crate) edits_conversation: bool,
+}
+
+impl Rules {
+    /// The rules of a tool of this access that works on a machine: one that only reads runs beside others that do.
+    pub(crate) const fn of(access: Access) -> Self {
+        Self {
+            access,
+            beside: if matches!(access, Access::Read) { Beside::Readers } else { Beside::Nothing },
+            for_sub_agents: ForSubAgents::Unasked,
+            sees_cancel: false,
+            waits_for_its_user: false,
+            needs_machine: true,
+            edits_conversation: false,
+        }
+    }
+
+    /// The same beside something else.
+    pub(crate) const fn beside(self, beside: Beside) -> Self {
+        Self { beside, ..self }
+    }
+
+    /// The same for other sub-agents.
+    pub(crate) const fn for_sub_agents(self, for_sub_agents: ForSubAgents) -> Self {
+        Self { for_sub_agents, ..self }
+    }
+
+    /// The same for one that sees a cancel by itself.
+    pub(crate) const fn sees_cancel(self) -> Self {
+        Self { sees_cancel: true, ..self }
+    }
+
+    /// The same for one that waits for its user.
+    pub(crate) const fn waits_for_its_user(self) -> Self {
+        Self { waits_for_its_user: true, ..self }
+    }
+
+    /// The same for one that works on no machine.
+    pub(crate) const fn without_machine(self) -> Self {
+        Self { needs_machine: false, ..self }
+    }
+
+    /// The same for one that edits the conversation.
+    pub(crate) const fn edits_conversation(self) -> Self {
+        Self { edits_conversation: true, ..self }
+    }
+}

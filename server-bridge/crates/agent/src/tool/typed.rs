@@ -1,0 +1,133 @@
+//! Tools whose arguments are a type: the schema is made of it, and its doc comments are what the model reads.
+
+use std::fmt::Debug;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::look::{Ground, Looked, part};
+use super::{Call, Failure, Live, Outcome, Rules, Tool, ToolContext};
+use crate::approval::Access;
+
+/// The arguments of a tool as a model writes them, which know what to do.
+pub(crate) trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'static {
+    /// What it works with beside its context: given when it is registered.
+    type Services: Clone + Send + Sync + 'static;
+
+    /// See [`Tool::name`].
+    const NAME: &'static str;
+    /// See [`Tool::description`].
+    const DESCRIPTION: &'static str;
+    /// See [`Tool::rules`].
+    const RULES: Rules;
+
+    /// See [`Call::access`].
+    fn access(&self) -> Access {
+        Self::RULES.access
+    }
+
+    /// See [`Call::run_as`].
+    fn run_as(&self) -> Option<&str> {
+        None
+    }
+
+    /// See [`Call::hint`].
+    fn hint(&self) -> &str;
+
+    /// See [`Call::look`].
+    fn look(&self, ground: Option<&Ground>) -> impl Future<Output = Result<Looked, Failure>> + Send {
+        let looked =
+            Looked::words(format!("uses {}", Self::NAME), vec![part("about", self.hint())]).at(ground);
+        async { Ok(looked) }
+    }
+
+    /// See [`Call::run`].
+    fn run(
+        &self,
+        services: &Self::Services,
+        context: &ToolContext<'_>,
+        live: Live<'_>,
+    ) -> impl Future<Output = Result<Outcome, Failure>> + Send;
+}
+
+/// A [`TypedTool`] as a [`Tool`].
+pub(crate) struct Typed<T: TypedTool>(T::Services);
+
+impl<T: TypedTool> Typed<T> {
+    /// The tool, with what it works with.
+    pub(crate) fn new(services: T::Services) -> Self {
+        Self(services)
+    }
+}
+
+impl<T: TypedTool> Tool for Typed<T> {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
+    fn description(&self) -> &str {
+        T::DESCRIPTION
+    }
+
+    fn parameters(&self) -> Value {
+        schema_of::<T>()
+    }
+
+    fn rules(&self) -> Rules {
+        T::RULES
+    }
+
+    fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
+        let arguments: T = serde_json::from_value(arguments.into())
+            .map_err(|error| format!("the arguments do not fit: {error}"))?;
+        Ok(Box::new(TypedCall { arguments, services: self.0.clone() }))
+    }
+}
+
+struct TypedCall<T: TypedTool> {
+    arguments: T,
+    services: T::Services,
+}
+
+impl<T: TypedTool> Call for TypedCall<T> {
+    fn access(&self) -> Access {
+        self.arguments.access()
+    }
+
+    fn run_as(&self) -> Option<&str> {
+        self.arguments.run_as()
+    }
+
+    fn hint(&self) -> &str {
+        self.arguments.hint()
+    }
+
+    fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
+        Box::pin(self.arguments.look(ground))
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext<'_>,
+        live: Live<'a>,
+    ) -> BoxFuture<'a, Result<Outcome, Failure>> {
+        Box::pin(self.arguments.run(&self.services, context, live))
+    }
+}
+
+/// The JSON schema of a type, whole in itself, as models and clients are told of arguments and results. Always the same bytes.
+pub fn schema_of<T: JsonSchema>() -> Value {
+    let mut settings = schemars::generate::SchemaSettings::draft2020_12();
+    (settings.meta_schema, settings.inline_subschemas) = (None, true);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(fields) = schema.as_object_mut() {
+        // The type's name and its own words are of no use to a model.
+        fields.remove("title");
+        fields.remove("description");
+        // Some providers refuse an object without it.
+        fields.entry("properties").or_insert_with(|| serde_json::json!({}));
+    }
+    schema
+}

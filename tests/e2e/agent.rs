@@ -147,6 +147,38 @@ fn a_cancel_stops_the_command_and_keeps_what_was_done() {
 }
 
 #[test]
+fn a_cancel_leaves_the_messages_that_wait_and_a_full_queue_takes_no_more() {
+    let model = ScriptedModel::start(move |asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Shell", json!({"command": "touch ready; sleep 600"}))]),
+        _ => Reply::Say(format!("you said {}", asked.last_of_user())),
+    });
+    let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "sleep a little");
+    eventually("it sleeps", PATIENCE, || machine.workspace().join("ready").exists().then_some(()));
+    for number in 1..=32 {
+        say(&client, &chat, &format!("message {number}"));
+    }
+    let post = |send_id: &str, text: &str| {
+        let body = json!({"text": text, "send_id": send_id}).to_string();
+        client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes())
+    };
+    let refused = post("33", "one too many");
+    assert_eq!((refused.status, refused.kind().as_str()), (429, "busy"), "{refused:?}");
+    let kept = |text: &str| messages(&client, &chat).iter().any(|message| message["text"] == text);
+    assert!(kept("message 32") && !kept("one too many"), "its client has it still, and nobody else");
+    assert_eq!(client.call("POST", &format!("/chats/{chat}/cancel")).json()["cancelled"], 1);
+    assert_eq!(ended(&client, &chat, 1)["agent"]["status"], "cancelled");
+    let answered = |text: &str| eventually("it is answered", PATIENCE, || kept(text).then_some(()));
+    answered("you said message 32");
+    assert_eq!(post("33", "one too many").status, 202, "there is room again");
+    answered("you said one too many");
+}
+
+#[test]
 fn messages_are_answered_one_after_the_other() {
     let model = ScriptedModel::start(|asked| Reply::Say(format!("you said {}", asked.last_of_user())));
     let server = Server::start_with(&[&["--docker", "off"], &model.options("anthropic")[..]].concat());

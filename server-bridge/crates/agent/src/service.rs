@@ -12,6 +12,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::approval::Answer;
 use crate::commands::{self, Context, Input};
 use crate::engine::{self, Engine};
+use crate::limits::TURNS_QUEUED;
 use crate::models::ModelsConfig;
 use crate::questions;
 use crate::running::Running;
@@ -111,10 +112,11 @@ impl ChatService {
     ///
     /// # Errors
     /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that is gone or another user's, or a text
-    /// beyond 1 MiB; [`Error::Stopping`].
+    /// beyond 1 MiB; [`Error::Refused`] where too many messages wait for the model; [`Error::Stopping`].
     pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
         let _tracked = self.check_saying(user, chat, text).await?;
         let input = Input::parse(text);
+        self.0.check_room(user.id, chat, &input)?;
         let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
         self.0.answer(user, chat, said, input).await
     }
@@ -130,6 +132,9 @@ impl ChatService {
         let _tracked = self.check_saying(user, chat, text).await?;
         let under_way = self.0.sending.begin(chat, send_id);
         let input = Input::parse(text);
+        if !self.0.store.was_said(user.id, chat, send_id).await? {
+            self.0.check_room(user.id, chat, &input)?;
+        }
         let said = match self.0.store.say_once(user.id, chat, send_id, input.shown(text)).await? {
             Said::New(message) => {
                 self.0.tell(user.id, ChatEvent::Message(message.clone()));
@@ -172,14 +177,14 @@ impl ChatService {
         Ok(tracked)
     }
 
-    /// Tells every command and answer under way in a chat to stop, and returns how many there were. Their messages say
-    /// the rest.
+    /// Tells every command and the answer under way in a chat to stop, and returns how many there were. Their messages say
+    /// the rest. Messages that wait are answered next.
     ///
     /// # Errors
     /// [`Error::Store`] for a chat that is gone or another user's.
     pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
         self.0.store.chat(user, chat).await?;
-        Ok(self.0.cancel(user, chat))
+        Ok(self.0.stop(user, chat))
     }
 
     /// A user's answer to what their model asks with a message; whether anything waits for it.
@@ -235,8 +240,25 @@ impl Inner {
         Ok(posted)
     }
 
-    pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
-        self.running.cancel(user, chat) + self.engine.cancel(user, chat)
+    /// Refuses a message for the model while too many of its chat wait, before anything of it is stored: its client keeps it.
+    fn check_room(&self, user: UserId, chat: &ChatId, input: &Input<'_>) -> Result<()> {
+        if matches!(input, Input::Plain(_)) && self.engine.is_full(user, chat) {
+            let text = format!(
+                "{TURNS_QUEUED} messages wait for an answer in this chat already; send it again when one is answered"
+            );
+            return Err(Error::Refused { kind: "busy", text });
+        }
+        Ok(())
+    }
+
+    /// Stops what is under way in a chat; what waits in it goes on.
+    pub(crate) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
+        self.running.cancel(user, chat) + self.engine.stop(user, chat)
+    }
+
+    /// Stops what is under way in a chat and what waits in it.
+    pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
+        self.running.cancel(user, chat) + self.engine.stop_all(user, chat)
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

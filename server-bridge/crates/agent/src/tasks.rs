@@ -24,12 +24,12 @@ impl ChatService {
         let _tracked = self.0.tasks.token();
         let store = &self.0.store;
         store.chat(user.id, chat).await?;
-        self.0.cancel(user.id, chat);
+        self.0.stop_all(user.id, chat);
         // On record first: where this server stops amid it, its next life goes on.
         let tasks = store.abandon_chat_tasks(user.id, chat).await?;
         store.delete_chat(user.id, chat).await?;
         // What was posted in between finds no chat any more; it need not come to that.
-        self.0.cancel(user.id, chat);
+        self.0.stop_all(user.id, chat);
         for task in tasks {
             end_abandoned(&self.0, user, task);
         }

@@ -70,6 +70,19 @@ impl Store {
         Ok(Said::New(message))
     }
 
+    /// Whether the user said something under this id in their chat before.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn was_said(&self, user: UserId, chat: &ChatId, send_id: &str) -> Result<bool> {
+        let known = sqlx::query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM sends s JOIN chats c ON c.id = s.chat_id
+             WHERE s.chat_id = $1 AND s.send_id = $2 AND c.user_id = $3)",
+        );
+        let known = known.bind(chat).bind(send_id).bind(user).fetch_one(self.database.reader()).await?;
+        Ok(known)
+    }
+
     /// Remembers what came of it at once.
     ///
     /// # Errors

@@ -10,11 +10,16 @@ pub(super) const COMMAND: Command = Command {
 };
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
-    match context.service.cancel(context.user.id, &context.chat.id) {
-        0 => context.notice("Nothing runs in this chat.").await,
-        1 => context.notice("What was running was told to stop.").await,
-        count => {
-            context.notice(&format!("The {count} running commands and answers were told to stop.")).await
-        }
-    }
+    let (user, chat) = (context.user.id, &context.chat.id);
+    let stopped = match context.service.stop(user, chat) {
+        0 => "Nothing runs in this chat.".to_owned(),
+        1 => "What was running was told to stop.".to_owned(),
+        count => format!("The {count} running commands and answers were told to stop."),
+    };
+    let next = match context.service.engine.waiting(user, chat) {
+        0 => "",
+        1 => " The message that waits is answered next.",
+        _ => " The messages that wait are answered next.",
+    };
+    context.notice(&format!("{stopped}{next}")).await
 }

@@ -68,20 +68,35 @@ impl Engine {
         self.queue.is_working(user, chat)
     }
 
-    /// Stops what is under way in a chat and forgets what waits; how much that was.
-    pub(crate) fn cancel(&self, user: UserId, chat: &store::ChatId) -> usize {
-        self.queue.cancel(user, chat) + self.at_work.cancel(user, chat)
+    /// Stops the answer under way in a chat, and no message that waits after it; how many answers that was.
+    pub(crate) fn stop(&self, user: UserId, chat: &store::ChatId) -> usize {
+        self.queue.stop(user, chat) + self.at_work.cancel(user, chat)
+    }
+
+    /// Stops the answer under way in a chat and all messages that wait; how many that was.
+    pub(crate) fn stop_all(&self, user: UserId, chat: &store::ChatId) -> usize {
+        self.queue.stop_all(user, chat) + self.at_work.cancel(user, chat)
+    }
+
+    /// Whether no more messages may wait in a chat.
+    pub(crate) fn is_full(&self, user: UserId, chat: &store::ChatId) -> bool {
+        self.queue.is_full(user, chat)
+    }
+
+    /// How many messages of a chat wait for their answer.
+    pub(crate) fn waiting(&self, user: UserId, chat: &store::ChatId) -> usize {
+        self.queue.waiting(user, chat)
     }
 }
 
 /// Queues a message for the model; its answer comes as events.
 pub(crate) async fn post(context: &Context<'_>, text: &str) -> Result<Posted> {
     let (service, user, chat) = (context.service, context.user, &context.chat.id);
-    // Taken first, so that a flood of messages is refused before anything is kept of it.
+    // Most of a flood is refused before it is stored; here stands who came at the same moment.
     let Some(place) = service.engine.queue.reserve(user.id, chat) else {
         return context
             .notice(&format!(
-                "{TURNS_QUEUED} messages wait for an answer in this chat already. Wait for one, or stop them with /cancel."
+                "{TURNS_QUEUED} messages wait for an answer in this chat already. This one is not answered: send it again when one is."
             ))
             .await;
     };

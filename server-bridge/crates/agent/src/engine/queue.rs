@@ -39,8 +39,8 @@ struct Line {
     has_worker: bool,
     /// Its user wants it compressed.
     is_to_be_compressed: bool,
-    /// Of all that was there when it was cancelled; what comes later has another one.
-    cancelled: CancellationToken,
+    /// Stops the job under way.
+    current: Option<CancellationToken>,
 }
 
 /// A place in a chat's queue, given back when dropped unfilled.
@@ -71,7 +71,7 @@ impl Queue {
         let key = (user, chat.clone());
         let mut lines = self.lock();
         let line = lines.entry(key.clone()).or_default();
-        if line.waiting.len() + line.reserved >= TURNS_QUEUED {
+        if line.is_full() {
             return None;
         }
         line.reserved += 1;
@@ -82,7 +82,6 @@ impl Queue {
     pub(super) fn compress(&self, user: UserId, chat: &ChatId) {
         let mut lines = self.lock();
         let line = lines.entry((user, chat.clone())).or_default();
-        line.renew();
         line.is_to_be_compressed = true;
     }
 
@@ -107,7 +106,7 @@ impl Queue {
         let mut lines = self.lock();
         let line = lines.entry(key.clone()).or_default();
         if line.has_worker || line.reserved > 0 || !line.waiting.is_empty() {
-            return if line.cancelled.is_cancelled() { Hold::Ends } else { Hold::GoesOn };
+            return if line.ends() { Hold::Ends } else { Hold::GoesOn };
         }
         line.has_worker = true;
         Hold::Held(Worker { queue: self.clone(), key })
@@ -120,15 +119,32 @@ impl Queue {
         line.is_some_and(|line| line.has_worker || !line.waiting.is_empty())
     }
 
-    /// Stops the turn under way and those that wait; how many were not told before.
-    pub(super) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
-        let mut lines = self.lock();
-        let Some(line) = lines.get_mut(&(user, chat.clone())) else { return 0 };
-        if line.cancelled.is_cancelled() {
-            return 0;
-        }
-        line.cancelled.cancel();
-        line.waiting.len() + usize::from(line.has_worker)
+    /// Stops the turn under way, or the next one where none is; those that wait behind it go on. Returns how many were not
+    /// stopped before: one or none.
+    pub(super) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
+        let lines = self.lock();
+        let line = lines.get(&(user, chat.clone()));
+        let next =
+            line.and_then(|line| line.current.as_ref().or(line.waiting.front().map(|(_, token)| token)));
+        next.map_or(0, cancel)
+    }
+
+    /// Stops the turn under way and all that wait; how many were not stopped before.
+    pub(super) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
+        let lines = self.lock();
+        lines.get(&(user, chat.clone())).map_or(0, |line| line.tokens().map(cancel).sum())
+    }
+
+    /// Whether no more turns may wait in a chat.
+    pub(super) fn is_full(&self, user: UserId, chat: &ChatId) -> bool {
+        self.lock().get(&(user, chat.clone())).is_some_and(Line::is_full)
+    }
+
+    /// How many turns wait in a chat and were not stopped.
+    pub(super) fn waiting(&self, user: UserId, chat: &ChatId) -> usize {
+        let lines = self.lock();
+        let Some(line) = lines.get(&(user, chat.clone())) else { return 0 };
+        line.waiting.iter().filter(|(_, cancelled)| !cancelled.is_cancelled()).count()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Line>> {
@@ -141,22 +157,37 @@ impl Place {
     /// Lets a turn wait here.
     pub(super) fn fill(self, waiting: Waiting) {
         if let Some(line) = self.queue.lock().get_mut(&self.key) {
-            line.renew();
             // In the order that they are on record in, whoever of two comes here first.
             let later = |(other, _): &(Waiting, _)| other.turn > waiting.turn;
             let at = line.waiting.iter().position(later).unwrap_or(line.waiting.len());
-            line.waiting.insert(at, (waiting, line.cancelled.clone()));
+            line.waiting.insert(at, (waiting, CancellationToken::new()));
         }
     }
 }
 
 impl Line {
-    /// What is said behind a cancel is not cancelled with what was said before.
-    fn renew(&mut self) {
-        if self.cancelled.is_cancelled() {
-            self.cancelled = CancellationToken::new();
-        }
+    fn is_full(&self) -> bool {
+        self.waiting.len() + self.reserved >= TURNS_QUEUED
     }
+
+    /// The tokens of all jobs here, the one under way first.
+    fn tokens(&self) -> impl Iterator<Item = &CancellationToken> {
+        self.current.iter().chain(self.waiting.iter().map(|(_, cancelled)| cancelled))
+    }
+
+    /// Whether all jobs here were stopped, so that nothing is under way soon.
+    fn ends(&self) -> bool {
+        self.reserved == 0
+            && self.tokens().next().is_some()
+            && self.tokens().all(CancellationToken::is_cancelled)
+    }
+}
+
+/// Cancels; 1 unless that was done before.
+fn cancel(token: &CancellationToken) -> usize {
+    let is_news = !token.is_cancelled();
+    token.cancel();
+    usize::from(is_news)
 }
 
 impl Drop for Place {
@@ -177,13 +208,14 @@ impl Worker {
         let line = lines.get_mut(&self.key)?;
         // A turn that waits compresses first.
         if let Some((waiting, cancelled)) = line.waiting.pop_front() {
+            line.current = Some(cancelled.clone());
             return Some((Job::Turn(waiting), cancelled));
         }
         if std::mem::take(&mut line.is_to_be_compressed) {
-            return Some((Job::Compress, line.cancelled.clone()));
+            return Some((Job::Compress, line.current.insert(CancellationToken::new()).clone()));
         }
         line.has_worker = false;
-        line.cancelled = CancellationToken::new();
+        line.current = None;
         if line.reserved == 0 {
             lines.remove(&self.key);
         }
@@ -198,6 +230,7 @@ impl Drop for Worker {
             && let Some(line) = self.queue.lock().get_mut(&self.key)
         {
             line.has_worker = false;
+            line.current = None;
         }
     }
 }
@@ -215,7 +248,7 @@ mod tests {
         let worker = queue.employ(user, &chat).unwrap();
         worker.next();
         assert!(matches!(queue.hold(user, &chat), Hold::GoesOn));
-        queue.cancel(user, &chat);
+        queue.stop(user, &chat);
         assert!(matches!(queue.hold(user, &chat), Hold::Ends));
         assert!(worker.next().is_none());
         let Hold::Held(held) = queue.hold(user, &chat) else { panic!("nothing goes on") };
@@ -247,7 +280,7 @@ mod tests {
     fn a_queue_holds_32_and_a_place_that_is_not_filled_is_free_again() {
         let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
         let mut places: Vec<Place> = (0..32).map(|_| queue.reserve(user, &chat).unwrap()).collect();
-        assert!(queue.reserve(user, &chat).is_none());
+        assert!(queue.reserve(user, &chat).is_none() && queue.is_full(user, &chat));
         assert!(queue.reserve(UserId(2), &chat).is_some());
         places.pop();
         assert!(queue.reserve(user, &chat).is_some());
@@ -256,22 +289,53 @@ mod tests {
     }
 
     #[test]
-    fn a_cancel_reaches_what_is_there_and_not_what_comes_later() {
+    fn a_stop_reaches_the_turn_under_way_and_what_waits_goes_on() {
         let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
-        assert_eq!(queue.cancel(user, &chat), 0);
+        assert_eq!(queue.stop(user, &chat), 0);
         queue.reserve(user, &chat).unwrap().fill(waiting(1));
         queue.reserve(user, &chat).unwrap().fill(waiting(2));
         let worker = queue.employ(user, &chat).unwrap();
         let (_, first) = worker.next().unwrap();
-        assert_eq!((queue.cancel(user, &chat), queue.cancel(user, &chat)), (2, 0));
+        assert_eq!((queue.stop(user, &chat), queue.stop(user, &chat)), (1, 0));
+        assert!(first.is_cancelled());
+        assert!(matches!(queue.hold(user, &chat), Hold::GoesOn), "the second one is still to be answered");
+        assert_eq!(queue.waiting(user, &chat), 1);
+        let (job, second) = worker.next().unwrap();
+        assert!(job == Job::Turn(waiting(2)) && !second.is_cancelled());
+        assert!(worker.next().is_none());
+    }
+
+    #[test]
+    fn a_stop_before_the_first_turn_begins_reaches_that_one() {
+        let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
+        queue.reserve(user, &chat).unwrap().fill(waiting(1));
+        queue.reserve(user, &chat).unwrap().fill(waiting(2));
+        let worker = queue.employ(user, &chat).unwrap();
+        assert_eq!(queue.stop(user, &chat), 1);
+        assert!(worker.next().unwrap().1.is_cancelled());
+        assert!(!worker.next().unwrap().1.is_cancelled());
+        assert!(worker.next().is_none());
+    }
+
+    #[test]
+    fn a_stop_of_all_reaches_what_is_there_and_not_what_comes_later() {
+        let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());
+        assert_eq!(queue.stop_all(user, &chat), 0);
+        queue.reserve(user, &chat).unwrap().fill(waiting(1));
+        queue.reserve(user, &chat).unwrap().fill(waiting(2));
+        let worker = queue.employ(user, &chat).unwrap();
+        let (_, first) = worker.next().unwrap();
+        assert_eq!((queue.stop_all(user, &chat), queue.stop_all(user, &chat)), (2, 0));
+        assert!(matches!(queue.hold(user, &chat), Hold::Ends));
         queue.reserve(user, &chat).unwrap().fill(waiting(4));
         assert!(first.is_cancelled() && worker.next().unwrap().1.is_cancelled());
-        assert!(!worker.next().unwrap().1.is_cancelled(), "it was said behind the cancel");
+        assert!(!worker.next().unwrap().1.is_cancelled(), "it was posted after the stop");
         assert!(worker.next().is_none());
         queue.reserve(user, &chat).unwrap().fill(waiting(3));
         let worker = queue.employ(user, &chat).unwrap();
         assert!(!worker.next().unwrap().1.is_cancelled());
     }
+
     #[test]
     fn a_chat_is_compressed_once_by_whoever_comes_first() {
         let (queue, user, chat) = (Queue::default(), UserId(1), ChatId::random());

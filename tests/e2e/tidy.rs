@@ -13,12 +13,13 @@ const MAX_LINES: usize = 500;
 const ARROWS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("pathguard", &[]),
+    ("api", &[]),
     ("store", &[]),
     ("sandbox", &["proto"]),
     ("runner", &["proto", "pathguard"]),
     ("llm", &[]),
     ("agent", &["llm", "sandbox", "store"]),
-    ("server-bridge", &["agent", "llm", "pathguard", "sandbox", "store"]),
+    ("server-bridge", &["agent", "api", "llm", "pathguard", "sandbox", "store"]),
     ("tests", &["proto", "sandbox"]),
     ("testkit", &[]),
 ];

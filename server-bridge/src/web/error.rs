@@ -1,11 +1,10 @@
 //! What a client is told when something went wrong, and what the log is told instead.
 
+use api::error::{ErrorBody, ErrorView};
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sandbox::{RouteError, SandboxError};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 /// A failed request: a status, a kind for programs, and a text for people that says what to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,21 +17,6 @@ pub struct ApiError {
     pub message: String,
     /// For `rate_limited`: when to try again, in seconds.
     pub retry_after_s: Option<u64>,
-}
-
-/// The body of every answer that says no.
-#[derive(Serialize, ToSchema)]
-pub struct ErrorBody {
-    error: ErrorView,
-}
-
-/// Why.
-#[derive(Serialize, ToSchema)]
-pub struct ErrorView {
-    /// For programs.
-    kind: &'static str,
-    /// For people: what happened, and what to do.
-    message: String,
 }
 
 impl ApiError {
@@ -65,7 +49,7 @@ impl ApiError {
 
     /// The error's object, as it stands in an answer.
     pub fn body(&self) -> ErrorBody {
-        ErrorBody { error: ErrorView { kind: self.kind, message: self.message.clone() } }
+        ErrorBody { error: ErrorView { kind: self.kind.to_owned(), message: self.message.clone() } }
     }
 }
 

@@ -10,8 +10,8 @@ use utoipa::{Modify, OpenApi};
 
 use crate::web::{
     agents, answers, attachments, audit, chat_copies, chat_detail, chat_turns, chats, commands, confirm,
-    container, error, events, exec, files, keys, mcp, models, providers, runner_updates, runners, session,
-    settings, setup, sign_ins, tasks, tickets, usage, users, welcome,
+    container, events, exec, files, keys, mcp, models, providers, runner_updates, runners, session, settings,
+    setup, sign_ins, tasks, tickets, usage, users, welcome,
 };
 
 /// How an exec stands.
@@ -29,7 +29,6 @@ const APPROVAL: &[&str] = &["plan", "ask", "auto-edit", "full"];
 const WORDS: &[(&str, &[&str])] = &[
     ("MessageView/properties/role", &["user", "exec", "notice", "assistant"]),
     ("ExecDocument/properties/status", EXEC),
-    ("ExecView/properties/status", EXEC),
     ("AgentDocument/oneOf/0/properties/status", TURN),
     ("AgentDocument/oneOf/1/properties/status", TOOL),
     ("SubAgentView/properties/status", TURN),
@@ -149,10 +148,10 @@ const WORDS: &[(&str, &[&str])] = &[
         mcp::serve,
     ),
     components(schemas(
-        error::ErrorBody,
-        exec::ExecRequestView,
-        exec::frames::ClientFrame,
-        exec::frames::ServerFrame,
+        api::error::ErrorBody,
+        api::exec::ExecAsk,
+        api::exec::ClientFrame,
+        api::exec::ServerFrame,
     )),
     modifiers(&Bearer)
 )]

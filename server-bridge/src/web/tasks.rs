@@ -1,5 +1,6 @@
 //! Commands that go on by themselves: of agents, of MCP clients, of `exec --detach`.
 
+use api::exec::ExecView;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -12,7 +13,7 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
-use crate::web::exec::attach::{ExecView, end, find, place_of};
+use crate::web::exec::attach::{end, find, place_of, view};
 use crate::web::extract;
 use agent::follow::sandbox_id;
 
@@ -69,7 +70,7 @@ pub async fn list(
     }
     let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
     let tasks = state.store.tasks(caller.user.id, chat.as_ref(), query.running, limit).await?;
-    Ok(Json(tasks.into_iter().map(ExecView::from).collect()))
+    Ok(Json(tasks.into_iter().map(view).collect()))
 }
 
 /// The beginning and the end of a task's output so far.
@@ -92,7 +93,7 @@ pub async fn show(
         head: String::from_utf8_lossy(&report.head).into_owned(),
         tail: String::from_utf8_lossy(&report.tail).into_owned(),
         left_out_bytes: report.output_bytes.saturating_sub(shown_bytes),
-        task: task.into(),
+        task: view(task),
     }))
 }
 

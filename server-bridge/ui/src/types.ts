@@ -46,6 +46,12 @@ export type Piece = Schemas["LiveView"];
 /** Where a command wrote to, or what a model does. */
 export type Channel = Piece["channel"];
 
+/** The exec socket: the first frame of a client, the frames after it, and those of the server. */
+export type ExecAsk = Schemas["ExecAsk"];
+export type PtyAsk = Schemas["PtyAsk"];
+export type ExecClientFrame = Schemas["ExecClientFrame"];
+export type ExecServerFrame = Schemas["ExecServerFrame"];
+
 export type ServerEvent = Schemas["ServerEvent"];
 
 export const APPROVAL_MODES = ["plan", "ask", "auto-edit", "full"] as const;

@@ -2,15 +2,15 @@
 
 use agent::follow::{Followed, sandbox_id};
 use agent::{sandbox_user, wish_for};
+use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, Sandbox, SandboxError};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Deserialize;
 use store::{ExecStatus, User};
 use tokio::time::Instant;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::recover::{linger, record_end, time_away};
 use super::{Ended, Receiver, Running, Sender, Subject, close, text};
@@ -33,55 +33,25 @@ pub struct AttachQuery {
     acks: bool,
 }
 
-/// An exec on record.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ExecView {
-    exec_id: String,
-    command: String,
-    #[schema(required)]
-    runner: Option<String>,
-    status: &'static str,
-    /// Whether it goes on without a client.
-    detached: bool,
-    /// Whether it is a terminal, to which clients come back.
-    terminal: bool,
-    #[schema(required)]
-    chat_id: Option<String>,
-    #[schema(required)]
-    code: Option<i32>,
-    #[schema(required)]
-    signal: Option<i32>,
-    sandbox_denied: bool,
-    truncated: bool,
-    stdout_bytes: u64,
-    stderr_bytes: u64,
-    #[schema(required)]
-    error: Option<String>,
-    started_at: i64,
-    #[schema(required)]
-    finished_at: Option<i64>,
-}
-
-impl From<store::Exec> for ExecView {
-    fn from(exec: store::Exec) -> Self {
-        Self {
-            exec_id: exec.exec_id.to_string(),
-            command: exec.command,
-            runner: exec.runner,
-            status: exec.status.as_str(),
-            detached: exec.detached,
-            terminal: exec.linger_ms.is_some(),
-            chat_id: exec.chat.map(|chat| chat.to_string()),
-            code: exec.exit_code,
-            signal: exec.signal,
-            sandbox_denied: exec.sandbox_denied,
-            truncated: exec.truncated,
-            stdout_bytes: exec.stdout_bytes,
-            stderr_bytes: exec.stderr_bytes,
-            error: exec.error,
-            started_at: exec.started_at_ms,
-            finished_at: exec.finished_at_ms,
-        }
+/// An exec as clients read it.
+pub(in crate::web) fn view(exec: store::Exec) -> ExecView {
+    ExecView {
+        exec_id: exec.exec_id.to_string(),
+        command: exec.command,
+        runner: exec.runner,
+        status: exec.status.as_str().into(),
+        detached: exec.detached,
+        terminal: exec.linger_ms.is_some(),
+        chat_id: exec.chat.map(|chat| chat.to_string()),
+        code: exec.exit_code,
+        signal: exec.signal,
+        sandbox_denied: exec.sandbox_denied,
+        truncated: exec.truncated,
+        stdout_bytes: exec.stdout_bytes,
+        stderr_bytes: exec.stderr_bytes,
+        error: exec.error,
+        started_at: exec.started_at_ms,
+        finished_at: exec.finished_at_ms,
     }
 }
 
@@ -109,7 +79,7 @@ pub async fn list(
     let read = if query.running { EXEC_LIST_MAX_ROWS } else { limit };
     let execs = state.store.execs(caller.user.id, read).await?.into_iter();
     let wanted = execs.filter(|exec| !query.running || exec.status == ExecStatus::Running);
-    Ok(axum::Json(wanted.take(limit as usize).map(ExecView::from).collect()))
+    Ok(axum::Json(wanted.take(limit as usize).map(view).collect()))
 }
 
 /// What an exec came to, as JSON; or, as a WebSocket, its output from an offset on and its end, like the exec socket.
@@ -123,7 +93,7 @@ pub async fn show(
     upgrade: Result<Upgrade, ApiError>,
 ) -> Result<Response, ApiError> {
     let record = find(&state, &caller.user, &id).await?;
-    let Ok(upgrade) = upgrade else { return Ok(axum::Json(ExecView::from(record)).into_response()) };
+    let Ok(upgrade) = upgrade else { return Ok(axum::Json(view(record)).into_response()) };
     let tracked = state.tasks.token();
     Ok(upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket| async move {
         let _tracked = tracked;
@@ -134,12 +104,6 @@ pub async fn show(
             super::refuse(&error, &mut sender, &mut receiver).await;
         }
     }))
-}
-
-/// An exec that has ended.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CancelledExec {
-    exec_id: String,
 }
 
 /// End an exec: TERM, grace, KILL on its whole tree.
@@ -185,22 +149,6 @@ pub struct ReportQuery {
     head: Option<u32>,
     /// Bytes of its end; 4,096 if absent.
     tail: Option<u32>,
-}
-
-/// How an exec stands on its machine.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ReportView {
-    exec_id: String,
-    /// Whether it runs.
-    running: bool,
-    /// How long ago it was started, in milliseconds.
-    age_ms: u64,
-    /// All it wrote, in bytes.
-    output_bytes: u64,
-    /// The beginning of that.
-    head: String,
-    /// The end of what is behind the beginning.
-    tail: String,
 }
 
 /// How an exec stands on its machine, with the beginning and the end of its output.
@@ -368,22 +316,24 @@ async fn tell_recorded(
     }
     let written = record.stdout_bytes.saturating_add(record.stderr_bytes);
     let frame = match record.status {
-        ExecStatus::Lost | ExecStatus::Failed | ExecStatus::Running => json!({
-            "type": "error",
-            "kind": record.status.as_str(),
-            "message": record.error.as_deref().unwrap_or("what became of it is not known"),
-        }),
-        ExecStatus::Exited | ExecStatus::Signaled | ExecStatus::TimedOut | ExecStatus::Cancelled => json!({
-            "type": "exit",
-            "code": record.exit_code,
-            "signal": record.signal,
-            "timed_out": record.status == ExecStatus::TimedOut,
-            "cancelled": record.status == ExecStatus::Cancelled,
-            "sandbox_denied": record.sandbox_denied,
-            "truncated": record.truncated || offset < written,
-            "duration_ms": record.finished_at_ms.map(|at| at - record.started_at_ms),
-            "runner": record.runner,
-        }),
+        ExecStatus::Lost | ExecStatus::Failed | ExecStatus::Running => ServerFrame::Error {
+            kind: record.status.as_str().to_owned(),
+            message: record.error.unwrap_or_else(|| "what became of it is not known".to_owned()),
+        },
+        ExecStatus::Exited | ExecStatus::Signaled | ExecStatus::TimedOut | ExecStatus::Cancelled => {
+            let ran_ms = record.finished_at_ms.map(|at| at - record.started_at_ms);
+            ServerFrame::Exit(ExecExit {
+                code: record.exit_code,
+                signal: record.signal,
+                timed_out: record.status == ExecStatus::TimedOut,
+                cancelled: record.status == ExecStatus::Cancelled,
+                sandbox_denied: record.sandbox_denied,
+                truncated: record.truncated || offset < written,
+                // A clock that was set back in between is no negative time.
+                duration_ms: ran_ms.map(|ran_ms| u64::try_from(ran_ms).unwrap_or_default()),
+                runner: record.runner,
+            })
+        }
     };
     if sender.send(text(&frame)).await.is_ok() {
         close(sender, receiver).await;

@@ -10,44 +10,14 @@
 use std::pin::pin;
 use std::sync::Arc;
 
+use api::exec::{ClientFrame, STDIN};
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use sandbox::ExecControl;
-use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use utoipa::ToSchema;
 
 use super::Receiver;
 use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES, EXEC_SMALL_INPUT_BYTES};
-
-/// The first byte of the client's binary frames.
-const STDIN: u8 = 0;
-
-/// A text frame of the client behind the first one.
-#[derive(Deserialize, ToSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[schema(as = ExecClientFrame)]
-pub enum ClientFrame {
-    /// End the command.
-    Cancel,
-    /// What the client has of the output.
-    Ack {
-        /// Up to where, in bytes.
-        offset: u64,
-    },
-    /// Send it a signal.
-    Signal {
-        /// Its number.
-        signal: i32,
-    },
-    /// The client's terminal has another size.
-    Resize {
-        /// Height in character cells.
-        rows: u16,
-        /// Width in character cells.
-        columns: u16,
-    },
-}
 
 /// What is made known of a client's words: see [`super::pump::Acks`].
 pub(super) struct Told {

@@ -18,7 +18,6 @@
 pub mod attach;
 pub mod attendance;
 mod commands;
-pub mod frames;
 pub mod program;
 mod pump;
 pub mod recover;
@@ -28,6 +27,7 @@ pub mod user;
 use std::time::Instant;
 
 use agent::Ending;
+use api::exec::{ExecExit, ServerFrame};
 use axum::extract::State;
 use axum::response::Response;
 use axum_tws::Message;
@@ -35,7 +35,6 @@ use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
-use serde_json::{Value, json};
 use store::ExecStart;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -47,11 +46,9 @@ use crate::web::error::ApiError;
 use crate::web::exec::attendance::Later;
 use crate::web::exec::commands::commands;
 use crate::web::exec::pump::{Acks, End, orphaned, output};
-use crate::web::exec::request::{Asked, ExecAsk};
+use crate::web::exec::request::Asked;
 use crate::web::metrics::exec_ended;
 use crate::web::socket::{Socket, Upgrade};
-
-pub use request::ExecAsk as ExecRequestView;
 
 type Sender = SplitSink<Socket, Message>;
 type Receiver = SplitStream<Socket>;
@@ -131,7 +128,7 @@ async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, 
     let text = frame.and_then(Result::ok).filter(Message::is_text).map(|text| text.into_payload().into());
     let text = text.and_then(|text: Bytes| String::from_utf8(text.into()).ok());
     let no_text = || ApiError::invalid("the first frame must be text: the command to run, as JSON");
-    ExecAsk::parse(&text.ok_or_else(no_text)?)?.check(caller.may_approve())
+    Asked::check(request::parse(&text.ok_or_else(no_text)?)?, caller.may_approve())
 }
 
 fn stopping() -> ApiError {
@@ -263,13 +260,12 @@ impl<'a> Running<'a> {
         let Subject { id, stdin, acks, offset, later, .. } = self.subject;
         let control = exec.control();
         let input = exec.input_bytes().unwrap_or(0);
-        let hello = json!({
-            "type": "started",
-            "exec_id": id.to_string(),
-            "runner": self.place,
-            "offset": offset,
-            "stdin_offset": input,
-        });
+        let hello = ServerFrame::Started {
+            exec_id: id.to_string(),
+            runner: self.place.clone(),
+            offset: *offset,
+            stdin_offset: input,
+        };
         let (told, acks) = Acks::new(*acks, *offset, input, later.clone());
         let end = tokio::select! {
             end = output(&mut exec, &hello, first, sender, acks) => end,
@@ -339,8 +335,8 @@ impl<'a> Running<'a> {
         }
         exec.leave();
         self.be_followed().await;
-        let id = self.subject.id.to_string();
-        let frame = json!({"type": "detached", "exec_id": id, "runner": self.place});
+        let frame =
+            ServerFrame::Detached { exec_id: self.subject.id.to_string(), runner: self.place.clone() };
         if sender.send(text(&frame)).await.is_ok() {
             close(sender, receiver).await;
         }
@@ -403,21 +399,20 @@ impl<'a> Running<'a> {
         is_said && close(sender, receiver).await
     }
 
-    fn last_frame(&self, ended: &Ended) -> Value {
+    fn last_frame(&self, ended: &Ended) -> ServerFrame {
         match ended {
-            Ended::Finished(outcome) => json!({
-                "type": "exit",
-                "code": outcome.code,
-                "signal": outcome.signal,
-                "timed_out": outcome.timed_out,
-                "cancelled": outcome.cancelled,
-                "sandbox_denied": outcome.sandbox_denied,
-                "truncated": outcome.truncated,
-                "duration_ms": outcome.duration.as_millis() as u64,
-                "runner": self.place,
+            Ended::Finished(outcome) => ServerFrame::Exit(ExecExit {
+                code: outcome.code,
+                signal: outcome.signal,
+                timed_out: outcome.timed_out,
+                cancelled: outcome.cancelled,
+                sandbox_denied: outcome.sandbox_denied,
+                truncated: outcome.truncated,
+                duration_ms: Some(outcome.duration.as_millis() as u64),
+                runner: Some(self.place.clone()),
             }),
             Ended::Failed(error) => {
-                json!({"type": "error", "kind": error.kind(), "message": error.to_string()})
+                ServerFrame::Error { kind: error.kind().to_owned(), message: error.to_string() }
             }
         }
     }
@@ -452,7 +447,7 @@ impl Ended {
 
 /// Tells a client why it is not served.
 async fn refuse(error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
-    let frame = json!({"type": "error", "kind": error.kind, "message": error.message});
+    let frame = ServerFrame::Error { kind: error.kind.to_owned(), message: error.message.clone() };
     // An error here says that the client is gone.
     if sender.send(text(&frame)).await.is_ok() {
         close(sender, receiver).await;
@@ -475,6 +470,7 @@ async fn close(sender: &mut Sender, receiver: &mut Receiver) -> bool {
     matches!(timeout(SOCKET_CLOSE_TIMEOUT, goodbye).await, Ok(Ok(true)))
 }
 
-fn text(value: &Value) -> Message {
-    Message::text(value.to_string())
+fn text(frame: &ServerFrame) -> Message {
+    let text = serde_json::to_string(frame);
+    Message::text(text.expect("a frame that a server makes is texts and numbers, which are always JSON"))
 }

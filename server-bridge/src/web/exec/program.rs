@@ -4,15 +4,15 @@
 
 use std::time::Duration;
 
+use api::exec::ExecAsk;
 use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, ExecOutcome, SandboxError};
-use serde_json::Value;
 use store::ExecStatus;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::attach::{check_terminal, find, place_of};
-use super::request::ExecAsk;
+use super::request::Asked;
 use super::{Begun, Ended, Running, Subject, begin};
 use crate::state::AppState;
 use crate::web::auth::Caller;
@@ -56,8 +56,8 @@ impl<'a> Program<'a> {
     ///
     /// # Errors
     /// What makes no sense, where there is no sandbox, and what the sandbox refused; all of it is on record then.
-    pub async fn start(state: &'a AppState, caller: &'a Caller, ask: &Value) -> Result<Self, ApiError> {
-        let mut asked = ExecAsk::parse(&ask.to_string())?.check(caller.may_approve())?;
+    pub async fn start(state: &'a AppState, caller: &'a Caller, ask: ExecAsk) -> Result<Self, ApiError> {
+        let mut asked = Asked::check(ask, caller.may_approve())?;
         asked.request.retain = true;
         let awaited = state.execs.token();
         let mut subject = asked.subject();

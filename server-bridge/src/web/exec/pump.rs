@@ -1,10 +1,10 @@
 //! From a running command to its client: output, and how it ends. The other way is `commands`.
 
+use api::exec::{STDERR, STDOUT, ServerFrame};
 use axum_tws::Message;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::{FutureExt, SinkExt};
 use sandbox::{Exec, ExecEvent, SandboxError};
-use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
@@ -13,11 +13,6 @@ use super::attendance::Later;
 use super::commands::Told;
 use super::{Ended, Sender, text};
 use crate::limits::{EXEC_CLIENT_GRACE, EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
-
-/// The first byte of the server's binary frames.
-const STDOUT: u8 = 1;
-/// See [`STDOUT`].
-const STDERR: u8 = 2;
 
 /// Why a client is served no longer.
 pub(super) enum End {
@@ -97,7 +92,7 @@ async fn later(later: Option<&mut Later>) {
 /// Sends what the command writes until it ends. What is ready at once is flushed at once, together.
 pub(super) async fn output(
     exec: &mut Exec,
-    hello: &Value,
+    hello: &ServerFrame,
     first: Option<ExecEvent>,
     sender: &mut Sender,
     mut acks: Acks,
@@ -119,8 +114,8 @@ pub(super) async fn output(
                             acks.count(exec);
                             continue;
                         }
-                        News::InputTaken(offset) => json!({"type": "input", "offset": offset}),
-                        News::Watching => json!({"type": "watching"}),
+                        News::InputTaken(offset) => ServerFrame::Input { offset },
+                        News::Watching => ServerFrame::Watching,
                     };
                     if sender.send(text(&frame)).await.is_err() {
                         return End::ClientGone;
@@ -207,13 +202,13 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
         Some(ExecEvent::Stdout(bytes)) => gathered.add(STDOUT, &bytes),
         Some(ExecEvent::Stderr(bytes)) => gathered.add(STDERR, &bytes),
         Some(ExecEvent::Gap { bytes, .. }) => {
-            return Taken::Full([gathered.frame(), Some(text(&json!({"type": "gap", "bytes": bytes})))]);
+            return Taken::Full([gathered.frame(), Some(text(&ServerFrame::Gap { bytes }))]);
         }
         Some(ExecEvent::Interrupted) => {
-            return Taken::Full([gathered.frame(), Some(text(&json!({"type": "interrupted"})))]);
+            return Taken::Full([gathered.frame(), Some(text(&ServerFrame::Interrupted))]);
         }
         Some(ExecEvent::Resumed) => {
-            return Taken::Full([gathered.frame(), Some(text(&json!({"type": "resumed"})))]);
+            return Taken::Full([gathered.frame(), Some(text(&ServerFrame::Resumed))]);
         }
         // Told by the end as well.
         Some(ExecEvent::Started { .. } | ExecEvent::Exited(_)) => None,

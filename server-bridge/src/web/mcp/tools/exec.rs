@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use api::exec::ExecAsk;
 use sandbox::ExecOutcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,16 +84,17 @@ what takes longer, and read_file, write_file, glob and grep instead of cat, tee,
                 "timeout_s must be more than 0 and at most {MCP_EXEC_TIMEOUT_MAX_S}; use task_start for what takes longer"
             )));
         }
-        let ask = json!({
-            "shell": self.command,
-            "argv": self.argv,
-            "cwd": self.cwd,
-            "on": self.runner,
-            "timeout_s": timeout_s,
-            "stdin": self.stdin.is_some(),
-            "merge_stderr": true,
-        });
-        let program = Program::start(&desk.state, &desk.caller, &ask).await?;
+        let ask = ExecAsk {
+            shell: self.command,
+            argv: self.argv,
+            cwd: self.cwd,
+            on: self.runner,
+            timeout_s: Some(timeout_s),
+            stdin: self.stdin.is_some(),
+            merge_stderr: true,
+            ..ExecAsk::default()
+        };
+        let program = Program::start(&desk.state, &desk.caller, ask).await?;
         let (id, runner) = (program.id(), program.place().to_owned());
         let (mut output, wants_progress) = (Output::default(), desk.progress.is_some());
         let (news, heard) = watch::channel((0, String::new()));

@@ -1,5 +1,6 @@
 //! `task_start`, `task_status`, `task_read`, `task_kill`: commands that go on by themselves.
 
+use api::exec::ExecAsk;
 use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,16 +98,17 @@ long build. Answers with its id for task_status, task_read and task_kill.";
     const ONLY_READS: bool = false;
 
     async fn run(self, desk: &Desk) -> Result<Outcome, ApiError> {
-        let ask = json!({
-            "shell": self.command,
-            "argv": self.argv,
-            "cwd": self.cwd,
-            "on": self.runner,
-            "timeout_s": self.timeout_s,
-            "merge_stderr": true,
-            "detach": true,
-        });
-        let program = Program::start(&desk.state, &desk.caller, &ask).await?;
+        let ask = ExecAsk {
+            shell: self.command,
+            argv: self.argv,
+            cwd: self.cwd,
+            on: self.runner,
+            timeout_s: self.timeout_s,
+            merge_stderr: true,
+            detach: true,
+            ..ExecAsk::default()
+        };
+        let program = Program::start(&desk.state, &desk.caller, ask).await?;
         let (id, runner) = (program.id(), program.place().to_owned());
         program.detach().await?;
         let outcome = Outcome::text(format!("task {id} runs on {runner}"));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { TERMINAL_ACK_BYTES, TERMINAL_INPUT_PIECE_BYTES, TERMINAL_INPUT_WINDOW_BYTES } from "../../limits";
+import type { ExecServerFrame } from "../../types";
 import { type End, ExecLink, type LinkState, type TerminalRequest } from "./link";
 
 const OPEN = 1;
@@ -19,7 +20,7 @@ class FakeSocket {
     this.readyState = OPEN;
     this.onopen?.();
   }
-  say(frame: object): void {
+  say(frame: ExecServerFrame): void {
     this.onmessage?.({ data: JSON.stringify(frame) });
   }
   output(length: number): void {
@@ -44,7 +45,18 @@ class FakeSocket {
 }
 
 const REQUEST: TerminalRequest = { on: "laptop", pty: { rows: 24, columns: 80, term: "xterm-256color" } };
-const STARTED = { type: "started", exec_id: "0", runner: "laptop", offset: 0, stdin_offset: 0 };
+const STARTED: ExecServerFrame = { type: "started", exec_id: "0", runner: "laptop", offset: 0, stdin_offset: 0 };
+const EXIT: ExecServerFrame = {
+  type: "exit",
+  code: 0,
+  signal: null,
+  timed_out: false,
+  cancelled: false,
+  sandbox_denied: false,
+  truncated: false,
+  duration_ms: 1,
+  runner: "laptop",
+};
 
 function link(request: TerminalRequest | null = REQUEST, offset = 0, refusal: End | null = null) {
   const sockets: FakeSocket[] = [];
@@ -163,7 +175,7 @@ test("an end is an end: nothing connects again", () => {
   const { states, sockets, last } = link();
   last().open();
   last().say(STARTED);
-  last().say({ type: "exit", code: 0, signal: null, timed_out: false, cancelled: false, sandbox_denied: false });
+  last().say(EXIT);
   last().break();
   vi.runAllTimers();
   expect(states).toEqual(["open", "ended"]);

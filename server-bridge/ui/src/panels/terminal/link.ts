@@ -12,16 +12,12 @@
  */
 import { backoffMs } from "../../events";
 import { TERMINAL_ACK_BYTES, TERMINAL_ACK_MS, TERMINAL_INPUT_PIECE_BYTES, TERMINAL_INPUT_WINDOW_BYTES } from "../../limits";
+import type { ExecAsk, ExecClientFrame, ExecServerFrame, PtyAsk } from "../../types";
 
-export interface TerminalRequest {
-  on?: string;
-  cwd?: string;
-  pty: { rows: number; columns: number; term: string };
-}
+export type TerminalRequest = Pick<ExecAsk, "on" | "cwd"> & { pty: Required<PtyAsk> };
 
-export type End =
-  | { type: "exit"; code: number | null; signal: number | null; timed_out: boolean; cancelled: boolean; sandbox_denied: boolean }
-  | { type: "error"; kind: string; message: string };
+/** The last frame of a socket. */
+export type End = Extract<ExecServerFrame, { type: "exit" | "error" }>;
 
 export type LinkState =
   | { kind: "connecting" }
@@ -30,15 +26,6 @@ export type LinkState =
   | { kind: "away" }
   | { kind: "lost" }
   | { kind: "ended"; end: End };
-
-type Told =
-  | { type: "started"; runner: string | null; offset: number; stdin_offset: number }
-  | { type: "gap"; bytes: number }
-  | { type: "input"; offset: number }
-  | { type: "watching" }
-  | { type: "interrupted" }
-  | { type: "resumed" }
-  | End;
 
 export interface LinkOptions {
   execId: string;
@@ -94,12 +81,14 @@ export class ExecLink {
     socket.binaryType = "arraybuffer";
     let isGreeted = false;
     socket.onopen = () => {
-      if (request !== null) socket.send(JSON.stringify({ ...request, exec_id: execId, offset: this.received, acks: true }));
+      if (request === null) return;
+      const ask: ExecAsk = { ...request, exec_id: execId, offset: this.received, acks: true };
+      socket.send(JSON.stringify(ask));
     };
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {
       isGreeted = true;
       if (data instanceof ArrayBuffer) this.output(new Uint8Array(data, 1));
-      else if (typeof data === "string") this.hear(JSON.parse(data) as Told);
+      else if (typeof data === "string") this.hear(JSON.parse(data) as ExecServerFrame);
     };
     socket.onclose = () => {
       this.socket = null;
@@ -169,7 +158,7 @@ export class ExecLink {
     if (this.ackTimer !== null) clearTimeout(this.ackTimer);
   }
 
-  private hear(told: Told): void {
+  private hear(told: ExecServerFrame): void {
     switch (told.type) {
       case "started":
         this.pending = null;
@@ -233,7 +222,7 @@ export class ExecLink {
     this.tell({ type: "ack", offset: this.written });
   }
 
-  private tell(frame: object): void {
+  private tell(frame: ExecClientFrame): void {
     if (this.socket?.readyState === WebSocket.OPEN && this.pending === null) this.socket.send(JSON.stringify(frame));
   }
 

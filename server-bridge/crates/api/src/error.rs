@@ -1,0 +1,20 @@
+//! The body of every answer that says no.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The body of every answer that says no.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    /// The reason.
+    pub error: ErrorView,
+}
+
+/// A reason, for programs and for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ErrorView {
+    /// For programs.
+    pub kind: String,
+    /// For people: what happened, and what to do.
+    pub message: String,
+}

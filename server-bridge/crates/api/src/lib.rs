@@ -1,0 +1,17 @@
+//! The shapes of the HTTP API: every document, event, frame and error, declared once.
+//!
+//! The server constructs these types, the command line and the terminal UI read them, and the page's types are generated
+//! from them by way of the OpenAPI description. The crate does no I/O and depends on nothing of ours. To change a shape
+//! safely: a field that other versions may lack gets `#[serde(default)]`, with `#[schema(required)]` where this server
+//! always sends it; readers ignore fields they do not know; a word or a frame they do not know becomes `Unknown`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`exec`] | the exec socket: its request, the frames of both ends, and the views of an exec on record |
+//! | [`error`] | the body of every answer that says no |
+//! | [`words`] | texts that are one of some words, as enums |
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod error;
+pub mod exec;
+pub mod words;

@@ -33,7 +33,7 @@ test("an answer that a killed server was amid says so, nothing is said twice, an
   speech.say("Once upon a time");
   await expect(messages(page, "assistant").last()).toContainText("Once upon a time");
   await server.restart("SIGKILL");
-  await expect(page.locator("[data-testid=message][data-status=interrupted]")).toHaveCount(1);
+  await expect(page.locator("[data-testid=turn-end][data-status=interrupted]")).toHaveCount(1);
   await expect(page.getByTestId("offline-banner")).toHaveCount(0);
   await say(page, "Go on");
   await expect(messages(page, "assistant").last()).toContainText("Here I am again.");

@@ -10,6 +10,7 @@ import type { Pending } from "../state/outbox";
 import { FIRST_INDEX, type Item, itemsOf, moved, type Position } from "./items";
 import { MessageItem } from "./MessageItem";
 import { PendingItem } from "./PendingItem";
+import { TurnEnd } from "./TurnEnd";
 
 export interface ListHandle {
   /** Brings a message into view and gives its question the focus. */
@@ -126,6 +127,8 @@ function Row({ item }: { item: Item }) {
     <div className="row-of-list">
       {item.kind === "pending" ? (
         <PendingItem pending={item.pending} />
+      ) : item.kind === "end" ? (
+        <TurnEnd message={item.message} />
       ) : (
         <MessageItem message={item.message} live={live[item.message.id]} />
       )}

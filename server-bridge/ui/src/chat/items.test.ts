@@ -12,7 +12,15 @@ test("an answer that says nothing yet is not shown, until it does", () => {
   expect(itemsOf([message(1), silent], {}, []).map((item) => item.key)).toEqual(["1"]);
   const live = { 2: addPiece(emptyOutput("a"), { channel: "text", at: 0, text: "so" }) };
   expect(itemsOf([message(1), silent], live, []).map((item) => item.key)).toEqual(["1", "2"]);
-  expect(itemsOf([by(2, { kind: "reply", status: "failed", error: "no" })], {}, [])).toHaveLength(1);
+});
+
+test("an early end stands after all that its answer did, and before what was said next", () => {
+  const failed = by(2, { kind: "reply", status: "failed", error: "no" });
+  const keys = (...messages: Message[]) => itemsOf(messages, {}, []).map((item) => item.key);
+  expect(keys(message(1), failed, by(3, tool("done")))).toEqual(["1", "3", "end 2"]);
+  expect(keys(message(1), { ...failed, text: "so far" }, by(3, tool("done")), message(4))).toEqual(["1", "2", "3", "end 2", "4"]);
+  expect(keys(message(1), by(2, { kind: "reply", status: "cancelled" }), message(3))).toEqual(["1", "end 2", "3"]);
+  expect(keys(message(1), by(2, { kind: "reply", status: "done" }, "yes"))).toEqual(["1", "2"]);
 });
 
 test("what is under way is told by what its user can do about it", () => {

@@ -4,14 +4,26 @@ import type { Pending } from "../state/outbox";
 import { saidOn } from "../state/output";
 import type { Message } from "../types";
 
-export type Item = { key: string; kind: "message"; message: Message } | { key: string; kind: "pending"; pending: Pending };
+/** `end` says why an answer ended early; its message is the answer's first, which records that. */
+export type Item =
+  | { key: string; kind: "message"; message: Message }
+  | { key: string; kind: "end"; message: Message }
+  | { key: string; kind: "pending"; pending: Pending };
 
-/** Messages that have something to show, and behind them what is not sent yet. */
+/** Messages that have something to show, each early end after all that its answer did, and then what is not sent yet. */
 export function itemsOf(messages: Message[], live: LiveOutputs, pending: Pending[]): Item[] {
   const items: Item[] = [];
+  let ended: Message | null = null;
+  const tellEnd = () => {
+    if (ended !== null) items.push({ key: `end ${ended.id}`, kind: "end", message: ended });
+    ended = null;
+  };
   for (const message of messages) {
+    if (message.role === "user") tellEnd();
     if (isShown(message, live)) items.push({ key: String(message.id), kind: "message", message });
+    if (endedEarly(message)) ended = message;
   }
+  tellEnd();
   for (const item of pending) items.push({ key: item.send_id, kind: "pending", pending: item });
   return items;
 }
@@ -19,11 +31,15 @@ export function itemsOf(messages: Message[], live: LiveOutputs, pending: Pending
 function isShown(message: Message, live: LiveOutputs): boolean {
   const { agent, text } = message;
   if (agent?.kind !== "reply") return true;
-  const isQuiet = text === "" && !agent.reasoning && agent.error === undefined && agent.status !== "cancelled";
+  const isQuiet = text === "" && !agent.reasoning;
   if (!isQuiet) return true;
   // How a turn under way stands is told elsewhere.
   const buffer = isOpen(message) ? live[message.id] : undefined;
   return saidOn(buffer, "text") !== "" || saidOn(buffer, "reasoning") !== "";
+}
+
+function endedEarly({ agent }: Message): boolean {
+  return agent?.kind === "reply" && (agent.error !== undefined || agent.status === "cancelled" || agent.status === "interrupted");
 }
 
 /** The turn or command that is under way at the end of a chat, if one is. */

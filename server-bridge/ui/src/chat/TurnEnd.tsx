@@ -1,0 +1,37 @@
+import { useTranslation } from "react-i18next";
+import { useAction } from "../lib/useAction";
+import { useActions, useAppState } from "../state/context";
+import type { Message } from "../types";
+import { askedWith } from "./items";
+
+/** Why an answer ended early, after all that it did; `message` is the answer's first. */
+export function TurnEnd({ message }: { message: Message }) {
+  const { t } = useTranslation("chat");
+  const reply = message.agent;
+  if (reply?.kind !== "reply") return null;
+  const { status, error } = reply;
+  return (
+    <article className={`message assistant${message.undone === true ? " undone" : ""}`} aria-label={t("assistant")} data-testid="turn-end" data-status={status}>
+      {(status === "cancelled" || status === "interrupted") && <p className="hint">{t(`turn.${status}`)}</p>}
+      {error !== undefined && <Failure message={message} error={error} />}
+    </article>
+  );
+}
+
+function Failure({ message, error }: { message: Message; error: string }) {
+  const { t } = useTranslation("chat");
+  const { messages } = useAppState();
+  const again = useAction(useActions().sayAgain);
+  const asked = askedWith(messages, message);
+  return (
+    <div className="failure" role="alert">
+      <p className="problem">{error}</p>
+      {asked !== undefined && message.undone !== true && (
+        <button type="button" disabled={again.busy} onClick={() => void again.run(asked)}>
+          {t("turn.retry")}
+        </button>
+      )}
+      {again.error !== null && <p className="problem">{again.error}</p>}
+    </div>
+  );
+}

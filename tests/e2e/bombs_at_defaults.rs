@@ -15,7 +15,7 @@ use tests::{Machine, Output, Person, Server, binaries};
 const OVER_WITHIN_S: &str = "50";
 
 /// How long the next command may take.
-const NEXT_WITHIN: Duration = Duration::from_secs(5);
+const NEXT_WITHIN: Duration = Duration::from_secs(10);
 
 /// A user who is nobody in particular.
 const NOBODY: u32 = 65_534;

@@ -14,7 +14,10 @@
 //! | [`approval`] | what a model may do without asking |
 //! | [`models`] | which model a chat asks: the server's own, those that users bring, what stands in for them |
 //! | `questions` | what a model waits for: an approval, an answer |
-//! | `engine/` | turns with a model: the loop, and what people see of it |
+//! | `turns/` | which chat's turn is next |
+//! | `engine/` | a turn with a model: the loop, and the ports that it asks |
+//! | `stored/` | those ports over the database, the router and the clients' events |
+//! | `prompt/` | what a model is told before and beside the conversation: one file per part |
 //! | `context/` | what a model is shown of its conversation, and how that stays within its window |
 //! | `tool/` | what a tool is to the engine, and the registry of all of them |
 //! | `tools/` | what a model may do: one file per tool |
@@ -56,16 +59,19 @@ pub mod limits;
 pub mod models;
 mod place;
 mod preferences;
+mod prompt;
 mod questions;
 mod recover;
 mod running;
 mod sends;
 mod service;
 mod shell;
+mod stored;
 mod tasks;
 mod told;
 mod tool;
 mod tools;
+mod turns;
 mod undo;
 pub mod web;
 
@@ -75,10 +81,6 @@ mod tests;
 pub use commands::command_usages;
 pub use detail::ContextUse;
 pub use ending::Ending;
-pub use engine::{
-    AgentDocument, ApprovalDocument, ApprovalPart, ApprovalPlace, SubAgentDocument, TodoDocument, ToolData,
-    UsageDocument,
-};
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;
@@ -87,6 +89,10 @@ pub use place::{sandbox_user, wish, wish_for};
 pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
 pub use service::{ChatService, EventSink};
+pub use stored::{
+    AgentDocument, ApprovalDocument, ApprovalPart, ApprovalPlace, SubAgentDocument, TodoDocument, ToolData,
+    UsageDocument,
+};
 pub use told::Told;
 pub use tool::schema_of;
 pub use tools::utc_day;

@@ -1,6 +1,6 @@
 //! The service that the web layer talks to.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use sandbox::SandboxRouter;
@@ -11,9 +11,10 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::approval::Answer;
 use crate::commands::{self, Context, Input};
-use crate::engine::{self, Engine};
+use crate::engine::PromptParts;
 use crate::limits::TURNS_QUEUED;
 use crate::models::ModelsConfig;
+use crate::prompt;
 use crate::questions;
 use crate::running::Running;
 use crate::sends::{self, Sending};
@@ -21,6 +22,7 @@ use crate::shell::LeftOut;
 use crate::told::{Board, Told};
 use crate::tool::{Failure, Registry};
 use crate::tools;
+use crate::turns::{self, Engine};
 use crate::web::Web;
 use crate::{Answered, ChatEvent, Error, ExecDocument, Posted, Result, Saying, recover};
 
@@ -39,12 +41,14 @@ pub(crate) struct Inner {
     sending: Sending,
     pub(crate) engine: Engine,
     pub(crate) tools: Registry,
+    /// What models are told before and beside a conversation.
+    pub(crate) prompt: PromptParts,
     pub(crate) web: Web,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     sink: EventSink,
     told: Board,
-    instructions_file: OnceLock<PathBuf>,
+    instructions_file: Arc<OnceLock<PathBuf>>,
 }
 
 /// The service as its own tools know it: they do not keep it alive.
@@ -66,7 +70,8 @@ impl ChatService {
     pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig, web: Web) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, sending, engine) = (Running::default(), Sending::default(), Engine::new(models));
-        let instructions_file = OnceLock::new();
+        let instructions_file = Arc::default();
+        let prompt = prompt::parts(&store, &instructions_file);
         let (told, tools) = (Board::default(), Registry::default());
         Self(Arc::new_cyclic(|inner| {
             tools::add_all(&tools, &Home(inner.clone()), &web);
@@ -77,6 +82,7 @@ impl ChatService {
                 sending,
                 engine,
                 tools,
+                prompt,
                 web,
                 tasks,
                 stop,
@@ -104,7 +110,7 @@ impl ChatService {
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
         self.0.store.remove_unfinished_forks().await?;
-        Ok(recover::recover(&self.0).await? + engine::recover(&self.0).await?)
+        Ok(recover::recover(&self.0).await? + turns::recover(&self.0).await?)
     }
 
     /// Takes what a user wrote into one of their chats: stores it, and does what it asks for. A command that runs is
@@ -263,11 +269,6 @@ impl Inner {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop.is_cancelled()
-    }
-
-    /// What the server wants of every agent.
-    pub(crate) fn instructions_file(&self) -> Option<&Path> {
-        self.instructions_file.get().map(PathBuf::as_path)
     }
 
     /// Nothing more is told of a message that is gone.

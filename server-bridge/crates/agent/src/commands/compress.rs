@@ -1,7 +1,7 @@
 //! `/compress`: let a summary take the place of what was said.
 
 use super::{Command, Context};
-use crate::{Posted, Result, engine};
+use crate::{Posted, Result, turns};
 
 pub(super) const COMMAND: Command = Command {
     word: "compress",
@@ -16,6 +16,6 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
             .await;
     }
     let answer = context.notice("The conversation is compressed before the model is asked again.").await?;
-    engine::compress_soon(context);
+    turns::compress_soon(context);
     Ok(answer)
 }

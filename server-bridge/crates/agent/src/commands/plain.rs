@@ -1,7 +1,7 @@
 //! A message that is no command: for a model to answer, where one is set up.
 
 use super::Context;
-use crate::{Posted, Result, engine};
+use crate::{Posted, Result, turns};
 
 const NO_MODEL: &str = "\
 No model is set up, so nothing can answer this yet. Add one of your own: in the page under Settings, Models, or with \
@@ -17,7 +17,7 @@ and starts it again. Commands work without one: try !pwd, or /help.";
 pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
     let Context { service, user, .. } = context;
     if service.engine.models.has_any(service, user).await? {
-        engine::post(context, text).await
+        turns::post(context, text).await
     } else {
         context.notice(NO_MODEL).await
     }

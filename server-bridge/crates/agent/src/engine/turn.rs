@@ -10,41 +10,40 @@ mod approve;
 mod ask;
 mod host;
 mod model;
+mod output;
 mod room;
 mod run_tools;
 
-use std::sync::Arc;
-
 use llm::{Reply, Request, Stop, SystemPart, Usage};
-use sandbox::{Sandbox, Wish};
-use store::{ChatId, MessageId, TurnStatus, TurnUsage, User};
+use sandbox::Sandbox;
+use store::{ChatId, MessageId, TurnId, TurnStatus, TurnUsage, User};
 use tokio_util::sync::CancellationToken;
 
-use super::AgentDocument;
-use super::agents::Lineage;
-use super::pipeline::{self, PartError, Prompt, Scene};
-use super::show::{Screen, UsageDocument};
+use super::agents::TurnAncestry;
+use super::pipeline::{self, PartError, Prompt, PromptParts, Scene};
+use super::ports::{Change, Display, Entry, Ports, ReplyState, TurnEnd};
 use crate::approval::Mode;
-use crate::context::{Conversation, history};
+use crate::context::Conversation;
 use crate::limits::REPLY_WINDOW_SHARE;
 use crate::models::{Lineup, ModelSetup};
-use crate::place::{self, sandbox_user};
-use crate::service::Inner;
-use crate::tool::gone;
-pub(super) use room::compress_now;
-
-use super::queue::Waiting;
+use crate::tool::{Failure, TurnCost, gone};
+use ask::Shown;
 
 /// What a turn works with.
-pub(super) struct Turn<'a> {
-    pub(super) service: &'a Arc<Inner>,
-    pub(super) user: &'a User,
-    pub(super) chat: &'a ChatId,
-    pub(super) waiting: Waiting,
+pub(crate) struct Turn<'a> {
+    pub(crate) ports: &'a Ports,
+    pub(crate) parts: &'a PromptParts,
+    pub(crate) user: &'a User,
+    pub(crate) chat: &'a ChatId,
+    /// The turn itself, and what shows its answer.
+    pub(crate) turn: TurnId,
+    pub(crate) message: MessageId,
     /// Its user wants it to stop.
-    pub(super) cancelled: &'a CancellationToken,
-    /// What it is beneath, and what that allows it.
-    pub(super) lineage: &'a Lineage,
+    pub(crate) cancelled: &'a CancellationToken,
+    /// The server stops.
+    pub(crate) stop: &'a CancellationToken,
+    /// The turns above it, and what they allow it.
+    pub(crate) ancestry: &'a TurnAncestry,
 }
 
 /// What a turn begins with.
@@ -84,6 +83,10 @@ struct Progress {
     has_first: bool,
     /// What shows an answer that came to nothing; the next one is shown there.
     void: Option<MessageId>,
+    /// The answer under way, as it is shown.
+    shown: Option<Shown>,
+    /// What the model said last.
+    words: Option<String>,
     usage: Usage,
     cost_micros: u64,
     /// How often it compressed because the window was full.
@@ -104,123 +107,108 @@ impl Progress {
             cost_micros: cost_micros.cast_signed(),
         }
     }
+
+    /// Remembers what the model said.
+    fn said(&mut self, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.words = Some(text.to_owned());
+        }
+    }
 }
 
 /// What the model is told that wants to change something where nothing is to be changed.
 const PLAN_MODE: &str = "This chat is in plan mode: nothing is changed";
 
 /// What the user is told of a turn that the server's end cut off.
-const INTERRUPTED: &str =
-    "the server was stopped amid this answer; what was done so far is kept. Say anything to go on.";
-
-/// Ends a turn that a server's end cut off.
-pub(super) async fn interrupted(
-    service: &Arc<Inner>,
-    user: &User,
-    chat: &ChatId,
-    waiting: Waiting,
-) -> store::Result<()> {
-    service.store.finish_turn(waiting.turn, TurnStatus::Interrupted, Some(INTERRUPTED)).await?;
-    let shown = service.store.message(user.id, waiting.message).await?;
-    let document = document(TurnStatus::Interrupted, String::new(), Some(INTERRUPTED.to_owned()), None);
-    let screen = Screen { service, user, chat, turn: waiting.turn };
-    screen.settle_behind(shown.id).await?;
-    screen.change(shown.id, &shown.text, &document).await
-}
-
-fn document(
-    status: TurnStatus,
-    reasoning: String,
-    error: Option<String>,
-    usage: Option<UsageDocument>,
-) -> AgentDocument {
-    AgentDocument::Reply { status: status.as_str().to_owned(), reasoning, error, usage, waits: false }
-}
+pub(crate) const INTERRUPTED: &str =
+    "the server was stopped during this answer; what was done so far is kept. Say anything to go on.";
 
 impl Turn<'_> {
-    /// Runs it to its end, which is kept and shown.
-    pub(super) async fn run(self) {
+    /// Runs it to its end, which is kept and shown. `None` where the server stops before the turn could begin: it is queued
+    /// on record still, for the server's next life.
+    pub(crate) async fn run(self) -> Option<TurnEnd> {
         let mut progress = Progress::default();
         let mut lineup = self.lineup().await;
         if let Ok(found) = &lineup {
             match self.is_admitted(found).await {
                 Ok(true) => {}
-                Ok(false) => return,
+                Ok(false) => return None,
                 Err(end) => lineup = Err(end),
             }
         }
         let end = tokio::select! {
-            end = self.attempt(lineup, &mut progress) => end,
-            () = self.service.stop.cancelled() => {
-                let told = interrupted(self.service, self.user, self.chat, self.waiting).await;
-                return log(told);
-            }
+            end = self.attempt(lineup, &mut progress) => Some(end),
+            () = self.stop.cancelled() => None,
         };
         let (status, error) = match end {
+            Some(end) => self.status(end),
+            None => {
+                log(self.keep_cut_off(&mut progress).await);
+                (TurnStatus::Interrupted, Some(INTERRUPTED.to_owned()))
+            }
+        };
+        let cost = TurnCost { usage: progress.usage, cost_micros: progress.cost_micros };
+        let words = progress.words.take();
+        log(self.finish(progress, status, error.as_deref(), cost).await);
+        Some(TurnEnd { status, error, cost, words })
+    }
+
+    /// How the turn ends, and why.
+    fn status(&self, end: Result<(), End>) -> (TurnStatus, Option<String>) {
+        match end {
             Ok(()) => (TurnStatus::Done, None),
             Err(End::Cancelled) => (TurnStatus::Cancelled, None),
             Err(End::Failed(error) | End::TooLong(error)) => (TurnStatus::Failed, Some(error)),
             Err(End::NotAnswered(error)) => (TurnStatus::Failed, Some(error.to_string())),
             Err(End::Store(error)) => {
-                tracing::error!(%error, turn = %self.waiting.turn, "a turn ends: the store fails, or its chat is gone");
-                (
-                    TurnStatus::Failed,
-                    Some("the server could not keep what was said; its log says why".to_owned()),
-                )
+                tracing::error!(%error, turn = %self.turn, "a turn ends: the store fails, or its chat is gone");
+                let told = "the server could not keep what was said; its log says why";
+                (TurnStatus::Failed, Some(told.to_owned()))
             }
-        };
-        log(self.finish(progress, status, error).await);
+        }
     }
 
     async fn finish(
         &self,
         progress: Progress,
         status: TurnStatus,
-        error: Option<String>,
+        error: Option<&str>,
+        cost: TurnCost,
     ) -> store::Result<()> {
-        self.service.store.finish_turn(self.waiting.turn, status, error.as_deref()).await?;
-        let Progress { text, reasoning, usage, cost_micros, .. } = progress;
-        let usage = UsageDocument {
-            input_tokens: usage.input_tokens,
-            cache_read_tokens: usage.cache_read_tokens,
-            output_tokens: usage.output_tokens,
-            cost_micros,
-        };
-        let document = document(status, reasoning, error, Some(usage));
+        self.ports.journal.end(status, error).await?;
         if status != TurnStatus::Done {
-            self.screen().settle_behind(self.waiting.message).await?;
+            self.display().settle(self.message).await?;
         }
-        self.screen().change(self.waiting.message, &text, &document).await
+        // Of one that was cut off it is not known.
+        let cost = (status != TurnStatus::Interrupted).then_some(cost);
+        let state = ReplyState { reasoning: &progress.reasoning, error, cost, ..ReplyState::of(status) };
+        self.display().reply(self.message, &progress.text, state).await
     }
 
-    fn screen(&self) -> Screen<'_> {
-        Screen { service: self.service, user: self.user, chat: self.chat, turn: self.waiting.turn }
+    fn display(&self) -> &dyn Display {
+        &*self.ports.display
     }
 
     async fn attempt(&self, lineup: Result<Lineup, End>, progress: &mut Progress) -> Result<(), End> {
-        let (service, turn) = (self.service, self.waiting.turn);
         let mut lineup = lineup?;
         if self.cancelled.is_cancelled() {
             return Err(End::Cancelled);
         }
-        if !service.store.begin_turn(turn, &lineup.setup.name).await? {
+        if !self.ports.journal.begin(&lineup.setup.name).await? {
             return Err(End::Failed("it was ended elsewhere".to_owned()));
         }
-        self.screen().change(self.waiting.message, "", &AgentDocument::reply(TurnStatus::Running)).await?;
-        let wish = match self.lineage.errand() {
-            Some(errand) => errand.wish().clone(),
-            None => place::wish(&service.store, self.user.id, Some(self.chat)).await?,
-        };
+        self.display().reply(self.message, "", ReplyState::of(TurnStatus::Running)).await?;
         let Setting { mut conversation, note, away } = tokio::select! {
-            conversation = self.conversation(&lineup.setup, &wish) => conversation?,
+            conversation = self.conversation(&lineup.setup) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
         let conversation = &mut conversation;
         let note = |messages: &mut [_]| pipeline::put_note(messages, &note).is_some();
-        if let Some(noted) = conversation.amend_last(turn, note) {
-            service.store.amend_item(noted.id, &history::to_json(&noted.message)).await?;
+        if let Some(noted) = conversation.amend_last(self.turn, note) {
+            self.ports.journal.change(Change::Amended(noted.id, &noted.message)).await?;
         }
-        let rounds = self.lineage.iterations();
+        let rounds = self.ancestry.iterations();
         for _ in 0..rounds {
             self.make_room(&mut lineup, conversation, progress).await?;
             let reply = self.ask_within(&mut lineup, conversation, progress).await?;
@@ -230,8 +218,8 @@ impl Turn<'_> {
             }
             let calls = &reply.message.tool_calls;
             let is_cut = is_full || reply.stop == Stop::MaxTokens;
-            self.run_tools(calls, is_cut, (&wish, away.as_deref()), conversation).await?;
-            self.look_around(calls, &wish, conversation).await?;
+            self.run_tools(calls, is_cut, away.as_deref(), conversation).await?;
+            self.look_around(calls, conversation).await?;
             if is_full {
                 self.go_on_with_less(&reply, &mut lineup, conversation, progress).await?;
             }
@@ -239,34 +227,34 @@ impl Turn<'_> {
         Err(End::Failed(format!("it stopped after {rounds} rounds; say anything to let it go on")))
     }
 
-    /// All that was said, behind what the model is told of where it works and may do there; and what it is to be told of that
+    /// All that was said, after what the model is told of where it works and may do there; and what it is to be told of that
     /// with the next message.
-    async fn conversation(&self, setup: &ModelSetup, wish: &Wish) -> Result<Setting, End> {
-        let (prompt, away) = self.surroundings(wish).await?;
+    async fn conversation(&self, setup: &ModelSetup) -> Result<Setting, End> {
+        let (prompt, away) = self.surroundings().await?;
         // Where there is no machine too: what is said calls them, and providers refuse calls of tools that they are not told of.
-        let tools = self.lineage.tools().catalogue();
-        let stored = self.service.store.stored_context(self.user.id, self.chat, self.waiting.turn).await?;
+        let tools = self.ancestry.tools().catalogue();
+        let stored = self.ports.journal.load().await?;
         let request = request(setup, prompt.system, tools);
         let mut conversation = Conversation::new(request, &setup.origin(), setup.window_tokens, stored);
-        let gone = gone(conversation.items().iter().map(|item| &item.message), self.lineage.tools());
+        let gone = gone(conversation.items().iter().map(|item| &item.message), self.ancestry.tools());
         conversation.declare(gone);
-        self.look_for_news(wish, &mut conversation).await?;
+        self.look_for_news(&mut conversation).await?;
         Ok(Setting { conversation, note: prompt.note, away })
     }
 
     /// What the model is told of where it works, and why there is no machine where there is none.
-    async fn surroundings(&self, wish: &Wish) -> Result<(Prompt, Option<String>), End> {
-        let mode = self.mode().await?;
-        let found = self.service.router.for_user(&sandbox_user(self.user), wish).await;
-        let why = match found {
-            Ok(sandbox) => match pipeline::assemble(&self.scene(mode, Ok(&sandbox))).await {
+    async fn surroundings(&self) -> Result<(Prompt, Option<String>), End> {
+        let mode = self.ports.permissions.mode().await?;
+        let why = match self.ports.workplace.sandbox().await {
+            Ok(sandbox) => match self.parts.assemble(&self.scene(mode, Ok(&sandbox))).await {
                 Ok(prompt) => return Ok((prompt, None)),
                 Err(PartError::Store(error)) => return Err(error.into()),
                 Err(PartError::Away(error)) => error.to_string(),
             },
+            Err(Failure::Store(error)) => return Err(error.into()),
             Err(error) => error.to_string(),
         };
-        match pipeline::assemble(&self.scene(mode, Err(&why))).await {
+        match self.parts.assemble(&self.scene(mode, Err(&why))).await {
             Ok(prompt) => Ok((prompt, Some(why))),
             Err(PartError::Store(error)) => Err(error.into()),
             Err(PartError::Away(error)) => Err(End::Failed(error.to_string())),
@@ -274,11 +262,11 @@ impl Turn<'_> {
     }
 
     fn scene<'s>(&'s self, mode: Mode, sandbox: Result<&'s Sandbox, &'s str>) -> Scene<'s> {
-        let Self { service, user, chat, lineage, .. } = *self;
-        Scene { service, user, chat, lineage, mode, sandbox }
+        let Self { user, chat, ancestry, .. } = *self;
+        Scene { user, chat, ancestry, mode, sandbox, workplace: &*self.ports.workplace }
     }
 
-    /// Whether nothing is left to do behind an answer.
+    /// Whether nothing is left to do after an answer.
     fn ends_with(&self, reply: &Reply) -> Result<bool, End> {
         match &reply.stop {
             Stop::Refused => Err(End::Failed("the model does not want to answer that".to_owned())),
@@ -289,6 +277,13 @@ impl Turn<'_> {
                 Ok(reply.message.tool_calls.is_empty())
             }
         }
+    }
+
+    /// Adds an item to the conversation, on record first.
+    async fn append(&self, conversation: &mut Conversation, entry: Entry<'_>) -> Result<(), End> {
+        let (item, message) = self.ports.journal.append(entry).await?;
+        conversation.push(item, self.turn, message);
+        Ok(())
     }
 }
 

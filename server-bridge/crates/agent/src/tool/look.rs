@@ -191,6 +191,17 @@ impl Looked {
         self
     }
 
+    /// The same of a call that its user is asked for each time, and why.
+    pub(crate) fn only_once(mut self, why: &str) -> Self {
+        (self.document.always, self.document.only_once) = (None, Some(why.to_owned()));
+        self
+    }
+
+    /// How much of it its user is shown, in bytes.
+    pub(crate) fn shown_bytes(&self) -> usize {
+        self.document.to_text().len()
+    }
+
     /// The same, and what is kept of it where it is allowed for good.
     pub(crate) fn always(mut self, subject: &[&str], words: String) -> Self {
         (self.subject, self.document.always) = (key(subject), Some(words));

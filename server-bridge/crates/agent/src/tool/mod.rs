@@ -40,7 +40,7 @@ use crate::limits::TOOL_HINT_CHARS;
 pub(crate) use context::{DelegationRequest, Host, ToolContext};
 pub(crate) use gone::gone;
 pub(crate) use look::{Bound, Ground, Looked};
-pub(crate) use outcome::{Failure, FileSeen, Outcome};
+pub(crate) use outcome::{Failure, FileSeen, Outcome, SubAgentState, TurnCost};
 pub(crate) use registry::Registry;
 pub(crate) use rules::{Beside, ForSubAgents, Rules};
 pub(crate) use toolbox::{Toolbox, kept};

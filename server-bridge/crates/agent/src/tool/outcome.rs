@@ -1,9 +1,10 @@
 //! What a call came to, and why it did not do what it was asked for.
 
-use llm::Content;
+use llm::{Content, Usage};
 use sandbox::{RouteError, SandboxError};
+use store::ChatId;
 
-use crate::{SubAgentDocument, ToolData};
+use crate::ToolData;
 
 /// What a tool came to.
 #[derive(Debug, PartialEq)]
@@ -19,9 +20,35 @@ pub(crate) struct Outcome {
     /// What the card holds beside the text.
     pub(crate) data: Option<ToolData>,
     /// The sub-agent that was called.
-    pub(crate) sub_agent: Option<SubAgentDocument>,
+    pub(crate) sub_agent: Option<SubAgentState>,
     /// The file that it is the content of.
     pub(crate) file: Option<FileSeen>,
+}
+
+/// A sub-agent that was called, as people see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SubAgentState {
+    /// Its own chat, whose messages show all it said and did.
+    pub(crate) chat: ChatId,
+    /// Who it was told to be.
+    pub(crate) role: Option<String>,
+    /// The name it is called by again.
+    pub(crate) instance: Option<String>,
+    /// How many tools it called in this call.
+    pub(crate) steps: u32,
+    /// The last of those, and what it was about.
+    pub(crate) doing: String,
+    /// What this call took, once it is over.
+    pub(crate) cost: Option<TurnCost>,
+}
+
+/// What a turn took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TurnCost {
+    /// Tokens, of all its requests.
+    pub(crate) usage: Usage,
+    /// Millionths of a US dollar, where a price is known.
+    pub(crate) cost_micros: u64,
 }
 
 /// A file as it was when it was read; without a hash, one that could not be.

@@ -17,7 +17,7 @@ use store::limits::PAGE_MAX_ROWS;
 use store::{ChatId, Message, MessageId, MessageRole, PastTurn, User};
 
 use crate::service::Inner;
-use crate::{ChatEvent, ChatService, Error, Result, engine};
+use crate::{ChatEvent, ChatService, Error, Result, turns};
 use files::Restored;
 pub(crate) use words::said;
 
@@ -95,7 +95,7 @@ pub(crate) async fn take_back(
         let text = "This is a sub-agent's chat; what it did is taken back in the chat whose agent called it.";
         return Err(Error::refused("invalid", text));
     }
-    let Some(_rest) = engine::rest(service, user, chat).await else {
+    let Some(_rest) = turns::rest(service, user, chat).await else {
         let text = "An answer is under way in this chat. Wait for its end, or stop it with /cancel, before anything is taken back.";
         return Err(Error::refused("busy", text));
     };

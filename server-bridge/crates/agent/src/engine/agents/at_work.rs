@@ -18,27 +18,27 @@ struct State {
 }
 
 /// A sub-agent at work; it is not any more when this is dropped.
-pub(super) struct Work {
+pub(crate) struct Work {
     at_work: AtWork,
     key: (UserId, ChatId),
 }
 
 /// A name that is called; it may be called again when this is dropped.
-pub(super) struct Name {
+pub(crate) struct Name {
     at_work: AtWork,
     key: (ChatId, String),
 }
 
 impl AtWork {
     /// Says that a sub-agent is at work; cancelling the token stops it.
-    pub(super) fn begin(&self, user: UserId, chat: &ChatId, cancelled: &CancellationToken) -> Work {
+    pub(crate) fn begin(&self, user: UserId, chat: &ChatId, cancelled: &CancellationToken) -> Work {
         let key = (user, chat.clone());
         self.lock().chats.insert(key.clone(), cancelled.clone());
         Work { at_work: self.clone(), key }
     }
 
     /// Takes a name of a chat's sub-agents; `None` while another call has it.
-    pub(super) fn take_name(&self, parent: &ChatId, name: &str) -> Option<Name> {
+    pub(crate) fn take_name(&self, parent: &ChatId, name: &str) -> Option<Name> {
         let key = (parent.clone(), name.to_owned());
         let is_free = self.lock().names.insert(key.clone());
         is_free.then(|| Name { at_work: self.clone(), key })

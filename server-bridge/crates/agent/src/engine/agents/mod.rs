@@ -1,7 +1,7 @@
-//! Sub-agents: turns beneath a turn.
+//! Sub-agents: turns below a turn.
 //!
 //! ```text
-//!   turn of the chat ─ SubAgent ─▶ a chat of its own beneath it, a turn of the same loop ─▶ its last words are the result
+//!   turn of the chat ─ SubAgent ─▶ a chat of its own below it, a turn of the same loop ─▶ its last words are the result
 //!        ▲    ▲                          │    │
 //!        │    └── what it does: its card ┘    └─ what it asks: a card of its own in the user's chat
 //!        └─ cancel, approval mode, place, tools: all of them the parent's, or less
@@ -11,22 +11,32 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `lineage` | what a turn is beneath, and what that allows it |
-//! | `errand` | what a sub-agent is called for, and the card that shows it |
+//! | `ancestry` | the turns above a turn, and what they allow it |
+//! | `delegation` | what a sub-agent is called for, and the card that shows it |
 //! | `call` | one call, from its arguments to its result |
-//! | `idle` | one with a name, which waits for its next call |
 //! | `result` | what its parent is told of it |
 //! | `at_work` | which sub-agents are at work |
 
+mod ancestry;
 mod at_work;
 mod call;
-mod errand;
-mod idle;
-mod lineage;
+mod delegation;
 mod result;
 
-pub(crate) use at_work::AtWork;
-pub(crate) use call::{Caller, call};
-pub(super) use errand::Errand;
-pub use errand::SubAgentDocument;
-pub(crate) use lineage::Lineage;
+pub(crate) use ancestry::TurnAncestry;
+pub(crate) use at_work::{AtWork, Name};
+pub(super) use call::call;
+pub(crate) use delegation::Delegation;
+
+use store::SubAgent;
+
+/// The agent that has a name.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// One that waits.
+    Open(SubAgent),
+    /// One that waited too long.
+    Closed,
+    /// There is none.
+    Nobody,
+}

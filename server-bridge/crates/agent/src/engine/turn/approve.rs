@@ -1,40 +1,31 @@
 //! Asking the user before a tool does something.
 
-use llm::ToolCall;
-use sandbox::Wish;
+use std::sync::Arc;
+
 use store::MessageId;
 use tokio::time::timeout;
 
+use super::run_tools::Begun;
 use super::{End, Turn};
-use crate::approval::{Access, Answer, Mode};
-use crate::engine::AgentDocument;
-use crate::engine::show::Screen;
+use crate::approval::{Access, Answer};
+use crate::engine::ports::{CallState, CallStatus, Card, Display};
 use crate::limits::APPROVAL_PATIENCE;
-use crate::place::sandbox_user;
 use crate::questions::{Asking, Wanted};
 use crate::tool::{Failure, Ground, Looked, Outcome, Understood};
-use crate::tools::COMMANDS;
 
 /// A question to the user that waits for its answer.
 pub(super) struct Question {
     asking: Asking,
     /// Where it is a sub-agent's: what asks it in the user's own chat.
-    elsewhere: Option<(MessageId, AgentDocument)>,
+    elsewhere: Option<(MessageId, Arc<dyn Display>)>,
 }
 
 impl Turn<'_> {
-    /// How much may be done without asking at the moment: what the user said in their own chat holds for all beneath it.
-    pub(super) async fn mode(&self) -> Result<Mode, End> {
-        let word = self.service.store.approval(self.user.id, self.lineage.root()).await?;
-        // A newer server's word: rather ask once too often.
-        Ok(word.parse().unwrap_or(Mode::Ask))
-    }
-
     /// What a call does there: one that names another user may be the privileged user's.
-    pub(super) async fn access(&self, parsed: &Understood, wish: &Wish) -> Access {
-        let Some(named) = parsed.run_as() else { return parsed.access() };
-        match self.service.router.for_user(&sandbox_user(self.user), wish).await {
-            Ok(sandbox) if !sandbox.needs_approval(named) => parsed.access(),
+    pub(super) async fn access(&self, call: &Understood) -> Access {
+        let Some(named) = call.run_as() else { return call.access() };
+        match self.ports.workplace.sandbox().await {
+            Ok(sandbox) if !sandbox.needs_approval(named) => call.access(),
             // Rather ask once too often.
             Ok(_) | Err(_) => Access::Privileged,
         }
@@ -45,14 +36,13 @@ impl Turn<'_> {
     /// Fails with what the model is told where it would fail anyway.
     pub(super) async fn look(
         &self,
-        parsed: &Understood,
+        call: &Understood,
         access: Access,
-        wish: &Wish,
     ) -> Result<Result<Looked, String>, End> {
-        let cwd = self.service.store.chat_cwd(self.user.id, self.chat).await?;
-        let ground = match self.service.router.for_user(&sandbox_user(self.user), wish).await {
-            Ok(sandbox) => Ground::of(sandbox, cwd, parsed.run_as()).await,
-            Err(error) => Err(error.into()),
+        let cwd = self.ports.workplace.cwd().await?;
+        let ground = match self.ports.workplace.sandbox().await {
+            Ok(sandbox) => Ground::of(sandbox, cwd, call.run_as()).await,
+            Err(error) => Err(error),
         };
         let ground = match ground {
             Ok(ground) => Some(ground),
@@ -60,13 +50,11 @@ impl Turn<'_> {
             Err(error) if access.needs_ground() => return Ok(Err(error.to_string())),
             Err(_) => None,
         };
-        Ok(match parsed.look(ground.as_ref()).await {
-            Ok(mut looked) => {
-                if let Some(why) = access.only_once() {
-                    (looked.document.always, looked.document.only_once) = (None, Some(why.to_owned()));
-                }
-                Ok(looked)
-            }
+        Ok(match call.look(ground.as_ref()).await {
+            Ok(looked) => Ok(match access.only_once() {
+                Some(why) => looked.only_once(why),
+                None => looked,
+            }),
             Err(Failure::Store(error)) => return Err(error.into()),
             Err(error) => Err(error.to_string()),
         })
@@ -75,60 +63,38 @@ impl Turn<'_> {
     /// Whether its user allowed a call for good.
     pub(super) async fn is_allowed_for_good(
         &self,
-        call: &ToolCall,
+        tool: &str,
         access: Access,
         subject: &str,
     ) -> Result<bool, End> {
-        let store = &self.service.store;
-        Ok(access.may_be_remembered()
-            && store.is_allowed(self.user.id, self.lineage.root(), &call.name, subject).await?)
+        Ok(access.may_be_remembered() && self.ports.permissions.is_allowed(tool, subject).await?)
     }
 
-    /// A file is changed, or was, without anybody being asked: a command that was allowed for good may do something else now.
-    pub(super) async fn changes_unasked(&self) -> Result<(), End> {
-        let store = &self.service.store;
-        Ok(store.forget_allowed(self.user.id, self.lineage.root(), COMMANDS).await?)
-    }
-
-    /// Asks the user, with the message that shows the call; a sub-agent asks in the user's own chat, in a message that says
-    /// who asks.
-    pub(super) async fn ask_user(
-        &self,
-        message: MessageId,
-        mut document: AgentDocument,
-    ) -> Result<Question, End> {
-        let questions = &self.service.engine.questions;
-        let Some(errand) = self.lineage.errand() else {
-            return Ok(Question {
-                asking: questions.ask(self.user.id, message, Wanted::Approval),
-                elsewhere: None,
-            });
+    /// Asks the user, with the card that shows the call; a sub-agent asks in the user's own chat, with a card that says who
+    /// asks.
+    pub(super) async fn ask_user(&self, begun: &Begun, message: MessageId) -> Result<Question, End> {
+        let permissions = &self.ports.permissions;
+        let Some(delegation) = self.ancestry.delegation() else {
+            let asking = permissions.ask(message, Wanted::Approval);
+            return Ok(Question { asking, elsewhere: None });
         };
-        if let AgentDocument::Tool { asked_by, detail, .. } = &mut document {
-            let name = errand.name();
-            *detail = format!("The sub-agent {name} asks for this:\n{detail}");
-            *asked_by = Some(name);
-        }
-        let shown = self.users_screen().keep("", &document).await?;
-        let asking = questions.ask(self.user.id, shown.id, Wanted::Approval);
-        self.users_screen().tell(&shown);
-        Ok(Question { asking, elsewhere: Some((shown.id, document)) })
-    }
-
-    fn users_screen(&self) -> Screen<'_> {
-        Screen { chat: self.lineage.root(), turn: self.lineage.turn(), ..self.screen() }
+        let display = Arc::clone(self.ancestry.users_display());
+        let name = delegation.name();
+        let asks = CallState::Asks(begun.looked(), begun.access());
+        let shown = display.keep_call(Card { asked_by: Some(&name), ..begun.card(asks) }).await?;
+        let asking = permissions.ask(shown, Wanted::Approval);
+        display.tell(shown);
+        Ok(Question { asking, elsewhere: Some((shown, display)) })
     }
 
     /// Waits for the user's answer; what the model is told where it is not allowed.
     pub(super) async fn answered(
         &self,
-        call: &ToolCall,
-        access: Access,
-        subject: &str,
+        begun: &Begun,
         question: Option<Question>,
     ) -> Result<Option<Outcome>, End> {
         let Some(Question { mut asking, elsewhere }) = question else { return Ok(None) };
-        let away = self.lineage.place().leave();
+        let away = self.ancestry.place().leave();
         let answer = async {
             let answer = timeout(APPROVAL_PATIENCE, asking.approval()).await;
             away.end().await;
@@ -138,21 +104,22 @@ impl Turn<'_> {
             answer = answer => Some(answer),
             () = self.cancelled.cancelled() => None,
         };
-        if let Some((shown, document)) = elsewhere {
+        if let (Some((shown, display)), Some(delegation)) = (elsewhere, self.ancestry.delegation()) {
             let status = match answer {
-                Some(Ok(Answer::Allow | Answer::AllowForGood)) => "done",
-                Some(Ok(Answer::Deny | Answer::NobodyThere) | Err(_)) => "denied",
-                None => "cancelled",
+                Some(Ok(Answer::Allow | Answer::AllowForGood)) => CallStatus::Done,
+                Some(Ok(Answer::Deny | Answer::NobodyThere) | Err(_)) => CallStatus::Denied,
+                None => CallStatus::Cancelled,
             };
-            self.users_screen().change(shown, "", &document.settled(status)).await?;
+            let name = delegation.name();
+            let card = Card { asked_by: Some(&name), ..begun.card(CallState::Settled(status)) };
+            display.call(shown, card).await?;
         }
         let Some(answer) = answer else { return Ok(Some(Outcome::denied("Cancelled by the user"))) };
         Ok(match answer {
             Ok(Answer::Allow) => None,
-            Ok(Answer::AllowForGood) if !access.may_be_remembered() => None,
+            Ok(Answer::AllowForGood) if !begun.access().may_be_remembered() => None,
             Ok(Answer::AllowForGood) => {
-                let store = &self.service.store;
-                store.allow_for_good(self.user.id, self.lineage.root(), &call.name, subject).await?;
+                self.ports.permissions.allow_for_good(begun.tool(), &begun.looked().subject).await?;
                 None
             }
             Ok(Answer::NobodyThere) => Some(Outcome::denied(

@@ -3,13 +3,12 @@
 use std::pin::pin;
 
 use llm::{Assistant, Delta, Draft, Message, Reply, Request};
-use store::{MessageId, Spent};
+use store::{MessageId, Spent, TurnStatus};
 use tokio::sync::mpsc;
 
-use super::{End, Progress, Turn, document};
-use crate::Part;
-use crate::context::{Conversation, history};
-use crate::engine::show::AgentDocument;
+use super::{End, Progress, Turn};
+use crate::context::Conversation;
+use crate::engine::ports::{Entry, ReplyState, Stream};
 use crate::limits::REASONING_SHOWN_BYTES;
 use crate::models::ModelSetup;
 use crate::tool;
@@ -24,7 +23,7 @@ enum Piece {
 
 /// An answer under way, as it is shown.
 #[derive(Default)]
-struct Shown {
+pub(super) struct Shown {
     message: Option<MessageId>,
     text: String,
     reasoning: String,
@@ -39,10 +38,11 @@ impl Turn<'_> {
         progress: &mut Progress,
     ) -> Result<Reply, End> {
         let is_first = !progress.has_first;
-        let message = is_first.then_some(self.waiting.message).or(progress.void.take());
-        let mut shown = Shown { message, ..Shown::default() };
-        let Some(answered) = self.answered_aloud(setup, conversation.draft(), &mut shown).await? else {
-            self.keep_half(shown, is_first, progress).await?;
+        let message = is_first.then_some(self.message).or(progress.void.take());
+        let shown = progress.shown.insert(Shown { message, ..Shown::default() });
+        let answered = self.answered_aloud(setup, conversation.draft(), shown).await?;
+        let Some(answered) = answered else {
+            self.keep_half(progress).await?;
             return Err(End::Cancelled);
         };
         match answered {
@@ -50,20 +50,25 @@ impl Turn<'_> {
                 for thought in &mut reply.message.reasoning {
                     thought.origin = setup.origin();
                 }
-                progress.has_first = true;
+                let shown = progress.shown.take().unwrap_or_default();
                 self.keep(setup, &reply, conversation, progress).await?;
-                self.settle(reply.message.text.clone(), shown, is_first, progress).await?;
+                self.settle(shown, reply.message.text.clone(), progress).await?;
                 Ok(reply)
             }
-            Err(error @ llm::Error::InputTooLong(_)) => {
-                progress.void = shown.message;
-                Err(End::TooLong(error.to_string()))
+            Err(error) => {
+                let message = progress.shown.take().and_then(|shown| shown.message);
+                Err(match error {
+                    llm::Error::InputTooLong(_) => {
+                        progress.void = message;
+                        End::TooLong(error.to_string())
+                    }
+                    error if error.is_anothers_turn() => {
+                        progress.void = message;
+                        End::NotAnswered(error)
+                    }
+                    error => End::Failed(error.to_string()),
+                })
             }
-            Err(error) if error.is_anothers_turn() => {
-                progress.void = shown.message;
-                Err(End::NotAnswered(error))
-            }
-            Err(error) => Err(End::Failed(error.to_string())),
         }
     }
 
@@ -74,8 +79,8 @@ impl Turn<'_> {
         (request, draft): (&Request, &mut Draft),
         shown: &mut Shown,
     ) -> Result<Option<Result<Reply, llm::Error>>, End> {
-        let models = &self.service.engine.models;
-        let seat = models.seat(self.user.id, self.lineage.slots(setup.kind));
+        let models = &self.ports.models;
+        let seat = models.seat(self.ancestry.slots(setup.kind));
         // Bounded by what an answer may be.
         let (sender, mut pieces) = mpsc::unbounded_channel();
         let mut asking = pin!(llm::call(&setup.model, request, draft, models.patience(), &seat, |news| {
@@ -103,30 +108,24 @@ impl Turn<'_> {
     }
 
     async fn show(&self, piece: Piece, shown: &mut Shown) -> Result<(), End> {
-        let (part, text) = match piece {
+        let (stream, text) = match piece {
             Piece::Again(why) => {
                 (shown.text, shown.reasoning) = Default::default();
                 if let Some(message) = shown.message {
-                    self.screen()
-                        .change(message, "", &AgentDocument::reply(store::TurnStatus::Running))
-                        .await?;
+                    self.display().reply(message, "", ReplyState::of(TurnStatus::Running)).await?;
                 }
-                return Ok(self.screen().notice(&format!("⚠️ {why}")).await?);
+                return Ok(self.display().notice(&format!("⚠️ {why}")).await?);
             }
-            Piece::Text(text) => (Part::Text, text),
-            Piece::Reasoning(text) => (Part::Reasoning, text),
+            Piece::Text(text) => (Stream::Text, text),
+            Piece::Reasoning(text) => (Stream::Reasoning, text),
         };
-        let so_far = if part == Part::Text { &mut shown.text } else { &mut shown.reasoning };
+        let so_far = if stream == Stream::Text { &mut shown.text } else { &mut shown.reasoning };
         so_far.push_str(&text);
         let message = match shown.message {
             Some(message) => message,
-            None => {
-                let document = document(store::TurnStatus::Running, String::new(), None, None);
-                let message = self.screen().add("", &document).await?.id;
-                *shown.message.insert(message)
-            }
+            None => *shown.message.insert(self.display().add_reply().await?),
         };
-        self.screen().said(message, part, text);
+        self.display().stream(message, stream, text);
         Ok(())
     }
 
@@ -140,41 +139,46 @@ impl Turn<'_> {
     ) -> Result<(), End> {
         let usage = progress.took(setup, reply.usage);
         let count = conversation.count_of(reply.usage.input_tokens);
-        let (turn, message) = (self.waiting.turn, Message::Assistant(tool::kept(reply.message.clone())));
+        let message = Message::Assistant(tool::kept(reply.message.clone()));
         let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
-        let item = self.service.store.append_answer(turn, &history::to_json(&message), spent, count).await?;
+        let (item, message) = self.ports.journal.append(Entry::Answer(message, spent, count)).await?;
         conversation.counted(count);
-        conversation.push(item, turn, message);
+        conversation.push(item, self.turn, message);
         Ok(())
     }
 
     /// Keeps what was said of an answer that its user stopped; calls that are not whole are not.
-    async fn keep_half(&self, shown: Shown, is_first: bool, progress: &mut Progress) -> Result<(), End> {
+    async fn keep_half(&self, progress: &mut Progress) -> store::Result<()> {
+        let Some(shown) = progress.shown.take() else { return Ok(()) };
         let text = shown.text.clone();
         if !text.is_empty() {
             let said = Assistant { text: text.clone(), ..Assistant::default() };
-            let item = history::to_json(&Message::Assistant(said));
-            self.service.store.append_turn_item(self.waiting.turn, &item).await?;
+            self.ports.journal.append(Entry::Said(Message::Assistant(said))).await?;
         }
-        self.settle(text, shown, is_first, progress).await
+        self.settle(shown, text, progress).await
     }
 
-    async fn settle(
-        &self,
-        text: String,
-        shown: Shown,
-        is_first: bool,
-        progress: &mut Progress,
-    ) -> Result<(), End> {
+    /// The same of one that the server's end cuts off.
+    pub(super) async fn keep_cut_off(&self, progress: &mut Progress) -> store::Result<()> {
+        if progress.shown.as_ref().is_some_and(|shown| !shown.text.is_empty()) {
+            self.keep_half(progress).await?;
+        }
+        Ok(())
+    }
+
+    /// Shows an answer as it is kept.
+    async fn settle(&self, shown: Shown, text: String, progress: &mut Progress) -> store::Result<()> {
         let Shown { message, mut reasoning, .. } = shown;
         reasoning.truncate(reasoning.floor_char_boundary(REASONING_SHOWN_BYTES));
-        if is_first {
+        progress.said(&text);
+        if !std::mem::replace(&mut progress.has_first, true) {
             // The turn goes on; its end rewrites the message.
-            let document = document(store::TurnStatus::Running, reasoning.clone(), None, None);
-            self.screen().change(self.waiting.message, &text, &document).await?;
+            let state = ReplyState { reasoning: &reasoning, ..ReplyState::of(TurnStatus::Running) };
+            self.display().reply(self.message, &text, state).await?;
             (progress.text, progress.reasoning) = (text, reasoning);
         } else if let Some(message) = message {
-            self.screen().change(message, &text, &AgentDocument::later_reply(reasoning)).await?;
+            let state = ReplyState { reasoning: &reasoning, ..ReplyState::of(TurnStatus::Done) };
+            self.display().reply(message, &text, state).await?;
         }
         Ok(())
     }

@@ -1,33 +1,29 @@
 //! What a turn does for a call of a tool under way.
 
 use futures_util::future::BoxFuture;
-use sandbox::{Sandbox, Wish};
+use sandbox::Sandbox;
 use store::MessageId;
 use tokio::time::timeout;
 
 use super::Turn;
-use crate::engine::ShownCall;
+use super::run_tools::Begun;
 use crate::engine::agents;
+use crate::engine::ports::CallState;
 use crate::limits::QUESTION_PATIENCE;
-use crate::place::sandbox_user;
+use crate::questions::Wanted;
 use crate::tool::{DelegationRequest, Failure, Host, Outcome};
 
 /// A call's own way to its turn.
 pub(super) struct CallHost<'a> {
     pub(super) turn: &'a Turn<'a>,
-    /// Where the turn works; fixed at its beginning.
-    pub(super) wish: &'a Wish,
+    pub(super) begun: &'a Begun,
     /// What shows the call.
-    pub(super) card: MessageId,
-    pub(super) shown: ShownCall<'a>,
+    pub(super) message: MessageId,
 }
 
 impl Host for CallHost<'_> {
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>> {
-        Box::pin(async {
-            let Turn { service, user, .. } = self.turn;
-            Ok(service.router.for_user(&sandbox_user(user), self.wish).await?)
-        })
+        self.turn.ports.workplace.sandbox()
     }
 
     fn ask<'a>(
@@ -36,17 +32,18 @@ impl Host for CallHost<'_> {
         options: &'a [String],
     ) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async move {
-            let mut asking = self.shown.ask(question, options).await?;
+            let Self { turn, begun, message } = *self;
+            // Before anybody is told, so that no answer comes too soon.
+            let mut asking = turn.ports.permissions.ask(message, Wanted::Words);
+            let card = begun.card(CallState::Questions(question, options));
+            turn.display().call(message, card).await?;
             let answered = timeout(QUESTION_PATIENCE, asking.words()).await;
-            self.shown.goes_on().await?;
+            turn.display().call(message, begun.card(CallState::Runs)).await?;
             Ok(answered.ok().flatten())
         })
     }
 
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
-        let Turn { service, user, chat, cancelled, lineage, .. } = *self.turn;
-        let caller =
-            agents::Caller { service, user, chat, lineage, cancelled, card: self.card, wish: self.wish };
-        Box::pin(agents::call(request, caller))
+        Box::pin(agents::call(request, self.turn, self.message))
     }
 }

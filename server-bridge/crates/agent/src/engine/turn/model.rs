@@ -5,15 +5,15 @@ use store::TurnStatus;
 
 use super::{End, Progress, Turn};
 use crate::context::Conversation;
-use crate::engine::agents::Errand;
-use crate::engine::show::AgentDocument;
+use crate::engine::agents::Delegation;
+use crate::engine::ports::ReplyState;
 use crate::models::Lineup;
 
 impl Turn<'_> {
     /// What its chat asks now; a sub-agent what the user's chat does, or the tier it was called with.
     pub(super) async fn lineup(&self) -> Result<Lineup, End> {
-        let (root, tier) = (self.lineage.root(), self.lineage.errand().and_then(Errand::tier));
-        let found = self.service.engine.models.of_chat(self.service, self.user, root, tier).await;
+        let tier = self.ancestry.delegation().and_then(Delegation::tier);
+        let found = self.ports.models.lineup(tier).await;
         found.map_err(|error| match error {
             crate::Error::Store(error) => End::Store(error),
             other => End::Failed(other.to_string()),
@@ -23,23 +23,24 @@ impl Turn<'_> {
     /// Waits until it may begin, and says so where it takes a while. `false`: the server stops, and the turn is still queued
     /// on record for the server's next life.
     pub(super) async fn is_admitted(&self, lineup: &Lineup) -> Result<bool, End> {
-        if self.lineage.errand().is_some() {
+        if self.ancestry.delegation().is_some() {
             // It works in the place of the turn that it is a part of.
             return Ok(true);
         }
-        let place = self.lineage.put_in(self.service.engine.models.place(self.user.id, lineup.setup.kind));
+        let place = self.ancestry.put_in(self.ports.models.place(lineup.setup.kind));
         if place.try_take() {
             return Ok(true);
         }
         // Told first: what is said from here on is of this answer.
-        self.screen().change(self.waiting.message, "", &AgentDocument::waiting()).await?;
-        self.screen()
+        let waiting = ReplyState { waits: true, ..ReplyState::of(TurnStatus::Queued) };
+        self.display().reply(self.message, "", waiting).await?;
+        self.display()
             .notice("⏳ Other answers are under way; this one begins when one of them ends.")
             .await?;
         tokio::select! {
             () = place.take() => Ok(true),
             () = self.cancelled.cancelled() => Err(End::Cancelled),
-            () = self.service.stop.cancelled() => Ok(false),
+            () = self.stop.cancelled() => Ok(false),
         }
     }
 
@@ -59,8 +60,7 @@ impl Turn<'_> {
                 return Err(End::NotAnswered(error));
             }
             if let Some(message) = progress.void {
-                let nothing = AgentDocument::reply(TurnStatus::Running);
-                self.screen().change(message, "", &nothing).await?;
+                self.display().reply(message, "", ReplyState::of(TurnStatus::Running)).await?;
             }
         }
     }
@@ -77,7 +77,7 @@ impl Turn<'_> {
         }
         let next = lineup.others.remove(0);
         let told = format!("⚠️ {}: {error}. {} answers instead.", lineup.setup.origin(), next.origin());
-        self.screen().notice(&told).await?;
+        self.display().notice(&told).await?;
         conversation.turn_to(&next.origin(), next.window_tokens, |request| super::aim(request, &next));
         lineup.setup = next;
         Ok(true)

@@ -1,66 +1,45 @@
 //! Room for the next answer: what `context` says is due, done with the store, the model and the machine.
 
-use std::sync::Arc;
-
 use llm::{Draft, Message, Reply, Request, Stop, ToolCall};
-use sandbox::Wish;
-use store::{ChatId, MessageId, Spent, User};
-use tokio_util::sync::CancellationToken;
+use store::Spent;
 
 use super::{End, Progress, Turn};
-use crate::context::{Conversation, compress, history, mask, reminder, stale};
-use crate::engine::agents::Lineage;
-use crate::engine::queue::Waiting;
+use crate::context::{Conversation, compress, mask};
+use crate::engine::ports::{Change, Entry};
 use crate::grouped::grouped;
 use crate::limits::{COMPRESS_COOL_DOWN_ROUNDS, COMPRESS_FORCED_TIMES, COMPRESS_SAVES_PERCENT};
 use crate::models::{Lineup, ModelSetup};
-use crate::place::{self, sandbox_user};
-use crate::service::Inner;
 use crate::tool::Beside;
 
 /// What the model is told whose answer was cut off because the window was full.
 const GO_ON: &str = "(Your answer was cut off because your window was full. What was said before is a summary now. Go on where you stopped.)";
 
-/// Compresses a chat in which nothing is under way.
-pub(in crate::engine) async fn compress_now(
-    service: &Arc<Inner>,
-    user: &User,
-    chat: &ChatId,
-    cancelled: &CancellationToken,
-) {
-    let work = async {
-        let Some(last) = service.store.last_begun_turn(user.id, chat).await? else {
-            return Err(End::Failed("nothing was said yet".to_owned()));
-        };
-        // Nothing is shown of an answer: there is none.
-        let waiting = Waiting { turn: last, message: MessageId(0) };
-        let lineage = &Lineage::top(chat, last, service.tools.snapshot());
-        let turn = Turn { service, user, chat, waiting, cancelled, lineage };
-        let lineup = &mut turn.lineup().await?;
-        let wish = place::wish(&service.store, user.id, Some(chat)).await?;
-        let mut conversation = turn.conversation(&lineup.setup, &wish).await?.conversation;
-        turn.compress(lineup, &mut conversation, &mut Progress::default()).await.map(drop)
-    };
-    let done = tokio::select! {
-        done = work => done,
-        () = service.stop.cancelled() => return,
-    };
-    let told = match done {
-        Ok(()) => return,
-        Err(End::Cancelled) => "The conversation was not compressed: it was cancelled.".to_owned(),
-        Err(End::Failed(why) | End::TooLong(why)) => format!("The conversation was not compressed: {why}."),
-        Err(End::NotAnswered(error)) => format!("The conversation was not compressed: {error}."),
-        Err(End::Store(error)) => {
-            tracing::error!(%error, "a conversation is not compressed: the store fails, or the chat is gone");
-            return;
-        }
-    };
-    if let Err(error) = service.say(user.id, chat, store::MessageRole::Notice, &told).await {
-        tracing::error!(%error, "a notice cannot be kept");
-    }
-}
-
 impl Turn<'_> {
+    /// Compresses a chat in which nothing is under way: there is no answer of the turn to be shown. What the user is told of it,
+    /// where that was not told yet.
+    pub(crate) async fn compress_alone(self) -> Option<String> {
+        let work = async {
+            let lineup = &mut self.lineup().await?;
+            let mut conversation = self.conversation(&lineup.setup).await?.conversation;
+            self.compress(lineup, &mut conversation, &mut Progress::default()).await.map(drop)
+        };
+        let done = tokio::select! {
+            done = work => done,
+            () = self.stop.cancelled() => return None,
+        };
+        let why = match done {
+            Ok(()) => return None,
+            Err(End::Cancelled) => "it was cancelled".to_owned(),
+            Err(End::Failed(why) | End::TooLong(why)) => why,
+            Err(End::NotAnswered(error)) => error.to_string(),
+            Err(End::Store(error)) => {
+                tracing::error!(%error, "a conversation is not compressed: the store fails, or the chat is gone");
+                return None;
+            }
+        };
+        Some(format!("The conversation was not compressed: {why}."))
+    }
+
     /// Does what is due before the model is asked.
     pub(super) async fn make_room(
         &self,
@@ -68,12 +47,12 @@ impl Turn<'_> {
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
-        if self.service.engine.queue.take_compression(self.user.id, self.chat) {
+        if self.ports.permissions.wants_room() {
             self.compress(lineup, conversation, progress).await?;
         }
         let masks = mask::due(conversation);
         if !masks.is_empty() {
-            self.service.store.add_masks(self.chat, &masks).await?;
+            self.ports.journal.change(Change::Masked(&masks)).await?;
             conversation.mask(masks);
         }
         if compress::is_due(conversation) {
@@ -108,10 +87,7 @@ impl Turn<'_> {
         progress: &mut Progress,
     ) -> Result<(), End> {
         if reply.message.tool_calls.is_empty() {
-            let (turn, message) = (self.waiting.turn, Message::user(GO_ON));
-            let item = history::to_json(&message);
-            let item = self.service.store.append_turn_item(turn, &item).await?;
-            conversation.push(item, turn, message);
+            self.append(conversation, Entry::Said(Message::user(GO_ON))).await?;
         }
         self.force_room("the conversation fills the model's window", lineup, conversation, progress).await
     }
@@ -150,7 +126,7 @@ impl Turn<'_> {
             let why = format!("that would save less than {COMPRESS_SAVES_PERCENT} %");
             return self.leave_as_it_is(conversation, &why).await;
         }
-        self.service.store.add_compaction(self.chat, &new).await?;
+        self.ports.journal.change(Change::Compacted(&new)).await?;
         let shown = |tokens: i64| grouped(u64::try_from(tokens).unwrap_or(0));
         let (before, after) = (shown(new.tokens_before), shown(new.tokens_after));
         conversation.compact(new.compaction);
@@ -159,18 +135,18 @@ impl Turn<'_> {
             "🗜️ The conversation was compressed: about {before} → {after} of {window} tokens. You still see all of it; the model \
              goes on from a summary."
         );
-        self.screen().notice(&text).await?;
+        self.display().notice(&text).await?;
         Ok(true)
     }
 
     async fn leave_as_it_is(&self, conversation: &mut Conversation, why: &str) -> Result<bool, End> {
-        self.service.store.add_void_compaction(self.chat, conversation.last_item()).await?;
+        self.ports.journal.change(Change::NotCompacted(conversation.last_item())).await?;
         conversation.compaction_failed();
         let rounds = COMPRESS_COOL_DOWN_ROUNDS;
         let text = format!(
             "⚠️ The conversation was not compressed: {why}. Nothing was changed; it is not tried again by itself for {rounds} answers."
         );
-        self.screen().notice(&text).await?;
+        self.display().notice(&text).await?;
         Ok(false)
     }
 
@@ -205,7 +181,7 @@ impl Turn<'_> {
             let setup = &lineup.setup;
             let usage = progress.took(setup, reply.usage);
             let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
-            self.service.store.add_turn_usage(self.waiting.turn, spent).await?;
+            self.ports.journal.spend(spent).await?;
             return Ok(match reply.message.text.trim() {
                 _ if reply.stop == Stop::Refused => Err("the model does not want to".to_owned()),
                 "" => Err("the model wrote no summary".to_owned()),
@@ -221,8 +197,8 @@ impl Turn<'_> {
         setup: &ModelSetup,
         request: &Request,
     ) -> Result<Result<Reply, llm::Error>, End> {
-        let models = &self.service.engine.models;
-        let seat = models.seat(self.user.id, self.lineage.slots(setup.kind));
+        let models = &self.ports.models;
+        let seat = models.seat(self.ancestry.slots(setup.kind));
         let draft = &mut Draft::default();
         tokio::select! {
             answered = llm::call(&setup.model, request, draft, models.patience(), &seat, |_| {}) => Ok(answered),
@@ -234,36 +210,24 @@ impl Turn<'_> {
     pub(super) async fn look_around(
         &self,
         calls: &[ToolCall],
-        wish: &Wish,
         conversation: &mut Conversation,
     ) -> Result<(), End> {
-        let tools = self.lineage.tools();
+        let tools = self.ancestry.tools();
         let of =
             |call: &ToolCall| tools.iter().find(|tool| tool.name() == call.name).map(|tool| tool.rules());
         if calls.iter().filter_map(of).any(|rules| rules.edits_conversation) {
-            let stored =
-                self.service.store.stored_context(self.user.id, self.chat, self.waiting.turn).await?;
-            conversation.load(stored);
+            conversation.load(self.ports.journal.load().await?);
         }
         let only_reads = |call: &ToolCall| of(call).is_some_and(|rules| rules.beside == Beside::Readers);
         if calls.iter().all(only_reads) && conversation.request().reminder.is_none() {
             return Ok(());
         }
-        self.look_for_news(wish, conversation).await
+        self.look_for_news(conversation).await
     }
 
     /// Sets what the model is reminded of: which files changed since it saw them.
-    pub(super) async fn look_for_news(
-        &self,
-        wish: &Wish,
-        conversation: &mut Conversation,
-    ) -> Result<(), End> {
-        let store = &self.service.store;
-        // Where there is no machine, nothing can be looked at, and the turn tells so by itself.
-        if let Ok(sandbox) = self.service.router.for_user(&sandbox_user(self.user), wish).await {
-            stale::look(store, &sandbox, self.lineage.root(), self.chat).await?;
-        }
-        conversation.remind(reminder::text(&store.stale_reads(self.lineage.root(), self.chat).await?));
+    pub(super) async fn look_for_news(&self, conversation: &mut Conversation) -> Result<(), End> {
+        conversation.remind(self.ports.workplace.news().await?);
         Ok(())
     }
 }

@@ -1,8 +1,27 @@
 //! `40_place`: where the model works. It changes with every change of the directory.
 
-use super::{Made, Scene};
+use futures_util::future::BoxFuture;
 
-pub(super) async fn part(scene: &Scene<'_>) -> Made {
+use crate::engine::{Made, PromptPart, Scene};
+
+/// `40_place`.
+pub(super) struct Place;
+
+impl PromptPart for Place {
+    fn key(&self) -> &str {
+        "40_place"
+    }
+
+    fn is_static(&self) -> bool {
+        false
+    }
+
+    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(text(scene))
+    }
+}
+
+async fn text(scene: &Scene<'_>) -> Made {
     let sandbox = match scene.sandbox {
         Ok(sandbox) => sandbox,
         Err(why) => {
@@ -12,7 +31,7 @@ pub(super) async fn part(scene: &Scene<'_>) -> Made {
             )));
         }
     };
-    let cwd = scene.service.store.chat_cwd(scene.user.id, scene.chat).await?;
+    let cwd = scene.workplace.cwd().await?;
     let cwd = if cwd.is_empty() { "." } else { &cwd };
     let (facts, place) = (sandbox.facts(), sandbox.place());
     let (os, arch) = (&facts.os, &facts.arch);

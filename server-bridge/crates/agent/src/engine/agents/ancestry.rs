@@ -1,4 +1,4 @@
-//! What a turn is beneath, and what that allows it.
+//! The turns above a turn, and what they allow it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock};
 use llm::slots::Kind;
 use store::{ChatId, TurnId};
 
-use super::Errand;
+use super::Delegation;
+use crate::engine::ports::Display;
 use crate::limits::{SUB_AGENT_DEPTH, SUB_AGENT_ITERATIONS, SUB_AGENTS_PER_TURN, TURN_ITERATIONS};
 use crate::models::Place;
 use crate::tool::Toolbox;
 
-/// Where a turn stands: at the top, or beneath others.
-pub(crate) struct Lineage {
+/// Where a turn stands: at the top, or below others.
+pub(crate) struct TurnAncestry {
     root: ChatId,
     turn: TurnId,
     depth: usize,
@@ -21,18 +22,20 @@ pub(crate) struct Lineage {
     called: Arc<AtomicUsize>,
     /// The place of the turn at the top among the answers under way: given back while anybody beneath it waits for the user.
     place: Arc<OnceLock<Place>>,
-    errand: Option<Errand>,
+    /// The user's own chat, as they see it.
+    users_display: Arc<dyn Display>,
+    delegation: Option<Delegation>,
 }
 
-impl Lineage {
+impl TurnAncestry {
     /// Of a turn of a user's own chat.
-    pub(crate) fn top(chat: &ChatId, turn: TurnId, tools: Toolbox) -> Self {
-        let (called, place, errand) = Default::default();
-        Self { root: chat.clone(), turn, depth: 0, tools, called, place, errand }
+    pub(crate) fn top(chat: &ChatId, turn: TurnId, tools: Toolbox, users_display: Arc<dyn Display>) -> Self {
+        let (called, place, delegation) = Default::default();
+        Self { root: chat.clone(), turn, depth: 0, tools, called, place, users_display, delegation }
     }
 
     /// Of a turn beneath this one, with these tools of its own.
-    pub(super) fn beneath(&self, tools: Toolbox, errand: Errand) -> Self {
+    pub(super) fn below(&self, tools: Toolbox, delegation: Delegation) -> Self {
         let depth = self.depth + 1;
         let tools = if depth < SUB_AGENT_DEPTH { tools } else { tools.without_sub_agents() };
         Self {
@@ -42,7 +45,8 @@ impl Lineage {
             tools,
             called: Arc::clone(&self.called),
             place: Arc::clone(&self.place),
-            errand: Some(errand),
+            users_display: Arc::clone(&self.users_display),
+            delegation: Some(delegation),
         }
     }
 
@@ -86,59 +90,90 @@ impl Lineage {
         &self.tools
     }
 
+    /// The user's own chat, as they see it: what a sub-agent asks is asked there.
+    pub(in crate::engine) fn users_display(&self) -> &Arc<dyn Display> {
+        &self.users_display
+    }
+
     /// What it was called for, where it is a sub-agent's.
-    pub(in crate::engine) fn errand(&self) -> Option<&Errand> {
-        self.errand.as_ref()
+    pub(crate) fn delegation(&self) -> Option<&Delegation> {
+        self.delegation.as_ref()
     }
 
     /// How often its model may answer.
     pub(in crate::engine) fn iterations(&self) -> usize {
-        if self.errand.is_some() { SUB_AGENT_ITERATIONS } else { TURN_ITERATIONS }
+        if self.delegation.is_some() { SUB_AGENT_ITERATIONS } else { TURN_ITERATIONS }
     }
 
     /// Whose slots its model's answers take.
     pub(in crate::engine) fn slots(&self, own: Kind) -> Kind {
-        if self.errand.is_some() { Kind::SubAgent } else { own }
+        if self.delegation.is_some() { Kind::SubAgent } else { own }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use store::MessageId;
 
-    fn top(chat: &ChatId) -> Lineage {
-        Lineage::top(chat, TurnId(1), all())
-    }
+    use super::*;
+    use crate::engine::tests::Chat;
+    use crate::tool::SubAgentState;
 
     fn all() -> Toolbox {
         crate::tools::all(&crate::web::Web::default())
     }
 
+    fn top() -> TurnAncestry {
+        TurnAncestry::top(&ChatId::random(), TurnId(1), all(), Arc::new(Chat::default()))
+    }
+
+    fn delegation() -> Delegation {
+        let agent = SubAgentState {
+            chat: ChatId::random(),
+            role: None,
+            instance: None,
+            steps: 0,
+            doing: String::new(),
+            cost: None,
+        };
+        Delegation {
+            role_text: String::new(),
+            tier: None,
+            display: Arc::new(Chat::default()),
+            card: MessageId(1),
+            tool: "SubAgent",
+            hint: String::new(),
+            place: None,
+            agent,
+            steps: 0.into(),
+        }
+    }
+
     #[test]
     fn sub_agents_go_three_deep_and_the_last_ones_have_no_tool_for_more() {
-        let mut lineage = top(&ChatId::random());
-        let (root, own) = (lineage.root().clone(), (lineage.iterations(), lineage.slots(Kind::Shared)));
+        let mut ancestry = top();
+        let (root, own) = (ancestry.root().clone(), (ancestry.iterations(), ancestry.slots(Kind::Shared)));
         assert_eq!(own, (TURN_ITERATIONS, Kind::Shared));
         for depth in 1..=SUB_AGENT_DEPTH {
-            assert!(lineage.tools().holds("SubAgent"), "{depth}");
-            lineage.take_place().unwrap();
-            lineage = lineage.beneath(all(), Errand::for_tests(&root));
-            assert_eq!(lineage.root(), &root);
-            assert_eq!(lineage.iterations(), SUB_AGENT_ITERATIONS);
-            assert_eq!(lineage.slots(Kind::Personal), Kind::SubAgent);
+            assert!(ancestry.tools().holds("SubAgent"), "{depth}");
+            ancestry.take_place().unwrap();
+            ancestry = ancestry.below(all(), delegation());
+            assert_eq!(ancestry.root(), &root);
+            assert_eq!(ancestry.iterations(), SUB_AGENT_ITERATIONS);
+            assert_eq!(ancestry.slots(Kind::Personal), Kind::SubAgent);
         }
-        assert!(!lineage.tools().holds("SubAgent") && lineage.tools().holds("Read"));
-        assert!(lineage.take_place().unwrap_err().contains("3 deep"));
+        assert!(!ancestry.tools().holds("SubAgent") && ancestry.tools().holds("Read"));
+        assert!(ancestry.take_place().unwrap_err().contains("3 deep"));
     }
 
     #[test]
     fn a_turn_calls_so_many_sub_agents_whoever_calls_them() {
-        let highest = top(&ChatId::random());
-        let below = highest.beneath(all(), Errand::for_tests(highest.root()));
+        let highest = top();
+        let below = highest.below(all(), delegation());
         for number in 0..SUB_AGENTS_PER_TURN {
             [&highest, &below][number % 2].take_place().unwrap();
         }
         assert!(highest.take_place().is_err() && below.take_place().is_err());
-        assert!(top(highest.root()).take_place().is_ok(), "the next turn has places of its own");
+        assert!(top().take_place().is_ok(), "the next turn has places of its own");
     }
 }

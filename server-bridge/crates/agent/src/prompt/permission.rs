@@ -1,8 +1,28 @@
 //! `14_perm_control`: what may be done without asking. It changes whenever the user says so.
 
-use crate::approval::Mode;
+use futures_util::future::BoxFuture;
 
-pub(super) fn part(mode: Mode) -> &'static str {
+use crate::approval::Mode;
+use crate::engine::{Made, PromptPart, Scene};
+
+/// `14_perm_control`.
+pub(super) struct Permission;
+
+impl PromptPart for Permission {
+    fn key(&self) -> &str {
+        "14_perm_control"
+    }
+
+    fn is_static(&self) -> bool {
+        false
+    }
+
+    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async { Ok(Some(text(scene.mode).to_owned())) })
+    }
+}
+
+fn text(mode: Mode) -> &'static str {
     match mode {
         Mode::Plan => {
             "Plan mode: look, change nothing. Files cannot be written, and commands run with a read-only workspace; what they write elsewhere is gone when they end. Say what you would do."

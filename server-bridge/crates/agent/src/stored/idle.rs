@@ -1,19 +1,9 @@
 //! A sub-agent that has a name waits for its next call, for a while.
 
-use store::{ChatId, Store, SubAgent, UserId};
+use store::{ChatId, Store, UserId};
 
+use crate::engine::Named;
 use crate::limits::SUB_AGENT_IDLE_MS;
-
-/// Who has a name.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Named {
-    /// One that waits.
-    Open(SubAgent),
-    /// One that waited too long.
-    Closed,
-    /// Nobody.
-    Nobody,
-}
 
 /// Who a conversation's agent calls by that name.
 ///

@@ -1,17 +1,30 @@
 //! `20_memory`: what is kept of the user. A conversation is told once, so that its beginning stays as it is; what is kept
 //! later stands in the conversation itself.
 
-use store::Memory;
+use futures_util::future::BoxFuture;
+use store::{Memory, Store};
 
-use super::{Made, Scene};
+use crate::engine::{Made, PromptPart, Scene};
 use crate::limits::MEMORY_PROMPT_BYTES;
 
-pub(super) async fn part(scene: &Scene<'_>) -> Made {
+/// `20_memory`.
+pub(super) struct Memories(pub(super) Store);
+
+impl PromptPart for Memories {
+    fn key(&self) -> &str {
+        "20_memory"
+    }
+
+    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(text(&self.0, scene))
+    }
+}
+
+async fn text(store: &Store, scene: &Scene<'_>) -> Made {
     // A sub-agent knows what it was told.
-    if scene.lineage.errand().is_some() {
+    if scene.ancestry.delegation().is_some() {
         return Ok(None);
     }
-    let store = &scene.service.store;
     let now = told(store.memories(scene.user.id).await?);
     let told = store.chat_memory(scene.user.id, scene.chat, &now).await?;
     Ok((!told.is_empty()).then_some(told))

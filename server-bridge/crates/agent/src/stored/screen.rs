@@ -1,18 +1,14 @@
 //! A turn as people see it: a message for each answer, and one for each call of a tool.
 
-use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use serde::{Deserialize, Serialize};
 use store::limits::PAGE_MAX_ROWS;
 use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
 use utoipa::ToSchema;
 
-use super::{ApprovalDocument, SubAgentDocument};
+use super::ApprovalDocument;
+use crate::engine::Stream;
 use crate::service::Inner;
-use crate::shell::{LeftOut, Live, Transcript};
+use crate::shell::{LeftOut, Transcript};
 use crate::{Channel, ChatEvent, Part};
 
 /// What a message of the agent says beside its text, as clients read it.
@@ -115,6 +111,30 @@ pub struct TodoDocument {
     pub status: String,
 }
 
+/// What the card of a sub-agent's call says of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SubAgentDocument {
+    /// Its own chat, whose messages show all it said and did.
+    pub chat_id: String,
+    /// Who it was told to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub role: Option<String>,
+    /// The name it is called by again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub instance: Option<String>,
+    /// How many tools it called in this call.
+    pub steps: u32,
+    /// The last of those, and what it was about.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doing: String,
+    /// What this call took, once it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub usage: Option<UsageDocument>,
+}
+
 /// What a turn took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UsageDocument {
@@ -129,19 +149,13 @@ pub struct UsageDocument {
 }
 
 impl AgentDocument {
-    pub(super) fn reply(status: TurnStatus) -> Self {
+    pub(crate) fn reply(status: TurnStatus) -> Self {
         let status = status.as_str().to_owned();
         Self::Reply { status, reasoning: String::new(), error: None, usage: None, waits: false }
     }
 
-    /// Of a turn that waits for answers of others.
-    pub(super) fn waiting() -> Self {
-        let (reasoning, error, usage) = Default::default();
-        Self::Reply { status: TurnStatus::Queued.as_str().to_owned(), reasoning, error, usage, waits: true }
-    }
-
     /// Of an answer that is not the first one of its turn.
-    pub(super) fn later_reply(reasoning: String) -> Self {
+    fn later_reply(reasoning: String) -> Self {
         Self::Reply {
             status: TurnStatus::Done.as_str().to_owned(),
             reasoning,
@@ -151,21 +165,13 @@ impl AgentDocument {
         }
     }
 
-    /// A tool that asks its user something.
-    pub(super) fn asking(mut self, question: String, asked: ToolData) -> Self {
-        if let Self::Tool { status, detail, data, .. } = &mut self {
-            (*status, *detail, *data) = ("asking".to_owned(), question, Some(asked));
-        }
-        self
-    }
-
     /// Whether it is a tool that has not ended.
     fn is_open(&self) -> bool {
         matches!(self, Self::Tool { status, .. } if ["asking", "running"].contains(&status.as_str()))
     }
 
     /// The same with another status, and nothing left to be asked; only a tool's changes.
-    pub(super) fn settled(mut self, now: &str) -> Self {
+    fn settled(mut self, now: &str) -> Self {
         if let Self::Tool { status, detail, approval, data, .. } = &mut self {
             now.clone_into(status);
             detail.clear();
@@ -182,12 +188,12 @@ impl AgentDocument {
 }
 
 /// Where a turn is shown.
-pub(super) struct Screen<'a> {
-    pub(super) service: &'a Inner,
-    pub(super) user: &'a User,
-    pub(super) chat: &'a ChatId,
+pub(crate) struct Screen<'a> {
+    pub(crate) service: &'a Inner,
+    pub(crate) user: &'a User,
+    pub(crate) chat: &'a ChatId,
     /// What comes of it is taken back with it.
-    pub(super) turn: TurnId,
+    pub(crate) turn: TurnId,
 }
 
 impl Screen<'_> {
@@ -212,7 +218,7 @@ impl Screen<'_> {
     }
 
     /// Changes a message.
-    pub(super) async fn change(
+    pub(crate) async fn change(
         &self,
         id: MessageId,
         text: &str,
@@ -226,7 +232,7 @@ impl Screen<'_> {
     }
 
     /// Says of what still looks as if it went on behind a turn's first message that it does not.
-    pub(super) async fn settle_behind(&self, first: MessageId) -> store::Result<()> {
+    pub(crate) async fn settle_behind(&self, first: MessageId) -> store::Result<()> {
         let (messages, _) = self.service.store.messages(self.user.id, self.chat, None, PAGE_MAX_ROWS).await?;
         for message in messages.into_iter().filter(|message| message.id > first) {
             let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
@@ -244,19 +250,16 @@ impl Screen<'_> {
         Ok(())
     }
 
-    /// Shows more of an answer at the end of its message, until that is changed.
-    pub(super) fn said(&self, message: MessageId, part: Part, text: String) {
-        self.service
-            .tell(self.user.id, ChatEvent::Said { chat: self.chat.clone(), message, part, text, at: 0 });
-    }
-
-    fn output(&self, message: MessageId, outputs: Vec<(Channel, String)>) {
-        for (channel, text) in outputs {
-            self.service.tell(
-                self.user.id,
-                ChatEvent::Output { chat: self.chat.clone(), message, channel, text, at: 0 },
-            );
-        }
+    /// Shows more at the end of a message, until that is changed.
+    pub(super) fn stream(&self, message: MessageId, what: Stream, text: String) {
+        let chat = self.chat.clone();
+        let said = |part, chat, text| ChatEvent::Said { chat, message, part, text, at: 0 };
+        let event = match what {
+            Stream::Text => said(Part::Text, chat, text),
+            Stream::Reasoning => said(Part::Reasoning, chat, text),
+            Stream::Output => ChatEvent::Output { chat, message, channel: Channel::Stdout, text, at: 0 },
+        };
+        self.service.tell(self.user.id, event);
     }
 
     /// A word of the server itself.
@@ -267,52 +270,6 @@ impl Screen<'_> {
             store.append_turn_message(self.user.id, self.chat, self.turn, role, &cut(text), None).await?;
         self.tell(&message);
         Ok(())
-    }
-}
-
-/// A command's output, shown at the end of its message at a readable pace, until the message is changed.
-pub(super) struct Output<'a> {
-    screen: Screen<'a>,
-    message: MessageId,
-    gathered: Mutex<Live>,
-    news: Notify,
-}
-
-impl<'a> Output<'a> {
-    pub(super) fn new(screen: Screen<'a>, message: MessageId) -> Self {
-        Self { screen, message, gathered: Mutex::new(Live::new(Instant::now())), news: Notify::new() }
-    }
-
-    /// Adds what came next.
-    pub(super) fn push(&self, text: &str) {
-        if self.gathered().push(Instant::now(), Channel::Stdout, text) {
-            self.take();
-        }
-        self.news.notify_one();
-    }
-
-    /// Shows what was gathered whenever it is due, for ever.
-    pub(super) async fn tell(&self) -> Infallible {
-        loop {
-            let due = self.gathered().due();
-            match due {
-                Some(due) => {
-                    sleep_until(due).await;
-                    self.take();
-                }
-                None => self.news.notified().await,
-            }
-        }
-    }
-
-    fn take(&self) {
-        let outputs = self.gathered().take(Instant::now());
-        self.screen.output(self.message, outputs);
-    }
-
-    fn gathered(&self) -> MutexGuard<'_, Live> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -347,9 +304,7 @@ mod tests {
             asked_by: None,
             duration_ms: None,
         };
-        let question = ToolData::Question { options: vec!["yes".to_owned()] };
-        let asking = tool.clone().asking("Shall I?".to_owned(), question);
-        for document in [AgentDocument::reply(TurnStatus::Running), tool, asking] {
+        for document in [AgentDocument::reply(TurnStatus::Running), tool] {
             assert_eq!(serde_json::from_str::<AgentDocument>(&document.to_json()).unwrap(), document);
         }
         assert_eq!(

@@ -1,6 +1,8 @@
 //! `05_channel`: who reads what the model writes.
 
-use super::Scene;
+use futures_util::future::BoxFuture;
+
+use crate::engine::{Made, PromptPart, Scene};
 
 const CHAT: &str = "A person reads what you write as you write it, in a chat: plain words, Markdown where it helps, no HTML.";
 
@@ -9,9 +11,22 @@ You are a sub-agent: another agent, which works for the user, gave you a task. N
 answers questions: decide yourself, and say what you assumed. Your last words are your result, and all that the other agent \
 gets: say what you found or did, with the paths and lines it needs, and what is left open. Do what you were asked and no more.";
 
-pub(super) fn part(scene: &Scene<'_>) -> String {
-    let Some(errand) = scene.lineage.errand() else { return CHAT.to_owned() };
-    match errand.role_text() {
+/// `05_channel`.
+pub(super) struct Channel;
+
+impl PromptPart for Channel {
+    fn key(&self) -> &str {
+        "05_channel"
+    }
+
+    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async { Ok(Some(text(scene))) })
+    }
+}
+
+fn text(scene: &Scene<'_>) -> String {
+    let Some(delegation) = scene.ancestry.delegation() else { return CHAT.to_owned() };
+    match delegation.role_text() {
         "" => SUB_AGENT.to_owned(),
         role => format!("{SUB_AGENT}\n\n# Your role\n\n{role}"),
     }

@@ -1,0 +1,74 @@
+//! What a sub-agent is called for, and the card in its parent's chat that shows what it does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use store::MessageId;
+
+use crate::engine::ports::{CallState, Card, Display};
+use crate::limits::SUB_AGENT_DOING_CHARS;
+use crate::models::Tier;
+use crate::tool::{SubAgentState, TurnCost};
+
+/// What a sub-agent is called for.
+pub(crate) struct Delegation {
+    pub(super) role_text: String,
+    /// How able a model it asks, where that was said.
+    pub(super) tier: Option<Tier>,
+    /// What shows the call, in its parent's chat.
+    pub(super) display: Arc<dyn Display>,
+    pub(super) card: MessageId,
+    pub(super) tool: &'static str,
+    pub(super) hint: String,
+    /// Where its parent works.
+    pub(super) place: Option<String>,
+    pub(super) agent: SubAgentState,
+    pub(super) steps: AtomicU32,
+}
+
+impl Delegation {
+    /// Who it is told to be; empty for nobody in particular.
+    pub(crate) fn role_text(&self) -> &str {
+        &self.role_text
+    }
+
+    /// How able a model it asks; as able as its user's chat's where nothing was said.
+    pub(in crate::engine) fn tier(&self) -> Option<Tier> {
+        self.tier
+    }
+
+    /// What people call it.
+    pub(in crate::engine) fn name(&self) -> String {
+        let SubAgentState { role, instance, .. } = &self.agent;
+        match (role, instance) {
+            (Some(role), Some(instance)) => format!("{role} {instance}"),
+            (Some(name), None) | (None, Some(name)) => name.clone(),
+            (None, None) => "sub-agent".to_owned(),
+        }
+    }
+
+    /// Shows in the parent's chat that it calls a tool.
+    pub(in crate::engine) async fn does(&self, tool: &str, hint: &str) -> store::Result<()> {
+        let line = hint.split_whitespace().collect::<Vec<_>>().join(" ");
+        let doing = format!("{tool} {line}").trim_end().chars().take(SUB_AGENT_DOING_CHARS).collect();
+        let steps = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
+        self.show(&SubAgentState { steps, doing, ..self.agent.clone() }).await
+    }
+
+    /// Shows in the parent's chat how it stands.
+    pub(super) async fn show(&self, agent: &SubAgentState) -> store::Result<()> {
+        let card = Card {
+            tool: self.tool,
+            hint: &self.hint,
+            place: self.place.as_deref(),
+            asked_by: None,
+            state: CallState::Delegates(agent),
+        };
+        self.display.call(self.card, card).await
+    }
+
+    /// What its card says of it when it is over.
+    pub(super) fn done(&self, cost: TurnCost) -> SubAgentState {
+        SubAgentState { steps: self.steps.load(Ordering::Relaxed), cost: Some(cost), ..self.agent.clone() }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a call writes, shown at the end of its card at a readable pace.
+
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use store::MessageId;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use crate::Channel;
+use crate::engine::ports::{Display, Stream};
+use crate::shell::Live;
+
+/// What a call writes, shown until its card is changed.
+pub(super) struct Output<'a> {
+    display: &'a dyn Display,
+    message: MessageId,
+    gathered: Mutex<Live>,
+    news: Notify,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(display: &'a dyn Display, message: MessageId) -> Self {
+        Self { display, message, gathered: Mutex::new(Live::new(Instant::now())), news: Notify::new() }
+    }
+
+    /// Adds what came next.
+    pub(super) fn push(&self, text: &str) {
+        if self.gathered().push(Instant::now(), Channel::Stdout, text) {
+            self.take();
+        }
+        self.news.notify_one();
+    }
+
+    /// Shows what was gathered whenever it is due, for ever.
+    pub(super) async fn tell(&self) -> Infallible {
+        loop {
+            let due = self.gathered().due();
+            match due {
+                Some(due) => {
+                    sleep_until(due).await;
+                    self.take();
+                }
+                None => self.news.notified().await,
+            }
+        }
+    }
+
+    fn take(&self) {
+        let outputs = self.gathered().take(Instant::now());
+        for (_, text) in outputs {
+            self.display.stream(self.message, Stream::Output, text);
+        }
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Live> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

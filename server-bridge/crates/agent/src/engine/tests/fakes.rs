@@ -1,0 +1,245 @@
+//! Tools that do what they are told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
+
+use super::world::Log;
+use crate::approval::Access;
+use crate::tool::look::part;
+use crate::tool::{
+    Beside, Call, DelegationRequest, Failure, ForSubAgents, Ground, Live, Looked, Outcome, Rules, Tool,
+    ToolContext,
+};
+
+/// What a tool does.
+#[derive(Clone)]
+pub(super) enum Does {
+    /// It says what it was called with, after so many milliseconds.
+    Echo(u64),
+    /// It fails, and the model is told so.
+    Fails,
+    /// Its machine goes away.
+    GoesAway,
+    /// The store fails under it.
+    LosesStore,
+    /// It waits until it is cancelled.
+    WaitsForCancel,
+    /// It asks its user.
+    Asks,
+    /// It writes this many pieces, 20 ms apart.
+    Writes(usize),
+    /// It says whether nothing may be changed, and who allowed it to run as another user.
+    TellsContext,
+    /// It calls a sub-agent.
+    Delegates,
+    /// It gives this, a part of something longer.
+    Gives(String),
+    /// It shows an image.
+    Shows(llm::Content),
+}
+
+/// A tool of a test.
+#[derive(Clone)]
+pub(super) struct Fake {
+    name: String,
+    rules: Rules,
+    does: Does,
+    log: Log,
+    at_work: Arc<AtomicUsize>,
+    /// Whether looking at a call of it fails.
+    looks_bad: bool,
+    /// The user that calls of it name to run as.
+    run_as: Option<&'static str>,
+}
+
+impl Fake {
+    pub(super) fn new(log: &Log, name: &str, rules: Rules, does: Does) -> Self {
+        let (log, at_work) = (log.clone(), Arc::default());
+        Self {
+            name: name.to_owned(),
+            rules: rules.without_machine(),
+            does,
+            log,
+            at_work,
+            looks_bad: false,
+            run_as: None,
+        }
+    }
+
+    /// One that only reads.
+    pub(super) fn reads(log: &Log, name: &str, does: Does) -> Self {
+        Self::new(log, name, Rules::of(Access::Read), does)
+    }
+
+    /// One that calls sub-agents.
+    pub(super) fn delegates(log: &Log) -> Self {
+        let rules = Rules::of(Access::Read)
+            .beside(Beside::SubAgents)
+            .for_sub_agents(ForSubAgents::Named)
+            .sees_cancel();
+        Self::new(log, "SubAgent", rules, Does::Delegates)
+    }
+
+    /// The same on a machine.
+    pub(super) fn on_a_machine(mut self) -> Self {
+        self.rules.needs_machine = true;
+        self
+    }
+
+    /// The same where looking at a call fails.
+    pub(super) fn looks_bad(mut self) -> Self {
+        self.looks_bad = true;
+        self
+    }
+
+    /// The same as another user of the machine.
+    pub(super) fn run_as(mut self, user: &'static str) -> Self {
+        self.run_as = Some(user);
+        self
+    }
+}
+
+impl Tool for Fake {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        "a tool of a test"
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "properties": {}})
+    }
+
+    fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
+        if arguments.contains_key("bad") {
+            return Err("the arguments do not fit: bad".to_owned());
+        }
+        let word = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
+        let tools = arguments.get("tools").map(|names| serde_json::from_value(names.clone()).unwrap());
+        Ok(Box::new(FakeCall {
+            tool: self.clone(),
+            x: word("x").unwrap_or_default(),
+            task: word("task").unwrap_or_default(),
+            instance: word("instance"),
+            model: word("model"),
+            role: word("role"),
+            tools,
+        }))
+    }
+}
+
+struct FakeCall {
+    tool: Fake,
+    x: String,
+    task: String,
+    instance: Option<String>,
+    model: Option<String>,
+    role: Option<String>,
+    tools: Option<Vec<String>>,
+}
+
+impl Call for FakeCall {
+    fn access(&self) -> Access {
+        self.tool.rules.access
+    }
+
+    fn run_as(&self) -> Option<&str> {
+        self.tool.run_as
+    }
+
+    fn hint(&self) -> &str {
+        &self.x
+    }
+
+    fn look<'a>(&'a self, _: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
+        Box::pin(async {
+            if self.tool.looks_bad {
+                return Err(Failure::Told("there is no such file".to_owned()));
+            }
+            let looked = Looked::words(format!("uses {}", self.tool.name), vec![part("x", &self.x)]);
+            Ok(looked.always(&[&self.tool.name, &self.x], "this very call".to_owned()))
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext<'_>,
+        live: Live<'a>,
+    ) -> BoxFuture<'a, Result<Outcome, Failure>> {
+        Box::pin(self.work(context, live))
+    }
+}
+
+impl FakeCall {
+    async fn work(&self, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
+        let Self { tool, x, .. } = self;
+        let at_work = tool.at_work.fetch_add(1, Ordering::SeqCst) + 1;
+        let _ends = Ends(&tool.at_work);
+        tool.log.add(format!("{} begins {x} ({at_work} at work)", tool.name));
+        let outcome = match &tool.does {
+            Does::Echo(ms) => {
+                sleep(Duration::from_millis(*ms)).await;
+                Outcome::done(format!("{} of {x}", tool.name))
+            }
+            Does::Fails => return Err(Failure::Told("it did not work".to_owned())),
+            Does::GoesAway => return Err(Failure::Away("laptop is offline".to_owned())),
+            Does::LosesStore => return Err(super::world::gone("chat").into()),
+            Does::WaitsForCancel => {
+                context.cancelled.cancelled().await;
+                sleep(Duration::from_millis(100)).await;
+                Outcome::failed("it tidied up")
+            }
+            Does::Asks => match context.host.ask(x, &["yes".to_owned()]).await? {
+                Some(words) => Outcome::done(words),
+                None => Outcome::failed("nobody answered"),
+            },
+            Does::Writes(pieces) => {
+                for piece in 0..*pieces {
+                    live(&format!("piece {piece};"));
+                    sleep(Duration::from_millis(20)).await;
+                }
+                Outcome::done("written")
+            }
+            Does::TellsContext => {
+                let approved = context.approval.is_some();
+                Outcome::done(format!("plan {}, approved {approved}", context.is_plan))
+            }
+            Does::Delegates => {
+                let request = DelegationRequest {
+                    tool: "SubAgent",
+                    hint: self.task.clone(),
+                    task: &self.task,
+                    role: self.role.as_deref(),
+                    tools: self.tools.as_deref(),
+                    model: self.model.as_deref(),
+                    instance: self.instance.as_deref(),
+                };
+                context.host.delegate(request).await?
+            }
+            Does::Gives(text) => Outcome::part(text),
+            Does::Shows(image) => Outcome { images: vec![image.clone()], ..Outcome::part("an image") },
+        };
+        tool.log.add(format!("{} ends {x}", tool.name));
+        Ok(outcome)
+    }
+}
+
+/// A call that is not at work any more when this is dropped.
+struct Ends<'a>(&'a AtomicUsize);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

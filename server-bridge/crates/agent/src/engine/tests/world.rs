@@ -1,0 +1,693 @@
+//! The ports in memory, and what a test says of them. All that is asked of them is written down in its order.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use llm::retry::Patience;
+use llm::slots::{Kind, Seat, Slots};
+use llm::{Content, Message, Request, ToolResult};
+use sandbox::Sandbox;
+use store::{
+    ChatId, ItemId, MessageId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus, User, UserId,
+};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::model::{Played, Step};
+use crate::approval::{Access, Answer, Mode};
+use crate::context::history;
+use crate::engine::agents::AtWork;
+use crate::engine::pipeline::{Made, PromptPart, PromptParts, Scene};
+use crate::engine::{
+    Asked, CallState, Card, Change, Display, Entry, Journal, ModelPool, Name, Named, NewSubAgent,
+    Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
+};
+use crate::models::{Admission, Lineup, ModelSetup, Place, Tier};
+use crate::questions::{Asking, Questions, Said, Wanted};
+use crate::tool::{Failure, Registry, Tool};
+
+/// What happened, in its order. Cheap to clone; every clone is the same.
+#[derive(Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    pub(super) fn add(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// How many lines begin so.
+    pub(super) fn count(&self, beginning: &str) -> usize {
+        self.lines().iter().filter(|line| line.starts_with(beginning)).count()
+    }
+
+    /// Whether lines that begin so came in this order.
+    pub(super) fn came(&self, beginnings: &[&str]) {
+        let lines = self.lines();
+        let mut wanted = VecDeque::from(beginnings.to_vec());
+        for line in &lines {
+            if wanted.front().is_some_and(|beginning| line.starts_with(beginning)) {
+                wanted.pop_front();
+            }
+        }
+        assert!(wanted.is_empty(), "missing or too early: {wanted:?}\n{}", lines.join("\n"));
+    }
+}
+
+/// An error of the store.
+pub(super) fn gone(what: &'static str) -> store::Error {
+    store::Error::NotFound { what, name: "x".to_owned() }
+}
+
+/// What all chats of a test share.
+#[derive(Clone)]
+struct House {
+    log: Log,
+    played: Option<Played>,
+    questions: Questions,
+    at_work: AtWork,
+    slots: Arc<Slots>,
+    admission: Arc<Admission>,
+    settings: Arc<Mutex<Settings>>,
+    /// The last message of all chats.
+    messages: Arc<Mutex<i64>>,
+}
+
+/// What a test sets.
+pub(super) struct Settings {
+    pub(super) mode: Mode,
+    pub(super) lineup: Result<Vec<ModelSetup>, String>,
+    pub(super) attempts: u32,
+    pub(super) wants_room: bool,
+    pub(super) news: Option<String>,
+    /// What fails: the names of methods of ports.
+    pub(super) broken: HashSet<&'static str>,
+    /// What the user allowed for good.
+    pub(super) allowed: HashSet<(String, String)>,
+    /// Whether a named sub-agent waited too long.
+    pub(super) is_closed: bool,
+    pub(super) agents: HashMap<String, SubAgent>,
+    pub(super) children: Vec<Arc<Chat>>,
+}
+
+/// A chat in memory, as its turns ask it.
+pub(crate) struct Chat {
+    house: House,
+    id: ChatId,
+    /// What stands before its lines in the log: nothing, or how deep it is.
+    mark: String,
+    state: Mutex<Kept>,
+}
+
+/// What is kept of a chat.
+#[derive(Default)]
+struct Kept {
+    stored: StoredContext,
+    shown: BTreeMap<MessageId, String>,
+    turn: i64,
+    ended_elsewhere: bool,
+}
+
+impl Default for Chat {
+    fn default() -> Self {
+        let settings = Settings {
+            mode: Mode::Full,
+            lineup: Err("no model is set up".to_owned()),
+            attempts: 3,
+            wants_room: false,
+            news: None,
+            broken: HashSet::new(),
+            allowed: HashSet::new(),
+            is_closed: false,
+            agents: HashMap::new(),
+            children: Vec::new(),
+        };
+        let house = House {
+            log: Log::default(),
+            played: None,
+            questions: Questions::default(),
+            at_work: AtWork::default(),
+            slots: Arc::default(),
+            admission: Arc::new(Admission::new(1)),
+            settings: Arc::new(Mutex::new(settings)),
+            messages: Arc::default(),
+        };
+        Self { house, id: ChatId::random(), mark: String::new(), state: Mutex::default() }
+    }
+}
+
+impl Chat {
+    fn below(&self) -> Self {
+        let mark = format!("{}>", self.mark);
+        Self { house: self.house.clone(), id: ChatId::random(), mark, state: Mutex::default() }
+    }
+
+    fn log(&self, line: String) {
+        self.house.log.add(format!("{}{line}", self.mark));
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.state.lock().unwrap()
+    }
+
+    fn settings(&self) -> MutexGuard<'_, Settings> {
+        self.house.settings.lock().unwrap()
+    }
+
+    /// Answers at once, unless the test broke it.
+    fn asked<T: Send + 'static>(&self, what: &'static str, value: T) -> Asked<'_, T> {
+        let is_broken = self.settings().broken.contains(what);
+        Box::pin(async move { if is_broken { Err(gone(what)) } else { Ok(value) } })
+    }
+
+    fn next_message(&self) -> MessageId {
+        let mut last = self.house.messages.lock().unwrap();
+        *last += 1;
+        MessageId(*last)
+    }
+
+    fn add(&self, message: &Message) -> ItemId {
+        let mut kept = self.kept();
+        let turn = TurnId(kept.turn);
+        let id = ItemId(kept.stored.items.len() as i64 + 1);
+        kept.stored.items.push(TurnItem { id, turn, item_json: history::to_json(message) });
+        id
+    }
+
+    /// What a message shows.
+    pub(super) fn shown(&self, message: i64) -> String {
+        self.kept().shown.get(&MessageId(message)).cloned().unwrap_or_default()
+    }
+
+    /// Puts something else in an item's place.
+    pub(super) fn edit(&self, item: i64, message: &Message) {
+        let stored = &mut self.kept().stored;
+        let found = stored.items.iter_mut().find(|known| known.id == ItemId(item)).unwrap();
+        found.item_json = history::to_json(message);
+    }
+
+    /// What was said, in order.
+    pub(super) fn said(&self) -> Vec<Message> {
+        self.kept().stored.items.iter().filter_map(|item| history::from_json(&item.item_json)).collect()
+    }
+
+    /// What calls came to, in order.
+    pub(super) fn results(&self) -> Vec<String> {
+        let text = |result: &ToolResult| {
+            result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n")
+        };
+        let said = self.said();
+        let results = said.iter().filter_map(|message| match message {
+            Message::Tool(result) => Some(text(result)),
+            Message::User(_) | Message::Assistant(_) => None,
+        });
+        results.collect()
+    }
+
+    fn ports(self: &Arc<Self>) -> Ports {
+        Ports {
+            journal: Arc::clone(self) as _,
+            display: Arc::clone(self) as _,
+            permissions: Arc::clone(self) as _,
+            models: Arc::clone(self) as _,
+            workplace: Arc::clone(self) as _,
+            sub_agents: Arc::clone(self) as _,
+        }
+    }
+
+    /// Begins a turn with something that was said.
+    fn begin_turn(&self, text: &str) -> (TurnId, MessageId) {
+        self.kept().turn += 1;
+        self.add(&Message::user(text));
+        (TurnId(self.kept().turn), self.next_message())
+    }
+}
+
+impl Journal for Chat {
+    fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, bool> {
+        self.log(format!("begin {model}"));
+        let begins = !self.kept().ended_elsewhere;
+        self.asked("begin", begins)
+    }
+
+    fn load(&self) -> Asked<'_, StoredContext> {
+        let stored = self.kept().stored.clone();
+        self.asked("load", stored)
+    }
+
+    fn append<'a>(&'a self, entry: Entry<'a>) -> Asked<'a, (ItemId, Message)> {
+        let message = match entry {
+            Entry::Said(message) => {
+                self.log("said".to_owned());
+                message
+            }
+            Entry::Answer(message, spent, count) => {
+                self.log(format!("answer of {} for {}", spent.model, spent.usage.cost_micros));
+                self.kept().stored.count = Some(count);
+                message
+            }
+            Entry::Result(call, outcome, _) => {
+                self.log(format!("result of {}", call.name));
+                let content = std::iter::once(Content::Text(outcome.text)).chain(outcome.images).collect();
+                let (call_id, is_error) = (call.id.clone(), outcome.is_error);
+                Message::Tool(ToolResult { call_id, content, is_error })
+            }
+        };
+        if self.settings().broken.contains("append") {
+            return self.asked("append", (ItemId(0), message));
+        }
+        let item = self.add(&message);
+        self.asked("append", (item, message))
+    }
+
+    fn change<'a>(&'a self, change: Change<'a>) -> Asked<'a, ()> {
+        let stored = &mut self.kept().stored;
+        match change {
+            Change::Amended(item, message) => {
+                self.log("amended".to_owned());
+                let found = stored.items.iter_mut().find(|known| known.id == item).unwrap();
+                found.item_json = history::to_json(message);
+            }
+            Change::Masked(masks) => {
+                self.log(format!("masked {}", masks.len()));
+                stored.masks.extend(masks.iter().cloned());
+            }
+            Change::Compacted(new) => {
+                self.log("compacted".to_owned());
+                stored.compaction = Some(new.compaction.clone());
+                stored.items.retain(|item| item.id > new.compaction.up_to_item);
+            }
+            Change::NotCompacted(at) => {
+                self.log("not compacted".to_owned());
+                stored.compaction_tried_at = at;
+            }
+        }
+        self.asked("change", ())
+    }
+
+    fn spend<'a>(&'a self, spent: Spent<'a>) -> Asked<'a, ()> {
+        self.log(format!("spent {}", spent.usage.cost_micros));
+        self.asked("spend", ())
+    }
+
+    fn runs(&self, access: Access) -> Asked<'_, ()> {
+        self.log(format!("runs {access:?}"));
+        self.asked("runs", ())
+    }
+
+    fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {
+        self.log(format!("end {status:?} {}", error.unwrap_or_default()));
+        self.asked("end", ())
+    }
+}
+
+impl Display for Chat {
+    fn add_reply(&self) -> Asked<'_, MessageId> {
+        let message = self.next_message();
+        self.log(format!("reply {} begins", message.0));
+        self.asked("add_reply", message)
+    }
+
+    fn reply<'a>(&'a self, message: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()> {
+        let ReplyState { status, error, waits, reasoning, .. } = state;
+        let waits = if waits { " waits" } else { "" };
+        let why = error.map(|error| format!(" ({error})")).unwrap_or_default();
+        let thought = if reasoning.is_empty() { String::new() } else { format!(" [{reasoning}]") };
+        let shown = format!("{status:?}{waits}: {text}{thought}{why}");
+        self.log(format!("reply {} {shown}", message.0));
+        self.kept().shown.insert(message, shown);
+        self.asked("reply", ())
+    }
+
+    fn stream(&self, message: MessageId, what: Stream, text: String) {
+        self.log(format!("stream {} {what:?} {text}", message.0));
+    }
+
+    fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()> {
+        self.log(format!("notice {text}"));
+        self.asked("notice", ())
+    }
+
+    fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId> {
+        let message = self.next_message();
+        let shown = of_card(card);
+        self.log(format!("card {} {shown}", message.0));
+        self.kept().shown.insert(message, shown);
+        self.asked("keep_call", message)
+    }
+
+    fn tell(&self, message: MessageId) {
+        self.log(format!("tell {}", message.0));
+    }
+
+    fn call<'a>(&'a self, message: MessageId, card: Card<'a>) -> Asked<'a, ()> {
+        let shown = of_card(card);
+        self.log(format!("card {} {shown}", message.0));
+        self.kept().shown.insert(message, shown);
+        self.asked("call", ())
+    }
+
+    fn settle(&self, first: MessageId) -> Asked<'_, ()> {
+        self.log(format!("settle {}", first.0));
+        self.asked("settle", ())
+    }
+}
+
+fn of_card(card: Card<'_>) -> String {
+    let Card { tool, hint, asked_by, state, .. } = card;
+    let by = asked_by.map(|name| format!(" by {name}")).unwrap_or_default();
+    let state = match state {
+        CallState::Asks(looked, _) => format!("asks {}", looked.document.effect),
+        CallState::Questions(question, options) => format!("questions {question} {options:?}"),
+        CallState::Runs => "runs".to_owned(),
+        CallState::Delegates(agent) => format!("delegates {} {}", agent.steps, agent.doing),
+        CallState::Settled(status) => format!("settled {status:?}"),
+        CallState::Ended(status, outcome, took_ms) => {
+            let steps = outcome.sub_agent.as_ref().map(|agent| format!(" {} steps", agent.steps));
+            format!("{status:?} {took_ms:?}{}", steps.unwrap_or_default())
+        }
+    };
+    format!("{tool} {hint}{by} {state}")
+}
+
+impl Permissions for Chat {
+    fn mode(&self) -> Asked<'_, Mode> {
+        let mode = self.settings().mode;
+        self.asked("mode", mode)
+    }
+
+    fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool> {
+        let is_allowed = self.settings().allowed.contains(&(tool.to_owned(), subject.to_owned()));
+        self.asked("is_allowed", is_allowed)
+    }
+
+    fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, ()> {
+        self.log(format!("allowed for good {tool}"));
+        self.settings().allowed.insert((tool.to_owned(), subject.to_owned()));
+        self.asked("allow_for_good", ())
+    }
+
+    fn files_change(&self) -> Asked<'_, ()> {
+        self.log("files change".to_owned());
+        self.asked("files_change", ())
+    }
+
+    fn ask(&self, message: MessageId, wanted: Wanted) -> Asking {
+        self.log(format!("ask with {} {wanted:?}", message.0));
+        self.house.questions.ask(UserId(1), message, wanted)
+    }
+
+    fn wants_room(&self) -> bool {
+        std::mem::take(&mut self.settings().wants_room)
+    }
+}
+
+impl ModelPool for Chat {
+    fn lineup(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<Lineup>> {
+        if let Some(tier) = tier {
+            self.log(format!("lineup of {}", tier.as_str()));
+        }
+        let lineup = self.settings().lineup.clone();
+        Box::pin(async move {
+            let mut all = lineup.map_err(|text| crate::Error::Refused { kind: "no_model", text })?;
+            let setup = all.remove(0);
+            Ok(Lineup { setup, others: all })
+        })
+    }
+
+    fn seat(&self, kind: Kind) -> Seat {
+        self.house.slots.seat("1", kind)
+    }
+
+    fn patience(&self) -> Patience {
+        let attempts = self.settings().attempts;
+        Patience { attempts, pause: Duration::from_secs(1), pause_limit: Duration::from_secs(8) }
+    }
+
+    fn place(&self, kind: Kind) -> Place {
+        self.house.admission.place(UserId(1), kind)
+    }
+}
+
+impl Workplace for Chat {
+    fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>> {
+        Box::pin(async { Err(Failure::Away("there is no machine".to_owned())) })
+    }
+
+    fn name(&self) -> Asked<'_, Option<String>> {
+        self.asked("name", None)
+    }
+
+    fn cwd(&self) -> Asked<'_, String> {
+        self.asked("cwd", String::new())
+    }
+
+    fn news(&self) -> Asked<'_, Option<String>> {
+        let news = self.settings().news.clone();
+        self.asked("news", news)
+    }
+}
+
+impl SubAgents for Chat {
+    fn take_name(&self, name: &str) -> Option<Name> {
+        self.house.at_work.take_name(&self.id, name)
+    }
+
+    fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named> {
+        let settings = self.settings();
+        let named = match settings.agents.get(name) {
+            Some(_) if settings.is_closed => Named::Closed,
+            Some(agent) => Named::Open(agent.clone()),
+            None => Named::Nobody,
+        };
+        drop(settings);
+        self.asked("named", named)
+    }
+
+    fn create<'a>(&'a self, new: NewSubAgent<'a>) -> Asked<'a, SubAgent> {
+        let child = Arc::new(self.below());
+        let agent = SubAgent {
+            chat: child.id.clone(),
+            parent: self.id.clone(),
+            message: Some(new.card),
+            role: new.role.map(str::to_owned),
+            instance: new.instance.map(str::to_owned),
+            tools_json: new.tools_json.to_owned(),
+            title: String::new(),
+            status: None,
+            created_at_ms: 0,
+            used_at_ms: 0,
+        };
+        self.log(format!("sub-agent with {}", new.tools_json));
+        let mut settings = self.settings();
+        if let Some(name) = new.instance {
+            settings.agents.insert(name.to_owned(), agent.clone());
+        }
+        settings.children.push(child);
+        drop(settings);
+        self.asked("create", agent)
+    }
+
+    fn run<'a>(&'a self, task: SubAgentTask<'a>) -> Asked<'a, TurnEnd> {
+        let SubAgentTask { chat, text, ancestry, cancelled, .. } = task;
+        let child = self.settings().children.iter().find(|child| child.id == *chat).map(Arc::clone).unwrap();
+        Box::pin(async move {
+            if child.settings().broken.contains("run") {
+                return Err(gone("chat"));
+            }
+            let (turn, message) = child.begin_turn(text);
+            let (ports, parts, user) = (&child.ports(), &PromptParts::default(), &ada());
+            let (stop, chat) = (&CancellationToken::new(), &child.id);
+            let turn = Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry };
+            Ok(turn.run().await.unwrap())
+        })
+    }
+}
+
+/// The user of all tests.
+fn ada() -> User {
+    User { id: UserId(1), name: "ada".to_owned(), admin: false, created_at_ms: 0 }
+}
+
+/// A part of the prompt.
+struct Part(&'static str, &'static str, bool);
+
+impl PromptPart for Part {
+    fn key(&self) -> &str {
+        self.0
+    }
+
+    fn is_static(&self) -> bool {
+        self.2
+    }
+
+    fn make<'a>(&'a self, _: &'a Scene<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async { Ok((!self.1.is_empty()).then(|| self.1.to_owned())) })
+    }
+}
+
+/// A chat, its model and its tools.
+pub(super) struct World {
+    pub(super) chat: Arc<Chat>,
+    pub(super) played: Played,
+    pub(super) tools: Arc<Registry>,
+    pub(super) log: Log,
+    pub(super) cancelled: CancellationToken,
+    pub(super) stop: CancellationToken,
+}
+
+impl World {
+    /// One whose model answers so, and says "done" when it has no more to say.
+    pub(super) fn new(answers: Vec<Vec<Step>>) -> Self {
+        let mut answers = VecDeque::from(answers);
+        Self::by(move |_, _| answers.pop_front().unwrap_or_else(|| super::model::says("done")))
+    }
+
+    /// One whose model answers by this.
+    pub(super) fn by(script: impl FnMut(&Request, usize) -> Vec<Step> + Send + 'static) -> Self {
+        let played = Played::by(script);
+        let mut chat = Chat::default();
+        chat.house.played = Some(played.clone());
+        chat.settings().lineup = Ok(vec![played.setup("one", 100_000)]);
+        let log = chat.house.log.clone();
+        Self {
+            chat: Arc::new(chat),
+            played,
+            tools: Arc::default(),
+            log,
+            cancelled: CancellationToken::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// The same with a tool.
+    pub(super) fn with(self, tool: impl Tool) -> Self {
+        self.tools.put(tool);
+        self
+    }
+
+    /// The same in another mode.
+    pub(super) fn mode(self, mode: Mode) -> Self {
+        self.set(|settings| settings.mode = mode);
+        self
+    }
+
+    /// The same with something else set.
+    pub(super) fn set(&self, change: impl FnOnce(&mut Settings)) {
+        change(&mut self.chat.settings());
+    }
+
+    /// Says that its turns were ended elsewhere.
+    pub(super) fn end_elsewhere(&self) {
+        self.chat.kept().ended_elsewhere = true;
+    }
+
+    /// Lets a method of a port fail from now on.
+    pub(super) fn breaks(&self, method: &'static str) {
+        self.chat.settings().broken.insert(method);
+    }
+
+    /// Puts something into the conversation, as an earlier turn would have.
+    pub(super) fn before(&self, messages: Vec<Message>) {
+        for message in messages {
+            self.chat.add(&message);
+        }
+    }
+
+    /// Begins a turn with something that was said.
+    pub(super) fn begin(&self, text: &str) -> JoinHandle<Option<TurnEnd>> {
+        let (turn, message) = self.chat.begin_turn(text);
+        let (chat, tools) = (Arc::clone(&self.chat), self.tools.snapshot());
+        let (cancelled, stop) = (self.cancelled.clone(), self.stop.clone());
+        tokio::spawn(async move {
+            let (ports, parts, user) = (&chat.ports(), &parts(), &ada());
+            let ancestry = &TurnAncestry::top(&chat.id, turn, tools, Arc::clone(&ports.display));
+            let (chat, cancelled, stop) = (&chat.id, &cancelled, &stop);
+            Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry }.run().await
+        })
+    }
+
+    /// Runs a turn to its end.
+    pub(super) async fn run(&self, text: &str) -> TurnEnd {
+        self.begin(text).await.unwrap().expect("the server does not stop")
+    }
+
+    /// Compresses the chat while nothing is under way in it; what the user is told.
+    pub(super) async fn compress(&self) -> Option<String> {
+        let (ports, parts, user, chat) = (&self.chat.ports(), &parts(), &ada(), &self.chat.id);
+        let turn = TurnId(self.chat.kept().turn);
+        let ancestry = &TurnAncestry::top(chat, turn, self.tools.snapshot(), Arc::clone(&ports.display));
+        let (message, cancelled, stop) = (MessageId(0), &self.cancelled, &self.stop);
+        Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry }.compress_alone().await
+    }
+
+    /// Answers the next question, as soon as somebody is asked; the number of the message that asked it.
+    pub(super) async fn answer(&self, said: Said) -> i64 {
+        for _ in 0..100_000 {
+            for line in self.log.lines() {
+                let Some(rest) = line.trim_start_matches('>').strip_prefix("ask with ") else { continue };
+                let message: i64 = rest.split(' ').next().unwrap().parse().unwrap();
+                if self.chat.house.questions.answer(UserId(1), MessageId(message), said.clone()) {
+                    return message;
+                }
+            }
+            sleep(Duration::from_millis(1)).await;
+        }
+        panic!("nobody was asked\n{}", self.log.lines().join("\n"));
+    }
+
+    /// The same about what a tool may do.
+    pub(super) async fn allow(&self, answer: Answer) -> i64 {
+        self.answer(Said::Approval(answer)).await
+    }
+
+    /// Takes the only place of the server for an answer of somebody else.
+    pub(super) fn take_place(&self) -> Place {
+        let place = self.chat.house.admission.place(UserId(2), Kind::Shared);
+        assert!(place.try_take());
+        place
+    }
+
+    /// Waits so long.
+    pub(super) async fn wait(&self, ms: u64) {
+        sleep(Duration::from_millis(ms)).await;
+    }
+
+    /// What the model was asked, in order.
+    pub(super) fn asked(&self) -> Vec<Request> {
+        self.played.asked()
+    }
+
+    /// The texts of the last request's messages.
+    pub(super) fn told(&self) -> Vec<String> {
+        let asked = self.asked();
+        let last = asked.last().expect("the model was asked");
+        last.messages.iter().map(|message| words(message)).collect()
+    }
+}
+
+/// The text of a message.
+pub(super) fn words(message: &Message) -> String {
+    let text = |content: &[Content]| content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
+    match message {
+        Message::User(content) => text(content),
+        Message::Assistant(said) => said.text.clone(),
+        Message::Tool(result) => text(&result.content),
+    }
+}
+
+fn parts() -> PromptParts {
+    let parts: Vec<Arc<dyn PromptPart>> = vec![
+        Arc::new(Part("20", "second", true)),
+        Arc::new(Part("10", "first", true)),
+        Arc::new(Part("30", "", true)),
+        Arc::new(Part("40", "here", false)),
+    ];
+    parts.into()
+}

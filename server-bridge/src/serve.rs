@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use agent::{ChatEvent, ChatService, EventSink};
 use anyhow::Context;
+use api::event::Event;
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::Store;
 use tokio::net::TcpListener;
@@ -34,11 +35,12 @@ use crate::state::{AppState, Shared};
 use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
 use crate::web::auth::cookie_name;
+use crate::web::chats::{chat_view, message_view};
 use crate::web::exec::attendance::Attendance;
 use crate::web::exec::recover;
 use crate::web::forwarded::TrustedProxies;
 use crate::web::guard::{HostPolicy, without_port};
-use crate::web::hub::{Event, Hub};
+use crate::web::hub::Hub;
 use crate::web::install::HandOut;
 use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
@@ -329,22 +331,22 @@ fn router_config(config: &Config) -> RouterConfig {
 fn chat_sink(hub: Arc<Hub>) -> EventSink {
     Arc::new(move |user, event| {
         let event = match event {
-            ChatEvent::Message(message) => Event::Message { message: Box::new(message.into()) },
+            ChatEvent::Message(message) => Event::Message { message: Box::new(message_view(message)) },
             ChatEvent::Output { chat, message, channel, text, at } => Event::Output {
                 chat_id: chat.to_string(),
                 message_id: message.0,
-                channel: channel.as_str(),
+                channel: channel.as_str().into(),
                 text,
                 at,
             },
             ChatEvent::Said { chat, message, part, text, at } => Event::Output {
                 chat_id: chat.to_string(),
                 message_id: message.0,
-                channel: part.as_str(),
+                channel: part.as_str().into(),
                 text,
                 at,
             },
-            ChatEvent::Chat(chat) => Event::Chat { chat: chat.into() },
+            ChatEvent::Chat(chat) => Event::Chat { chat: chat_view(chat) },
             ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },
         };
         hub.publish(user, &event);

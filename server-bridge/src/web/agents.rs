@@ -2,11 +2,12 @@
 
 use agent::Preferences;
 use agent::approval::Mode;
+use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{Memory, SubAgent, TurnStatus};
+use store::{Memory, SubAgent};
 use utoipa::ToSchema;
 
 use crate::state::AppState;
@@ -31,9 +32,9 @@ pub struct SubAgentView {
     instance: Option<String>,
     /// The beginning of what it was asked first.
     title: String,
-    /// Of its last call: `queued`, `running`, `done`, `failed`, `cancelled` or `interrupted`.
+    /// Of its last call.
     #[schema(required)]
-    status: Option<&'static str>,
+    status: Option<api::words::TurnStatus>,
     created_at: i64,
     /// When it was called last, or answered.
     used_at: i64,
@@ -48,9 +49,9 @@ pub struct PreferencesView {
     /// The language to answer in; without one, the language that the user writes in.
     #[serde(default)]
     language: Option<String>,
-    /// The approval mode that new chats begin with, `plan`, `ask`, `auto-edit` or `full`; `ask` without one.
+    /// The approval mode that new chats begin with; `ask` without one.
     #[serde(default)]
-    approval: Option<String>,
+    approval: Option<Approval>,
 }
 
 /// Something that is kept of a user.
@@ -92,8 +93,9 @@ pub async fn set_preferences(
     extract::Json(wanted): extract::Json<PreferencesView>,
 ) -> Result<Json<PreferencesView>, ApiError> {
     let PreferencesView { instructions, language, approval } = wanted;
-    let mode =
-        |word: String| word.parse::<Mode>().map_err(|error| ApiError::invalid(format!("approval {error}")));
+    let mode = |word: Approval| {
+        word.as_str().parse::<Mode>().map_err(|error| ApiError::invalid(format!("approval {error}")))
+    };
     let approval = approval.map(mode).transpose()?;
     let wanted = Preferences { instructions, language, approval };
     let set = state.chats.set_preferences(caller.user.id, &wanted).await?;
@@ -134,7 +136,7 @@ impl From<SubAgent> for SubAgentView {
             role: agent.role,
             instance: agent.instance,
             title: agent.title,
-            status: agent.status.map(TurnStatus::as_str),
+            status: agent.status.map(|status| status.as_str().into()),
             created_at: agent.created_at_ms,
             used_at: agent.used_at_ms,
         }
@@ -143,7 +145,7 @@ impl From<SubAgent> for SubAgentView {
 
 impl From<Preferences> for PreferencesView {
     fn from(Preferences { instructions, language, approval }: Preferences) -> Self {
-        Self { instructions, language, approval: approval.map(|mode| mode.to_string()) }
+        Self { instructions, language, approval: approval.map(|mode| mode.as_str().into()) }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use agent::{AgentDocument, ExecDocument};
+use api::chat::{ChatView, MessageView};
+use api::document::{AgentDocument, ExecDocument};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -17,7 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::limits::EXPORT_PAGE_ROWS;
 use crate::state::AppState;
 use crate::web::auth::Caller;
-use crate::web::chats::{ChatView, MessageView, chat_id};
+use crate::web::chats::{chat_id, chat_view, message_view};
 use crate::web::error::ApiError;
 use crate::web::extract;
 
@@ -40,7 +41,7 @@ pub async fn fork(
     extract::Json(wanted): extract::Json<Fork>,
 ) -> Result<(StatusCode, Json<ChatView>), ApiError> {
     let copy = state.chats.fork(&caller.user, &chat_id(&id)?, wanted.message_id.map(MessageId)).await?;
-    Ok((StatusCode::CREATED, Json(copy.into())))
+    Ok((StatusCode::CREATED, Json(chat_view(copy))))
 }
 
 /// How a conversation is written down.
@@ -137,7 +138,7 @@ impl Exporting {
     fn beginning(&self) -> String {
         match self.format {
             Format::Json => {
-                let chat = json!(ChatView::from((*self.chat).clone()));
+                let chat = json!(chat_view((*self.chat).clone()));
                 format!("{{\"version\":1,\"chat\":{chat},\"messages\":[")
             }
             Format::Markdown => format!("# {}\n", one_line(&self.chat.title)),
@@ -147,10 +148,8 @@ impl Exporting {
     fn page(&self, messages: Vec<Message>, is_first: bool) -> String {
         match self.format {
             Format::Json => {
-                let messages: Vec<String> = messages
-                    .into_iter()
-                    .map(|message| json!(MessageView::from(message)).to_string())
-                    .collect();
+                let messages: Vec<String> =
+                    messages.into_iter().map(|message| json!(message_view(message)).to_string()).collect();
                 let comma = if is_first || messages.is_empty() { "" } else { "," };
                 format!("{comma}{}", messages.join(","))
             }

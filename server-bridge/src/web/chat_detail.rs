@@ -1,6 +1,8 @@
 //! A conversation with all that stands beside its messages.
 
 use agent::ContextUse;
+use api::chat::ChatView;
+use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Serialize;
@@ -9,7 +11,7 @@ use utoipa::ToSchema;
 use crate::limits::USAGE_MAX_DAYS;
 use crate::state::AppState;
 use crate::web::auth::Caller;
-use crate::web::chats::{ChatView, chat_id};
+use crate::web::chats::{chat_id, chat_view};
 use crate::web::error::ApiError;
 use crate::web::usage::Sum;
 
@@ -18,8 +20,8 @@ use crate::web::usage::Sum;
 pub struct ChatDetail {
     #[serde(flatten)]
     chat: ChatView,
-    /// `plan`, `ask`, `auto-edit` or `full`: how much its model may do without asking.
-    approval: String,
+    /// How much its model may do without asking.
+    approval: Approval,
     /// The model that was chosen for it, or else for all; null where the first subscription answers.
     #[schema(required)]
     model: Option<String>,
@@ -64,8 +66,8 @@ pub async fn show(
     let rows = state.store.usage(user.id, Some(&id), from_day).await?;
     let context = state.chats.context_use(user, &id).await?;
     Ok(Json(ChatDetail {
-        chat: chat.into(),
-        approval: state.store.approval(user.id, &id).await?,
+        chat: chat_view(chat),
+        approval: state.store.approval(user.id, &id).await?.into(),
         model: state.chats.chosen_model(user, Some(&id)).await?,
         model_configured: state.chats.has_model(user).await?,
         cwd: state.store.chat_cwd(user.id, &id).await?,

@@ -1,6 +1,7 @@
 //! What of a conversation is taken back.
 
 use agent::{RestoredFile, TakeBack, TakenBack, Turns};
+use api::chat::MessageView;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
-use crate::web::chats::{MessageView, chat_id};
+use crate::web::chats::{chat_id, message_view};
 use crate::web::error::ApiError;
 use crate::web::extract;
 
@@ -113,6 +114,6 @@ async fn take_back(
         restored: restored.into_iter().map(|file| view(file, None)).collect(),
         not_restored: not_restored.into_iter().map(|(file, why)| view(file, Some(why))).collect(),
         commands,
-        notice: notice.into(),
+        notice: message_view(notice),
     }))
 }

@@ -1,12 +1,15 @@
 //! Conversations and what is said in them.
 
 use agent::approval::{Answer, Mode};
-use agent::{AgentDocument, ExecDocument, Saying, Told};
+use agent::{Saying, Told};
+use api::chat::{ChatView, FoundView, LiveView, MessagePage, MessageView, PostedView};
+use api::event::Event;
+use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId};
+use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId, MessageRole};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::limits::{
@@ -17,30 +20,6 @@ use crate::web::attachments::with_attachments;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::hub::Event;
-
-/// A conversation. Times are Unix milliseconds.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ChatView {
-    id: String,
-    title: String,
-    /// The place this chat is bound to, whatever the active runner is.
-    #[schema(required)]
-    runner: Option<String>,
-    created_at: i64,
-    updated_at: i64,
-    /// Where it was found by what was said in it: what has the words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    found: Option<FoundView>,
-}
-
-/// A message that has the words that were looked for.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct FoundView {
-    message_id: i64,
-    /// What stands around the first word.
-    excerpt: String,
-}
 
 /// Which conversations are wanted.
 #[derive(Deserialize, IntoParams)]
@@ -56,41 +35,6 @@ pub struct ChatQuery {
     limit: Option<u32>,
 }
 
-/// A message of a conversation.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct MessageView {
-    id: i64,
-    chat_id: String,
-    /// `user`, `exec`, `notice` or `assistant`.
-    role: &'static str,
-    text: String,
-    /// Unix milliseconds.
-    created_at: i64,
-    /// For the role `exec`: what ran and how it ended.
-    #[schema(required)]
-    exec: Option<ExecDocument>,
-    /// For the role `assistant`: an answer, or a tool that was called; its `kind` says which.
-    #[schema(required)]
-    agent: Option<AgentDocument>,
-    /// Whether it was taken back, and is no part of the conversation any more.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    undone: bool,
-    /// Where messages are asked for: what was told of one under way, as its events told it, and its text does not hold
-    /// yet; the newest 256 KiB.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    live: Vec<LiveView>,
-}
-
-/// Something that was told of a message under way.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct LiveView {
-    /// `stdout` or `stderr`, `text` or `reasoning`.
-    channel: &'static str,
-    /// How much was told of the message before, in UTF-16 code units; an `output` event of the message says the same.
-    at: u64,
-    text: String,
-}
-
 /// Which messages are wanted.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -101,14 +45,6 @@ pub struct PageQuery {
     after: Option<i64>,
     /// At most 500; 200 if absent.
     limit: Option<u32>,
-}
-
-/// Some messages, the oldest first.
-#[derive(Serialize, ToSchema)]
-pub struct MessagePage {
-    messages: Vec<MessageView>,
-    /// Whether there are older ones; where `after` was asked for, newer ones.
-    more: bool,
 }
 
 /// What the user says.
@@ -123,21 +59,6 @@ pub struct NewMessage {
     /// The paths that uploads to this chat answered with, 16 at most; the text may be empty then.
     #[serde(default)]
     attachments: Vec<String>,
-}
-
-/// What is known at once; the rest comes as events.
-#[derive(Serialize, ToSchema)]
-pub struct PostedView {
-    messages: Vec<MessageView>,
-    /// The conversation to switch to, if the message began one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chat: Option<ChatView>,
-    /// Where nothing came of the message: why, for programs; its answer says it in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    /// What a client may put back into its input: the message that was taken back.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<String>,
 }
 
 /// How many commands were told to stop.
@@ -170,7 +91,7 @@ pub async fn list(
             message_id: message.id.0,
             excerpt: excerpt(&message.text, words.first().copied().unwrap_or_default()),
         });
-        views.push(ChatView { found, ..chat.into() });
+        views.push(ChatView { found, ..chat_view(chat) });
     }
     Ok(Json(views))
 }
@@ -193,8 +114,8 @@ pub async fn create(
     caller: Caller,
 ) -> Result<(StatusCode, Json<ChatView>), ApiError> {
     let chat = state.store.create_chat(caller.user.id).await?;
-    state.hub.publish(caller.user.id, &Event::Chat { chat: chat.clone().into() });
-    Ok((StatusCode::CREATED, Json(chat.into())))
+    state.hub.publish(caller.user.id, &Event::Chat { chat: chat_view(chat.clone()) });
+    Ok((StatusCode::CREATED, Json(chat_view(chat))))
 }
 
 /// Delete a conversation; what still runs in it is cancelled, commands that went on by themselves too.
@@ -232,8 +153,8 @@ pub async fn rename(
         return Err(ApiError::invalid("the title is empty; give one"));
     }
     let chat = state.store.rename_chat(caller.user.id, &chat_id(&id)?, title).await?;
-    state.hub.publish(caller.user.id, &Event::Chat { chat: chat.clone().into() });
-    Ok(Json(chat.into()))
+    state.hub.publish(caller.user.id, &Event::Chat { chat: chat_view(chat.clone()) });
+    Ok(Json(chat_view(chat)))
 }
 
 /// A conversation's messages, the last ones unless asked otherwise.
@@ -256,8 +177,8 @@ pub async fn messages(
     };
     state.chats.fill_live(&mut messages);
     let live = |message: Message| MessageView {
-        live: state.chats.told(message.id).into_iter().map(LiveView::from).collect(),
-        ..message.into()
+        live: state.chats.told(message.id).into_iter().map(live_view).collect(),
+        ..message_view(message)
     };
     Ok(Json(MessagePage { messages: messages.into_iter().map(live).collect(), more }))
 }
@@ -275,8 +196,8 @@ pub async fn post(
     let saying = Saying { text: &text, send_id: message.send_id.as_deref() };
     let answered = state.chats.say(&caller.user, &chat_id(&id)?, saying).await?;
     let (error, input) = (answered.error, answered.input);
-    let messages = answered.messages.into_iter().map(MessageView::from).collect();
-    let chat = answered.chat.map(ChatView::from);
+    let messages = answered.messages.into_iter().map(message_view).collect();
+    let chat = answered.chat.map(chat_view);
     Ok((StatusCode::ACCEPTED, Json(PostedView { messages, chat, error, input })))
 }
 
@@ -310,8 +231,8 @@ pub struct ApprovalAnswer {
 /// How much a chat's model may do without asking.
 #[derive(Deserialize, Serialize, ToSchema)]
 pub struct ApprovalMode {
-    /// `plan`, `ask`, `auto-edit` or `full`.
-    mode: String,
+    /// How much.
+    mode: Approval,
 }
 
 /// Answer what a model asks: whether a tool may go on.
@@ -356,10 +277,11 @@ pub async fn set_approval(
     Path(id): Path<String>,
     extract::Json(wanted): extract::Json<ApprovalMode>,
 ) -> Result<Json<ApprovalMode>, ApiError> {
-    let mode: Mode = wanted.mode.parse().map_err(|error| ApiError::invalid(format!("mode {error}")))?;
+    let mode: Mode =
+        wanted.mode.as_str().parse().map_err(|error| ApiError::invalid(format!("mode {error}")))?;
     state.store.set_approval(caller.user.id, &chat_id(&id)?, mode.as_str()).await?;
     state.audit(Some(&caller.user.name), "approval.mode", None, &id, mode.as_str()).await;
-    Ok(Json(ApprovalMode { mode: mode.to_string() }))
+    Ok(Json(ApprovalMode { mode: mode.as_str().into() }))
 }
 
 /// An id that is none is nobody's chat.
@@ -367,40 +289,39 @@ pub(super) fn chat_id(text: &str) -> Result<ChatId, ApiError> {
     ChatId::parse(text).map_err(|_| ApiError::new("not_found", "there is no such chat"))
 }
 
-impl From<Chat> for ChatView {
-    fn from(chat: Chat) -> Self {
-        Self {
-            id: chat.id.to_string(),
-            title: chat.title,
-            runner: chat.runner,
-            created_at: chat.created_at_ms,
-            updated_at: chat.updated_at_ms,
-            found: None,
-        }
+/// A conversation as clients read it.
+pub fn chat_view(chat: Chat) -> ChatView {
+    ChatView {
+        id: chat.id.to_string(),
+        title: chat.title,
+        runner: chat.runner,
+        created_at: chat.created_at_ms,
+        updated_at: chat.updated_at_ms,
+        found: None,
     }
 }
 
-impl From<Message> for MessageView {
-    fn from(message: Message) -> Self {
-        let document = message.exec_json.as_deref();
-        Self {
-            id: message.id.0,
-            chat_id: message.chat.to_string(),
-            role: message.role.as_str(),
-            text: message.text,
-            created_at: message.created_at_ms,
-            exec: document.and_then(|json| serde_json::from_str(json).ok()),
-            agent: document.and_then(|json| serde_json::from_str(json).ok()),
-            undone: message.undone,
-            live: Vec::new(),
-        }
+/// A message as clients read it, with the document that its role has.
+pub fn message_view(message: Message) -> MessageView {
+    let document = message.exec_json.as_deref();
+    let is = |role| message.role == role;
+    MessageView {
+        id: message.id.0,
+        chat_id: message.chat.to_string(),
+        role: message.role.as_str().into(),
+        created_at: message.created_at_ms,
+        exec: document.filter(|_| is(MessageRole::Exec)).and_then(|json| serde_json::from_str(json).ok()),
+        agent: document
+            .filter(|_| is(MessageRole::Assistant))
+            .and_then(|json| serde_json::from_str(json).ok()),
+        undone: message.undone,
+        live: Vec::new(),
+        text: message.text,
     }
 }
 
-impl From<Told> for LiveView {
-    fn from(Told { channel, at, text }: Told) -> Self {
-        Self { channel, at, text }
-    }
+fn live_view(Told { channel, at, text }: Told) -> LiveView {
+    LiveView { channel: channel.into(), at, text }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A user's own container as a whole: how it is, and keeping, moving or replacing it.
 
+use api::words::{ContainerLimit, ContainerState, UserNamespace, WorkspaceKind};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -21,8 +22,8 @@ use crate::web::extract;
 pub struct ContainerView {
     /// Its name on the engine.
     name: String,
-    /// `none`, `stopped`, `running` or `paused`.
-    state: &'static str,
+    /// How it stands.
+    state: ContainerState,
     /// What it was made of, or the next one will be.
     image: String,
     /// Whether that image is one of the user's own, from a commit or an import.
@@ -34,16 +35,16 @@ pub struct ContainerView {
     /// Null: no limit.
     #[schema(required)]
     cpus: Option<f64>,
-    /// Which of these limits the engine cannot hold: `memory`, `pids`, `cpus`.
-    unlimited: Vec<&'static str>,
+    /// Which of these limits the engine cannot hold.
+    unlimited: Vec<ContainerLimit>,
     network: String,
     /// Whether only /tmp, /run and the workspace can be written to.
     read_only: bool,
     /// `mapped`: its root is nobody outside; `host`: the engine would map users and was told not to; `none`: the engine
     /// maps no users.
-    user_namespace: &'static str,
-    /// `volume` or `directory`.
-    workspace: &'static str,
+    user_namespace: UserNamespace,
+    /// Where its files are.
+    workspace: WorkspaceKind,
     /// How long it runs without a request, in seconds; null: without end.
     #[schema(required)]
     idle_stop: Option<u64>,
@@ -165,17 +166,17 @@ impl From<ContainerStatus> for ContainerView {
     fn from(status: ContainerStatus) -> Self {
         Self {
             name: status.name,
-            state: status.state,
+            state: status.state.into(),
             image: status.image,
             own_image: status.is_own_image,
             memory: status.memory_bytes,
             pids: status.pids,
             cpus: status.cpus,
-            unlimited: status.unlimited,
+            unlimited: status.unlimited.into_iter().map(ContainerLimit::from).collect(),
             network: status.network,
             read_only: status.read_only,
-            user_namespace: status.user_namespace,
-            workspace: status.workspace,
+            user_namespace: status.user_namespace.into(),
+            workspace: status.workspace.into(),
             idle_stop: status.idle_stop_s,
         }
     }

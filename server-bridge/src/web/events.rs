@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::pin;
 
+use api::event::{Event, ServerEvent};
 use axum::extract::State;
 use axum::response::Response;
 use axum_tws::Message;
@@ -19,7 +20,7 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract::Query;
-use crate::web::hub::{Event, Heard, Listener, ServerEvent, Stood};
+use crate::web::hub::{Heard, Listener, Stood};
 use crate::web::socket::{Socket, Upgrade};
 
 /// Where a client stood that comes back; both, or neither.
@@ -119,5 +120,5 @@ async fn send(socket: &mut Socket, first: Heard, listener: &mut Listener) -> io:
 /// A frame of the socket's own.
 fn told(seq: u64, event: Event) -> Message {
     let frame = serde_json::to_string(&ServerEvent { seq, event });
-    Message::text(frame.expect("texts, numbers and words are always JSON"))
+    Message::text(frame.expect("an event that a server makes is texts and numbers, which are always JSON"))
 }

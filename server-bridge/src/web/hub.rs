@@ -14,97 +14,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use api::event::Event;
 use bytes::Bytes;
-use serde::Serialize;
 use store::UserId;
 use tokio::sync::watch;
-use utoipa::ToSchema;
 
 use crate::limits::EVENTS_KEPT_OF_ALL_BYTES;
-use crate::web::chats::{ChatView, MessageView};
-use crate::web::runners::RunnerView;
 use feed::{Feed, Taken};
-
-/// A frame of the events socket.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ServerEvent {
-    /// Grows by one with each event of the user, whatever socket tells it. Of `hello`, `reset` and `lagged`: where the client
-    /// stands by now; the next event has a larger one.
-    pub seq: u64,
-    /// What happened.
-    #[serde(flatten)]
-    pub event: Event,
-}
-
-/// One event.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Event {
-    /// The first frame of a socket.
-    Hello {
-        /// Whose events these are.
-        user: String,
-        /// The life of the server that the numbers belong to.
-        epoch: String,
-        /// Whether all behind the asked-for number follows, each once. Otherwise what there is has to be loaded.
-        resumed: bool,
-    },
-    /// What was missed is not kept any more: everything has to be loaded anew.
-    Reset,
-    /// The client was too slow and missed something: everything has to be loaded anew.
-    Lagged,
-    /// A message is new or changed.
-    Message {
-        /// The message.
-        message: Box<MessageView>,
-    },
-    /// A running command wrote something, or a model said something.
-    Output {
-        /// The chat.
-        chat_id: String,
-        /// The message that shows it.
-        message_id: i64,
-        /// `stdout` or `stderr`, `text` or `reasoning`.
-        channel: &'static str,
-        /// What it wrote.
-        text: String,
-        /// How much was told of the message before, in UTF-16 code units.
-        at: u64,
-    },
-    /// A chat is new or changed.
-    Chat {
-        /// The chat.
-        chat: ChatView,
-    },
-    /// A chat was deleted.
-    ChatRemoved {
-        /// Its id.
-        id: String,
-    },
-    /// A runner is new or changed.
-    Runner {
-        /// The runner.
-        runner: Box<RunnerView>,
-    },
-    /// A runner was revoked.
-    RunnerRemoved {
-        /// Its name.
-        name: String,
-    },
-    /// Where the user's work goes was changed.
-    Settings {
-        /// The new choice; `null` lets the server choose.
-        #[schema(required)]
-        active_runner: Option<String>,
-    },
-    /// Something the user should know.
-    Notice {
-        /// `info` or `warning`.
-        level: &'static str,
-        /// The text.
-        text: String,
-    },
-}
 
 /// The events of every user. Nobody waits for a slow listener.
 #[derive(Debug)]

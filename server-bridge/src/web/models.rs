@@ -35,8 +35,8 @@ pub struct SubscriptionView {
     name: String,
     /// Whether it is the server's own, which all users share.
     shared: bool,
-    /// `openai` or `anthropic`.
-    provider: &'static str,
+    /// The dialect that it speaks.
+    provider: api::words::Provider,
     /// Where it is; null for the server's own, and for one behind a runner.
     #[schema(required)]
     base_url: Option<String>,
@@ -46,7 +46,7 @@ pub struct SubscriptionView {
     /// By tier: `vanguard`, `balance`, `swift`.
     models: BTreeMap<&'static str, ModelDocument>,
     /// The tier that answers where nothing else is said.
-    default_tier: &'static str,
+    default_tier: api::words::Tier,
     /// What answers where it is not there.
     #[schema(required)]
     fallback: Option<String>,
@@ -259,10 +259,10 @@ impl From<Owned> for SubscriptionView {
     fn from(owned: Owned) -> Self {
         let Owned { name, subscription, key_end } = owned;
         let base_url = subscription.runner.is_none().then(|| subscription.address().to_owned());
-        let default_tier = subscription.tier().as_str();
+        let default_tier = subscription.tier().as_str().into();
         let Subscription { provider, runner, models, fallback, .. } = subscription;
         let models = models.into_iter().map(|(tier, model)| (tier.as_str(), model.into())).collect();
-        let provider = provider.as_str();
+        let provider = provider.as_str().into();
         Self {
             name,
             shared: false,

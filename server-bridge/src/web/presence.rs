@@ -1,5 +1,7 @@
 //! Runners that come and go, told to their owners and to the audit trail; and those whose owner is gone.
 
+use api::event::Event;
+use api::words::Level;
 use sandbox::RunnerEvent;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -7,7 +9,6 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::limits::RUNNER_CHECK_INTERVAL;
 use crate::state::{AppState, user_of_key};
-use crate::web::hub::Event;
 use crate::web::runners::publish;
 
 /// Passes events on until the server stops.
@@ -70,7 +71,7 @@ async fn tell(state: &AppState, event: RunnerEvent) {
                 "A second runner with the token of {name} connected from {new_hostname} and took over from \
                  {old_hostname}. If that was not you, rotate or revoke {name}."
             );
-            state.hub.publish(user, &Event::Notice { level: "warning", text });
+            state.hub.publish(user, &Event::Notice { level: Level::Warning, text });
         }
     }
 }

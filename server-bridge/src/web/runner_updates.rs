@@ -1,5 +1,6 @@
 //! Runners that are older than this server, and how they are replaced by the one that it hands out.
 
+use api::runner::UpdateView;
 use axum::Json;
 use axum::extract::{Path, State};
 use sandbox::{RouteError, RunnerFacts};
@@ -14,22 +15,10 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 
-/// The newer runner that this server hands out.
-#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct UpdateView {
-    /// Its version.
-    version: String,
-    /// Whether the machine's runner can replace its own program by it. Where it cannot, `rotate` answers with a line to paste
-    /// on the machine that does.
-    pub(crate) can: bool,
-}
-
-impl UpdateView {
-    /// What there is for a runner of these facts: nothing where it is not older, or where this server hands out none.
-    pub fn of(state: &AppState, facts: &RunnerFacts) -> Option<Self> {
-        let version = state.hand_out.version().filter(|version| facts.is_older_than(version))?;
-        Some(Self { version: version.to_owned(), can: facts.can_update() })
-    }
+/// What there is for a runner of these facts: nothing where it is not older, or where this server hands out none.
+pub fn offer(state: &AppState, facts: &RunnerFacts) -> Option<UpdateView> {
+    let version = state.hand_out.version().filter(|version| facts.is_older_than(version))?;
+    Some(UpdateView { version: version.to_owned(), can: facts.can_update() })
 }
 
 /// An update under way.

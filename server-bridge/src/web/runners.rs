@@ -2,6 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use api::event::Event;
+use api::runner::{LayerView, RunAsView, RunnerView};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -18,76 +20,9 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::host;
-use crate::web::hub::Event;
 use crate::web::install;
-use crate::web::runner_updates::UpdateView;
+use crate::web::runner_updates::offer;
 use crate::web::workspace_option::workspace_option;
-
-/// A registered machine. The facts are those of its last registration, null before the first.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RunnerView {
-    name: String,
-    online: bool,
-    /// Unix milliseconds.
-    #[schema(required)]
-    last_seen: Option<i64>,
-    /// Unix milliseconds.
-    created_at: i64,
-    /// Unix milliseconds; null if the token does not expire.
-    #[schema(required)]
-    token_expires_at: Option<i64>,
-    /// Whether the user chose it as the active runner.
-    active: bool,
-    #[schema(required)]
-    profile: Option<String>,
-    #[schema(required)]
-    os: Option<String>,
-    #[schema(required)]
-    arch: Option<String>,
-    #[schema(required)]
-    hostname: Option<String>,
-    #[schema(required)]
-    version: Option<String>,
-    /// The newer version that this server hands out, where the runner is older.
-    #[schema(required)]
-    update: Option<UpdateView>,
-    /// Why its last update did not take place; null after one that did.
-    #[schema(required)]
-    update_error: Option<String>,
-    /// When this connection was made, in Unix milliseconds; null while it is offline.
-    #[schema(required)]
-    connected_at: Option<i64>,
-    #[schema(required)]
-    workspace: Option<String>,
-    #[schema(required)]
-    kill_tier: Option<String>,
-    /// What confinement holds on it.
-    layers: Vec<LayerView>,
-    /// The layers that this server requires and the runner lacks; while there is one, nothing runs there.
-    refused: Vec<&'static str>,
-    /// As whom commands run there, where that is not the runner's own user alone.
-    #[schema(required)]
-    run_as: Option<RunAsView>,
-}
-
-/// The users of a machine that commands run as.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RunAsView {
-    /// As whom, where a request names nobody.
-    default: String,
-    /// Whom a request may name besides, with its owner's approval.
-    #[schema(required)]
-    privileged: Option<String>,
-}
-
-/// One layer of confinement, as the machine found it.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct LayerView {
-    name: String,
-    /// Whether it holds; if not, a weaker machine than it could be.
-    holds: bool,
-    detail: String,
-}
 
 /// A runner to be added.
 #[derive(Deserialize, ToSchema)]
@@ -125,12 +60,7 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     let active = state.store.active_runner(caller.user.id).await?;
     let connected = state.router.runners(&sandbox_user(&caller.user).key);
     let runners = state.store.runners(caller.user.id).await?;
-    Ok(Json(
-        runners
-            .into_iter()
-            .map(|runner| RunnerView::new(&state, runner, &connected, active.as_deref()))
-            .collect(),
-    ))
+    Ok(Json(runners.into_iter().map(|runner| view(&state, runner, &connected, active.as_deref())).collect()))
 }
 
 /// Register a machine under a name. Answers with its token, which is shown this once.
@@ -179,7 +109,7 @@ pub async fn rotate(
     caller.check_confirmed(&state)?;
     let runner = state.store.runner_by_name(caller.user.id, &name).await?;
     let connected = state.router.runners(&sandbox_user(&caller.user).key);
-    let view = RunnerView::new(&state, runner, &connected, None);
+    let view = view(&state, runner, &connected, None);
     let token = state.store.rotate_token(caller.user.id, &name).await?;
     state.audit(Some(&caller.user.name), "runner.rotate", None, &name, "ok").await;
     publish(&state, caller.user.id, &name).await;
@@ -212,7 +142,7 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
         let active = state.store.active_runner(user).await?;
         let Some(user) = state.store.user_by_id(user).await? else { return Ok(None) };
         let connected = state.router.runners(&sandbox_user(&user).key);
-        Ok::<_, store::Error>(Some(RunnerView::new(state, runner, &connected, active.as_deref())))
+        Ok::<_, store::Error>(Some(view(state, runner, &connected, active.as_deref())))
     };
     match view.await {
         Ok(Some(runner)) => state.hub.publish(user, &Event::Runner { runner: Box::new(runner) }),
@@ -221,37 +151,40 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
     }
 }
 
-impl RunnerView {
-    fn new(state: &AppState, runner: Runner, connected: &[RunnerState], active: Option<&str>) -> Self {
-        let live = connected.iter().find(|live| live.name == runner.name);
-        let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
-        let facts = live.map(|state| RunnerFacts::clone(&state.facts)).or_else(stored);
-        let fact = |of: fn(&RunnerFacts) -> &String| {
-            facts.as_ref().map(|facts| of(facts).clone()).filter(|fact| !fact.is_empty())
-        };
-        Self {
-            online: live.is_some(),
-            last_seen: runner.last_seen_ms,
-            created_at: runner.created_at_ms,
-            token_expires_at: runner.token_expires_at_ms,
-            active: active == Some(runner.name.as_str()),
-            profile: fact(|facts| &facts.profile),
-            os: fact(|facts| &facts.os),
-            arch: fact(|facts| &facts.arch),
-            hostname: fact(|facts| &facts.hostname),
-            version: fact(|facts| &facts.version),
-            update: facts.as_ref().and_then(|facts| UpdateView::of(state, facts)),
-            update_error: facts.as_ref().and_then(|facts| facts.update_error.clone()),
-            connected_at: live.map(|live| unix_ms(live.since)),
-            workspace: fact(|facts| &facts.workspace),
-            kill_tier: fact(|facts| &facts.kill_tier),
-            refused: facts.as_ref().map(|facts| state.router.lacking(facts)).unwrap_or_default(),
-            run_as: facts.as_ref().and_then(|facts| facts.run_as.clone()).map(RunAsView::from),
-            layers: facts
-                .map(|facts| facts.layers.into_iter().map(LayerView::from).collect())
-                .unwrap_or_default(),
-            name: runner.name,
-        }
+/// A runner as clients read it.
+fn view(state: &AppState, runner: Runner, connected: &[RunnerState], active: Option<&str>) -> RunnerView {
+    let live = connected.iter().find(|live| live.name == runner.name);
+    let stored = || serde_json::from_str::<RunnerFacts>(runner.facts_json.as_deref()?).ok();
+    let facts = live.map(|state| RunnerFacts::clone(&state.facts)).or_else(stored);
+    let fact = |of: fn(&RunnerFacts) -> &String| {
+        facts.as_ref().map(|facts| of(facts).clone()).filter(|fact| !fact.is_empty())
+    };
+    RunnerView {
+        online: live.is_some(),
+        last_seen: runner.last_seen_ms,
+        created_at: runner.created_at_ms,
+        token_expires_at: runner.token_expires_at_ms,
+        active: active == Some(runner.name.as_str()),
+        profile: fact(|facts| &facts.profile),
+        os: fact(|facts| &facts.os),
+        arch: fact(|facts| &facts.arch),
+        hostname: fact(|facts| &facts.hostname),
+        version: fact(|facts| &facts.version),
+        update: facts.as_ref().and_then(|facts| offer(state, facts)),
+        update_error: facts.as_ref().and_then(|facts| facts.update_error.clone()),
+        connected_at: live.map(|live| unix_ms(live.since)),
+        workspace: fact(|facts| &facts.workspace),
+        kill_tier: fact(|facts| &facts.kill_tier),
+        refused: facts
+            .as_ref()
+            .map(|facts| state.router.lacking(facts))
+            .unwrap_or_default()
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        run_as: facts.as_ref().and_then(|facts| facts.run_as.clone()).map(run_as_view),
+        layers: facts.map(|facts| facts.layers.into_iter().map(layer_view).collect()).unwrap_or_default(),
+        name: runner.name,
     }
 }
 
@@ -261,16 +194,12 @@ fn unix_ms(at: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-impl From<RunAsNames> for RunAsView {
-    fn from(names: RunAsNames) -> Self {
-        Self { default: names.default, privileged: names.privileged }
-    }
+fn run_as_view(names: RunAsNames) -> RunAsView {
+    RunAsView { default: names.default, privileged: names.privileged }
 }
 
-impl From<Layer> for LayerView {
-    fn from(layer: Layer) -> Self {
-        Self { name: layer.name, holds: layer.holds, detail: layer.detail }
-    }
+fn layer_view(layer: Layer) -> LayerView {
+    LayerView { name: layer.name, holds: layer.holds, detail: layer.detail }
 }
 
 /// How the machine is to reach this server: as the client that asks does.

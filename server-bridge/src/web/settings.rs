@@ -1,6 +1,7 @@
 //! Where the caller's work goes.
 
 use agent::sandbox_user;
+use api::event::Event;
 use axum::Json;
 use axum::extract::State;
 use sandbox::{Choice, DOCKER, NONE, Wish};
@@ -11,7 +12,6 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::hub::Event;
 
 /// What means the same as no choice.
 const AUTO: &str = "auto";

@@ -8,10 +8,20 @@
 //! | module | holds |
 //! |---|---|
 //! | [`exec`] | the exec socket: its request, the frames of both ends, and the views of an exec on record |
+//! | [`event`] | the events of `GET /api/v1/events` |
+//! | [`chat`] | conversations and their messages |
+//! | [`document`] | the documents that stand in messages: commands, answers, tools, approvals |
+//! | [`runner`] | registered machines |
 //! | [`error`] | the body of every answer that says no |
 //! | [`words`] | texts that are one of some words, as enums |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod approval;
+pub mod chat;
+pub mod document;
 pub mod error;
+pub mod event;
 pub mod exec;
+mod lenient;
+pub mod runner;
 pub mod words;

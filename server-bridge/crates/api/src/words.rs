@@ -27,6 +27,25 @@ macro_rules! words {
             }
         }
 
+        impl Default for $name {
+            /// The word of a document that has none.
+            fn default() -> Self {
+                Self::Unknown(String::new())
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, word: &str) -> bool {
+                self.as_str() == word
+            }
+        }
+
+        impl PartialEq<&str> for $name {
+            fn eq(&self, word: &&str) -> bool {
+                self.as_str() == *word
+            }
+        }
+
         impl From<&str> for $name {
             fn from(word: &str) -> Self {
                 match word {
@@ -94,6 +113,190 @@ words! {
         Failed = "failed",
         /// How it ended cannot be known.
         Lost = "lost",
+    }
+}
+
+words! {
+    /// How a model's turn stands.
+    TurnStatus {
+        /// It waits for its turn.
+        Queued = "queued",
+        /// The model answers.
+        Running = "running",
+        /// It ended well.
+        Done = "done",
+        /// It did not end well.
+        Failed = "failed",
+        /// Its user stopped it.
+        Cancelled = "cancelled",
+        /// The server ended in between.
+        Interrupted = "interrupted",
+    }
+}
+
+words! {
+    /// How a model's call of a tool stands.
+    ToolStatus {
+        /// It asks its user.
+        Asking = "asking",
+        /// It runs.
+        Running = "running",
+        /// It ended well.
+        Done = "done",
+        /// It did not end well.
+        Failed = "failed",
+        /// It was not allowed.
+        Denied = "denied",
+        /// Its user stopped it.
+        Cancelled = "cancelled",
+    }
+}
+
+words! {
+    /// How something that a model wants to do stands.
+    TodoStatus {
+        /// It is to be done.
+        Pending = "pending",
+        /// It is being done.
+        InProgress = "in_progress",
+        /// It is done.
+        Completed = "completed",
+    }
+}
+
+words! {
+    /// The author of a message.
+    Role {
+        /// The chat's user.
+        User = "user",
+        /// A command.
+        Exec = "exec",
+        /// The server itself.
+        Notice = "notice",
+        /// A model.
+        Assistant = "assistant",
+    }
+}
+
+words! {
+    /// The part of a message that a piece of text belongs to.
+    Channel {
+        /// A command's standard output.
+        Stdout = "stdout",
+        /// A command's standard error.
+        Stderr = "stderr",
+        /// A model's answer.
+        Text = "text",
+        /// A model's thoughts.
+        Reasoning = "reasoning",
+    }
+}
+
+words! {
+    /// How much a notice matters.
+    Level {
+        /// It is good to know.
+        Info = "info",
+        /// Something may be wrong.
+        Warning = "warning",
+    }
+}
+
+words! {
+    /// The kind of an entry of a directory.
+    FileKind {
+        /// A file.
+        File = "file",
+        /// A directory.
+        Directory = "directory",
+        /// A symbolic link.
+        Symlink = "symlink",
+        /// Anything else.
+        Other = "other",
+    }
+}
+
+words! {
+    /// How much a model may do without asking.
+    Approval {
+        /// It reads only.
+        Plan = "plan",
+        /// It asks before it changes something.
+        Ask = "ask",
+        /// It changes files of its workspace, and asks for all else.
+        AutoEdit = "auto-edit",
+        /// It asks for nothing.
+        Full = "full",
+    }
+}
+
+words! {
+    /// How a container stands.
+    ContainerState {
+        /// There is none.
+        None = "none",
+        /// It is stopped.
+        Stopped = "stopped",
+        /// It runs.
+        Running = "running",
+        /// It is paused.
+        Paused = "paused",
+    }
+}
+
+words! {
+    /// The users of a container, as its machine sees them.
+    UserNamespace {
+        /// Its root is nobody outside.
+        Mapped = "mapped",
+        /// The engine would map users and was told not to.
+        Host = "host",
+        /// The engine maps no users.
+        None = "none",
+    }
+}
+
+words! {
+    /// The workspace of a container.
+    WorkspaceKind {
+        /// A volume of the engine.
+        Volume = "volume",
+        /// A directory of the machine.
+        Directory = "directory",
+    }
+}
+
+words! {
+    /// A limit of a container.
+    ContainerLimit {
+        /// Memory.
+        Memory = "memory",
+        /// Processes and threads.
+        Pids = "pids",
+        /// Processors.
+        Cpus = "cpus",
+    }
+}
+
+words! {
+    /// The dialect that a subscription's provider speaks.
+    Provider {
+        /// The one of OpenAI, and of all that do as it does.
+        Openai = "openai",
+        /// The one of Anthropic.
+        Anthropic = "anthropic",
+    }
+}
+
+words! {
+    /// A tier of a subscription's models.
+    Tier {
+        /// The most able.
+        Vanguard = "vanguard",
+        /// In between.
+        Balance = "balance",
+        /// The fastest.
+        Swift = "swift",
     }
 }
 

@@ -25,8 +25,8 @@ pub struct EntryView {
     /// The exact bytes of a name that is not UTF-8, in URL-safe base64 without padding.
     #[serde(skip_serializing_if = "Option::is_none")]
     name_base64: Option<String>,
-    /// `file`, `directory`, `symlink` or `other`.
-    kind: &'static str,
+    /// Its kind.
+    kind: api::words::FileKind,
     /// In bytes.
     size: u64,
 }
@@ -100,12 +100,12 @@ fn entry_json(entry: DirEntry) -> String {
     serde_json::to_string(&view).expect("a struct of texts and numbers is always valid JSON")
 }
 
-pub(in crate::web) fn kind_name(kind: FileKind) -> &'static str {
+pub(in crate::web) fn kind_name(kind: FileKind) -> api::words::FileKind {
     match kind {
-        FileKind::File => "file",
-        FileKind::Directory => "directory",
-        FileKind::Symlink => "symlink",
-        FileKind::Other => "other",
+        FileKind::File => api::words::FileKind::File,
+        FileKind::Directory => api::words::FileKind::Directory,
+        FileKind::Symlink => api::words::FileKind::Symlink,
+        FileKind::Other => api::words::FileKind::Other,
     }
 }
 

@@ -40,7 +40,8 @@ pub struct Completions {
 pub struct CompletionView {
     /// Relative to the workspace.
     path: String,
-    kind: &'static str,
+    /// Its kind.
+    kind: api::words::FileKind,
 }
 
 /// Complete the name of a file: what begins with `prefix`, then files anywhere beneath whose name has it, but for those that

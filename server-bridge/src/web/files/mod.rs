@@ -51,8 +51,8 @@ pub struct Written {
 #[derive(Serialize, ToSchema)]
 pub struct StatView {
     name: String,
-    /// `file`, `directory`, `symlink` or `other`.
-    kind: &'static str,
+    /// Its kind.
+    kind: api::words::FileKind,
     /// In bytes.
     size: u64,
     /// Permission bits.

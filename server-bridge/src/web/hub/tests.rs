@@ -9,7 +9,7 @@ use crate::limits::{EVENTS_KEPT, EVENTS_KEPT_BYTES, EVENTS_KEPT_FOR};
 const ALICE: UserId = UserId(1);
 
 fn notice(text: impl ToString) -> Event {
-    Event::Notice { level: "info", text: text.to_string() }
+    Event::Notice { level: "info".into(), text: text.to_string() }
 }
 
 fn stood(hub: &Hub, after: u64) -> Option<Stood<'_>> {

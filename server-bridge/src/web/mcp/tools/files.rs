@@ -149,7 +149,7 @@ impl Tool for ListDirectory {
                     continue;
                 }
                 let name = String::from_utf8_lossy(&entry.name).into_owned();
-                lines.push(match kind_name(entry.kind) {
+                lines.push(match kind_name(entry.kind).as_str() {
                     "directory" => format!("{name}/"),
                     "symlink" => format!("{name}@"),
                     "file" => format!("{name}\t{}", entry.size_bytes),

@@ -1,0 +1,217 @@
+//! The documents that stand in messages: what a command came to, what a model did.
+//!
+//! They are stored as they are and never rewritten: to change one, add an optional field.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+pub use crate::approval::{ApprovalDocument, ApprovalPart, ApprovalPlace};
+use crate::words::{ExecStatus, TodoStatus, ToolStatus, TurnStatus};
+
+/// The JSON document of a message that shows a command; clients of the HTTP interface read it as it is.
+///
+/// To change it: add an optional field. Stored documents are never rewritten.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ExecDocument {
+    /// The id of the exec, 32 hex digits.
+    #[serde(default)]
+    #[schema(required)]
+    pub exec_id: String,
+    /// What runs; beyond 4 KiB it is cut.
+    #[serde(default)]
+    #[schema(required)]
+    pub command: String,
+    /// How it stands.
+    #[serde(default)]
+    #[schema(required)]
+    pub status: ExecStatus,
+    /// Its exit code, if it exited.
+    #[schema(required)]
+    pub exit_code: Option<i32>,
+    /// The number of the signal that ended it.
+    #[schema(required)]
+    pub signal: Option<i32>,
+    /// How long it ran, in milliseconds.
+    #[schema(required)]
+    pub duration_ms: Option<u64>,
+    /// Where it ran, as a user is shown: a runner's name, `__docker__` or `none`.
+    #[schema(required)]
+    pub runner: Option<String>,
+    /// Whether the sandbox denied it something.
+    #[serde(default)]
+    #[schema(required)]
+    pub sandbox_denied: bool,
+    /// Whether some of its output was not kept anywhere.
+    #[serde(default)]
+    #[schema(required)]
+    pub truncated: bool,
+    /// All it wrote to its standard output, in bytes.
+    #[serde(default)]
+    #[schema(required)]
+    pub stdout_bytes: u64,
+    /// All it wrote to its standard error, in bytes.
+    #[serde(default)]
+    #[schema(required)]
+    pub stderr_bytes: u64,
+    /// The file in its workspace that holds its whole output, if the text is only head and tail.
+    #[schema(required)]
+    pub output_path: Option<String>,
+    /// What went wrong and what to do next; while the command runs, what its output waits for.
+    #[schema(required)]
+    pub error: Option<String>,
+}
+
+/// What a message of the agent says beside its text, as clients read it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AgentDocument {
+    /// Something the model said. The first one of a turn stands for the whole turn.
+    Reply {
+        /// How the turn stands; of a later answer always `done`.
+        #[serde(default)]
+        #[schema(required)]
+        status: TurnStatus,
+        /// What it thought, where it tells.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reasoning: String,
+        /// Why the turn did not end well, and what to do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        error: Option<String>,
+        /// What the turn took, once it is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        usage: Option<UsageDocument>,
+        /// While it is queued: whether nothing of its own chat is before it any more, and answers of others are.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        waits: bool,
+    },
+    /// A tool that was called; the message's text is what it came to.
+    Tool {
+        /// Its name.
+        #[serde(default)]
+        #[schema(required)]
+        tool: String,
+        /// What it was about: a command, a path, a pattern.
+        #[serde(default)]
+        #[schema(required)]
+        hint: String,
+        /// How the call stands.
+        #[serde(default)]
+        #[schema(required)]
+        status: ToolStatus,
+        /// Where it ran.
+        #[schema(required)]
+        place: Option<String>,
+        /// While it asks: all that its user is to allow, as text, or its question.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        detail: String,
+        /// While it asks whether it may: the same for programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        approval: Option<Box<ApprovalDocument>>,
+        /// What it asks or shows beside words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        data: Option<ToolData>,
+        /// The sub-agent that it called.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        sub_agent: Option<Box<SubAgentDocument>>,
+        /// The sub-agent that asks, where it is not the chat's own agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        asked_by: Option<String>,
+        /// How long it took, once it has ended, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        duration_ms: Option<u64>,
+    },
+}
+
+/// What a tool's card holds for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ToolData {
+    /// While it asks whether it may: it may this once only, whatever is answered.
+    Once,
+    /// While it asks something: what its user may choose from; they may always say something else.
+    Question {
+        /// The answers, in their order.
+        options: Vec<String>,
+    },
+    /// What the model wants to do.
+    Todos {
+        /// In its order.
+        items: Vec<TodoDocument>,
+    },
+    /// A file that it changes.
+    Edit {
+        /// What was there; none of a new file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        old: Option<String>,
+        /// What is there in its place.
+        new: String,
+        /// The line of the file that both begin with; the first one is 1.
+        first_line: usize,
+        /// Whether there is more of it.
+        is_cut: bool,
+    },
+}
+
+/// Something that the model wants to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TodoDocument {
+    /// What.
+    pub content: String,
+    /// How it stands.
+    pub status: TodoStatus,
+}
+
+/// What a turn took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UsageDocument {
+    /// Tokens that the model read.
+    #[serde(default)]
+    #[schema(required)]
+    pub input_tokens: u64,
+    /// So many of those came from its provider's cache.
+    #[serde(default)]
+    #[schema(required)]
+    pub cache_read_tokens: u64,
+    /// Tokens that it wrote.
+    #[serde(default)]
+    #[schema(required)]
+    pub output_tokens: u64,
+    /// Millionths of a US dollar, where a price is known.
+    #[serde(default)]
+    #[schema(required)]
+    pub cost_micros: u64,
+}
+
+/// What the card of a sub-agent's call says of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SubAgentDocument {
+    /// Its own chat, whose messages show all it said and did.
+    pub chat_id: String,
+    /// Who it was told to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub role: Option<String>,
+    /// The name it is called by again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub instance: Option<String>,
+    /// How many tools it called in this call.
+    #[serde(default)]
+    #[schema(required)]
+    pub steps: u32,
+    /// The last of those, and what it was about.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doing: String,
+    /// What this call took, once it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub usage: Option<UsageDocument>,
+}

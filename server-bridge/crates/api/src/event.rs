@@ -1,0 +1,128 @@
+//! The events of `GET /api/v1/events`: what happens to a user's chats, runners and settings, as it happens.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::chat::{ChatView, MessageView};
+use crate::runner::RunnerView;
+use crate::words::{Channel, Level};
+
+/// A frame of the events socket.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ServerEvent {
+    /// Grows by one with each event of the user, whatever socket tells it. Of `hello`, `reset` and `lagged`: where the client
+    /// stands by now; the next event has a larger one.
+    #[serde(default)]
+    #[schema(required)]
+    pub seq: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// The first frame of a socket.
+    Hello {
+        /// Whose events these are.
+        #[serde(default)]
+        #[schema(required)]
+        user: String,
+        /// The life of the server that the numbers belong to.
+        #[serde(default)]
+        #[schema(required)]
+        epoch: String,
+        /// Whether all behind the asked-for number follows, each once. Otherwise what there is has to be loaded.
+        #[serde(default)]
+        #[schema(required)]
+        resumed: bool,
+    },
+    /// What was missed is not kept any more: everything has to be loaded anew.
+    Reset,
+    /// The client was too slow and missed something: everything has to be loaded anew.
+    Lagged,
+    /// A message is new or changed.
+    Message {
+        /// The message.
+        message: Box<MessageView>,
+    },
+    /// A running command wrote something, or a model said something.
+    Output {
+        /// The chat.
+        chat_id: String,
+        /// The message that shows it.
+        message_id: i64,
+        /// The part of the message it belongs to.
+        channel: Channel,
+        /// What it wrote.
+        text: String,
+        /// How much was told of the message before, in UTF-16 code units.
+        #[serde(default)]
+        #[schema(required)]
+        at: u64,
+    },
+    /// A chat is new or changed.
+    Chat {
+        /// The chat.
+        chat: ChatView,
+    },
+    /// A chat was deleted.
+    ChatRemoved {
+        /// Its id.
+        id: String,
+    },
+    /// A runner is new or changed.
+    Runner {
+        /// The runner.
+        runner: Box<RunnerView>,
+    },
+    /// A runner was revoked.
+    RunnerRemoved {
+        /// Its name.
+        name: String,
+    },
+    /// Where the user's work goes was changed.
+    Settings {
+        /// The new choice; `null` lets the server choose.
+        #[schema(required)]
+        active_runner: Option<String>,
+    },
+    /// Something the user should know.
+    Notice {
+        /// How much it matters.
+        #[serde(default)]
+        #[schema(required)]
+        level: Level,
+        /// The text.
+        text: String,
+    },
+    /// An event of a newer server, which its reader passes over. It cannot be sent.
+    #[serde(other, skip_serializing)]
+    Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_object_with_its_number() {
+        let event = Event::ChatRemoved { id: "c1".to_owned() };
+        let expected = json!({"seq": 4, "type": "chat_removed", "id": "c1"});
+        assert_eq!(serde_json::to_value(ServerEvent { seq: 4, event: event.clone() }).unwrap(), expected);
+        assert_eq!(serde_json::from_value::<ServerEvent>(expected).unwrap(), ServerEvent { seq: 4, event });
+    }
+
+    #[test]
+    fn another_servers_event_is_read_as_far_as_it_is_known() {
+        let read = |value| serde_json::from_value::<ServerEvent>(value).map(|told| (told.seq, told.event));
+        assert_eq!(read(json!({"seq": 9, "type": "weather", "is": "fine"})).unwrap(), (9, Event::Unknown));
+        let (seq, hello) = read(json!({"type": "hello"})).unwrap();
+        assert!(seq == 0 && matches!(hello, Event::Hello { resumed: false, .. }));
+        assert!(read(json!({"seq": 9, "type": "message"})).is_err());
+    }
+}

@@ -1,0 +1,17 @@
+//! Reading a document of another version: one that is not understood counts as none.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// Reads a document if it is one that this version understands.
+///
+/// # Errors
+/// Text that is no JSON.
+pub(crate) fn document<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+{
+    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+}

@@ -1,0 +1,103 @@
+//! Registered machines. Times are Unix milliseconds.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A registered machine. The facts are those of its last registration, null before the first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunnerView {
+    /// Its name.
+    pub name: String,
+    /// Whether it is connected.
+    #[serde(default)]
+    #[schema(required)]
+    pub online: bool,
+    /// Unix milliseconds.
+    #[schema(required)]
+    pub last_seen: Option<i64>,
+    /// Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub created_at: i64,
+    /// Unix milliseconds; null if the token does not expire.
+    #[schema(required)]
+    pub token_expires_at: Option<i64>,
+    /// Whether the user chose it as the active runner.
+    #[serde(default)]
+    #[schema(required)]
+    pub active: bool,
+    /// Its profile of confinement.
+    #[schema(required)]
+    pub profile: Option<String>,
+    /// Its operating system.
+    #[schema(required)]
+    pub os: Option<String>,
+    /// Its processor.
+    #[schema(required)]
+    pub arch: Option<String>,
+    /// Its host's name.
+    #[schema(required)]
+    pub hostname: Option<String>,
+    /// The runner's version.
+    #[schema(required)]
+    pub version: Option<String>,
+    /// The newer version that this server hands out, where the runner is older.
+    #[schema(required)]
+    pub update: Option<UpdateView>,
+    /// Why its last update did not take place; null after one that did.
+    #[schema(required)]
+    pub update_error: Option<String>,
+    /// When this connection was made, in Unix milliseconds; null while it is offline.
+    #[schema(required)]
+    pub connected_at: Option<i64>,
+    /// The directory that commands work in.
+    #[schema(required)]
+    pub workspace: Option<String>,
+    /// How surely it ends a whole tree of processes.
+    #[schema(required)]
+    pub kill_tier: Option<String>,
+    /// What confinement holds on it.
+    #[serde(default)]
+    #[schema(required)]
+    pub layers: Vec<LayerView>,
+    /// The layers that this server requires and the runner lacks; while there is one, nothing runs there.
+    #[serde(default)]
+    #[schema(required)]
+    pub refused: Vec<String>,
+    /// As whom commands run there, where that is not the runner's own user alone.
+    #[schema(required)]
+    pub run_as: Option<RunAsView>,
+}
+
+/// The users of a machine that commands run as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunAsView {
+    /// As whom, where a request names nobody.
+    pub default: String,
+    /// Whom a request may name besides, with its owner's approval.
+    #[schema(required)]
+    pub privileged: Option<String>,
+}
+
+/// One layer of confinement, as the machine found it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LayerView {
+    /// Its name.
+    pub name: String,
+    /// Whether it holds; if not, a weaker machine than it could be.
+    pub holds: bool,
+    /// How, or why not.
+    #[serde(default)]
+    #[schema(required)]
+    pub detail: String,
+}
+
+/// The newer runner that this server hands out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UpdateView {
+    /// Its version.
+    pub version: String,
+    /// Whether the machine's runner can replace its own program by it. Where it cannot, `rotate` answers with a line to paste
+    /// on the machine that does.
+    pub can: bool,
+}

@@ -279,8 +279,7 @@ pub async fn set_approval(
 ) -> Result<Json<ApprovalMode>, ApiError> {
     let mode: Mode =
         wanted.mode.as_str().parse().map_err(|error| ApiError::invalid(format!("mode {error}")))?;
-    state.store.set_approval(caller.user.id, &chat_id(&id)?, mode.as_str()).await?;
-    state.audit(Some(&caller.user.name), "approval.mode", None, &id, mode.as_str()).await;
+    state.chats.set_approval(&caller.user, &chat_id(&id)?, mode).await?;
     Ok(Json(ApprovalMode { mode: mode.as_str().into() }))
 }
 

@@ -55,6 +55,12 @@ test("two tabs show the same words, each once", async ({ page, browser, alice, m
   }
   await say(other.page, "!echo from the other");
   await expect(messages(page, "exec").last()).toContainText("from the other");
+  // What is set in one is seen in the other.
+  await other.page.getByRole("button", { name: /^Approvals:/ }).click();
+  await other.page.getByRole("menuitemradio", { name: /^Plan/ }).click();
+  await expect(page.getByRole("button", { name: "Approvals: Plan" })).toBeVisible();
+  await say(page, "/approval full");
+  await expect(other.page.getByRole("button", { name: "Approvals: Full" })).toBeVisible();
   expect(other.errors).toEqual([]);
   await other.page.context().close();
 });

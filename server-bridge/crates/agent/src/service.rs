@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use sandbox::SandboxRouter;
-use store::{ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
+use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::approval::Answer;
+use crate::approval::{Answer, Mode};
 use crate::commands::{self, Context, Input};
 use crate::engine::PromptParts;
 use crate::limits::TURNS_QUEUED;
@@ -183,6 +183,14 @@ impl ChatService {
         Ok(tracked)
     }
 
+    /// Sets how much a chat's model may do without asking: audited, and an event for the user's other windows.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a chat that is gone or another user's.
+    pub async fn set_approval(&self, user: &store::User, chat: &ChatId, mode: Mode) -> Result<()> {
+        self.0.set_approval(user, chat, mode).await
+    }
+
     /// Tells every command and the answer under way in a chat to stop, and returns how many there were. Their messages say
     /// the rest. Messages that wait are answered next.
     ///
@@ -254,6 +262,26 @@ impl Inner {
             );
             return Err(Error::Refused { kind: "busy", text });
         }
+        Ok(())
+    }
+
+    pub(crate) async fn set_approval(&self, user: &store::User, chat: &ChatId, mode: Mode) -> Result<()> {
+        self.store.set_approval(user.id, chat, mode.as_str()).await?;
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: "approval.mode".to_owned(),
+            location: None,
+            target: chat.to_string(),
+            outcome: mode.to_string(),
+        };
+        self.store.append_audit(&entry).await?;
+        self.tell_chat(user.id, chat).await
+    }
+
+    /// Tells the user's clients that something of a chat, beside its messages, has changed.
+    pub(crate) async fn tell_chat(&self, user: UserId, chat: &ChatId) -> Result<()> {
+        let chat = self.store.chat(user, chat).await?;
+        self.tell(user, ChatEvent::Chat(chat));
         Ok(())
     }
 

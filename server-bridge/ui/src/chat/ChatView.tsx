@@ -34,7 +34,7 @@ export function ChatView() {
 
 function Conversation() {
   const { t } = useTranslation("chat");
-  const { open_chat_id: chatId, messages, messages_loaded: loaded, outbox } = useAppState();
+  const { open_chat_id: chatId, open_chat_told: told, messages, messages_loaded: loaded, outbox } = useAppState();
   const list = useRef<ListHandle>(null);
   const pending = useMemo(() => unsent(outbox, chatId, messages), [outbox, chatId, messages]);
   const sent = useMemo(() => messages.filter((message) => message.role === "user").map((message) => message.text), [messages]);
@@ -42,7 +42,7 @@ function Conversation() {
   const todos = useMemo(() => newestTodos(messages), [messages]);
   const turn = useMemo(() => turnOf(messages), [messages]);
   // Asked again when the settings are closed: a model may have been added.
-  const [details, changeDetails] = useChatDetails(chatId, `${turn} ${isCovered(useAddress())}`);
+  const [details, changeDetails] = useChatDetails(chatId, `${turn} ${told} ${isCovered(useAddress())}`);
   const lacksModel = details?.model_configured === false;
   const isEmpty = messages.length === 0 && pending.length === 0;
   const isLoading = chatId !== null && !loaded;

@@ -101,7 +101,11 @@ function applyEvent(state: State, event: ServerEvent): State {
     case "output":
       return { ...state, live: addOutput(state.live, state.messages, event) };
     case "chat":
-      return { ...state, chats: upsertChat(state.chats, event.chat) };
+      return {
+        ...state,
+        chats: upsertChat(state.chats, event.chat),
+        open_chat_told: state.open_chat_told + (event.chat.id === state.open_chat_id ? 1 : 0),
+      };
     case "chat_removed":
       return removeChat(state, event.id);
     case "runner":

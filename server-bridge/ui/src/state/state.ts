@@ -33,6 +33,8 @@ export interface State {
   view: number;
   /** The open chat as it was last asked for, which may be in no list; see `openChatOf`. */
   asked_chat: Chat | null;
+  /** How often events told of the open chat: its mode or its model may have been changed in another window. */
+  open_chat_told: number;
   /** Those of the open chat, oldest first. */
   messages: Message[];
   messages_loaded: boolean;
@@ -96,6 +98,7 @@ export const INITIAL_STATE: State = {
   open_chat_id: null,
   view: 0,
   asked_chat: null,
+  open_chat_told: 0,
   messages: [],
   messages_loaded: false,
   more_messages: false,

@@ -34,6 +34,6 @@ async fn set(context: &Context<'_>, word: &str) -> Result<Posted> {
     let Ok(mode) = word.parse::<Mode>() else {
         return context.refusal("invalid", "Choose one of: plan, ask, auto-edit, full.").await;
     };
-    context.service.store.set_approval(context.user.id, &context.chat.id, mode.as_str()).await?;
+    context.service.set_approval(context.user, &context.chat.id, mode).await?;
     context.notice(&format!("This chat is in {mode} mode now.")).await
 }

@@ -128,7 +128,10 @@ impl ChatService {
             None => None,
         };
         match chat {
-            Some(chat) => self.0.store.set_chat_model(user.id, chat, choice.as_deref()).await?,
+            Some(chat) => {
+                self.0.store.set_chat_model(user.id, chat, choice.as_deref()).await?;
+                self.0.tell_chat(user.id, chat).await?;
+            }
             None => self.0.store.set_setting(user.id, CHOSEN_MODEL, choice.as_deref()).await?,
         }
         Ok(choice)

@@ -27,7 +27,7 @@ impl ChatService {
         let store = &self.0.store;
         store.chat(user.id, chat).await?;
         let setup = match self.0.engine.models.of_chat(&self.0, user, chat, None).await {
-            Ok(lineup) => lineup.setup,
+            Ok(chain) => chain.setup,
             Err(error @ Error::Store(_)) => return Err(error),
             Err(_) => return Ok(None),
         };

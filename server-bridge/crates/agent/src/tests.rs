@@ -5,6 +5,7 @@ mod order;
 mod recover;
 mod runner;
 mod shell;
+mod walls;
 
 use std::sync::Arc;
 use std::time::Duration;

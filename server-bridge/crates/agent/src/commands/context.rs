@@ -14,7 +14,7 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
     let (store, user, chat) = (&context.service.store, context.user.id, &context.chat.id);
     let models = &context.service.engine.models;
     let window_tokens = match models.of_chat(context.service, context.user, chat, None).await {
-        Ok(lineup) => lineup.setup.window_tokens,
+        Ok(chain) => chain.setup.window_tokens,
         Err(Error::Store(error)) => return Err(error.into()),
         Err(error) => return context.refusal(error.kind(), &error.to_string()).await,
     };

@@ -40,9 +40,9 @@ async fn show(context: &Context<'_>) -> Result<Posted> {
         None => "as your settings say".to_owned(),
     };
     match service.engine.models.of_chat(service, user, &chat.id, None).await {
-        Ok(lineup) => {
-            let mut text = format!("{} answers in this chat, {whence}.", lineup.setup.origin());
-            for other in &lineup.others {
+        Ok(chain) => {
+            let mut text = format!("{} answers in this chat, {whence}.", chain.setup.origin());
+            for other in &chain.others {
                 text.push_str(&format!("\nWhere it is not there, {} answers.", other.origin()));
             }
             text.push_str("\n\n/models lists what you can ask; /model NAME or /model TIER changes it here.");
@@ -74,7 +74,7 @@ async fn list(context: &Context<'_>) -> Result<Posted> {
         .of_chat(service, user, &chat.id, None)
         .await
         .ok()
-        .map(|lineup| lineup.setup.origin());
+        .map(|chain| chain.setup.origin());
     context.notice(&lines(&known, here.as_deref())).await
 }
 

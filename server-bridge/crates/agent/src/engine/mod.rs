@@ -24,7 +24,7 @@ mod tools_of_reply;
 mod turn;
 
 pub(crate) use agents::{AtWork, Name, Named, TurnAncestry};
-pub(crate) use pipeline::{Made, PromptPart, PromptParts, Scene};
+pub(crate) use pipeline::{Made, PromptContext, PromptPart, PromptParts};
 pub(crate) use ports::{
     Asked, CallState, CallStatus, Card, Change, Display, Entry, Journal, ModelPool, NewSubAgent, Permissions,
     Ports, ReplyState, Stream, SubAgentTask, SubAgents, TurnEnd, Workplace,

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agents::{Name, Named, TurnAncestry};
 use crate::approval::{Access, Mode};
-use crate::models::{Lineup, Place, Tier};
+use crate::models::{ModelChain, Place, Tier};
 use crate::questions::{Asking, Wanted};
 use crate::tool::{Failure, Looked, Outcome, SubAgentState, TurnCost};
 
@@ -217,7 +217,7 @@ pub(crate) trait ModelPool: Send + Sync {
     /// The model that the user's chat asks now, or of the same subscription that of a tier, and those that stand in for it.
     ///
     /// Fails with what the user is told where there is none.
-    fn lineup(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<Lineup>>;
+    fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<ModelChain>>;
 
     /// Where calls of a model wait for their turn.
     fn seat(&self, kind: Kind) -> Seat;

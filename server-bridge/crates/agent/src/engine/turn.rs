@@ -20,12 +20,12 @@ use store::{ChatId, MessageId, TurnId, TurnStatus, TurnUsage, User};
 use tokio_util::sync::CancellationToken;
 
 use super::agents::TurnAncestry;
-use super::pipeline::{self, PartError, Prompt, PromptParts, Scene};
+use super::pipeline::{self, PartError, Prompt, PromptContext, PromptParts};
 use super::ports::{Change, Display, Entry, Ports, ReplyState, TurnEnd};
 use crate::approval::Mode;
 use crate::context::Conversation;
 use crate::limits::REPLY_WINDOW_SHARE;
-use crate::models::{Lineup, ModelSetup};
+use crate::models::{ModelChain, ModelSetup};
 use crate::tool::{Failure, TurnCost, gone};
 use ask::Shown;
 
@@ -129,16 +129,16 @@ impl Turn<'_> {
     /// on record still, for the server's next life.
     pub(crate) async fn run(self) -> Option<TurnEnd> {
         let mut progress = Progress::default();
-        let mut lineup = self.lineup().await;
-        if let Ok(found) = &lineup {
+        let mut chain = self.chain().await;
+        if let Ok(found) = &chain {
             match self.is_admitted(found).await {
                 Ok(true) => {}
                 Ok(false) => return None,
-                Err(end) => lineup = Err(end),
+                Err(end) => chain = Err(end),
             }
         }
         let end = tokio::select! {
-            end = self.attempt(lineup, &mut progress) => Some(end),
+            end = self.attempt(chain, &mut progress) => Some(end),
             () = self.stop.cancelled() => None,
         };
         let (status, error) = match end {
@@ -190,17 +190,17 @@ impl Turn<'_> {
         &*self.ports.display
     }
 
-    async fn attempt(&self, lineup: Result<Lineup, End>, progress: &mut Progress) -> Result<(), End> {
-        let mut lineup = lineup?;
+    async fn attempt(&self, chain: Result<ModelChain, End>, progress: &mut Progress) -> Result<(), End> {
+        let mut chain = chain?;
         if self.cancelled.is_cancelled() {
             return Err(End::Cancelled);
         }
-        if !self.ports.journal.begin(&lineup.setup.name).await? {
+        if !self.ports.journal.begin(&chain.setup.name).await? {
             return Err(End::Failed("it was ended elsewhere".to_owned()));
         }
         self.display().reply(self.message, "", ReplyState::of(TurnStatus::Running)).await?;
         let Setting { mut conversation, note, away } = tokio::select! {
-            conversation = self.conversation(&lineup.setup) => conversation?,
+            conversation = self.conversation(&chain.setup) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
         let conversation = &mut conversation;
@@ -210,8 +210,8 @@ impl Turn<'_> {
         }
         let rounds = self.ancestry.iterations();
         for _ in 0..rounds {
-            self.make_room(&mut lineup, conversation, progress).await?;
-            let reply = self.ask_within(&mut lineup, conversation, progress).await?;
+            self.make_room(&mut chain, conversation, progress).await?;
+            let reply = self.ask_within(&mut chain, conversation, progress).await?;
             let is_full = reply.stop == Stop::ContextFull;
             if !is_full && self.ends_with(&reply)? {
                 return Ok(());
@@ -221,7 +221,7 @@ impl Turn<'_> {
             self.run_tools(calls, is_cut, away.as_deref(), conversation).await?;
             self.look_around(calls, conversation).await?;
             if is_full {
-                self.go_on_with_less(&reply, &mut lineup, conversation, progress).await?;
+                self.go_on_with_less(&reply, &mut chain, conversation, progress).await?;
             }
         }
         Err(End::Failed(format!("it stopped after {rounds} rounds; say anything to let it go on")))
@@ -246,7 +246,7 @@ impl Turn<'_> {
     async fn surroundings(&self) -> Result<(Prompt, Option<String>), End> {
         let mode = self.ports.permissions.mode().await?;
         let why = match self.ports.workplace.sandbox().await {
-            Ok(sandbox) => match self.parts.assemble(&self.scene(mode, Ok(&sandbox))).await {
+            Ok(sandbox) => match self.parts.assemble(&self.context(mode, Ok(&sandbox))).await {
                 Ok(prompt) => return Ok((prompt, None)),
                 Err(PartError::Store(error)) => return Err(error.into()),
                 Err(PartError::Away(error)) => error.to_string(),
@@ -254,16 +254,16 @@ impl Turn<'_> {
             Err(Failure::Store(error)) => return Err(error.into()),
             Err(error) => error.to_string(),
         };
-        match self.parts.assemble(&self.scene(mode, Err(&why))).await {
+        match self.parts.assemble(&self.context(mode, Err(&why))).await {
             Ok(prompt) => Ok((prompt, Some(why))),
             Err(PartError::Store(error)) => Err(error.into()),
             Err(PartError::Away(error)) => Err(End::Failed(error.to_string())),
         }
     }
 
-    fn scene<'s>(&'s self, mode: Mode, sandbox: Result<&'s Sandbox, &'s str>) -> Scene<'s> {
+    fn context<'s>(&'s self, mode: Mode, sandbox: Result<&'s Sandbox, &'s str>) -> PromptContext<'s> {
         let Self { user, chat, ancestry, .. } = *self;
-        Scene { user, chat, ancestry, mode, sandbox, workplace: &*self.ports.workplace }
+        PromptContext { user, chat, ancestry, mode, sandbox, workplace: &*self.ports.workplace }
     }
 
     /// Whether nothing is left to do after an answer.

@@ -120,7 +120,7 @@ pub(crate) struct Models {
 
 /// What a chat asks: a model, and those that stand in for it one after the other.
 #[derive(Clone, Debug)]
-pub(crate) struct Lineup {
+pub(crate) struct ModelChain {
     pub(crate) setup: ModelSetup,
     pub(crate) others: Vec<ModelSetup>,
 }
@@ -207,7 +207,7 @@ impl Models {
         user: &User,
         chat: &ChatId,
         tier: Option<Tier>,
-    ) -> Result<Lineup> {
+    ) -> Result<ModelChain> {
         let known = self.known(service, user).await?;
         let chosen = self.chosen(service, user, Some(chat)).await?;
         let chosen = chosen.as_deref().map(Choice::parse).transpose()?;
@@ -216,11 +216,11 @@ impl Models {
             let of_tier = Choice { subscription: Some(picked.subscription), which: Some(Which::Tier(tier)) };
             picked = known.pick(Some(&of_tier), None)?;
         }
-        self.lineup(service, user, &known, picked).await
+        self.chain(service, user, &known, picked).await
     }
 
     /// A model and those that stand in for it.
-    async fn lineup(&self, service: &Inner, user: &User, known: &Known, first: Picked) -> Result<Lineup> {
+    async fn chain(&self, service: &Inner, user: &User, known: &Known, first: Picked) -> Result<ModelChain> {
         let setup = self.setup(service, user, known, &first).await?;
         let (mut others, mut last) = (Vec::<ModelSetup>::new(), first);
         for _ in 0..FALLBACKS {
@@ -237,7 +237,7 @@ impl Models {
             }
             last = next;
         }
-        Ok(Lineup { setup, others })
+        Ok(ModelChain { setup, others })
     }
 
     /// A model, ready to be asked.

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::engine::{Made, PromptPart, Scene};
+use crate::engine::{Made, PromptContext, PromptPart};
 
 const TEXT: &str = "\
 You are an engineer who works on the user's own machine, through tools. You see and change only the workspace of that machine; \
@@ -24,7 +24,7 @@ impl PromptPart for Base {
         "00_base"
     }
 
-    fn make<'a>(&'a self, _scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
+    fn make<'a>(&'a self, _scene: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
         Box::pin(async { Ok(Some(TEXT.to_owned())) })
     }
 }

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::engine::{Made, PromptPart, Scene};
+use crate::engine::{Made, PromptContext, PromptPart};
 
 const CHAT: &str = "A person reads what you write as you write it, in a chat: plain words, Markdown where it helps, no HTML.";
 
@@ -19,13 +19,13 @@ impl PromptPart for Channel {
         "05_channel"
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(async { Ok(Some(text(scene))) })
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async { Ok(Some(text(context))) })
     }
 }
 
-fn text(scene: &Scene<'_>) -> String {
-    let Some(delegation) = scene.ancestry.delegation() else { return CHAT.to_owned() };
+fn text(context: &PromptContext<'_>) -> String {
+    let Some(delegation) = context.ancestry.delegation() else { return CHAT.to_owned() };
     match delegation.role_text() {
         "" => SUB_AGENT.to_owned(),
         role => format!("{SUB_AGENT}\n\n# Your role\n\n{role}"),

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use store::Store;
 use tokio::io::AsyncReadExt;
 
-use crate::engine::{Made, PromptPart, Scene};
+use crate::engine::{Made, PromptContext, PromptPart};
 use crate::library::beginning;
 use crate::limits::INSTRUCTIONS_BYTES;
 use crate::preferences;
@@ -27,12 +27,12 @@ impl Global {
     }
 
     /// The server's, then the user's own, which may say otherwise.
-    async fn text(&self, scene: &Scene<'_>) -> Made {
+    async fn text(&self, context: &PromptContext<'_>) -> Made {
         let mut texts = Vec::new();
         if let Some(text) = self.of_server().await {
             texts.push(format!("# Instructions of this server\n\n{text}"));
         }
-        if let Some(text) = preferences::instructions(&self.store, scene.user.id).await? {
+        if let Some(text) = preferences::instructions(&self.store, context.user.id).await? {
             texts.push(format!("# Instructions of the user\n\n{text}"));
         }
         Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
@@ -53,8 +53,8 @@ impl PromptPart for Global {
         "04_global_context"
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(self.text(scene))
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(self.text(context))
     }
 }
 
@@ -66,13 +66,13 @@ impl PromptPart for Project {
         "05_project_context"
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(project(scene))
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(project(context))
     }
 }
 
-async fn project(scene: &Scene<'_>) -> Made {
-    let Ok(sandbox) = scene.sandbox else { return Ok(None) };
+async fn project(context: &PromptContext<'_>) -> Made {
+    let Ok(sandbox) = context.sandbox else { return Ok(None) };
     let mut texts = Vec::new();
     for file in PROJECT {
         if let Some(text) = beginning(sandbox, file, INSTRUCTIONS_BYTES).await? {

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::engine::{Made, PromptPart, Scene};
+use crate::engine::{Made, PromptContext, PromptPart};
 use crate::library::{roles, skills};
 
 /// `10_skills`.
@@ -13,8 +13,8 @@ impl PromptPart for Skills {
         "10_skills"
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(skills(scene))
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(skills(context))
     }
 }
 
@@ -26,14 +26,14 @@ impl PromptPart for Roles {
         "15_agents"
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(agents(scene))
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(agents(context))
     }
 }
 
-async fn skills(scene: &Scene<'_>) -> Made {
-    let Ok(sandbox) = scene.sandbox else { return Ok(None) };
-    if !scene.ancestry.tools().holds("Skill") {
+async fn skills(context: &PromptContext<'_>) -> Made {
+    let Ok(sandbox) = context.sandbox else { return Ok(None) };
+    if !context.ancestry.tools().holds("Skill") {
         return Ok(None);
     }
     let found = skills::catalogue(sandbox).await?;
@@ -42,9 +42,9 @@ async fn skills(scene: &Scene<'_>) -> Made {
     }))
 }
 
-async fn agents(scene: &Scene<'_>) -> Made {
-    let Ok(sandbox) = scene.sandbox else { return Ok(None) };
-    if !scene.ancestry.tools().holds("SubAgent") {
+async fn agents(context: &PromptContext<'_>) -> Made {
+    let Ok(sandbox) = context.sandbox else { return Ok(None) };
+    if !context.ancestry.tools().holds("SubAgent") {
         return Ok(None);
     }
     let found = roles::catalogue(sandbox).await?;

@@ -4,7 +4,7 @@
 use futures_util::future::BoxFuture;
 use store::{Memory, Store};
 
-use crate::engine::{Made, PromptPart, Scene};
+use crate::engine::{Made, PromptContext, PromptPart};
 use crate::limits::MEMORY_PROMPT_BYTES;
 
 /// `20_memory`.
@@ -15,18 +15,18 @@ impl PromptPart for Memories {
         "20_memory"
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(text(&self.0, scene))
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(text(&self.0, context))
     }
 }
 
-async fn text(store: &Store, scene: &Scene<'_>) -> Made {
+async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
     // A sub-agent knows what it was told.
-    if scene.ancestry.delegation().is_some() {
+    if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
-    let now = told(store.memories(scene.user.id).await?);
-    let told = store.chat_memory(scene.user.id, scene.chat, &now).await?;
+    let now = told(store.memories(context.user.id).await?);
+    let told = store.chat_memory(context.user.id, context.chat, &now).await?;
     Ok((!told.is_empty()).then_some(told))
 }
 

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 
 use crate::approval::Mode;
-use crate::engine::{Made, PromptPart, Scene};
+use crate::engine::{Made, PromptContext, PromptPart};
 
 /// `14_perm_control`.
 pub(super) struct Permission;
@@ -17,8 +17,8 @@ impl PromptPart for Permission {
         false
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(async { Ok(Some(text(scene.mode).to_owned())) })
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async { Ok(Some(text(context.mode).to_owned())) })
     }
 }
 

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use store::Store;
 
-use crate::engine::{Made, PromptPart, Scene};
+use crate::engine::{Made, PromptContext, PromptPart};
 use crate::preferences;
 
 /// `30_sender`.
@@ -14,8 +14,8 @@ impl PromptPart for Sender {
         "30_sender"
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(async { Ok(sender(scene)) })
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async { Ok(sender(context)) })
     }
 }
 
@@ -27,21 +27,21 @@ impl PromptPart for Language {
         "32_language"
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(language(&self.0, scene))
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(language(&self.0, context))
     }
 }
 
 /// The user's name. Names of users are plain: a letter or digit, then those, `_`, `.` and `-`.
-fn sender(scene: &Scene<'_>) -> Option<String> {
-    scene.ancestry.delegation().is_none().then(|| format!("The user is called {}.", scene.user.name))
+fn sender(context: &PromptContext<'_>) -> Option<String> {
+    context.ancestry.delegation().is_none().then(|| format!("The user is called {}.", context.user.name))
 }
 
-async fn language(store: &Store, scene: &Scene<'_>) -> Made {
-    if scene.ancestry.delegation().is_some() {
+async fn language(store: &Store, context: &PromptContext<'_>) -> Made {
+    if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
-    let set = preferences::language(store, scene.user.id).await?;
+    let set = preferences::language(store, context.user.id).await?;
     Ok(Some(match set {
         Some(language) => format!("Answer in {language}, whatever language you are spoken to in."),
         None => "Answer in the language that the user writes in.".to_owned(),

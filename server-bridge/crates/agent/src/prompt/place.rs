@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::engine::{Made, PromptPart, Scene};
+use crate::engine::{Made, PromptContext, PromptPart};
 
 /// `40_place`.
 pub(super) struct Place;
@@ -16,13 +16,13 @@ impl PromptPart for Place {
         false
     }
 
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(text(scene))
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(text(context))
     }
 }
 
-async fn text(scene: &Scene<'_>) -> Made {
-    let sandbox = match scene.sandbox {
+async fn text(context: &PromptContext<'_>) -> Made {
+    let sandbox = match context.sandbox {
         Ok(sandbox) => sandbox,
         Err(why) => {
             return Ok(Some(format!(
@@ -31,7 +31,7 @@ async fn text(scene: &Scene<'_>) -> Made {
             )));
         }
     };
-    let cwd = scene.workplace.cwd().await?;
+    let cwd = context.workplace.cwd().await?;
     let cwd = if cwd.is_empty() { "." } else { &cwd };
     let (facts, place) = (sandbox.facts(), sandbox.place());
     let (os, arch) = (&facts.os, &facts.arch);

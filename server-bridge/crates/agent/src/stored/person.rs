@@ -8,7 +8,7 @@ use store::MessageId;
 use super::Stored;
 use crate::approval::Mode;
 use crate::engine::{Asked, ModelPool, Permissions};
-use crate::models::{Lineup, Place, Tier};
+use crate::models::{ModelChain, Place, Tier};
 use crate::questions::{Asking, Wanted};
 use crate::tools::COMMANDS;
 
@@ -43,7 +43,7 @@ impl Permissions for Stored {
 }
 
 impl ModelPool for Stored {
-    fn lineup(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<Lineup>> {
+    fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<ModelChain>> {
         Box::pin(self.service.engine.models.of_chat(&self.service, &self.user, &self.root, tier))
     }
 

@@ -6,7 +6,7 @@
 //!                                                                     └── ToolContext: who calls, and what the engine does for it
 //! ```
 //! Tools are added, replaced and removed while the server runs; a turn keeps the snapshot that it began with. A tool that the
-//! conversation names and that is gone stays declared ([`gone`]), since some providers refuse calls of tools that they are not
+//! conversation names and that is gone stays declared (`gone`), since some providers refuse calls of tools that they are not
 //! told of.
 //!
 //! | module | holds |

@@ -23,7 +23,7 @@ use crate::approval::Mode;
 pub(super) use note::put as put_note;
 
 /// What parts are made of.
-pub(crate) struct Scene<'a> {
+pub(crate) struct PromptContext<'a> {
     pub(crate) user: &'a User,
     pub(crate) chat: &'a ChatId,
     pub(crate) ancestry: &'a TurnAncestry,
@@ -67,7 +67,7 @@ pub(crate) trait PromptPart: Send + Sync {
     /// Makes it.
     ///
     /// Fails where the place is away, or the store fails.
-    fn make<'a>(&'a self, scene: &'a Scene<'a>) -> BoxFuture<'a, Made>;
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made>;
 }
 
 /// All parts. Cheap to clone.
@@ -84,8 +84,8 @@ impl PromptParts {
     /// Makes all parts and puts them together.
     ///
     /// Fails where the place is away, or the store fails.
-    pub(super) async fn assemble(&self, scene: &Scene<'_>) -> Result<Prompt, PartError> {
-        let made = try_join_all(self.0.iter().map(|part| part.make(scene))).await?;
+    pub(super) async fn assemble(&self, context: &PromptContext<'_>) -> Result<Prompt, PartError> {
+        let made = try_join_all(self.0.iter().map(|part| part.make(context))).await?;
         let told = self.0.iter().zip(made);
         let by_key: BTreeMap<&str, (bool, String)> =
             told.filter_map(|(part, text)| Some((part.key(), (part.is_static(), text?)))).collect();

@@ -145,7 +145,7 @@ async fn another_model_stands_in_for_the_rest_of_the_turn() {
     let log = world.log.clone();
     let world = world.with(Fake::reads(&log, "Look", Does::Echo(1)));
     let (one, two) = (world.played.setup("one", 100_000), world.played.setup("two", 50_000));
-    world.set(|settings| settings.lineup = Ok(vec![one, two]));
+    world.set(|settings| settings.chain = Ok(vec![one, two]));
     let end = world.run("hi").await;
     assert_eq!(end.words.as_deref(), Some("I am two"));
     let models: Vec<String> = world.asked().iter().map(|request| request.model.clone()).collect();
@@ -156,8 +156,8 @@ async fn another_model_stands_in_for_the_rest_of_the_turn() {
 #[tokio::test(start_paused = true)]
 async fn the_last_model_that_could_stand_in_says_why_there_is_no_answer() {
     let world = World::by(|request, _| fails(Error::Quota(format!("{} is used up", request.model))));
-    let lineup = ["one", "two", "three"].map(|name| world.played.setup(name, 100_000));
-    world.set(|settings| settings.lineup = Ok(lineup.into()));
+    let chain = ["one", "two", "three"].map(|name| world.played.setup(name, 100_000));
+    world.set(|settings| settings.chain = Ok(chain.into()));
     let end = world.run("hi").await;
     assert!(end.error.unwrap().contains("three is used up"));
     assert_eq!((world.asked().len(), world.log.count("notice")), (3, 2));
@@ -166,8 +166,8 @@ async fn the_last_model_that_could_stand_in_says_why_there_is_no_answer() {
 #[tokio::test(start_paused = true)]
 async fn what_the_user_has_to_mend_is_told_and_no_other_model_is_asked() {
     let world = World::by(|_, _| fails(Error::Key("no such key".to_owned())));
-    let lineup = ["one", "two"].map(|name| world.played.setup(name, 100_000));
-    world.set(|settings| settings.lineup = Ok(lineup.into()));
+    let chain = ["one", "two"].map(|name| world.played.setup(name, 100_000));
+    world.set(|settings| settings.chain = Ok(chain.into()));
     let end = world.run("hi").await;
     assert!(end.error.unwrap().contains("check the key"));
     assert_eq!(world.asked().len(), 1);
@@ -176,7 +176,7 @@ async fn what_the_user_has_to_mend_is_told_and_no_other_model_is_asked() {
 #[tokio::test(start_paused = true)]
 async fn without_a_model_the_turn_ends_and_says_why() {
     let world = World::new(vec![]);
-    world.set(|settings| settings.lineup = Err("no model is set up".to_owned()));
+    world.set(|settings| settings.chain = Err("no model is set up".to_owned()));
     let end = world.run("hi").await;
     assert_eq!((end.status, end.error.as_deref()), (TurnStatus::Failed, Some("no model is set up")));
     assert_eq!((world.asked().len(), world.log.count("begin")), (0, 0));

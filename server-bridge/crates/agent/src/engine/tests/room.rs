@@ -4,7 +4,7 @@ use llm::{Error, Message, Stop};
 use store::TurnStatus;
 
 use super::fakes::{Does, Fake};
-use super::model::{calls, ended, fails, says, text, took};
+use super::model::{Step, calls, ended, fails, says, text, took};
 use super::world::World;
 use crate::limits::COMPRESS_FORCED_TIMES;
 
@@ -99,6 +99,43 @@ async fn a_conversation_that_is_too_long_however_often_it_is_compressed_ends_the
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_later_answer_that_is_too_long_is_shown_again_where_it_began() {
+    let world = World::by(|request, number| match number {
+        0 => calls(&[("Look", "{}")]),
+        1 => vec![text("half"), Step::Break(Error::InputTooLong("too many tokens".to_owned()))],
+        _ if is_for_summary(request) => says("SHORT"),
+        _ => says("whole"),
+    });
+    let log = world.log.clone();
+    let world = world.with(Fake::reads(&log, "Look", Does::Echo(1)));
+    world.before(long(8));
+    assert_eq!(world.run("go on").await.status, TurnStatus::Done);
+    let began = world.log.lines().into_iter().filter(|line| line.ends_with(" begins")).collect::<Vec<_>>();
+    assert_eq!(began, ["reply 3 begins"], "half an answer is not left beside the whole one");
+    assert_eq!(world.chat.shown(3), "Done: whole");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_makes_room_by_force_so_often_and_no_more() {
+    let mut asked = 0;
+    let world = World::by(move |request, _| {
+        if is_for_summary(request) {
+            return says("SHORT");
+        }
+        asked += 1;
+        match asked % 4 {
+            0 => fails(Error::InputTooLong("too many tokens".to_owned())),
+            _ => calls(&[("Look", "{}")]),
+        }
+    });
+    let log = world.log.clone();
+    let world = world.with(Fake::reads(&log, "Look", Does::Gives("word ".repeat(3_000))));
+    let end = world.run("go").await;
+    assert!(end.error.unwrap().contains("begin a new one with /new"));
+    assert_eq!(world.log.count("compacted"), COMPRESS_FORCED_TIMES, "{}", world.log.lines().join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_model_whose_window_is_full_during_its_answer_goes_on_from_a_summary() {
     let world = World::by(|request, number| match number {
         0 => vec![text("I got so far"), ended(Stop::ContextFull)],
@@ -143,8 +180,8 @@ async fn another_model_writes_the_summary_where_the_first_one_is_not_there() {
         (_, true) => says("SHORT"),
         (_, false) => says("I am two"),
     });
-    let lineup = ["one", "two"].map(|name| world.played.setup(name, 100_000));
-    world.set(|settings| (settings.lineup, settings.wants_room) = (Ok(lineup.into()), true));
+    let chain = ["one", "two"].map(|name| world.played.setup(name, 100_000));
+    world.set(|settings| (settings.chain, settings.wants_room) = (Ok(chain.into()), true));
     world.before(long(8));
     assert_eq!(world.run("go on").await.words.as_deref(), Some("I am two"));
     assert_eq!(world.log.count("compacted"), 1);
@@ -161,7 +198,7 @@ async fn old_results_give_way_to_lines_where_the_window_fills() {
     let world = world.with(Fake::reads(&log, "Look", Does::Gives(result)));
     let mut setup = world.played.setup("one", 100_000);
     setup.reply_tokens = 10;
-    world.set(|settings| settings.lineup = Ok(vec![setup]));
+    world.set(|settings| settings.chain = Ok(vec![setup]));
     world.run("go").await;
     assert!(world.log.count("masked") > 0, "{}", world.log.lines().join("\n"));
     let told = world.told();
@@ -184,7 +221,7 @@ async fn a_chat_at_rest_is_compressed_and_a_short_one_says_why_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_summary_that_is_cancelled_changes_nothing() {
-    let world = World::by(|_, _| vec![super::model::Step::Hang]);
+    let world = World::by(|_, _| vec![Step::Hang]);
     world.before(long(8));
     let cancelled = world.cancelled.clone();
     let (told, ()) = tokio::join!(world.compress(), async {

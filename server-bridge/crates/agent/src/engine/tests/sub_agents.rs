@@ -211,7 +211,7 @@ async fn a_sub_agents_model_is_of_the_tier_that_was_named_and_its_cost_is_its_ow
     let world =
         world(&[("SubAgent", r#"{"task":"x","model":"swift"}"#)], |_, _| took(100, 1, says("done it")));
     let end = world.run("go").await;
-    world.log.came(&[">lineup of swift", ">answer of one for 1100", ">end Done"]);
+    world.log.came(&[">chain of swift", ">answer of one for 1100", ">end Done"]);
     assert_eq!(end.cost.cost_micros, 0, "the parent's own requests took nothing");
 }
 

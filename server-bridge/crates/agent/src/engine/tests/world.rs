@@ -20,12 +20,12 @@ use super::model::{Played, Step};
 use crate::approval::{Access, Answer, Mode};
 use crate::context::history;
 use crate::engine::agents::AtWork;
-use crate::engine::pipeline::{Made, PromptPart, PromptParts, Scene};
+use crate::engine::pipeline::{Made, PromptContext, PromptPart, PromptParts};
 use crate::engine::{
     Asked, CallState, Card, Change, Display, Entry, Journal, ModelPool, Name, Named, NewSubAgent,
     Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
 };
-use crate::models::{Admission, Lineup, ModelSetup, Place, Tier};
+use crate::models::{Admission, ModelChain, ModelSetup, Place, Tier};
 use crate::questions::{Asking, Questions, Said, Wanted};
 use crate::tool::{Failure, Registry, Tool};
 
@@ -45,6 +45,12 @@ impl Log {
     /// How many lines begin so.
     pub(super) fn count(&self, beginning: &str) -> usize {
         self.lines().iter().filter(|line| line.starts_with(beginning)).count()
+    }
+
+    /// The number of the first line that begins so.
+    pub(super) fn first(&self, beginning: &str) -> usize {
+        let found = self.lines().iter().position(|line| line.starts_with(beginning));
+        found.unwrap_or_else(|| panic!("no line begins with {beginning:?}"))
     }
 
     /// Whether lines that begin so came in this order.
@@ -82,7 +88,7 @@ struct House {
 /// What a test sets.
 pub(super) struct Settings {
     pub(super) mode: Mode,
-    pub(super) lineup: Result<Vec<ModelSetup>, String>,
+    pub(super) chain: Result<Vec<ModelSetup>, String>,
     pub(super) attempts: u32,
     pub(super) wants_room: bool,
     pub(super) news: Option<String>,
@@ -118,7 +124,7 @@ impl Default for Chat {
     fn default() -> Self {
         let settings = Settings {
             mode: Mode::Full,
-            lineup: Err("no model is set up".to_owned()),
+            chain: Err("no model is set up".to_owned()),
             attempts: 3,
             wants_room: false,
             news: None,
@@ -409,15 +415,15 @@ impl Permissions for Chat {
 }
 
 impl ModelPool for Chat {
-    fn lineup(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<Lineup>> {
+    fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<ModelChain>> {
         if let Some(tier) = tier {
-            self.log(format!("lineup of {}", tier.as_str()));
+            self.log(format!("chain of {}", tier.as_str()));
         }
-        let lineup = self.settings().lineup.clone();
+        let chain = self.settings().chain.clone();
         Box::pin(async move {
-            let mut all = lineup.map_err(|text| crate::Error::Refused { kind: "no_model", text })?;
+            let mut all = chain.map_err(|text| crate::Error::Refused { kind: "no_model", text })?;
             let setup = all.remove(0);
-            Ok(Lineup { setup, others: all })
+            Ok(ModelChain { setup, others: all })
         })
     }
 
@@ -527,7 +533,7 @@ impl PromptPart for Part {
         self.2
     }
 
-    fn make<'a>(&'a self, _: &'a Scene<'a>) -> BoxFuture<'a, Made> {
+    fn make<'a>(&'a self, _: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
         Box::pin(async { Ok((!self.1.is_empty()).then(|| self.1.to_owned())) })
     }
 }
@@ -554,7 +560,7 @@ impl World {
         let played = Played::by(script);
         let mut chat = Chat::default();
         chat.house.played = Some(played.clone());
-        chat.settings().lineup = Ok(vec![played.setup("one", 100_000)]);
+        chat.settings().chain = Ok(vec![played.setup("one", 100_000)]);
         let log = chat.house.log.clone();
         Self {
             chat: Arc::new(chat),

@@ -7,13 +7,13 @@ use super::{End, Progress, Turn};
 use crate::context::Conversation;
 use crate::engine::agents::Delegation;
 use crate::engine::ports::ReplyState;
-use crate::models::Lineup;
+use crate::models::ModelChain;
 
 impl Turn<'_> {
     /// What its chat asks now; a sub-agent what the user's chat does, or the tier it was called with.
-    pub(super) async fn lineup(&self) -> Result<Lineup, End> {
+    pub(super) async fn chain(&self) -> Result<ModelChain, End> {
         let tier = self.ancestry.delegation().and_then(Delegation::tier);
-        let found = self.ports.models.lineup(tier).await;
+        let found = self.ports.models.chain(tier).await;
         found.map_err(|error| match error {
             crate::Error::Store(error) => End::Store(error),
             other => End::Failed(other.to_string()),
@@ -22,12 +22,12 @@ impl Turn<'_> {
 
     /// Waits until it may begin, and says so where it takes a while. `false`: the server stops, and the turn is still queued
     /// on record for the server's next life.
-    pub(super) async fn is_admitted(&self, lineup: &Lineup) -> Result<bool, End> {
+    pub(super) async fn is_admitted(&self, chain: &ModelChain) -> Result<bool, End> {
         if self.ancestry.delegation().is_some() {
             // It works in the place of the turn that it is a part of.
             return Ok(true);
         }
-        let place = self.ancestry.put_in(self.ports.models.place(lineup.setup.kind));
+        let place = self.ancestry.put_in(self.ports.models.place(chain.setup.kind));
         if place.try_take() {
             return Ok(true);
         }
@@ -47,16 +47,16 @@ impl Turn<'_> {
     /// Asks, and where the model is not there the next one that stands in for it, for the rest of the turn.
     pub(super) async fn ask_any(
         &self,
-        lineup: &mut Lineup,
+        chain: &mut ModelChain,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<Reply, End> {
         loop {
-            let error = match self.ask(&lineup.setup, conversation, progress).await {
+            let error = match self.ask(&chain.setup, conversation, progress).await {
                 Err(End::NotAnswered(error)) => error,
                 answered => return answered,
             };
-            if !self.stand_in(&error, lineup, conversation).await? {
+            if !self.stand_in(&error, chain, conversation).await? {
                 return Err(End::NotAnswered(error));
             }
             if let Some(message) = progress.void {
@@ -69,17 +69,17 @@ impl Turn<'_> {
     pub(super) async fn stand_in(
         &self,
         error: &llm::Error,
-        lineup: &mut Lineup,
+        chain: &mut ModelChain,
         conversation: &mut Conversation,
     ) -> Result<bool, End> {
-        if lineup.others.is_empty() {
+        if chain.others.is_empty() {
             return Ok(false);
         }
-        let next = lineup.others.remove(0);
-        let told = format!("⚠️ {}: {error}. {} answers instead.", lineup.setup.origin(), next.origin());
+        let next = chain.others.remove(0);
+        let told = format!("⚠️ {}: {error}. {} answers instead.", chain.setup.origin(), next.origin());
         self.display().notice(&told).await?;
         conversation.turn_to(&next.origin(), next.window_tokens, |request| super::aim(request, &next));
-        lineup.setup = next;
+        chain.setup = next;
         Ok(true)
     }
 }

@@ -8,7 +8,7 @@ use crate::context::{Conversation, compress, mask};
 use crate::engine::ports::{Change, Entry};
 use crate::grouped::grouped;
 use crate::limits::{COMPRESS_COOL_DOWN_ROUNDS, COMPRESS_FORCED_TIMES, COMPRESS_SAVES_PERCENT};
-use crate::models::{Lineup, ModelSetup};
+use crate::models::{ModelChain, ModelSetup};
 use crate::tool::Beside;
 
 /// What the model is told whose answer was cut off because the window was full.
@@ -19,9 +19,9 @@ impl Turn<'_> {
     /// where that was not told yet.
     pub(crate) async fn compress_alone(self) -> Option<String> {
         let work = async {
-            let lineup = &mut self.lineup().await?;
-            let mut conversation = self.conversation(&lineup.setup).await?.conversation;
-            self.compress(lineup, &mut conversation, &mut Progress::default()).await.map(drop)
+            let chain = &mut self.chain().await?;
+            let mut conversation = self.conversation(&chain.setup).await?.conversation;
+            self.compress(chain, &mut conversation, &mut Progress::default()).await.map(drop)
         };
         let done = tokio::select! {
             done = work => done,
@@ -43,12 +43,12 @@ impl Turn<'_> {
     /// Does what is due before the model is asked.
     pub(super) async fn make_room(
         &self,
-        lineup: &mut Lineup,
+        chain: &mut ModelChain,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
         if self.ports.permissions.wants_room() {
-            self.compress(lineup, conversation, progress).await?;
+            self.compress(chain, conversation, progress).await?;
         }
         let masks = mask::due(conversation);
         if !masks.is_empty() {
@@ -56,7 +56,7 @@ impl Turn<'_> {
             conversation.mask(masks);
         }
         if compress::is_due(conversation) {
-            self.compress(lineup, conversation, progress).await?;
+            self.compress(chain, conversation, progress).await?;
         }
         Ok(())
     }
@@ -64,14 +64,14 @@ impl Turn<'_> {
     /// Asks, and where the provider says that it is too long, makes room and asks again.
     pub(super) async fn ask_within(
         &self,
-        lineup: &mut Lineup,
+        chain: &mut ModelChain,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<Reply, End> {
         loop {
-            match self.ask_any(lineup, conversation, progress).await {
+            match self.ask_any(chain, conversation, progress).await {
                 Err(End::TooLong(why)) => {
-                    self.force_room(&why, lineup, conversation, progress).await?;
+                    self.force_room(&why, chain, conversation, progress).await?;
                 }
                 answered => return answered,
             }
@@ -82,26 +82,26 @@ impl Turn<'_> {
     pub(super) async fn go_on_with_less(
         &self,
         reply: &Reply,
-        lineup: &mut Lineup,
+        chain: &mut ModelChain,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
         if reply.message.tool_calls.is_empty() {
             self.append(conversation, Entry::Said(Message::user(GO_ON))).await?;
         }
-        self.force_room("the conversation fills the model's window", lineup, conversation, progress).await
+        self.force_room("the conversation fills the model's window", chain, conversation, progress).await
     }
 
     async fn force_room(
         &self,
         why: &str,
-        lineup: &mut Lineup,
+        chain: &mut ModelChain,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
         progress.forced += 1;
         let has_tries = progress.forced <= COMPRESS_FORCED_TIMES;
-        if has_tries && self.compress(lineup, conversation, progress).await? {
+        if has_tries && self.compress(chain, conversation, progress).await? {
             return Ok(());
         }
         Err(End::Failed(format!("{why}, and it cannot be compressed any further; begin a new one with /new")))
@@ -110,14 +110,14 @@ impl Turn<'_> {
     /// Lets a summary take the place of all but the end, and says so; whether it did. Where it did not, all is as it was.
     async fn compress(
         &self,
-        lineup: &mut Lineup,
+        chain: &mut ModelChain,
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<bool, End> {
         let Some(cut) = compress::cut(conversation) else {
             return self.leave_as_it_is(conversation, "there is nothing in it to leave out").await;
         };
-        let said = match self.summary(lineup, conversation, cut, progress).await? {
+        let said = match self.summary(chain, conversation, cut, progress).await? {
             Ok(said) => said,
             Err(why) => return self.leave_as_it_is(conversation, &why).await,
         };
@@ -154,7 +154,7 @@ impl Turn<'_> {
     /// writes it.
     async fn summary(
         &self,
-        lineup: &mut Lineup,
+        chain: &mut ModelChain,
         conversation: &mut Conversation,
         cut: usize,
         progress: &mut Progress,
@@ -164,10 +164,10 @@ impl Turn<'_> {
         let mut extent = extents.next();
         while let Some(wanted) = extent {
             let request = compress::request(conversation, cut, *wanted);
-            let reply = match self.ask_silently(&lineup.setup, &request).await? {
+            let reply = match self.ask_silently(&chain.setup, &request).await? {
                 Ok(reply) => reply,
                 Err(error) => {
-                    if error.is_anothers_turn() && self.stand_in(&error, lineup, conversation).await? {
+                    if error.is_anothers_turn() && self.stand_in(&error, chain, conversation).await? {
                         continue;
                     }
                     why = error.to_string();
@@ -178,7 +178,7 @@ impl Turn<'_> {
                     continue;
                 }
             };
-            let setup = &lineup.setup;
+            let setup = &chain.setup;
             let usage = progress.took(setup, reply.usage);
             let spent = Spent { subscription: &setup.subscription, model: &setup.name, usage };
             self.ports.journal.spend(spent).await?;

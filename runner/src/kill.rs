@@ -193,14 +193,16 @@ pub(crate) struct Paused {
 
 /// Lets everything stand still, at once, where this process is the init process of a PID namespace.
 pub(crate) fn pause() -> Paused {
-    Paused { holds: tier().is_init() && sys::signal_whole_namespace(libc::SIGSTOP).is_ok() }
+    Paused {
+        holds: tier().is_init() && sys::signal_whole_namespace(nix::sys::signal::Signal::SIGSTOP).is_ok(),
+    }
 }
 
 impl Drop for Paused {
     fn drop(&mut self) {
         if self.holds {
             // Without anybody left there is nobody to go on.
-            let _ = sys::signal_whole_namespace(libc::SIGCONT);
+            let _ = sys::signal_whole_namespace(nix::sys::signal::Signal::SIGCONT);
         }
     }
 }
@@ -261,7 +263,7 @@ impl Drop for Urgent {
 pub fn kill_everything() -> KillOutcome {
     if tier().is_init() {
         // The first pass takes all at once; the ones below catch what was being born and reap.
-        let _ = sys::signal_whole_namespace(libc::SIGKILL);
+        let _ = sys::signal_whole_namespace(nix::sys::signal::Signal::SIGKILL);
     }
     kill_until_gone(&descendants, &is_descendant)
 }

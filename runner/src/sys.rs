@@ -1,6 +1,8 @@
-//! The system calls that have no safe wrapper: the only unsafe code of this crate.
+//! System calls: the only unsafe code of this crate, and as little of it as there can be.
 //!
 //! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
+//! Where `nix` or `rustix` has a safe form of a call, that is used. What is unsafe here has none: calls that show a key to the
+//! filter, a clone of this process, a child between its birth and its program, and a few that no crate wraps.
 
 mod birth;
 mod clone;
@@ -10,11 +12,13 @@ mod user;
 
 use std::io;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd;
 use rustix::process::Pid;
 
 pub(crate) use birth::Birth;
@@ -34,60 +38,50 @@ fn check(result: i64) -> io::Result<i64> {
 /// Sets the calling process's own mark (both limits of `RLIMIT_RTTIME`), showing `key` to the filter.
 pub(crate) fn set_own_mark(limit: u64, key: MarkKey) -> io::Result<()> {
     let new = libc::rlimit64 { rlim_cur: limit, rlim_max: limit };
-    let none = ptr::null_mut::<libc::rlimit64>();
-    // SAFETY: `new` is a live rlimit64 for the whole call and the kernel only reads it; the old value goes nowhere. The
-    // two extra words are ignored by the kernel.
-    let result = unsafe {
-        libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_RTTIME, &raw const new, none, key[0], key[1])
-    };
-    check(result).map(drop)
+    exchange_mark(0, Some(&new), key).map(drop)
 }
 
 /// Reads the mark (hard limit of `RLIMIT_RTTIME`) of a process; 0 is the calling process.
 pub(crate) fn mark_of(pid: u32) -> io::Result<u64> {
-    let mut old = MaybeUninit::<libc::rlimit64>::uninit();
-    let none = ptr::null::<libc::rlimit64>();
-    // SAFETY: the kernel writes one rlimit64 into `old`, which is large enough and outlives the call.
-    let result =
-        unsafe { libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_RTTIME, none, old.as_mut_ptr()) };
-    check(result)?;
-    // SAFETY: the call succeeded, so the kernel filled the whole structure.
-    Ok(unsafe { old.assume_init() }.rlim_max)
+    Ok(exchange_mark(pid, None, [0, 0])?.rlim_max)
 }
 
-fn posix(code: libc::c_int) -> io::Result<()> {
-    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+/// Reads the limits that carry the mark, and replaces them by `new` where that is given.
+fn exchange_mark(pid: u32, new: Option<&libc::rlimit64>, key: MarkKey) -> io::Result<libc::rlimit64> {
+    let mut old = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    let new = new.map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: `new` is null or a live rlimit64 that the kernel only reads, and it writes one rlimit64 into `old`, which outlives
+    // the call. The two extra words are ignored by the kernel.
+    let result = unsafe {
+        libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_RTTIME, new, &raw mut old, key[0], key[1])
+    };
+    check(result).map(|_| old)
 }
 
 /// Gives the calling thread its own mount namespace, root and working directory.
 pub(crate) fn unshare_mounts() -> io::Result<()> {
-    let flags = libc::CLONE_FS | libc::CLONE_NEWNS;
-    // SAFETY: neither flag touches memory or descriptors; other threads keep what they had.
-    check(i64::from(unsafe { libc::unshare(flags) })).map(drop)
+    Ok(unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS)?)
 }
 
 /// Gives the calling thread its own System V IPC objects and POSIX message queues.
 pub(crate) fn unshare_ipc() -> io::Result<()> {
-    // SAFETY: the flag touches neither memory nor descriptors; other threads keep what they had.
-    check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWIPC) })).map(drop)
+    Ok(unshare(CloneFlags::CLONE_NEWIPC)?)
 }
 
 /// Gives the calling thread its own network, in which everything is down.
 pub(crate) fn unshare_network() -> io::Result<()> {
-    // SAFETY: the flag touches neither memory nor descriptors; other threads, and sockets that are open, keep what they had.
-    check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWNET) })).map(drop)
+    Ok(unshare(CloneFlags::CLONE_NEWNET)?)
 }
 
 /// Brings `lo` up in the calling thread's network.
 pub(crate) fn raise_loopback() -> io::Result<()> {
     let (family, kind) = (rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM);
     let socket = rustix::net::socket_with(family, kind, rustix::net::SocketFlags::CLOEXEC, None)?;
-    // SAFETY: all zeroes is a valid value of this structure of numbers.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let flags = libc::__c_anonymous_ifr_ifru { ifru_flags: libc::IFF_UP as libc::c_short };
+    let mut request = libc::ifreq { ifr_name: [0; libc::IFNAMSIZ], ifr_ifru: flags };
     for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {
         *place = byte.cast_signed() as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
     // SAFETY: the socket is open, and `request` lives through the call, which reads and writes no more than it.
     check(i64::from(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) }))
         .map(drop)
@@ -190,35 +184,24 @@ pub(crate) fn fork(namespaces: i32) -> io::Result<Option<u32>> {
     let refresh = if address.is_null() { 0 } else { libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID };
     let flags = namespaces | refresh | libc::SIGCHLD;
     let none = ptr::null_mut::<libc::c_void>();
+    let address = address.cast::<libc::c_void>();
+    // x86-64 takes the last two arguments in the other order.
+    let [fourth, fifth] = if cfg!(target_arch = "x86_64") { [address, none] } else { [none, address] };
     // SAFETY: without CLONE_VM and with a null stack this is fork: the child runs on a copy of this memory, and the
     // process has one thread, so no lock can be held by a thread that the child lacks.
-    #[cfg(target_arch = "x86_64")]
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, address, none) };
-    // SAFETY: as above; this architecture takes the last two arguments in the other order.
-    #[cfg(not(target_arch = "x86_64"))]
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, address) };
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, fourth, fifth) };
     let pid = check(pid)?;
     Ok(if pid == 0 { None } else { Some(u32::try_from(pid).map_err(io::Error::other)?) })
 }
 
-fn guardian_signals() -> libc::sigset_t {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: sigemptyset initialises the set before sigaddset and assume_init read it; all numbers are valid signals.
-    unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGCHLD] {
-            libc::sigaddset(set.as_mut_ptr(), signal);
-        }
-        set.assume_init()
-    }
+fn guardian_signals() -> SigSet {
+    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD].into_iter().collect()
 }
 
 /// Blocks (or unblocks) the signals that [`wait_signal`] takes.
 pub(crate) fn hold_signals(hold: bool) -> io::Result<()> {
     let set = guardian_signals();
-    let how = if hold { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
-    // SAFETY: `set` is initialised; the old mask is not asked for.
-    posix(unsafe { libc::pthread_sigmask(how, &raw const set, ptr::null_mut()) })
+    Ok(if hold { set.thread_block() } else { set.thread_unblock() }?)
 }
 
 /// While it lives, the thread that made it hears of children that end. Otherwise the news waits, where every thread of the
@@ -243,15 +226,9 @@ impl Drop for ChildSignal {
 
 /// Holds SIGCHLD for the calling thread and those it starts, or lets it come.
 pub(crate) fn hold_child_signal(hold: bool) {
-    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-    let how = if hold { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
-    // SAFETY: sigemptyset initialises the set before it is read; the old mask is not asked for. None of these can fail with a
-    // signal that exists.
-    unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
-        libc::pthread_sigmask(how, set.as_ptr(), ptr::null_mut());
-    }
+    let set = SigSet::from(Signal::SIGCHLD);
+    // Cannot fail with a signal that exists.
+    let _ = if hold { set.thread_block() } else { set.thread_unblock() };
 }
 
 /// Waits for one held signal; `None` when `timeout` passed without one.
@@ -259,8 +236,8 @@ pub(crate) fn wait_signal(timeout: Duration) -> io::Result<Option<i32>> {
     let set = guardian_signals();
     let time =
         libc::timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: timeout.subsec_nanos().into() };
-    // SAFETY: set and time are initialised and live; no information about the signal is asked for.
-    let signal = unsafe { libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const time) };
+    // SAFETY: set and time live through the call; no information about the signal is asked for.
+    let signal = unsafe { libc::sigtimedwait(set.as_ref(), ptr::null_mut(), &raw const time) };
     if signal > 0 {
         return Ok(Some(signal));
     }
@@ -273,23 +250,31 @@ pub(crate) fn wait_signal(timeout: Duration) -> io::Result<Option<i32>> {
 /// The process group of a process, where it has a number in this PID namespace: the group of a namespace's first process may lie
 /// outside, and is 0 here (which rustix's `getpgid` takes for impossible).
 pub(crate) fn process_group(process: Pid) -> Option<i32> {
-    // SAFETY: a number.
-    let group = unsafe { libc::getpgid(process.as_raw_nonzero().get()) };
+    let process = unistd::Pid::from_raw(process.as_raw_pid());
+    let group = unistd::getpgid(Some(process)).ok()?.as_raw();
     (group > 0).then_some(group)
 }
 
 /// Signals every process this one may signal except itself. Only for the init process of a PID namespace.
-pub(crate) fn signal_whole_namespace(signal: i32) -> io::Result<()> {
-    // SAFETY: kill takes no memory.
-    check(i64::from(unsafe { libc::kill(-1, signal) })).map(drop)
+pub(crate) fn signal_whole_namespace(signal: Signal) -> io::Result<()> {
+    Ok(kill(unistd::Pid::from_raw(-1), signal)?)
 }
 
 /// Takes ownership of a descriptor that this process inherited across its own exec.
 pub(crate) fn adopt_descriptor(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: fcntl with F_GETFD only looks; it fails when the number is not open.
-    check(i64::from(unsafe { libc::fcntl(number, libc::F_GETFD) }))?;
-    // SAFETY: the descriptor is open and, by the caller's contract with itself before the exec, belongs to nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    if number < 0 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: by the caller's contract with itself before the exec, the descriptor belongs to nobody else. If it is not open after
+    // all, the call below tells, and it is never closed.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+    match rustix::io::fcntl_getfd(&descriptor) {
+        Ok(_) => Ok(descriptor),
+        Err(error) => {
+            std::mem::forget(descriptor);
+            Err(error.into())
+        }
+    }
 }
 
 #[cfg(test)]

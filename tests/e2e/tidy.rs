@@ -30,6 +30,9 @@ const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "reqwest-eventsource"];
 /// What only the one module of a crate may hold.
 const UNSAFE: &[&str] = &["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
 
+/// How often all crates together, their tests too, may step out of what the compiler checks.
+const MAX_UNSAFE_BLOCKS: usize = 20;
+
 const LICENCES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -174,4 +177,19 @@ fn unsafe_code_stands_in_one_module_a_crate() {
     for (name, found) in modules {
         assert_eq!(found.len(), 1, "{name} has unsafe code in several modules: {found:?}");
     }
+}
+
+#[test]
+fn unsafe_blocks_stay_few() {
+    // Put together, so that this file does not count.
+    let words = ["{", "impl"].map(|what| format!("unsafe {what}"));
+    let mut found = Vec::new();
+    for file in tracked_files().into_iter().filter(|file| file.ends_with(".rs")) {
+        let text = std::fs::read_to_string(root().join(&file)).unwrap();
+        let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        let blocks = code.filter(|(_, line)| words.iter().any(|word| line.contains(word.as_str())));
+        found.extend(blocks.map(|(number, _)| format!("{file}:{}", number + 1)));
+    }
+    found.retain(|place| !place.starts_with("tests/e2e/tidy.rs:"));
+    assert!(found.len() <= MAX_UNSAFE_BLOCKS, "{} unsafe blocks: {found:#?}", found.len());
 }

@@ -6,12 +6,12 @@
 //!
 //! The kernel clears [`Loan::borrowed`] when the child has a memory of its own, or is gone.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
@@ -26,9 +26,9 @@ use crate::limits::CHILD_STACK_BYTES;
 /// What the child is lent, what it is told, and what it tells.
 pub(super) struct Loan {
     pub(super) program: CString,
-    /// NULL-terminated, as `execve` takes them; they point into the strings below.
-    pub(super) arguments: Vec<*const c_char>,
-    pub(super) environment: Vec<*const c_char>,
+    /// Addresses of the strings below with a 0 at the end, as `execve` takes them.
+    pub(super) arguments: Vec<usize>,
+    pub(super) environment: Vec<usize>,
     pub(super) _strings: (Vec<CString>, Vec<Arc<CStr>>),
     /// What becomes descriptors 0, 1 and 2; none of them is one of these.
     pub(super) streams: [RawFd; 3],
@@ -52,16 +52,13 @@ pub(super) fn stack() -> Box<[MaybeUninit<u128>]> {
 }
 
 /// A start that may be under way. What the child borrows stays where it is until it needs it no more.
-pub(crate) struct Birth(NonNull<Loan>);
-
-// SAFETY: the loan is on the heap, and all that changes in it while it is shared is atomic.
-unsafe impl Send for Birth {}
-// SAFETY: as above.
-unsafe impl Sync for Birth {}
+///
+/// All that changes in it while it is shared is atomic, or the child's stack, which nobody else looks at.
+pub(crate) struct Birth(Arc<Loan>);
 
 impl Birth {
     pub(super) fn new(loan: Loan) -> Self {
-        Self(NonNull::from(Box::leak(Box::new(loan))))
+        Self(Arc::new(loan))
     }
 
     /// One whose child never comes to an end of it by itself.
@@ -86,12 +83,11 @@ impl Birth {
 
     /// What [`child`] takes.
     pub(super) fn argument(&self) -> *mut c_void {
-        self.0.as_ptr().cast()
+        Arc::as_ptr(&self.0).cast_mut().cast()
     }
 
     pub(super) fn loan(&self) -> &Loan {
-        // SAFETY: made from a box that lives as long as this; the child writes to atomic numbers alone, and to its stack.
-        unsafe { self.0.as_ref() }
+        &self.0
     }
 
     /// The lowest address of the stack; what is there is the child's.
@@ -135,10 +131,9 @@ impl Birth {
 
 impl Drop for Birth {
     fn drop(&mut self) {
-        // What a child still uses is nobody else's ever again.
-        if self.is_over() {
-            // SAFETY: made from a box, which nobody has any more: the child neither.
-            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        // What a child still uses stays for ever: this owner of it never goes.
+        if !self.is_over() {
+            std::mem::forget(Arc::clone(&self.0));
         }
     }
 }

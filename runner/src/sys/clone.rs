@@ -19,7 +19,11 @@ pub(super) type Life = unsafe extern "C" fn(*mut c_void) -> c_int;
 /// # Safety
 /// As for `clone`: `stack` ends at an aligned address that nobody else uses, and `argument` is what `life` takes. Both, and
 /// `borrowed`, stay until that is cleared.
-#[allow(clippy::too_many_arguments)]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "as the call has them; a structure of them would be filled for it alone"
+)]
 pub(super) unsafe fn into_group(
     life: Life,
     stack: *mut [MaybeUninit<u128>],
@@ -44,22 +48,12 @@ pub(super) unsafe fn into_group(
         set_tid_size: 0,
         cgroup: number(group.as_raw_fd()),
     };
-    // SAFETY: `arguments` lives through the call with its true size given; the caller vouches for the rest.
-    let result = unsafe { call(&arguments, life, argument, key) };
-    if result < 0 {
-        return Err(io::Error::from_raw_os_error(i32::try_from(-result).unwrap_or(libc::EINVAL)));
-    }
-    i32::try_from(result).map_err(io::Error::other)
-}
-
-/// The call itself. The child comes out of it on an empty stack, so it cannot return from here: it goes on in `life`, and ends.
-/// The two words of `key` are ignored by the kernel, and show the filter who calls.
-#[cfg(target_arch = "x86_64")]
-unsafe fn call(arguments: &libc::clone_args, life: Life, argument: *mut c_void, key: MarkKey) -> i64 {
     let result: i64;
-    // SAFETY: registers that the call changes are declared. In the child only `life` runs, with its stack aligned as the
-    // convention has it before a call.
+    // SAFETY: `arguments` lives through the call with its true size given, and registers that the call changes are declared. The
+    // child comes out of it on an empty stack, so it cannot return from here: only `life` runs in it, with its stack aligned as
+    // the convention has it before a call, and it ends. The kernel ignores the two words of `key`. The caller vouches for the rest.
     unsafe {
+        #[cfg(target_arch = "x86_64")]
         std::arch::asm!(
             "syscall",
             "test rax, rax",
@@ -74,7 +68,7 @@ unsafe fn call(arguments: &libc::clone_args, life: Life, argument: *mut c_void, 
             "2:",
             exit = const libc::SYS_exit,
             inlateout("rax") libc::SYS_clone3 => result,
-            in("rdi") arguments,
+            in("rdi") &raw const arguments,
             in("rsi") size_of::<libc::clone_args>(),
             in("r8") key[0],
             in("r9") key[1],
@@ -83,16 +77,7 @@ unsafe fn call(arguments: &libc::clone_args, life: Life, argument: *mut c_void, 
             lateout("rcx") _,
             lateout("r11") _,
         );
-    }
-    result
-}
-
-/// As above.
-#[cfg(target_arch = "aarch64")]
-unsafe fn call(arguments: &libc::clone_args, life: Life, argument: *mut c_void, key: MarkKey) -> i64 {
-    let result: i64;
-    // SAFETY: as above.
-    unsafe {
+        #[cfg(target_arch = "aarch64")]
         std::arch::asm!(
             "svc 0",
             "cbnz x0, 2f",
@@ -107,17 +92,33 @@ unsafe fn call(arguments: &libc::clone_args, life: Life, argument: *mut c_void, 
             life = in(reg) life,
             argument = in(reg) argument,
             in("x8") libc::SYS_clone3,
-            inlateout("x0") arguments => result,
+            inlateout("x0") &raw const arguments => result,
             in("x1") size_of::<libc::clone_args>(),
             in("x4") key[0],
             in("x5") key[1],
         );
     }
-    result
+    if result < 0 {
+        return Err(io::Error::from_raw_os_error(i32::try_from(-result).unwrap_or(libc::EINVAL)));
+    }
+    i32::try_from(result).map_err(io::Error::other)
 }
 
 /// Other machines have groups of the first version only, as far as this is concerned.
+///
+/// # Safety
+/// Does nothing.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn call(_: &libc::clone_args, _: Life, _: *mut c_void, _: MarkKey) -> i64 {
-    -i64::from(libc::ENOSYS)
+#[expect(clippy::too_many_arguments, reason = "as above")]
+pub(super) unsafe fn into_group(
+    _: Life,
+    _: *mut [MaybeUninit<u128>],
+    _: *mut c_void,
+    _: c_int,
+    _: *mut RawFd,
+    _: *mut u32,
+    _: BorrowedFd<'_>,
+    _: MarkKey,
+) -> io::Result<libc::pid_t> {
+    Err(io::Error::from_raw_os_error(libc::ENOSYS))
 }

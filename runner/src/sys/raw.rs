@@ -13,19 +13,12 @@ const ERRORS: isize = 4095;
 /// # Safety
 /// The call must be sound with these arguments.
 pub(super) unsafe fn call(number: c_long, arguments: [usize; 5]) -> Result<usize, c_int> {
-    // SAFETY: the caller vouches for the call.
-    let result = unsafe { enter(number, arguments) };
-    if (-ERRORS..0).contains(&result) {
-        return Err(c_int::try_from(-result).unwrap_or(libc::EINVAL));
-    }
-    Ok(result.cast_unsigned())
-}
-
-#[cfg(target_arch = "x86_64")]
-unsafe fn enter(number: c_long, [first, second, third, fourth, fifth]: [usize; 5]) -> isize {
+    let [first, second, third, fourth, fifth] = arguments;
     let result: isize;
-    // SAFETY: registers that the call changes are declared; the caller vouches for what it does to memory.
+    // SAFETY: registers that the call changes are declared; the caller vouches for what it does to memory. Elsewhere the call goes
+    // by way of the C library, which keeps a thread's `errno` at that address.
     unsafe {
+        #[cfg(target_arch = "x86_64")]
         std::arch::asm!(
             "syscall",
             inlateout("rax") number as isize => result,
@@ -38,16 +31,7 @@ unsafe fn enter(number: c_long, [first, second, third, fourth, fifth]: [usize; 5
             lateout("r11") _,
             options(nostack),
         );
-    }
-    result
-}
-
-/// As above.
-#[cfg(target_arch = "aarch64")]
-unsafe fn enter(number: c_long, [first, second, third, fourth, fifth]: [usize; 5]) -> isize {
-    let result: isize;
-    // SAFETY: as above.
-    unsafe {
+        #[cfg(target_arch = "aarch64")]
         std::arch::asm!(
             "svc 0",
             in("x8") number,
@@ -58,43 +42,44 @@ unsafe fn enter(number: c_long, [first, second, third, fourth, fifth]: [usize; 5
             in("x4") fifth,
             options(nostack),
         );
-    }
-    result
-}
-
-/// Elsewhere by way of the C library, which says what went wrong in `errno`.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn enter(number: c_long, [first, second, third, fourth, fifth]: [usize; 5]) -> isize {
-    // SAFETY: the caller vouches for the call; the C library keeps a thread's `errno` at this address.
-    unsafe {
-        match libc::syscall(number, first, second, third, fourth, fifth) {
-            -1 => -isize::try_from(*libc::__errno_location()).unwrap_or(1),
-            result => result as isize,
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        {
+            result = match libc::syscall(number, first, second, third, fourth, fifth) {
+                -1 => -isize::try_from(*libc::__errno_location()).unwrap_or(1),
+                result => result as isize,
+            };
         }
     }
+    if (-ERRORS..0).contains(&result) {
+        return Err(c_int::try_from(-result).unwrap_or(libc::EINVAL));
+    }
+    Ok(result.cast_unsigned())
 }
 
 #[cfg(test)]
 mod tests {
+    use nix::errno::Errno;
+
     use super::*;
+
+    fn call_with(number: c_long, first: usize) -> Result<usize, c_int> {
+        assert!([libc::SYS_fchdir, libc::SYS_getpid].contains(&number));
+        // SAFETY: these calls take a number or nothing, and touch no memory.
+        unsafe { call(number, [first, 0, 0, 0, 0]) }
+    }
 
     #[test]
     fn a_call_that_fails_says_why_and_leaves_errno_alone() {
         if !LEAVES_ERRNO {
             return;
         }
-        // SAFETY: an address of this thread's own; then a number that is no open descriptor.
-        let (failed, errno) = unsafe {
-            *libc::__errno_location() = libc::EXDEV;
-            (call(libc::SYS_fchdir, [usize::MAX, 0, 0, 0, 0]), *libc::__errno_location())
-        };
-        assert_eq!((failed, errno), (Err(libc::EBADF), libc::EXDEV));
+        Errno::EXDEV.set();
+        let failed = call_with(libc::SYS_fchdir, usize::MAX);
+        assert_eq!((failed, Errno::last()), (Err(libc::EBADF), Errno::EXDEV));
     }
 
     #[test]
     fn a_call_that_succeeds_gives_what_the_kernel_gave() {
-        // SAFETY: takes nothing.
-        let own = unsafe { call(libc::SYS_getpid, [0; 5]) };
-        assert_eq!(own, Ok(std::process::id() as usize));
+        assert_eq!(call_with(libc::SYS_getpid, 0), Ok(std::process::id() as usize));
     }
 }

@@ -2,7 +2,7 @@
 //! a call for each signal there is. Together they cost as much as all else that happens before the program is loaded. And
 //! without standing still until the program runs: see [`Birth`].
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -10,9 +10,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
 use std::sync::{Arc, OnceLock};
 
+use nix::sys::signal::{SigSet, SigmaskHow};
+
 use super::birth::{self, Birth, Loan, child};
 use super::clone::into_group;
-use super::{MarkKey, posix, raw};
+use super::{MarkKey, raw};
 use crate::account::Account;
 
 /// What [`spawn`] needs to start one program.
@@ -86,17 +88,15 @@ pub(crate) fn spawn(plan: SpawnPlan<'_>) -> io::Result<(u32, Started)> {
         error: AtomicI32::new(0),
         is_directory: AtomicBool::new(false),
     });
-    let before = match block_signals() {
+    let before = match SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK) {
         Ok(before) => before,
         Err(error) => {
             birth.never_began();
-            return Err(error);
+            return Err(error.into());
         }
     };
     let started = start_child(&birth, plan.group).inspect_err(|_| birth.never_began());
-    // SAFETY: `before` is the mask this thread had; the present one is not asked for.
-    let restored =
-        posix(unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) });
+    let restored = before.thread_set_mask();
     let (pid, handle) = started?;
     if let Err(error) = restored {
         tracing::error!("a thread goes on with its signals blocked: {error}");
@@ -116,24 +116,23 @@ fn start_child(
     let is_awaited = !raw::LEAVES_ERRNO || group.is_some();
     let wait = if is_awaited { libc::CLONE_VFORK } else { 0 };
     let flags = libc::CLONE_VM | libc::CLONE_PIDFD | libc::CLONE_CHILD_CLEARTID | wait;
-    let pid = if let Some((group, key)) = group {
-        let (argument, handle) = (birth.argument(), &raw mut handle);
-        // SAFETY: as below.
-        unsafe { into_group(child, stack, argument, flags, handle, borrowed, group, key)? }
-    } else {
-        // SAFETY: `stack` is memory that nobody else uses, large enough for what `child` does, and its end is aligned. All that
-        // the child is lent stays until the kernel has cleared `borrowed`: see `Birth`.
-        unsafe {
+    let argument = birth.argument();
+    // SAFETY: `stack` is memory that nobody else uses, large enough for what `child` does, and its end is aligned. All that
+    // the child is lent stays until the kernel has cleared `borrowed`: see `Birth`. When the call succeeded, the kernel put a new
+    // descriptor into `handle`, which is nobody else's.
+    unsafe {
+        let pid = if let Some((group, key)) = group {
+            into_group(child, stack, argument, flags, &raw mut handle, borrowed, group, key)?
+        } else {
             let top = stack.cast::<MaybeUninit<u128>>().add(stack.len());
             let (flags, no_storage) = (flags | libc::SIGCHLD, ptr::null_mut::<libc::c_void>());
-            libc::clone(child, top.cast(), flags, birth.argument(), &raw mut handle, no_storage, borrowed)
+            libc::clone(child, top.cast(), flags, argument, &raw mut handle, no_storage, borrowed)
+        };
+        if pid < 0 {
+            return Err(io::Error::last_os_error());
         }
-    };
-    if pid < 0 {
-        return Err(io::Error::last_os_error());
+        Ok((pid, OwnedFd::from_raw_fd(handle)))
     }
-    // SAFETY: the call succeeded, so the kernel put a new descriptor there, which is nobody else's.
-    Ok((pid, unsafe { OwnedFd::from_raw_fd(handle) }))
 }
 
 /// The signals that this process handles or ignores. Looked up once: no handler is installed after the first command.
@@ -151,19 +150,7 @@ fn is_handled(signal: c_int) -> bool {
     }
 }
 
-/// Blocks every signal for the calling thread; returns the mask it had.
-fn block_signals() -> io::Result<libc::sigset_t> {
-    let mut every = MaybeUninit::<libc::sigset_t>::uninit();
-    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: the first set is filled before it is read, and the second written by a call that is checked before it is read.
-    unsafe {
-        libc::sigfillset(every.as_mut_ptr());
-        posix(libc::pthread_sigmask(libc::SIG_SETMASK, every.as_ptr(), before.as_mut_ptr()))?;
-        Ok(before.assume_init())
-    }
-}
-
-/// NULL-terminated, as `execve` takes them.
-fn pointers<S: AsRef<CStr>>(strings: &[S]) -> Vec<*const c_char> {
-    strings.iter().map(|string| string.as_ref().as_ptr()).chain([ptr::null()]).collect()
+/// Their addresses with a 0 at the end, as `execve` takes them.
+fn pointers<S: AsRef<CStr>>(strings: &[S]) -> Vec<usize> {
+    strings.iter().map(|string| string.as_ref().as_ptr().expose_provenance()).chain([0]).collect()
 }

@@ -4,9 +4,11 @@
 
 use std::ffi::c_int;
 use std::io;
-use std::ptr;
 
-use super::check;
+use nix::unistd::{self, Uid};
+use rustix::process::{DumpableBehavior, Gid, getgroups, set_dumpable_behavior};
+use rustix::thread::set_thread_groups;
+
 use super::raw::call;
 use crate::account::Account;
 
@@ -36,7 +38,7 @@ pub(super) fn become_for_good(user: &Account) -> Result<(), c_int> {
 pub(crate) struct ActingOnFiles {
     user_id: u32,
     group_id: u32,
-    groups: Vec<libc::gid_t>,
+    groups: Vec<Gid>,
     /// The rights are those of one thread.
     _stays: std::marker::PhantomData<*const ()>,
 }
@@ -48,15 +50,15 @@ pub(crate) fn act_on_files_as(user_id: u32, group_id: u32, groups: &[u32]) -> io
     let before = ActingOnFiles {
         user_id: file_user(UNCHANGED),
         group_id: file_group(UNCHANGED),
-        groups: thread_groups()?,
+        groups: getgroups()?,
         _stays: std::marker::PhantomData,
     };
-    set_thread_groups(groups)?;
+    set_thread_groups(&groups.iter().copied().map(Gid::from_raw).collect::<Vec<_>>())?;
     file_group(group_id);
     file_user(user_id);
     let has_changed = file_user(UNCHANGED) == user_id && file_group(UNCHANGED) == group_id;
-    // SAFETY: numbers only. Changing these may have made the process's memory open to others.
-    let is_closed = unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) } == 0;
+    // Changing these may have made the process's memory open to others.
+    let is_closed = set_dumpable_behavior(DumpableBehavior::NotDumpable).is_ok();
     if has_changed && is_closed { Ok(before) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
@@ -71,29 +73,12 @@ impl Drop for ActingOnFiles {
     }
 }
 
-/// Sets the user whose rights to files the thread has; returns the one before.
+/// Sets the user whose rights to files the thread has (of this thread only, in every C library); returns the one before.
 fn file_user(user_id: u32) -> u32 {
-    // SAFETY: a number, and of one thread only in every C library.
-    unsafe { libc::setfsuid(user_id) }.cast_unsigned()
+    unistd::setfsuid(Uid::from_raw(user_id)).as_raw()
 }
 
 /// The same for the group.
 fn file_group(group_id: u32) -> u32 {
-    // SAFETY: a number, and of one thread only in every C library.
-    unsafe { libc::setfsgid(group_id) }.cast_unsigned()
-}
-
-fn thread_groups() -> io::Result<Vec<libc::gid_t>> {
-    // SAFETY: with a length of zero the kernel only counts.
-    let count = unsafe { libc::getgroups(0, ptr::null_mut()) };
-    check(i64::from(count))?;
-    let mut groups = vec![0; usize::try_from(count).map_err(io::Error::other)?];
-    // SAFETY: the list has room for as many as are asked for; only this thread changes its groups.
-    check(i64::from(unsafe { libc::getgroups(count, groups.as_mut_ptr()) }))?;
-    Ok(groups)
-}
-
-fn set_thread_groups(groups: &[u32]) -> io::Result<()> {
-    // SAFETY: the kernel reads the list, which has the length that is given.
-    check(unsafe { libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) }).map(drop)
+    unistd::setfsgid(unistd::Gid::from_raw(group_id)).as_raw()
 }

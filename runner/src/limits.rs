@@ -35,7 +35,7 @@ pub const KILL_PASS_MS: u64 = 100;
 pub const NAME_ANSWER_MS: u64 = 4_000;
 
 /// The most that a proxy may answer before its tunnel begins, in bytes.
-pub const PROXY_ANSWER_BYTES: usize = 16 * 1024;
+pub const PROXY_ANSWER_BYTES: usize = 64 * 1024;
 
 /// How many processes one killing pass holds a handle to at the same time.
 pub const KILL_BATCH_PROCESSES: usize = 256;

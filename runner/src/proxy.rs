@@ -97,8 +97,13 @@ impl Proxy {
             request = request.header(PROXY_AUTHORIZATION, credentials);
         }
         let request = request.body(String::new()).map_err(|error| lost(&error))?;
+        // As many header lines as there is room for: the shortest has four bytes.
         let mut client = http1::Builder::new();
-        let opened = client.max_buf_size(PROXY_ANSWER_BYTES).handshake(TokioIo::new(stream)).await;
+        let opened = client
+            .max_buf_size(PROXY_ANSWER_BYTES)
+            .max_headers(PROXY_ANSWER_BYTES / 4)
+            .handshake(TokioIo::new(stream))
+            .await;
         let (mut sender, connection) = opened.map_err(|error| lost(&error))?;
         let mut connection = Connection::new(connection.with_upgrades());
         let answer = connection.beside(sender.send_request(request)).await.map_err(|error| lost(&error))?;

@@ -12,10 +12,13 @@ use runner::guardian::KillTier;
 use runner::identity::Identity;
 use runner::link::websocket::Endpoint;
 use runner::llm::{LlmConfig, Provider, base_url};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server;
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
 
 type Socket = WebSocketStream<TcpStream>;
@@ -239,6 +242,50 @@ fn a_given_token_in_exchange_is_shown_from_then_on() {
         answer(&mut socket, None).await;
         ready(&mut socket).await;
         close(socket, CloseCode::Revoked).await;
+    });
+    assert_eq!(code, EXIT_REVOKED);
+}
+
+/// Answers as a server does behind a proxy that adds a hundred header lines.
+#[expect(clippy::result_large_err, reason = "as the library has it")]
+fn many_header_lines(
+    _: &server::Request,
+    mut answer: server::Response,
+) -> Result<server::Response, server::ErrorResponse> {
+    for number in 0..100 {
+        let name: HeaderName = format!("x-added-{number}").parse().unwrap();
+        answer.headers_mut().insert(name, HeaderValue::from_static("by a proxy on the way"));
+    }
+    Ok(answer)
+}
+
+#[test]
+fn a_server_behind_a_proxy_that_adds_a_hundred_header_lines_is_reached() {
+    let code = exit_code(async |listener, _| {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut socket = tokio_tungstenite::accept_hdr_async(stream, many_header_lines).await.unwrap();
+        assert!(matches!(next_handshake(&mut socket).await, Handshake::Register { .. }));
+        answer(&mut socket, None).await;
+        ready(&mut socket).await;
+        close(socket, CloseCode::Revoked).await;
+    });
+    assert_eq!(code, EXIT_REVOKED);
+}
+
+#[test]
+fn an_answer_that_opens_no_websocket_ends_the_attempt_and_not_the_runner() {
+    let code = exit_code(async |listener, _| {
+        let long = format!(
+            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n",
+            "A".repeat(4_000)
+        );
+        for lines in ["", long.as_str()] {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert!(stream.read(&mut [0; 4_096]).await.unwrap() > 0);
+            let head = format!("HTTP/1.1 101 Switching Protocols\r\n{lines}\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+        }
+        close(register(listener).await, CloseCode::Revoked).await;
     });
     assert_eq!(code, EXIT_REVOKED);
 }

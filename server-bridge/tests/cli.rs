@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio_tungstenite::tungstenite::handshake::server;
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
 /// How long anything in these tests may take.
@@ -251,4 +253,47 @@ fn ctrl_c_while_a_message_is_posted_cancels_what_it_began() {
         r#"{"type":"message","message":{"id":1,"role":"exec","text":"","exec":{"status":"cancelled"}}}"#;
     test.events.send(Message::text(ended)).unwrap();
     assert_eq!(test.chat.wait().unwrap().code(), Some(130));
+}
+
+/// Answers as a server does behind a proxy that adds a hundred header lines.
+#[expect(clippy::result_large_err, reason = "as the library has it")]
+fn many_header_lines(
+    _: &server::Request,
+    mut answer: server::Response,
+) -> Result<server::Response, server::ErrorResponse> {
+    for number in 0..100 {
+        let name: HeaderName = format!("x-added-{number}").parse().unwrap();
+        answer.headers_mut().insert(name, HeaderValue::from_static("by a proxy on the way"));
+    }
+    Ok(answer)
+}
+
+#[test]
+fn a_socket_is_opened_through_a_proxy_that_adds_a_hundred_header_lines() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let home = logged_in(&format!("http://{}", listener.local_addr().unwrap()));
+    let mut command = sandbridge(home.path());
+    let mut chat =
+        command.args(["chat", "!true"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut events = tungstenite::accept_hdr(listener.accept().unwrap().0, many_header_lines).unwrap();
+    events.send(Message::text(r#"{"type":"hello"}"#)).unwrap();
+    let mut method = [0; 4];
+    listener.accept().unwrap().0.read_exact(&mut method).unwrap();
+    assert_eq!(&method, b"POST");
+    chat.kill().unwrap();
+    chat.wait().unwrap();
+}
+
+#[test]
+fn a_refused_socket_tells_the_servers_reason_after_one_request() {
+    let refusal = concat!(
+        "HTTP/1.1 403 Forbidden\r\nContent-Length: 65\r\n\r\n",
+        r#"{"error":{"kind":"forbidden","message":"this key may only read"}}"#
+    );
+    let (address, answering) = answering(refusal.as_bytes());
+    let home = logged_in(&format!("http://{address}"));
+    let output = sandbridge(home.path()).args(["chat", "!true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(told(&output).contains("this key may only read"), "{}", told(&output));
+    answering.join().unwrap();
 }

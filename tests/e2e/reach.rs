@@ -349,7 +349,9 @@ fn encrypted_server(authority: &Authority) -> (Server, Person, String) {
 fn an_encrypted_link_goes_through_the_proxy_and_ends_at_the_server_alone() {
     let (authority, stranger) = (Authority::new(NAME), Authority::new(NAME));
     let (server, person, url) = encrypted_server(&authority);
-    let (address, asked) = proxy(&server, "200 OK");
+    // As many header lines as a company's proxy may add.
+    let opened = format!("200 OK{}", "\r\nX-Added: by the proxy".repeat(100));
+    let (address, asked) = proxy(&server, opened.leak());
     let proxied = format!("http://{LOGIN}@{address}");
     let place = tempfile::TempDir::new().unwrap();
     let start = |name: &str, trusted: &Path, variables: &[(&str, &str)]| {

@@ -1,6 +1,5 @@
 //! The link a runner opens itself: a WebSocket to the server's `/runner`.
 
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,17 +7,17 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{FutureExt, Sink, SinkExt, Stream, StreamExt};
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use hyper::Uri;
 use proto::limits::MAX_FRAME_BYTES;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_websockets::upgrade;
 use tokio_websockets::{
     ClientBuilder, Config, Connector, Error as SocketError, Limits, MaybeTlsStream, Message, WebSocketStream,
 };
+use wsclient::{Ask, Resumed};
 
 use super::LinkError;
 use super::register::TextLink;
@@ -80,20 +79,20 @@ impl Endpoint {
     /// # Errors
     /// The server cannot be reached within [`CONNECT_TIMEOUT_MS`], or does not accept a WebSocket there.
     pub async fn connect(&self) -> Result<WebSocketLink, LinkError> {
-        let builder = ClientBuilder::from_uri(self.address.clone())
+        let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
+        let ask =
+            Ask { authority: self.authority(), path: self.address.path(), bearer: None, patience: timeout };
+        let builder = ClientBuilder::new()
             .config(Config::default().flush_threshold(SOCKET_WRITE_BUFFER_BYTES).frame_size(MAX_FRAME_BYTES))
             .limits(Limits::default().max_payload_len(Some(MAX_FRAME_BYTES)));
         let connecting = async {
-            let (stream, is_beside) = self.open().await?;
-            let (socket, _) = builder.connect_on(stream).await?;
-            Ok(WebSocketLink { socket, is_beside })
+            let (stream, is_beside) = self.open().await.map_err(link_error)?;
+            let stream = wsclient::open(stream, ask).await.map_err(refused)?;
+            Ok(WebSocketLink { socket: builder.take_over(stream), is_beside })
         };
-        let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
-        // Boxed: connecting needs room once, and every later step would carry it along. Caught: an answer whose
-        // Sec-WebSocket-Accept is too long lets tokio-websockets 0.13 panic.
-        match tokio::time::timeout(timeout, AssertUnwindSafe(Box::pin(connecting)).catch_unwind()).await {
-            Ok(Ok(connected)) => connected.map_err(link_error),
-            Ok(Err(_)) => Err(LinkError::WebSocket("the answer is not that of a WebSocket".to_owned())),
+        // Boxed: connecting needs room once, and every later step would carry it along.
+        match tokio::time::timeout(timeout, Box::pin(connecting)).await {
+            Ok(connected) => connected,
             Err(_) => Err(LinkError::WebSocket(format!("no connection within {} s", timeout.as_secs()))),
         }
     }
@@ -197,7 +196,7 @@ pub(crate) fn tls_config(ca_cert: Option<&PathBuf>) -> Result<rustls::ClientConf
 /// A WebSocket that carries one frame a message.
 #[derive(Debug)]
 pub struct WebSocketLink {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    socket: WebSocketStream<Resumed<MaybeTlsStream<TcpStream>>>,
     is_beside: bool,
 }
 
@@ -269,12 +268,20 @@ impl Sink<Bytes> for WebSocketLink {
 fn link_error(error: SocketError) -> LinkError {
     match error {
         SocketError::AlreadyClosed => LinkError::Ended,
-        SocketError::Io(error) => distrust(&error).map_or(LinkError::Io(error), LinkError::WebSocket),
-        SocketError::Upgrade(upgrade::Error::DidNotSwitchProtocols(status)) => {
-            LinkError::WebSocket(format!("the server answered {status} instead of opening a WebSocket"))
-        }
+        SocketError::Io(error) => broken(error),
         other => LinkError::WebSocket(other.to_string()),
     }
+}
+
+fn refused(error: wsclient::Error) -> LinkError {
+    match error {
+        wsclient::Error::Io(error) => broken(error),
+        other => LinkError::WebSocket(other.to_string()),
+    }
+}
+
+fn broken(error: std::io::Error) -> LinkError {
+    distrust(&error).map_or(LinkError::Io(error), LinkError::WebSocket)
 }
 
 /// Says of a certificate that was refused why, and the way out.

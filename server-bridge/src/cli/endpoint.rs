@@ -119,12 +119,6 @@ impl Endpoint {
         }
     }
 
-    /// The address of a WebSocket.
-    pub(super) fn websocket_url(&self, path: &str) -> String {
-        let scheme = if self.is_secure { "wss" } else { "ws" };
-        format!("{scheme}://{}{}{path}", self.authority, self.base_path)
-    }
-
     async fn dial(&self) -> io::Result<BoxedSocket> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
@@ -176,9 +170,10 @@ mod tests {
     fn addresses_are_read() {
         let plain = parse("http://127.0.0.1:8080").unwrap();
         assert_eq!((plain.host.as_str(), plain.port, plain.base_path.as_str()), ("127.0.0.1", 8080, ""));
-        assert_eq!(plain.websocket_url("/api/v1/exec"), "ws://127.0.0.1:8080/api/v1/exec");
+        assert_eq!(plain.authority, "127.0.0.1:8080");
         let secure = parse("https://box.example/bridge").unwrap();
-        assert_eq!((secure.port, secure.websocket_url("/x")), (443, "wss://box.example/bridge/x".to_owned()));
+        assert_eq!((secure.port, secure.authority.as_str()), (443, "box.example"));
+        assert_eq!((secure.is_secure, secure.base_path.as_str()), (true, "/bridge"));
         assert_eq!(parse("http://[::1]:9").unwrap().host, "::1");
         for bad in ["", "localhost", "ftp://x", "http://", "http://a@b", "http://x?y"] {
             assert_eq!(parse(bad).err().unwrap().code, 2, "{bad}");

@@ -5,14 +5,11 @@ use std::future::poll_fn;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use hyper::header::AUTHORIZATION;
-use hyper::{Method, StatusCode, Uri};
 use serde_json::Value;
-use tokio_websockets::upgrade::Error as UpgradeError;
 use tokio_websockets::{ClientBuilder, Error, Message, WebSocketStream};
+use wsclient::{Ask, Resumed};
 
-use super::body::RequestBody;
-use super::client::{Client, failure_from, refusal};
+use super::client::failure_from;
 use super::endpoint::BoxedSocket;
 use super::failure::Failure;
 use super::limits::{CONNECT_TIMEOUT, GOODBYE_TIMEOUT};
@@ -21,45 +18,31 @@ use super::session::Session;
 /// Opens the WebSocket at `path` with the session's login. Its two halves never wait for each other.
 pub(super) async fn open(session: &Session, path: &str) -> Result<(Outbox, Inbox), Failure> {
     let endpoint = session.endpoint()?;
-    let token = session.token()?;
-    let invalid = |error: &str| Failure::other("invalid", error);
-    let url: Uri = endpoint.websocket_url(path).parse().map_err(|_| invalid("not a path"))?;
-    let authorization =
-        format!("Bearer {token}").try_into().map_err(|_| invalid("the stored token is damaged"))?;
-    let request = ClientBuilder::from_uri(url)
-        .add_header(AUTHORIZATION, authorization)
-        .map_err(|error| invalid(&error.to_string()))?;
-    let socket = endpoint.connect().await?;
-    match tokio::time::timeout(CONNECT_TIMEOUT, request.connect_on(socket)).await {
-        Ok(Ok((stream, _))) => {
-            let (sink, stream) = stream.split();
+    let ask = Ask {
+        authority: &endpoint.authority,
+        path: &format!("{}{path}", endpoint.base_path),
+        bearer: Some(session.token()?),
+        patience: CONNECT_TIMEOUT,
+    };
+    match wsclient::open(endpoint.connect().await?, ask).await {
+        Ok(stream) => {
+            let (sink, stream) = ClientBuilder::new().take_over(stream).split();
             Ok((Outbox { sink, queue: VecDeque::new(), is_flushed: true }, Inbox { stream }))
         }
-        Ok(Err(Error::Upgrade(UpgradeError::DidNotSwitchProtocols(status)))) => {
-            Err(why_refused(session, path, StatusCode::from_u16(status).unwrap_or_default()).await)
+        Err(wsclient::Error::Refused(it)) => {
+            Err(failure_from(it.status, &it.body, it.retry_after.as_deref()))
         }
-        Ok(Err(error @ Error::Upgrade(_))) => Err(endpoint.no_http(&error)),
-        Ok(Err(error)) => Err(endpoint.unreachable(&error)),
-        Err(_) => Err(endpoint.unreachable(&"it gives no answer")),
-    }
-}
-
-/// Why a socket was refused: of the answer only its status is known, so that it is asked for again without one.
-async fn why_refused(session: &Session, path: &str, status: StatusCode) -> Failure {
-    let asked_again = async {
-        let mut client = Client::new(session)?;
-        client.send_with(Method::GET, path, &[], RequestBody::Empty).await
-    };
-    match tokio::time::timeout(CONNECT_TIMEOUT, asked_again).await {
-        Ok(Ok(response)) if response.status() == status => refusal(response).await,
-        // It was refused for another reason; this one is gone.
-        _ => failure_from(status, &[], None),
+        Err(error @ wsclient::Error::Request(_)) => Err(Failure::other("invalid", error.to_string())),
+        Err(error @ (wsclient::Error::Http(_) | wsclient::Error::NotAWebSocket(_))) => {
+            Err(endpoint.no_http(&error))
+        }
+        Err(error @ (wsclient::Error::Io(_) | wsclient::Error::Late(_))) => Err(endpoint.unreachable(&error)),
     }
 }
 
 /// The sending half.
 pub(super) struct Outbox {
-    sink: SplitSink<WebSocketStream<BoxedSocket>, Message>,
+    sink: SplitSink<WebSocketStream<Resumed<BoxedSocket>>, Message>,
     queue: VecDeque<Message>,
     is_flushed: bool,
 }
@@ -124,7 +107,7 @@ pub(super) async fn goodbye(mut outbox: Outbox, mut inbox: Inbox) {
 
 /// The receiving half.
 pub(super) struct Inbox {
-    stream: SplitStream<WebSocketStream<BoxedSocket>>,
+    stream: SplitStream<WebSocketStream<Resumed<BoxedSocket>>>,
 }
 
 impl Inbox {

@@ -1,0 +1,88 @@
+//! Why no WebSocket was opened.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use serde::Deserialize;
+
+/// The longest reason that is told of a refusal, in characters.
+const REASON_CHARS: usize = 300;
+
+/// Why no WebSocket was opened.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request cannot be written: the host, the path or a header has characters that have no place there.
+    #[error("the request for a WebSocket cannot be written: {0}")]
+    Request(String),
+    /// The connection broke.
+    #[error(transparent)]
+    Io(io::Error),
+    /// What the other end sent is not HTTP, or its head is longer than [`crate::HEAD_BYTES`].
+    #[error("the answer cannot be read: {0}")]
+    Http(String),
+    /// The other end switched protocols, but not to the WebSocket that was asked for.
+    #[error("the answer is not that of a WebSocket: {0}")]
+    NotAWebSocket(&'static str),
+    /// The other end answered with another status.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// There was no complete answer within this time.
+    #[error("no answer within {} s", .0.as_secs())]
+    Late(Duration),
+}
+
+impl Error {
+    /// Makes an error of hyper's, with the innermost reason, which says most.
+    pub(crate) fn from_hyper(error: hyper::Error) -> Self {
+        let is_http = error.is_parse() || error.is_incomplete_message();
+        let mut innermost: &dyn std::error::Error = &error;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        match innermost.downcast_ref::<io::Error>() {
+            Some(broken) if !is_http => Self::Io(io::Error::new(broken.kind(), innermost.to_string())),
+            _ => Self::Http(innermost.to_string()),
+        }
+    }
+}
+
+/// An answer that opens no WebSocket.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The status.
+    pub status: StatusCode,
+    /// The value of `Retry-After`, if it has one.
+    pub retry_after: Option<String>,
+    /// What was read of the body: all of it, unless it is long or late.
+    pub body: Bytes,
+}
+
+/// The error document of the server.
+#[derive(Deserialize)]
+struct ErrorDocument {
+    error: ErrorBody,
+}
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    message: String,
+}
+
+impl Refusal {
+    /// The reason in the server's own words, from its error document: one line of at most 300 characters.
+    pub fn reason(&self) -> Option<String> {
+        let document: ErrorDocument = serde_json::from_slice(&self.body).ok()?;
+        let words = document.error.message.chars().map(|it| if it.is_control() { ' ' } else { it });
+        let reason: String = words.take(REASON_CHARS).collect();
+        Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty())
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "the server answered {} instead of opening a WebSocket", self.status)?;
+        self.reason().map_or(Ok(()), |reason| write!(formatter, ": {reason}"))
+    }
+}

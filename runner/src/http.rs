@@ -54,9 +54,14 @@ impl Connection {
     }
 }
 
+/// A host is at an address that may not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the name leads to an address that may not be used")]
+pub(crate) struct NotReached;
+
 /// How the host of a URL is reached.
 pub(crate) enum Way {
-    /// At those of its addresses that are let through.
+    /// At its addresses, each of which must be let through: who answers for a name may give another one next time.
     Direct(fn(IpAddr) -> bool),
     /// By a proxy, which looks it up: so this is only for hosts that may be at any address.
     Through(Proxy),
@@ -119,12 +124,13 @@ async fn reach(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
     let port = uri.port_u16().unwrap_or(if is_encrypted(uri) { 443 } else { 80 });
     let socket = match way {
         Way::Direct(may_reach) => {
-            let mut addresses = dial::look_up(&host, port).await?;
-            addresses.retain(|address| may_reach(address.ip()));
-            if addresses.is_empty() {
-                return Err(io::Error::other("the name leads to no address that may be used"));
-            }
-            dial::connect(addresses).await?
+            let (found, may_reach) = (dial::look_up(&host, port).await?, *may_reach);
+            // By a thread that sees which addresses are this machine's.
+            let looked_at = blocking(move || match found.iter().all(|address| may_reach(address.ip())) {
+                true => Ok(found),
+                false => Err(io::Error::other(NotReached)),
+            });
+            dial::connect(looked_at.await.map_err(io::Error::other)??).await?
         }
         Way::Through(proxy) if is_encrypted(uri) => proxy.connect(&host, port).await?,
         Way::Through(proxy) => proxy.dial().await?,

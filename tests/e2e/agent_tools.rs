@@ -93,7 +93,7 @@ fn each_tool_does_its_work_through_a_runner() {
     let options = ["--fetch-allow", "localhost", "--search-provider", "searxng", "--search-base-url", &base];
     let server = server(&model, &options);
     let alice = server.person("alice");
-    let machine = Machine::start(&server, &alice, "laptop");
+    let machine = Machine::start_with(&server, &alice, "laptop", &["--download-allow", "127.0.0.1"]);
     fs::write(machine.workspace().join("pixel"), STANDARD.decode(PNG).unwrap()).unwrap();
     fs::write(machine.workspace().join("odd\nname"), "").unwrap();
     let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "was it the green door?"]);

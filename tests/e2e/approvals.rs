@@ -155,7 +155,7 @@ impl World {
         });
         let server = start(&model);
         let alice = server.person("alice");
-        let machine = Machine::start(&server, &alice, "laptop");
+        let machine = Machine::start_with(&server, &alice, "laptop", &["--download-allow", "127.0.0.1"]);
         prepare(machine.workspace());
         let client = Client::login(&server, "alice");
         let chat = new_chat(&client, mode);

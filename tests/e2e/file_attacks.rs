@@ -196,7 +196,8 @@ fn attack_a_runner_of(owner: Option<u32>) {
     }
     let server = Server::start();
     let alice = server.person("alice");
-    let _machine = Machine::start_in(&server, &alice, "laptop", &workspace);
+    let _machine =
+        Machine::start_in_with(&server, &alice, "laptop", &workspace, &["--download-allow", "127.0.0.1"]);
     let arena = Arena::around(&workspace, workspace.parent().unwrap(), owner);
     Target { person: &alice, client: Client::login(&server, "alice"), arena }.attack();
 }

@@ -250,7 +250,7 @@ fn serve_once(content: &'static str) -> String {
 fn trees_and_downloads_work_over_http() {
     let server = Server::start();
     let alice = server.person("alice");
-    let machine = Machine::start(&server, &alice, "laptop");
+    let machine = Machine::start_with(&server, &alice, "laptop", &["--download-allow", "127.0.0.1"]);
     let client = Client::login(&server, "alice");
     fs::create_dir_all(machine.workspace().join("a/empty")).unwrap();
     fs::write(machine.workspace().join("a/file"), "hello").unwrap();

@@ -76,8 +76,29 @@ fn a_download_goes_no_further_than_commands() {
     let server = Server::start();
     let alice = server.person("alice");
     let client = Client::login(&server, "alice");
-    let _machine = Machine::start_with(&server, &alice, "laptop", &["--network", "loopback"]);
+    let options = ["--network", "loopback", "--download-allow", "127.0.0.1"];
+    let _machine = Machine::start_with(&server, &alice, "laptop", &options);
     let body = serde_json::json!({"url": url, "path": "file", "max_bytes": 9}).to_string();
     let answer = client.send("POST", "/files/download", body.as_bytes());
     assert_eq!(answer.kind(), "sandbox_denied", "{answer:?}");
+}
+
+#[test]
+fn a_download_reaches_the_machines_own_network_where_its_user_allowed_the_host_alone() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = Server::start();
+    let alice = server.person("alice");
+    let client = Client::login(&server, "alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    for host in ["127.0.0.1", "localhost", "[::1]", "169.254.169.254"] {
+        let url = format!("http://{host}:{port}/latest/meta-data");
+        let body = serde_json::json!({"url": url, "path": "file", "max_bytes": 9}).to_string();
+        let answer = client.send("POST", "/files/download", body.as_bytes());
+        let told = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(answer.kind(), "sandbox_denied", "{host}: {told}");
+        assert!(told.contains(&format!("--download-allow {host}")), "{told}");
+    }
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "nobody connected");
 }

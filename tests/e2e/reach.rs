@@ -119,7 +119,9 @@ fn bare_root(set_up: &str) -> BareRoot {
 }
 
 fn start_there(root: &BareRoot, url: &str, token: &str) -> Running {
-    let lines = format!("echo {token} | exec sandbridge-runner --server {url} --insecure --token-file -\n");
+    let lines = format!(
+        "echo {token} | exec sandbridge-runner --server {url} --insecure --download-allow bridge.test --token-file -\n"
+    );
     let mut shell = root.shell(Who::Dev, Who::Dev.project());
     let mut running =
         Running::start(shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()));
@@ -399,7 +401,12 @@ fn downloads_and_a_model_go_through_the_proxy_and_no_further_than_without() {
     let asked_for = || asked.lock().unwrap().drain(..).collect::<Vec<_>>();
     let place = tempfile::TempDir::new().unwrap();
     let mut command = runner(&person, "laptop", server.url(), &place, &variables);
-    let running = Running::start(command.stderr(Stdio::null()).args(["--llm-url", &elsewhere_url]));
+    let running = Running::start(command.stderr(Stdio::null()).args([
+        "--llm-url",
+        &elsewhere_url,
+        "--download-allow",
+        "127.0.0.1",
+    ]));
     wait_online(&person, "laptop");
     let file = place.path().join("workspace/file");
     assert_eq!(download("http://files.test/a?b=c").status, 200);

@@ -12,13 +12,14 @@ const MAX_LINES: usize = 500;
 /// Who may depend on whom. A missing line in a Cargo.toml is the wall; this keeps it missing.
 const ARROWS: &[(&str, &[&str])] = &[
     ("proto", &[]),
+    ("address", &[]),
     ("wsclient", &[]),
     ("pathguard", &[]),
     ("api", &[]),
     ("store", &[]),
     ("sandbox", &["proto"]),
-    ("runner", &["proto", "pathguard", "wsclient"]),
-    ("llm", &[]),
+    ("runner", &["address", "proto", "pathguard", "wsclient"]),
+    ("llm", &["address"]),
     ("agent", &["llm", "sandbox", "store"]),
     ("server-bridge", &["agent", "api", "llm", "pathguard", "sandbox", "store", "wsclient"]),
     ("tests", &["proto", "sandbox"]),

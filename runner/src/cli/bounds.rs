@@ -14,6 +14,10 @@ pub struct BoundsOptions {
     /// The only TCP ports commands may connect to, such as 53,80,443; no UDP unless 53 is listed [default: all]
     #[arg(long, value_name = "PORT,...", env = "SANDBRIDGE_ALLOW_NET", value_delimiter = ',')]
     pub allow_net: Vec<u16>,
+    /// Hosts to download from for the server although they are this machine or in its network, such as files.internal or 10.0.0.5
+    /// [default: none]
+    #[arg(long, value_name = "HOST,...", env = "SANDBRIDGE_DOWNLOAD_ALLOW", value_delimiter = ',')]
+    pub download_allow: Vec<String>,
     /// Memory of all commands together, such as 4G, or none for no limit; their temporary files count [default: 3/4 of the machine's]
     #[arg(long, value_name = "BYTES", env = "SANDBRIDGE_MEMORY", value_parser = memory)]
     pub memory: Option<Bytes>,
@@ -41,11 +45,15 @@ impl BoundsOptions {
     /// It cannot work; the text says what to write instead.
     pub fn bounds(&self, otherwise: Bounds, profile: Profile) -> Result<Bounds, Error> {
         let mut bounds = otherwise;
-        let (network, limits) = (&mut bounds.network, &mut bounds.limits);
+        let network = &mut bounds.network;
         network.reach = self.network.unwrap_or(network.reach);
         if !self.allow_net.is_empty() {
             network.ports.clone_from(&self.allow_net);
         }
+        if !self.download_allow.is_empty() {
+            bounds.download_allow.clone_from(&self.download_allow);
+        }
+        let limits = &mut bounds.limits;
         limits.memory = self.memory.or(limits.memory);
         limits.pids = self.pids.or(limits.pids);
         limits.by = self.limits_by.or(limits.by);
@@ -62,6 +70,7 @@ impl BoundsOptions {
         let given = [
             ("--network", self.network.map(|reach| reach.to_string())),
             ("--allow-net", Some(ports.join(",")).filter(|ports| !ports.is_empty())),
+            ("--download-allow", Some(self.download_allow.join(",")).filter(|hosts| !hosts.is_empty())),
             ("--memory", self.memory.map(|memory| memory.0.to_string())),
             ("--pids", self.pids.map(|pids| pids.to_string())),
             ("--limits-by", self.limits_by.map(|by| by.to_string())),
@@ -129,6 +138,8 @@ mod tests {
             "loopback",
             "--allow-net",
             "53,443",
+            "--download-allow",
+            "files.internal,10.0.0.5",
             "--memory",
             "1G",
             "--pids",
@@ -143,6 +154,7 @@ mod tests {
             Bounds { network: Network { reach: Reach::None, ports: Vec::new() }, ..Bounds::default() };
         let bounds = options.bounds(policy.clone(), Profile::Workspace).unwrap();
         assert_eq!(bounds.network, Network { reach: Reach::Loopback, ports: vec![53, 443] });
+        assert_eq!(bounds.download_allow, ["files.internal", "10.0.0.5"]);
         let again: Vec<_> = options.words();
         let again = given(&again.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(again.bounds(policy.clone(), Profile::Workspace).unwrap(), bounds);

@@ -36,6 +36,8 @@ pub(super) struct PolicyFile {
     cpus: Option<Cpus>,
     open_files: Option<u32>,
     file_size: Option<Bytes>,
+    #[serde(default)]
+    download_allow: Vec<String>,
     // A key more: one line here, and one where `SandboxOptions::executor_config` lets its flag win.
 }
 
@@ -46,6 +48,7 @@ impl PolicyFile {
         Bounds {
             network: Network { reach: self.network.unwrap_or_default(), ports: self.allow_net.clone() },
             limits: Limits { memory, pids, by, cpus, open_files, file_size },
+            download_allow: self.download_allow.clone(),
         }
     }
 

@@ -20,6 +20,8 @@ pub struct Bounds {
     pub network: Network,
     /// How much they may take.
     pub limits: Limits,
+    /// Hosts, as they stand in a URL, that the runner downloads from although their addresses are this machine's or its network's.
+    pub download_allow: Vec<String>,
 }
 
 /// What commands may reach over the network.
@@ -110,6 +112,12 @@ enum Written {
 pub struct InvalidBound(String);
 
 impl Bounds {
+    /// Whether the runner downloads from this host wherever it is: its name, or its address with or without brackets.
+    pub(crate) fn downloads_within(&self, host: &str) -> bool {
+        let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
+        self.download_allow.iter().any(|allowed| bare(allowed) == bare(host))
+    }
+
     /// Checks what no machine could do.
     ///
     /// # Errors
@@ -132,6 +140,11 @@ impl Bounds {
                     .into(),
             );
         }
+        if let Some(host) = self.download_allow.iter().find(|host| !is_host(host)) {
+            return invalid(format!(
+                "--download-allow {host:?}: give a host's name or address, without a port"
+            ));
+        }
         let Limits { memory, pids, cpus, .. } = &self.limits;
         if memory.is_some_and(|memory| memory.0 != 0 && memory.0 < MEMORY_BYTES_LEAST) {
             return invalid(format!("--memory: nothing runs with less than {}", Bytes(MEMORY_BYTES_LEAST)));
@@ -145,6 +158,16 @@ impl Bounds {
         }
         Ok(())
     }
+}
+
+/// Whether a text is a host as it stands in a URL, with no port.
+fn is_host(text: &str) -> bool {
+    let bare = text.trim_matches(['[', ']']);
+    let is_address = bare.parse::<std::net::IpAddr>().is_ok();
+    let is_name = |name: &str| {
+        name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._".contains(&it)) && !name.is_empty()
+    };
+    is_address || is_name(text)
 }
 
 impl Network {

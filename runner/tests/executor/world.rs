@@ -96,6 +96,8 @@ impl World {
         let state_dir = state.path().to_owned();
         let mut config = ExecutorConfig::new(workspace.clone(), state_dir, profile);
         config.llm = llm(&config);
+        // The servers of these tests are on this machine.
+        config.bounds.download_allow = ["127.0.0.1", "localhost"].map(str::to_owned).to_vec();
         let (shutdown, stop) = (CancellationToken::new(), CancellationToken::new());
         let (serve_link, mut to_serve) = tokio::sync::mpsc::unbounded_channel::<ToServe>();
         let tokens = (shutdown.clone(), stop.clone());

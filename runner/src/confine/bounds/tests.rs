@@ -43,7 +43,7 @@ fn a_policy_file_says_the_same() {
 #[test]
 fn what_cannot_work_is_refused_with_what_to_write() {
     let check = |network: Network, limits, profile| {
-        Bounds { network, limits }.check(profile).map_err(|error| error.to_string())
+        Bounds { network, limits, ..Bounds::default() }.check(profile).map_err(|error| error.to_string())
     };
     let of = |reach, ports: &[u16]| Network { reach, ports: ports.to_vec() };
     let free = Limits::default;
@@ -64,5 +64,23 @@ fn what_cannot_work_is_refused_with_what_to_write() {
     ] {
         let error = check(network, limits, profile).unwrap_err();
         assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn hosts_that_may_be_downloaded_from_are_named_without_a_port() {
+    let of = |host: &str| Bounds { download_allow: vec![host.to_owned()], ..Bounds::default() };
+    for (allowed, host) in [
+        ("Files.internal", "files.INTERNAL"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("::1", "[::1]"),
+        ("[fd00::1]", "[fd00::1]"),
+    ] {
+        assert_eq!(of(allowed).check(Profile::Workspace), Ok(()), "{allowed}");
+        assert!(of(allowed).downloads_within(host) && !of(allowed).downloads_within("other"), "{allowed}");
+    }
+    for bad in ["", "a:80", "http://a", "a/b", "10.0.0.1:80", "*.internal", "[", "u@a"] {
+        let error = of(bad).check(Profile::Workspace).unwrap_err().to_string();
+        assert!(error.contains("--download-allow"), "{bad}: {error}");
     }
 }

@@ -1,14 +1,18 @@
 //! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an
 //! origin allowed no other: where it leads elsewhere is told, to be asked for again.
 //!
-//! Addresses are not restricted beyond what commands may reach: a development server on this machine or its network is a
-//! usual source. What commands may not reach is not fetched for them either: a URL can carry data out. That goes for a proxy
-//! on the way, too.
+//! Addresses are public ones: this machine, its network and the metadata services of clouds are reached where the machine's user
+//! named the host with `--download-allow`, and refused otherwise, at every redirect and after the name was looked up. (A proxy
+//! looks names up itself.) What commands may not reach is not fetched for them either: a URL can carry data out. That goes for a
+//! proxy on the way, too.
 
 use std::future::{Future, poll_fn};
+use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
+use address::is_public;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
@@ -17,8 +21,9 @@ use hyper::{Response, Uri};
 use hyper_util::rt::TokioIo;
 use proto::{ErrorKind, WireError};
 
-use crate::confine::Network;
-use crate::http::{Connection, Way, connect, innermost};
+use crate::blocking::blocking;
+use crate::confine::{Bounds, Network};
+use crate::http::{Connection, NotReached, Way, connect, innermost};
 use crate::limits::{DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
 
 /// An answer whose content is still to come.
@@ -49,10 +54,10 @@ pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
 
 impl Answer {
     /// Asks, and follows redirects within the origin; succeeds with an answer that is a success.
-    pub(super) async fn to(mut uri: Uri, network: &Network) -> Result<Self, WireError> {
+    pub(super) async fn to(mut uri: Uri, bounds: &Bounds) -> Result<Self, WireError> {
         for _ in 0..=DOWNLOAD_REDIRECTS {
-            allowed(&uri, network)?;
-            let answer = Self::ask(&uri, network).await?;
+            allowed(&uri, &bounds.network)?;
+            let answer = Self::ask(&uri, bounds).await?;
             let status = answer.response.status();
             if status.is_success() {
                 return Ok(answer);
@@ -62,7 +67,7 @@ impl Answer {
                 return Err(failed(&uri, &format!("the server answered {status}")));
             };
             let next = parse(&resolve(&uri, location))?;
-            allowed(&next, network)?;
+            allowed(&next, &bounds.network)?;
             if uri.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
                 return Err(failed(&uri, &"it redirects to where nothing is encrypted"));
             }
@@ -101,14 +106,9 @@ impl Answer {
         }
     }
 
-    async fn ask(uri: &Uri, network: &Network) -> Result<Self, WireError> {
-        let way = Way::to(uri).map_err(|error| failed(uri, &error))?;
-        if let Way::Through(proxy) = &way
-            && !network.lets_out(proxy.port())
-        {
-            return Err(denied());
-        }
-        let socket = connect(uri, &way).await.map_err(|error| failed(uri, &error))?;
+    async fn ask(uri: &Uri, bounds: &Bounds) -> Result<Self, WireError> {
+        let way = way(uri, bounds).await?;
+        let socket = connect(uri, &way).await.map_err(|error| unreached(uri, &error))?;
         let refused = |error: hyper::Error| failed(uri, &innermost(&error));
         let (mut sender, connection) =
             http1::handshake::<_, String>(TokioIo::new(socket)).await.map_err(refused)?;
@@ -137,6 +137,38 @@ fn is_same_origin(one: &Uri, other: &Uri) -> bool {
 
 fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })
+}
+
+/// The way to a host, at public addresses alone unless its user allowed the host.
+async fn way(uri: &Uri, bounds: &Bounds) -> Result<Way, WireError> {
+    let host = uri.host().unwrap_or_default();
+    let is_allowed = bounds.downloads_within(host);
+    match Way::to(uri).map_err(|error| failed(uri, &error))? {
+        Way::Direct(_) if !is_allowed => Ok(Way::Direct(is_public)),
+        way @ Way::Direct(_) => Ok(way),
+        Way::Through(proxy) if !bounds.network.lets_out(proxy.port()) => Err(denied()),
+        way @ Way::Through(_) => {
+            let literal = host.trim_matches(['[', ']']).parse::<IpAddr>().ok().filter(|_| !is_allowed);
+            match literal {
+                Some(address) if !blocking(move || is_public(address)).await? => Err(private(host)),
+                Some(_) | None => Ok(way),
+            }
+        }
+    }
+}
+
+fn unreached(uri: &Uri, error: &io::Error) -> WireError {
+    match error.get_ref().is_some_and(|inner| inner.is::<NotReached>()) {
+        true => private(uri.host().unwrap_or_default()),
+        false => failed(uri, error),
+    }
+}
+
+fn private(host: &str) -> WireError {
+    let text = format!(
+        "nothing was written: {host} is this machine, or in its network, and downloads reach public addresses alone. If it is meant,          fetch it with a command, or let the machine's user start the runner with --download-allow {host}"
+    );
+    WireError::new(ErrorKind::SandboxDenied, text)
 }
 
 /// Refuses what commands may not reach.
@@ -247,10 +279,42 @@ mod tests {
             socket.write_all(moved.as_bytes()).unwrap();
         });
         let network = Network { ports: vec![port], ..Network::default() };
+        let bounds = Bounds { network, download_allow: vec!["127.0.0.1".to_owned()], ..Bounds::default() };
         let url = parse(&format!("http://127.0.0.1:{port}/")).unwrap();
-        let refused = Answer::to(url, &network).await.map(drop).unwrap_err();
+        let refused = Answer::to(url, &bounds).await.map(drop).unwrap_err();
         assert_eq!(refused.kind, ErrorKind::SandboxDenied, "{refused}");
         answering.join().unwrap();
+    }
+
+    #[tokio::test]
+    async fn private_addresses_are_reached_where_their_host_was_allowed_alone() {
+        crate::blocking::start().unwrap();
+        // Nothing answers there, and nothing is asked.
+        let closed = Bounds::default();
+        for host in [
+            "127.0.0.1",
+            "localhost",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "0.0.0.0",
+            "169.254.169.254",
+            "10.0.0.1",
+            "192.168.1.1",
+            "100.64.0.1",
+            "[fd00::1]",
+            "[fe80::1]",
+        ] {
+            let url = parse(&format!("http://{host}:1/secret")).unwrap();
+            let refused = Answer::to(url, &closed).await.map(drop).unwrap_err();
+            assert_eq!(refused.kind, ErrorKind::SandboxDenied, "{host}: {refused}");
+            let way_out = format!("--download-allow {host}");
+            assert!(refused.description.contains(&way_out), "{refused}");
+            assert!(!refused.description.contains("secret"), "{refused}");
+        }
+        let open = Bounds { download_allow: vec!["127.0.0.1".to_owned()], ..Bounds::default() };
+        let kind = async |url: &str| Answer::to(parse(url).unwrap(), &open).await.map(drop).unwrap_err().kind;
+        assert_eq!(kind("http://127.0.0.1:1/").await, ErrorKind::Io, "nobody listens there");
+        assert_eq!(kind("http://localhost:1/").await, ErrorKind::SandboxDenied, "another name of it");
     }
 
     #[test]

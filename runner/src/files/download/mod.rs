@@ -58,7 +58,7 @@ async fn transfer(
         Ok::<_, WireError>((pending, root, request.path))
     };
     let (pending, root, target) = disk.run(create).await??;
-    let mut answer = Box::pin(Answer::to(url, &executor.policy.bounds.network)).await?;
+    let mut answer = Box::pin(Answer::to(url, &executor.policy.bounds)).await?;
     if answer.size_bytes().is_some_and(|size| size > max_bytes) {
         return Err(too_large(max_bytes));
     }

@@ -28,7 +28,6 @@
 //! | [`error`], [`limits`] | what can fail; every limit |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-pub mod address;
 pub mod anthropic;
 pub mod call;
 pub mod dialect;
@@ -47,6 +46,7 @@ pub mod slots;
 pub mod sse;
 pub mod transport;
 
+pub use address;
 pub use call::{Progress, call};
 pub use dialect::Dialect;
 pub use draft::Draft;

@@ -1,4 +1,11 @@
 //! Which addresses are everybody's, and which belong to this machine or the network that it stands in.
+//!
+//! Server and runner fetch URLs that others name. Both reach public addresses alone unless the one they work for allowed more,
+//! and both ask here, so that the rules are the same. An address has to be looked at after its name was looked up, and what
+//! was looked at is what has to be connected to.
+//!
+//! - [`is_public`]: all there is
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 

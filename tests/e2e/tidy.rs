@@ -1,4 +1,6 @@
-//! The shape of the house: arrows between crates, file sizes, licences, the top level.
+//! The shape of the house: arrows between crates, circles in them, file sizes, licences, the top level.
+
+mod circles;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -94,16 +94,10 @@ pub const EXEC_SMALL_INPUT_BYTES: usize = 4 * 1024;
 pub const EXEC_INPUT_TOLD_BYTES: u64 = 64 * 1024;
 /// Time an exec's client has to say what to run.
 pub const EXEC_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an attached exec goes on without its client.
-pub const EXEC_CLIENT_GRACE: Duration = Duration::from_secs(10);
 /// How long a terminal goes on without anybody who looks at it, unless its client says otherwise.
 pub const TERMINAL_LINGER: Duration = Duration::from_secs(24 * 3600);
 /// The longest that a client may say.
 pub const TERMINAL_LINGER_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
-/// How often it is looked whether somebody does, unless it lingers for less.
-pub const TERMINAL_CHECK_INTERVAL: Duration = Duration::from_secs(60);
-/// How long an exec's runner may be away before the exec counts as lost.
-pub const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
 /// Execs in one listing, unless the client asks for another number.
 pub const EXEC_LIST_ROWS: u32 = 100;
 /// The most execs in one listing.

@@ -36,8 +36,6 @@ use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
 use crate::web::auth::cookie_name;
 use crate::web::chats::{chat_view, message_view};
-use crate::web::exec::attendance::Attendance;
-use crate::web::exec::recover;
 use crate::web::forwarded::TrustedProxies;
 use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::Hub;
@@ -232,11 +230,9 @@ impl Server {
             shutdown,
             tasks: TaskTracker::new(),
             execs: TaskTracker::new(),
-            attendance: Attendance::default(),
             setup: Setup::default(),
             facts,
         });
-        recover::recover(&state).await?;
         let setup_secret = if state.store.has_users().await? { None } else { Some(state.setup.begin()) };
         Ok(Self { listener, address, acceptor, proxies: config.proxies, state, lock, setup_secret })
     }
@@ -271,6 +267,7 @@ impl Server {
     /// Serves until the shutdown token is cancelled; returns when everything has ended, 10 s later at most.
     pub async fn run(self) {
         let Self { listener, acceptor, proxies, state, lock, .. } = self;
+        state.tasks.spawn(leave_at_stop(state.clone()));
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(purge(state.clone()));
         state.tasks.spawn(events::forget_gone(state.clone()));
@@ -351,6 +348,12 @@ fn chat_sink(hub: Arc<Hub>) -> EventSink {
         };
         hub.publish(user, &event);
     })
+}
+
+/// Leaves what goes on without this server as soon as it stops, before anything is waited for: it may be killed meanwhile.
+async fn leave_at_stop(state: AppState) {
+    state.shutdown.cancelled().await;
+    state.chats.stop();
 }
 
 async fn purge(state: AppState) {

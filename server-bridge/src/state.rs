@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::web::error::ApiError;
-use crate::web::exec::attendance::Attendance;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
 use crate::web::install::HandOut;
@@ -70,8 +69,6 @@ pub struct Shared {
     pub tasks: TaskTracker,
     /// The attached execs whose end is not on record yet.
     pub execs: TaskTracker,
-    /// Which execs have a client.
-    pub attendance: Attendance,
     /// The first account, while it is to be made.
     pub setup: Setup,
     /// What the server was started with.

@@ -1,5 +1,7 @@
 //! How a model's commands end, and what is read of those that go on by themselves.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -83,4 +85,59 @@ fn a_task_is_read_whole_up_to_50_000_bytes() {
     // Long results are put aside, and their beginning and end are shown.
     assert!(!reads[1].contains("left out …"), "{}", reads[1]);
     assert!(reads[0].contains("… 1 bytes left out …"), "{}", reads[0]);
+}
+
+#[test]
+fn a_command_whose_machine_went_away_within_the_turn_leaves_an_entry_in_the_audit_trail() {
+    let is_gone = Arc::new(AtomicBool::new(false));
+    let waits = Arc::clone(&is_gone);
+    let model = ScriptedModel::start(move |asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Shell", json!({"command": "touch begun"}))]),
+        1 => {
+            eventually("the machine is gone", PATIENCE, || waits.load(Ordering::SeqCst).then_some(()));
+            Reply::Call(vec![("Shell", json!({"command": "echo nowhere"}))])
+        }
+        _ => Reply::Say("there is no machine".to_owned()),
+    });
+    let server = server(&model);
+    let alice = server.person("alice");
+    let mut machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "work");
+    eventually("the first one ran", PATIENCE, || machine.workspace().join("begun").exists().then_some(()));
+    machine.stop();
+    eventually("the server knows", PATIENCE, || (!alice.is_online("laptop")).then_some(()));
+    is_gone.store(true, Ordering::SeqCst);
+    let entry = eventually("it is in the audit trail", PATIENCE, || {
+        let trail = client.call("GET", "/audit?action=exec&limit=10").json();
+        trail["entries"].as_array().unwrap().iter().find(|entry| entry["target"] == "echo nowhere").cloned()
+    });
+    assert_eq!((&entry["outcome"], &entry["user"]), (&json!("offline"), &json!("alice")));
+    assert_eq!(client.call("GET", "/execs").json().as_array().unwrap().len(), 1, "it never was an exec");
+}
+
+#[test]
+fn a_viewer_that_leaves_does_not_end_a_models_command() {
+    // Longer than a client's own command goes on without its client.
+    let model = ScriptedModel::start(|asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Shell", json!({"command": "touch begun; sleep 12; echo whole"}))]),
+        _ => Reply::Say("done".to_owned()),
+    });
+    let server = server(&model);
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "work");
+    eventually("it runs", PATIENCE, || machine.workspace().join("begun").exists().then_some(()));
+    let execs = client.call("GET", "/execs").json();
+    let id = execs[0]["exec_id"].as_str().unwrap().to_owned();
+    let mut viewer = alice.command(&["attach", &id]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    viewer.kill().unwrap();
+    viewer.wait().unwrap();
+    ended(&client, &chat, 1);
+    assert!(model.asked().pop().unwrap().results()[0].contains("whole\n(exit code 0)"));
+    assert_eq!(client.call("GET", "/execs").json()[0]["status"], "exited");
 }

@@ -29,6 +29,7 @@ mod docker_trouble;
 mod doctor;
 mod exec;
 mod exec_attacks;
+mod exec_deaths;
 mod file_attacks;
 mod files;
 mod here;

@@ -22,8 +22,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["proto"]),
     ("runner", &["address", "proto", "pathguard", "wsclient"]),
     ("llm", &["address"]),
-    ("agent", &["llm", "sandbox", "store"]),
-    ("server-bridge", &["agent", "api", "llm", "pathguard", "sandbox", "store", "wsclient"]),
+    ("execs", &["sandbox", "store"]),
+    ("agent", &["execs", "llm", "sandbox", "store"]),
+    ("server-bridge", &["agent", "api", "execs", "llm", "pathguard", "sandbox", "store", "wsclient"]),
     ("tests", &["proto", "sandbox"]),
     ("testkit", &[]),
 ];

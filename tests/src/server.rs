@@ -2,13 +2,15 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Authority, binaries, process};
+use crate::{Authority, binaries, eventually, process};
 
 /// The password of everyone.
 pub const PASSWORD: &str = "correct horse battery";
@@ -35,7 +37,7 @@ impl Server {
 
     /// The same in a home directory of one's choice, as the user who owns it.
     pub fn start_in(home: TempDir, options: &[&str]) -> Self {
-        let (process, url) = spawn(home.path(), options, "127.0.0.1:0");
+        let (process, url) = spawn(home.path(), options, "127.0.0.1:0", None);
         Self { process, home, url, authority: None }
     }
 
@@ -71,9 +73,20 @@ impl Server {
 
     /// Stops the server in an orderly way and starts it again at the same address.
     pub fn restart(&mut self, options: &[&str]) {
+        self.restart_with(options, None);
+    }
+
+    /// The same with a variable in its environment.
+    pub fn restart_with(&mut self, options: &[&str], variable: Option<(&str, &str)>) {
         process::terminate(&mut self.process);
         let address = self.url.trim_start_matches("http://").to_owned();
-        (self.process, self.url) = spawn(self.home.path(), options, &address);
+        (self.process, self.url) = spawn(self.home.path(), options, &address, variable);
+    }
+
+    /// Waits until something has killed the server.
+    pub fn wait_killed(&mut self, deadline: Duration) {
+        let status = eventually("the server is killed", deadline, || self.process.try_wait().unwrap());
+        assert_eq!(status.signal(), Some(9), "{status}");
     }
 
     /// Adds a user and logs in.
@@ -177,9 +190,10 @@ pub struct Output {
     pub stderr: String,
 }
 
-fn spawn(home: &Path, options: &[&str], listen: &str) -> (Child, String) {
+fn spawn(home: &Path, options: &[&str], listen: &str, variable: Option<(&str, &str)>) -> (Child, String) {
     let mut process = command(home, "", &["serve", "--listen", listen])
         .args(options)
+        .envs(variable)
         .env("SANDBRIDGE_RUNNER", binaries::for_owner_of(home, &binaries::runner()))
         .env("SANDBRIDGE_RUNNER_STATIC", binaries::runner_static())
         .env("SANDBRIDGE_LOG", std::env::var("SANDBRIDGE_LOG").unwrap_or_else(|_| "warn".into()))
@@ -207,7 +221,6 @@ fn command<A: AsRef<OsStr>>(home: &Path, url: &str, arguments: &[A]) -> Command 
 
 /// Runs a command with standard input and collects what it leaves.
 pub fn run(mut command: Command, stdin: &[u8]) -> Output {
-    use std::os::unix::process::ExitStatusExt;
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();

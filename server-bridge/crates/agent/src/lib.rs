@@ -23,15 +23,14 @@
 //! | `tools/` | what a model may do: one file per tool |
 //! | [`web`] | reading the internet for a model: fetching a page, searching |
 //! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
-//! | `tasks`, [`follow`] | commands that go on by themselves; an exec that is followed to its end |
+//! | `tasks` | commands that go on by themselves |
 //! | `library/` | skills and roles, as a workspace offers them |
 //! | `preferences` | what a user wants of every agent |
 //! | `detail` | what a client is shown of a chat beside its messages |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `sends` | messages that a client sends again, and that are done once |
-//! | `ending` | [`Ending`]: how a command ended, in the words of the store and the audit trail |
 //! | `exec_document` | what a message says of the command it shows, as clients read it |
-//! | `place` | who a user is to the sandbox, and where their work should go |
+//! | `place` | where the work of a chat should go |
 //! | `told` | what was told live of messages under way, for clients that come later |
 //! | `grouped` | large numbers for people |
 //! | `event`, `error` | what is told, and what can go wrong |
@@ -46,12 +45,10 @@ pub mod approval;
 mod commands;
 mod context;
 mod detail;
-mod ending;
 mod engine;
 mod error;
 mod event;
 mod exec_document;
-pub mod follow;
 mod fork;
 mod grouped;
 mod library;
@@ -80,12 +77,12 @@ mod tests;
 
 pub use commands::command_usages;
 pub use detail::ContextUse;
-pub use ending::Ending;
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
 pub use exec_document::ExecDocument;
+pub use execs::{Ending, follow, sandbox_user, wish_for};
 pub use models::{ModelSetup, ModelsConfig};
-pub use place::{sandbox_user, wish, wish_for};
+pub use place::wish;
 pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
 pub use service::{ChatService, EventSink};

@@ -131,8 +131,6 @@ const _: () = assert!(
     SHELL_CANCEL_GRACE.as_millis() < SHELL_CANCEL_PATIENCE.as_millis()
         && SHELL_CANCEL_PATIENCE.as_millis() < CANCEL_PROMISE.as_millis()
 );
-/// How often a machine that is away is looked for without news of it, in milliseconds.
-pub const PLACE_LOOK_MS: u64 = 1_000;
 /// How long a task may run: 24 hours.
 pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
 /// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.

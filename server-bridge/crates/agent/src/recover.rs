@@ -2,24 +2,27 @@
 
 use std::sync::Arc;
 
-use store::{Exec, Message};
+use store::{Exec, Message, User};
 
 use crate::service::Inner;
 use crate::shell::{Begin, Run};
-use crate::{ExecDocument, Result, place};
+use crate::{Ending, ExecDocument, Result, place};
 
-/// Starts a task for each command of a chat that is on record as running, and returns how many there are.
+/// Starts a task for each exec that is on record as running, and returns how many of them a message shows.
 pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
     let mut count = 0;
-    for exec in service.store.running_execs().await? {
+    for (user, exec) in service.execs.recover().await? {
         let Some(message) = exec.message else { continue };
         let message = match service.store.message(exec.user, message).await {
             Ok(message) => message,
-            // Deleted meanwhile, as is everything that would show the command.
-            Err(store::Error::NotFound { .. }) => continue,
+            // Nothing shows the command any more; it ends all the same.
+            Err(store::Error::NotFound { .. }) => {
+                service.execs.follow(user, exec);
+                continue;
+            }
             Err(error) => return Err(error.into()),
         };
-        if let Some(run) = go_on(service, exec, message).await? {
+        if let Some(run) = go_on(service, user, exec, message).await? {
             service.tasks.spawn(run.run());
             count += 1;
         }
@@ -27,16 +30,16 @@ pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
     Ok(count)
 }
 
-async fn go_on(service: &Arc<Inner>, exec: Exec, message: Message) -> Result<Option<Run>> {
+async fn go_on(service: &Arc<Inner>, user: User, exec: Exec, message: Message) -> Result<Option<Run>> {
     let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let mut document: ExecDocument =
         document.unwrap_or_else(|| ExecDocument::running(&exec.exec_id, &exec.command, exec.runner.clone()));
     if let Some(outcome) = document.outcome() {
-        // The earlier server came no further than to the message.
-        service.store.finish_exec(exec.user, &exec.exec_id, &outcome).await?;
+        // A server of an earlier version came no further than to the message.
+        let ending = Ending::on_record(outcome);
+        let _recorded = service.execs.end_of_record(&user, &exec, &ending).await?;
         return Ok(None);
     }
-    let Some(user) = service.store.user_by_id(exec.user).await? else { return Ok(None) };
     // What an earlier server waited for is no news any more.
     document.error = None;
     let wish = place::wish_for(&service.store, user.id, exec.runner.as_deref()).await?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
+use execs::{Ledger, Recorded};
 use sandbox::SandboxRouter;
 use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
 use tokio_util::sync::CancellationToken;
@@ -37,6 +38,8 @@ pub struct ChatService(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) router: SandboxRouter,
+    /// The life of every exec of the server.
+    pub(crate) execs: Ledger,
     pub(crate) running: Running,
     sending: Sending,
     pub(crate) engine: Engine,
@@ -69,6 +72,7 @@ impl ChatService {
     /// the internet that way.
     pub fn new(store: Store, router: SandboxRouter, sink: EventSink, models: ModelsConfig, web: Web) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let execs = Ledger::new(store.clone(), router.clone());
         let (running, sending, engine) = (Running::default(), Sending::default(), Engine::new(models));
         let instructions_file = Arc::default();
         let prompt = prompt::parts(&store, &instructions_file);
@@ -78,6 +82,7 @@ impl ChatService {
             Inner {
                 store,
                 router,
+                execs,
                 running,
                 sending,
                 engine,
@@ -102,8 +107,8 @@ impl ChatService {
         self
     }
 
-    /// Goes on with every command of a chat that an earlier server left running, and with every message that it had not
-    /// begun to answer; tells of the answers that it was amid. Returns how many there are. For a server's start, before
+    /// Goes on with every exec that an earlier server left running, those of clients too, and with every message that it had not
+    /// begun to answer; tells of the answers that it was amid. Returns how many of a chat's there are. For a server's start, before
     /// anything is posted: each command waits in the background for its runner, 10 min at most.
     ///
     /// # Errors
@@ -228,12 +233,31 @@ impl ChatService {
         self.0.told.of(message)
     }
 
-    /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`]; cancels and records
-    /// what runs elsewhere; and returns when every task has ended. Later posts are refused.
-    pub async fn shutdown(&self) {
+    /// The life of every exec of the server: of chats, and of whatever else the server runs.
+    pub fn execs(&self) -> &Ledger {
+        &self.0.execs
+    }
+
+    /// Tells a user's clients of the message that shows an exec, where putting the exec's end on record changed it.
+    pub fn tell_ended(&self, user: UserId, recorded: &Recorded) {
+        if let Some(message) = recorded.message() {
+            self.0.tell(user, ChatEvent::Message(message.clone()));
+        }
+    }
+
+    /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`], and begins to cancel what
+    /// runs elsewhere. Later posts are refused. Said at once when the server stops: nothing is waited for.
+    pub fn stop(&self) {
         self.0.stop.cancel();
+        self.0.execs.stop();
+    }
+
+    /// The same, and returns when every task has ended and what was cancelled is on record.
+    pub async fn shutdown(&self) {
+        self.stop();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        self.0.execs.shutdown().await;
     }
 }
 

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sandbox::{AckMode, AttachOptions, ExecEvent, Sandbox};
+use sandbox::Sandbox;
 use store::{ChatId, Exec, ExecStatus, User};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
-use crate::follow::{Followed, sandbox_id};
 use crate::limits::{TASK_LIFETIME_S, TASKS_LISTED};
 use crate::place::{sandbox_user, wish_for};
 use crate::service::Inner;
 use crate::tool::Failure;
-use crate::{ChatService, Ending, Result};
+use crate::{ChatService, Result};
 
 impl ChatService {
     /// Deletes a user's chat. What runs in it is told to stop, its tasks too: where their machine is away, as soon as it is
@@ -74,50 +73,14 @@ pub(crate) async fn place(service: &Inner, user: &User, task: &Exec) -> Result<S
     Ok(service.router.for_user(&sandbox_user(user), &wish).await?)
 }
 
-/// Ends a task with everything it started, and waits for that.
+/// Ends a task with everything it started, and waits for that: one that counts as lost too, where its machine still has it.
 pub(crate) async fn kill(service: &Inner, user: &User, task: &Exec) -> Result<(), Failure> {
-    if task.status != ExecStatus::Running {
+    if !matches!(task.status, ExecStatus::Running | ExecStatus::Lost) {
         return Ok(());
     }
     let sandbox = place(service, user, task).await?;
-    let options = AttachOptions { output: false, acks: AckMode::Manual };
-    let mut exec = sandbox.attach(sandbox_id(&task.exec_id), 0, options).await?;
-    exec.control().cancel();
-    while let Some(event) = exec.next().await {
-        match event {
-            ExecEvent::Failed(error) => return Err(error.into()),
-            ExecEvent::Finished(outcome) => {
-                let ending = Ending::of(&outcome);
-                service.store.finish_exec(user.id, &task.exec_id, &ending.outcome).await?;
-            }
-            _ => {}
-        }
-    }
+    service.execs.cancel(&sandbox, user, task).await?;
     Ok(())
-}
-
-/// Waits for a task's end where it runs, without its output, and puts it on record.
-pub(crate) fn follow(service: &Arc<Inner>, user: &User, place: &str, id: &store::ExecId) {
-    let (service, user) = (Arc::clone(service), user.clone());
-    let (place, id) = (place.to_owned(), id.clone());
-    let tasks = service.tasks.clone();
-    tasks.spawn(async move {
-        let Inner { store, router, stop, .. } = &*service;
-        let lifetime = Duration::from_secs(TASK_LIFETIME_S);
-        let followed = Followed { store, router, user: &user, place: Some(&place), id: &id };
-        let ending = tokio::select! {
-            ended = timeout(lifetime, followed.end(lifetime, None)) => match ended {
-                Ok(Ok(outcome)) => Ending::of(&outcome),
-                Ok(Err(error)) => Ending::refused("lost", error),
-                Err(_) => Ending::refused("lost", "its runner did not come back"),
-            },
-            // The next life of the server goes on.
-            () = stop.cancelled() => return,
-        };
-        if let Err(error) = store.finish_exec(user.id, &id, &ending.outcome).await {
-            tracing::error!(%error, %id, "cannot record how a task ended");
-        }
-    });
 }
 
 /// Ends a task that nobody can ask for any more, as soon as its machine is there.
@@ -125,10 +88,9 @@ fn end_abandoned(service: &Arc<Inner>, user: &User, task: Exec) {
     let (service, user) = (Arc::clone(service), user.clone());
     let tasks = service.tasks.clone();
     tasks.spawn(async move {
-        let Inner { store, router, stop, .. } = &*service;
+        let Inner { execs, stop, .. } = &*service;
         let until = Instant::now() + Duration::from_secs(TASK_LIFETIME_S);
-        let (place, id) = (task.runner.as_deref(), &task.exec_id);
-        let followed = Followed { store, router, user: &user, place, id };
+        let followed = execs.followed(&user, &task);
         let ended = async {
             loop {
                 followed.available(until).await.map_err(|error| Failure::Told(error.to_string()))?;
@@ -142,7 +104,7 @@ fn end_abandoned(service: &Arc<Inner>, user: &User, task: Exec) {
         tokio::select! {
             ended = ended => {
                 if let Err(why) = ended {
-                    tracing::warn!(%why, %id, "a task of a chat that was deleted could not be ended");
+                    tracing::warn!(%why, id = %task.exec_id, "a task of a chat that was deleted could not be ended");
                 }
             }
             // The next life of the server goes on.

@@ -1,6 +1,6 @@
 //! Who did what, where, and how it ended. Entries are only ever added.
 
-use sqlx::FromRow;
+use sqlx::{Executor, FromRow, Sqlite};
 
 use crate::error::Result;
 use crate::limits::{AUDIT_TEXT_MAX_BYTES, beginning, rows};
@@ -68,19 +68,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn append_audit(&self, entry: &AuditEntry) -> Result<AuditId> {
-        let cut = |text| beginning(text, AUDIT_TEXT_MAX_BYTES);
-        Ok(sqlx::query_scalar(
-            "INSERT INTO audit (at_ms, user_name, action, location, target, outcome) VALUES ($1, $2, $3, $4, $5, $6)
-             RETURNING id",
-        )
-        .bind(self.now_ms())
-        .bind(entry.user.as_deref().map(cut))
-        .bind(cut(&entry.action))
-        .bind(entry.location.as_deref().map(cut))
-        .bind(cut(&entry.target))
-        .bind(cut(&entry.outcome))
-        .fetch_one(self.database.writer())
-        .await?)
+        append_entry(self.database.writer(), self.now_ms(), entry).await
     }
 
     /// The last `limit` (at most 1,000) entries before the entry `before`, or the last of all; the newest first.
@@ -113,6 +101,27 @@ impl Store {
         let query = if let Some(user) = search.user { query.bind(user) } else { query };
         Ok(query.fetch_all(self.database.reader()).await?)
     }
+}
+
+/// Adds an entry, by itself or as a part of a transaction.
+pub(crate) async fn append_entry<'e>(
+    executor: impl Executor<'e, Database = Sqlite>,
+    now_ms: i64,
+    entry: &AuditEntry,
+) -> Result<AuditId> {
+    let cut = |text| beginning(text, AUDIT_TEXT_MAX_BYTES);
+    Ok(sqlx::query_scalar(
+        "INSERT INTO audit (at_ms, user_name, action, location, target, outcome) VALUES ($1, $2, $3, $4, $5, $6)
+         RETURNING id",
+    )
+    .bind(now_ms)
+    .bind(entry.user.as_deref().map(cut))
+    .bind(cut(&entry.action))
+    .bind(entry.location.as_deref().map(cut))
+    .bind(cut(&entry.target))
+    .bind(cut(&entry.outcome))
+    .fetch_one(executor)
+    .await?)
 }
 
 #[cfg(test)]

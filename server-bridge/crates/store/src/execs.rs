@@ -1,15 +1,11 @@
-//! Commands on record: started once per id and request, finished once.
-//!
-//! ```text
-//!   start ─► running ──finish──► exited | signaled | timed_out | cancelled | failed
-//!               └─ nobody can tell any more ─► lost ──finish (it could be told after all)──► …
-//! ```
+//! Commands on record: started once per id and request, ended once (see `exec_ends`).
 
-use sqlx::FromRow;
+use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result};
-use crate::limits::{EXEC_COMMAND_MAX_BYTES, EXEC_ERROR_MAX_BYTES, beginning, rows};
-use crate::{ChatId, ExecId, MessageId, Store, UserId};
+use crate::limits::{EXEC_COMMAND_MAX_BYTES, beginning, rows};
+use crate::messages::append_to;
+use crate::{ChatId, ExecId, Message, MessageId, MessageRole, Store, UserId};
 
 /// How an exec stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -46,11 +42,29 @@ impl ExecStatus {
     }
 }
 
+/// Who asked for an exec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum ExecKind {
+    /// A person, by a `!command` in a chat; a message shows it.
+    Chat,
+    /// A model, by its tool `Shell`; a detached one is a task.
+    Tool,
+    /// A client of the exec socket.
+    Client,
+    /// A person at a terminal, to which clients come back.
+    Terminal,
+    /// A client of the Model Context Protocol; a detached one is a task.
+    Mcp,
+}
+
 /// An exec about to be sent.
 #[derive(Clone, Debug)]
 pub struct ExecRequest {
     /// The id its originator chose.
     pub exec_id: ExecId,
+    /// Who asked for it.
+    pub kind: ExecKind,
     /// Whose it is.
     pub user: UserId,
     /// The conversation it came from.
@@ -63,8 +77,12 @@ pub struct ExecRequest {
     pub runner: Option<String>,
     /// What runs, as shown to people; beyond 4 KiB it is cut.
     pub command: String,
+    /// The command as the audit trail shows it; `None` where that is the command itself. Beyond 4 KiB it is cut.
+    pub audited: Option<String>,
     /// Whether it goes on without its client.
     pub detached: bool,
+    /// How long it goes on without anybody who looks at it, in milliseconds; only a terminal has this.
+    pub linger_ms: Option<i64>,
 }
 
 /// How an exec ended.
@@ -95,6 +113,8 @@ pub struct ExecOutcome {
 pub struct Exec {
     /// The id its originator chose.
     pub exec_id: ExecId,
+    /// Who asked for it.
+    pub kind: ExecKind,
     /// Whose it is.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
@@ -138,6 +158,15 @@ pub struct Exec {
     pub finished_at_ms: Option<i64>,
     /// How long it goes on without anybody who looks at it, in milliseconds; only a terminal has this.
     pub linger_ms: Option<i64>,
+    /// See [`ExecRequest::audited`].
+    pub audited: Option<String>,
+}
+
+impl Exec {
+    /// The command as the audit trail shows it.
+    pub fn audited(&self) -> &str {
+        self.audited.as_deref().unwrap_or(&self.command)
+    }
 }
 
 /// What came of [`Store::start_exec`].
@@ -154,7 +183,7 @@ macro_rules! exec_columns {
     () => {
         "exec_id, user_id, chat_id, message_id, request_hash, runner, command, detached, status, exit_code, signal,
          sandbox_denied, truncated, stdout_bytes, stderr_bytes, output_path, error, started_at_ms, finished_at_ms,
-         linger_ms"
+         linger_ms, kind, audited"
     };
 }
 
@@ -164,26 +193,10 @@ impl Store {
     /// # Errors
     /// [`Error::Conflict`] if the user has used this id for a different request.
     pub async fn start_exec(&self, request: &ExecRequest) -> Result<ExecStart> {
-        let inserted = sqlx::query(
-            "INSERT INTO execs (exec_id, user_id, chat_id, message_id, request_hash, runner, command, status,
-                                sandbox_denied, truncated, stdout_bytes, stderr_bytes, started_at_ms, detached)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 0, 0, $10, $11)
-             ON CONFLICT (user_id, exec_id) DO NOTHING",
-        )
-        .bind(&request.exec_id)
-        .bind(request.user)
-        .bind(request.chat.as_ref())
-        .bind(request.message)
-        .bind(&request.request_hash)
-        .bind(request.runner.as_deref())
-        .bind(beginning(&request.command, EXEC_COMMAND_MAX_BYTES))
-        .bind(ExecStatus::Running)
-        .bind(false)
-        .bind(self.now_ms())
-        .bind(request.detached)
-        .execute(self.database.writer())
-        .await?;
-        if inserted.rows_affected() > 0 {
+        let mut transaction = self.database.write().await?;
+        let is_new = insert(&mut transaction, self.now_ms(), request).await?;
+        transaction.commit().await?;
+        if is_new {
             return Ok(ExecStart::New);
         }
         let existing = self.exec(request.user, &request.exec_id).await?;
@@ -192,6 +205,30 @@ impl Store {
         } else {
             Err(Error::Conflict { exec_id: request.exec_id.to_string() })
         }
+    }
+
+    /// Puts a new exec on record together with the message that shows it, of the role [`MessageRole::Exec`] and with this
+    /// document: one is never there without the other. `request.message` is ignored.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Conflict`] for an id that the user
+    /// has used; as for [`Store::append_message`].
+    pub async fn start_shown_exec(
+        &self,
+        request: &ExecRequest,
+        chat: &ChatId,
+        exec_json: &str,
+    ) -> Result<Message> {
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write().await?;
+        let (role, json) = (MessageRole::Exec, Some(exec_json));
+        let message = append_to(&mut transaction, now_ms, request.user, chat, None, role, "", json).await?;
+        let shown = ExecRequest { message: Some(message.id), ..request.clone() };
+        if !insert(&mut transaction, now_ms, &shown).await? {
+            return Err(Error::Conflict { exec_id: request.exec_id.to_string() });
+        }
+        transaction.commit().await?;
+        Ok(message)
     }
 
     /// Records that a user's exec goes on without whoever waited for it.
@@ -205,54 +242,6 @@ impl Store {
             .execute(self.database.writer())
             .await?;
         Ok(())
-    }
-
-    /// Records that an exec is a terminal, and how long it goes on without anybody who looks at it.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn linger_exec(&self, user: UserId, exec_id: &ExecId, linger_ms: i64) -> Result<()> {
-        sqlx::query("UPDATE execs SET linger_ms = $1 WHERE user_id = $2 AND exec_id = $3")
-            .bind(linger_ms)
-            .bind(user)
-            .bind(exec_id)
-            .execute(self.database.writer())
-            .await?;
-        Ok(())
-    }
-
-    /// Records how a user's exec ended. Returns `false`, and changes nothing, if its end was recorded before; a lost
-    /// exec may still be told.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] for the status `running`.
-    pub async fn finish_exec(&self, user: UserId, exec_id: &ExecId, outcome: &ExecOutcome) -> Result<bool> {
-        if outcome.status == ExecStatus::Running {
-            return Err(Error::Invalid { what: "outcome", rule: "must not be \"running\"".to_owned() });
-        }
-        let finished = sqlx::query(
-            "UPDATE execs SET status = $1, exit_code = $2, signal = $3, sandbox_denied = $4, truncated = $5,
-                              stdout_bytes = $6, stderr_bytes = $7, output_path = $8, error = $9, finished_at_ms = $10
-             WHERE user_id = $11 AND exec_id = $12 AND status IN ('running', 'lost')",
-        )
-        .bind(outcome.status)
-        .bind(outcome.exit_code)
-        .bind(outcome.signal)
-        .bind(outcome.sandbox_denied)
-        .bind(outcome.truncated)
-        .bind(i64::try_from(outcome.stdout_bytes).unwrap_or(i64::MAX))
-        .bind(i64::try_from(outcome.stderr_bytes).unwrap_or(i64::MAX))
-        .bind(outcome.output_path.as_deref())
-        .bind(outcome.error.as_deref().map(|error| beginning(error, EXEC_ERROR_MAX_BYTES)))
-        .bind(self.now_ms())
-        .bind(user)
-        .bind(exec_id)
-        .execute(self.database.writer())
-        .await?;
-        if finished.rows_affected() > 0 {
-            return Ok(true);
-        }
-        self.exec(user, exec_id).await.map(|_| false)
     }
 
     /// The execs of every user whose end is not on record, the first started first. For a server's start: what an
@@ -363,4 +352,36 @@ impl Store {
         .fetch_all(self.database.reader())
         .await?)
     }
+}
+
+/// Adds the row unless the user has used the id; whether it did.
+async fn insert(
+    transaction: &mut Transaction<'static, Sqlite>,
+    now_ms: i64,
+    request: &ExecRequest,
+) -> Result<bool> {
+    let inserted = sqlx::query(
+        "INSERT INTO execs (exec_id, user_id, chat_id, message_id, request_hash, runner, command, status,
+                            sandbox_denied, truncated, stdout_bytes, stderr_bytes, started_at_ms, detached,
+                            linger_ms, kind, audited)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, 0, 0, $10, $11, $12, $13, $14)
+         ON CONFLICT (user_id, exec_id) DO NOTHING",
+    )
+    .bind(&request.exec_id)
+    .bind(request.user)
+    .bind(request.chat.as_ref())
+    .bind(request.message)
+    .bind(&request.request_hash)
+    .bind(request.runner.as_deref())
+    .bind(beginning(&request.command, EXEC_COMMAND_MAX_BYTES))
+    .bind(ExecStatus::Running)
+    .bind(false)
+    .bind(now_ms)
+    .bind(request.detached)
+    .bind(request.linger_ms)
+    .bind(request.kind)
+    .bind(request.audited.as_deref().map(|audited| beginning(audited, EXEC_COMMAND_MAX_BYTES)))
+    .execute(&mut **transaction)
+    .await?;
+    Ok(inserted.rows_affected() > 0)
 }

@@ -28,7 +28,7 @@
 //! | `sends` | what may be said again and is said once |
 //! | `sub_agents` | conversations beneath others |
 //! | `memories` | what an agent keeps of a user |
-//! | `execs` | commands: started once per id and request, finished once |
+//! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
@@ -50,6 +50,7 @@ mod context;
 mod database;
 mod enrolment;
 mod error;
+mod exec_ends;
 mod execs;
 mod fork;
 mod ids;
@@ -91,7 +92,8 @@ pub use context::{
 };
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
-pub use execs::{Exec, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
+pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
+pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use ids::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, UserId, hex};
 pub use keys::{ApiKey, KeyScope};
 pub use memories::Memory;

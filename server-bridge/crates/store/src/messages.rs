@@ -1,6 +1,6 @@
 //! What was said in a conversation, by whom, and what came of it.
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::{Executor, FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_EXEC_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
@@ -113,19 +113,9 @@ impl Store {
         text: &str,
         exec_json: Option<&str>,
     ) -> Result<Message> {
-        check_sizes(text, exec_json)?;
-        sqlx::query_as(
-            "UPDATE messages SET text = $1, exec_json = $2
-             WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4 AND NOT c.is_copying)
-             RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
-        )
-        .bind(text)
-        .bind(exec_json)
-        .bind(id)
-        .bind(user)
-        .fetch_optional(self.database.writer())
-        .await?
-        .ok_or_else(|| Error::not_found("message", id))
+        update_in(self.database.writer(), user, id, text, exec_json)
+            .await?
+            .ok_or_else(|| Error::not_found("message", id))
     }
 
     /// One message of one of a user's conversations.
@@ -242,6 +232,29 @@ pub(crate) async fn append_to(
     .execute(&mut **transaction)
     .await?;
     Ok(message)
+}
+
+/// Replaces a message's text and exec document, by itself or as a part of a transaction; `None` where it is gone or another
+/// user's.
+pub(crate) async fn update_in<'e>(
+    executor: impl Executor<'e, Database = Sqlite>,
+    user: UserId,
+    id: MessageId,
+    text: &str,
+    exec_json: Option<&str>,
+) -> Result<Option<Message>> {
+    check_sizes(text, exec_json)?;
+    Ok(sqlx::query_as(
+        "UPDATE messages SET text = $1, exec_json = $2
+         WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4 AND NOT c.is_copying)
+         RETURNING id, chat_id, role, text, exec_json, created_at_ms, undone",
+    )
+    .bind(text)
+    .bind(exec_json)
+    .bind(id)
+    .bind(user)
+    .fetch_optional(executor)
+    .await?)
 }
 
 fn check_sizes(text: &str, exec_json: Option<&str>) -> Result<()> {

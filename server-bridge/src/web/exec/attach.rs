@@ -1,19 +1,21 @@
 //! Going on with an exec that runs, or ran, already: for a client that lost its connection, and for another one.
 
-use agent::follow::{Followed, sandbox_id};
-use agent::{sandbox_user, wish_for};
+use agent::follow::sandbox_id;
+use agent::{Ending, sandbox_user, wish_for};
 use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use execs::time_away;
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, Sandbox, SandboxError};
 use serde::Deserialize;
-use store::{ExecStatus, User};
+use store::{ExecKind, ExecStatus, User};
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
-use super::recover::{linger, record_end, time_away};
-use super::{Ended, Receiver, Running, Sender, Subject, close, text};
+use super::recover::put_end_on_record;
+use super::subject::{Subject, is_of_clients};
+use super::{Receiver, Running, Sender, close, text};
 use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPORT_BYTES};
 use crate::state::AppState;
 use crate::web::auth::Caller;
@@ -126,19 +128,19 @@ pub(in crate::web) async fn end(
     caller: &Caller,
     record: &store::Exec,
 ) -> Result<(), ApiError> {
-    if record.status == ExecStatus::Running {
-        let options = AttachOptions { output: false, acks: AckMode::Manual };
+    if may_run(record.status) {
         let sandbox = place_of(state, &caller.user, record).await?;
-        let mut exec = sandbox.attach(sandbox_id(&record.exec_id), 0, options).await?;
-        exec.control().cancel();
-        while let Some(event) = exec.next().await {
-            if let ExecEvent::Failed(error) = event {
-                return Err(error.into());
-            }
+        if let Some(recorded) = state.chats.execs().cancel(&sandbox, &caller.user, record).await? {
+            state.chats.tell_ended(caller.user.id, &recorded);
         }
     }
     state.audit(Some(&caller.user.name), "cancel", record.runner.as_deref(), &record.command, "ok").await;
     Ok(())
+}
+
+/// Whether an exec may run: where it counts as lost, nobody knows.
+pub(in crate::web) fn may_run(status: ExecStatus) -> bool {
+    matches!(status, ExecStatus::Running | ExecStatus::Lost)
 }
 
 /// How much of an exec's output is reported.
@@ -204,12 +206,6 @@ pub(super) fn check_terminal(caller: &Caller, record: &store::Exec) -> Result<()
     Err(ApiError::new("forbidden", message))
 }
 
-/// An exec on record, to be followed.
-pub(super) fn followed<'a>(state: &'a AppState, user: &'a User, record: &'a store::Exec) -> Followed<'a> {
-    let (store, router, place) = (&state.store, &state.router, record.runner.as_deref());
-    Followed { store, router, user, place, id: &record.exec_id }
-}
-
 /// Serves a client from `offset` on: from the runner, and where that has nothing any more from the record.
 pub(super) async fn go_on(
     state: &AppState,
@@ -222,19 +218,17 @@ pub(super) async fn go_on(
 ) -> Result<(), ApiError> {
     check_terminal(caller, &record)?;
     let _awaited = state.execs.token();
-    let attended = state.attendance.enter(caller.user.id, &record.exec_id);
+    let attended = state.chats.execs().attendance().enter(caller.user.id, &record.exec_id);
     let is_running = record.status == ExecStatus::Running;
-    let until = is_running.then(|| Instant::now() + time_away(linger(&record)));
+    let until = is_running.then(|| Instant::now() + time_away(&record));
     let subject = Subject {
         id: record.exec_id.clone(),
+        kind: record.kind,
         shown: record.command.clone(),
         // Its user may have approved more for it than a program with a key for less may ask for.
         stdin: caller.may_approve().is_some(),
         detached: record.detached,
-        // One that is attached to its client alone is followed by the socket that serves it; one that counts as lost or over
-        // is by nobody, and may run on.
-        followed: record.detached && is_running,
-        kept: record.detached,
+        kept: record.detached || !is_of_clients(record.kind),
         lingers: record.linger_ms.is_some(),
         acks,
         offset,
@@ -277,7 +271,7 @@ pub(super) async fn go_on(
             _ => break,
         }
     }
-    tell_recorded(state, &record, offset, sender, receiver).await
+    tell_recorded(state, &caller.user, &record, offset, sender, receiver).await
 }
 
 /// Attaches to an exec where it was sent; waits for its runner as long as is said.
@@ -289,7 +283,7 @@ async fn attach(
     until: Option<Instant>,
 ) -> Result<(Sandbox, Exec), SandboxError> {
     let sandbox = match until {
-        Some(until) => followed(state, user, record).available(until).await?,
+        Some(until) => state.chats.execs().followed(user, record).available(until).await?,
         None => place_of(state, user, record).await.map_err(|_| lost(record))?,
     };
     let options = AttachOptions { output: true, acks: AckMode::Manual };
@@ -304,19 +298,27 @@ fn lost(record: &store::Exec) -> SandboxError {
 /// Tells what is on record of an exec that its runner knows nothing of any more.
 async fn tell_recorded(
     state: &AppState,
+    user: &User,
     record: &store::Exec,
     offset: u64,
     sender: &mut Sender,
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
     let mut record = state.store.exec(record.user, &record.exec_id).await?;
-    if record.status == ExecStatus::Running {
-        record_end(state, &record, &Ended::Failed(lost(&record))).await;
+    // Whoever serves it to its end may yet hear of it.
+    let is_served = record.kind == ExecKind::Chat || state.chats.execs().is_watched(user.id, &record.exec_id);
+    if record.status == ExecStatus::Running && !is_served {
+        let _recorded = put_end_on_record(state, user, &record, &Ending::failed(&lost(&record))).await;
         record = state.store.exec(record.user, &record.exec_id).await?;
     }
     let written = record.stdout_bytes.saturating_add(record.stderr_bytes);
     let frame = match record.status {
-        ExecStatus::Lost | ExecStatus::Failed | ExecStatus::Running => ServerFrame::Error {
+        ExecStatus::Running => ServerFrame::Error {
+            kind: ExecStatus::Lost.as_str().to_owned(),
+            message: "its runner cannot be reached; the server goes on waiting for it: look again later"
+                .to_owned(),
+        },
+        ExecStatus::Lost | ExecStatus::Failed => ServerFrame::Error {
             kind: record.status.as_str().to_owned(),
             message: record.error.unwrap_or_else(|| "what became of it is not known".to_owned()),
         },

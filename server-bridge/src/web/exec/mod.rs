@@ -16,12 +16,12 @@
 //! told is its size.
 
 pub mod attach;
-pub mod attendance;
 mod commands;
 pub mod program;
 mod pump;
 pub mod recover;
 mod request;
+mod subject;
 pub mod user;
 
 use std::time::Instant;
@@ -32,10 +32,11 @@ use axum::extract::State;
 use axum::response::Response;
 use axum_tws::Message;
 use bytes::Bytes;
+use execs::{Ledger, Point, Recorded, fault};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
-use store::ExecStart;
+use store::{ExecKind, ExecStart, ExecStatus};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -43,10 +44,10 @@ use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEO
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use crate::web::exec::attendance::Later;
 use crate::web::exec::commands::commands;
 use crate::web::exec::pump::{Acks, End, orphaned, output};
 use crate::web::exec::request::Asked;
+use crate::web::exec::subject::Subject;
 use crate::web::metrics::exec_ended;
 use crate::web::socket::{Socket, Upgrade};
 
@@ -96,8 +97,9 @@ async fn converse(
     };
     // From here on a stopping server waits for the record.
     let _awaited = state.execs.token();
-    let mut subject = asked.subject();
-    let sandbox = match begin(state, caller, &asked).await? {
+    let kind = if asked.request.pty.is_some() { ExecKind::Terminal } else { ExecKind::Client };
+    let mut subject = asked.subject(kind);
+    let sandbox = match begin(state, caller, &asked, kind).await? {
         Begun::New(sandbox) => sandbox,
         Begun::Known(record) => {
             let Asked { offset, acks, .. } = asked;
@@ -105,18 +107,20 @@ async fn converse(
         }
     };
     // Not before: who comes takes the input of the others, and a request may be refused.
-    let attended = state.attendance.enter(caller.user.id, &subject.id);
+    let attended = state.chats.execs().attendance().enter(caller.user.id, &subject.id);
     subject.later = Some(attended.later());
     subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
     let running = Running::new(state, caller, &sandbox, &subject);
-    match sandbox.exec(asked.request.clone()).await {
+    let sent = sandbox.exec(asked.request.clone()).await;
+    fault(Point::Sent);
+    match sent {
         Ok(exec) if asked.detach => running.detach(exec, sender, receiver).await,
         Ok(exec) => {
             running.attend(exec, None, sender, receiver).await;
             Ok(())
         }
         Err(error) => {
-            running.record(&Ended::Failed(error.clone())).await;
+            let _recorded = running.record(&Ended::Failed(error.clone())).await;
             Err(error.into())
         }
     }
@@ -145,7 +149,7 @@ enum Begun {
 
 /// The sandbox for a command that is on record by now. The audit trail learns of a refusal here, and of all else at
 /// the command's end.
-async fn begin(state: &AppState, caller: &Caller, asked: &Asked) -> Result<Begun, ApiError> {
+async fn begin(state: &AppState, caller: &Caller, asked: &Asked, kind: ExecKind) -> Result<Begun, ApiError> {
     // A repetition goes where the first one went, whatever is chosen by now.
     match state.store.exec(caller.user.id, &asked.store_id()).await {
         Ok(known) if known.request_hash == asked.hash => return Ok(Begun::Known(Box::new(known))),
@@ -161,7 +165,7 @@ async fn begin(state: &AppState, caller: &Caller, asked: &Asked) -> Result<Begun
     let (place, begun) = match state.sandbox(&caller.user, on).await {
         Ok(sandbox) => {
             let place = sandbox.place().to_owned();
-            (Some(place), put_on_record(state, caller, sandbox, asked).await)
+            (Some(place), put_on_record(state, caller, sandbox, asked, kind).await)
         }
         Err(error) => (state.wished_place(&caller.user, on).await, Err(error)),
     };
@@ -177,6 +181,7 @@ async fn put_on_record(
     caller: &Caller,
     sandbox: Sandbox,
     asked: &Asked,
+    kind: ExecKind,
 ) -> Result<Begun, ApiError> {
     // Asked behind the token that is awaited: a command begins before the shutdown, or not at all.
     if state.shutdown.is_cancelled() {
@@ -184,47 +189,21 @@ async fn put_on_record(
     }
     let start = store::ExecRequest {
         exec_id: asked.store_id(),
+        kind,
         user: caller.user.id,
         chat: None,
         message: None,
         request_hash: asked.hash.clone(),
         runner: Some(sandbox.place().to_owned()),
         command: sandbox.shown_as(asked.request.named_user(), &asked.shown),
+        audited: None,
         detached: asked.goes_on(),
+        linger_ms: asked.linger.map(|linger| i64::try_from(linger.as_millis()).unwrap_or(i64::MAX)),
     };
-    match state.store.start_exec(&start).await? {
-        ExecStart::New => {
-            if let Some(linger) = asked.linger {
-                let linger_ms = i64::try_from(linger.as_millis()).unwrap_or(i64::MAX);
-                state.store.linger_exec(caller.user.id, &start.exec_id, linger_ms).await?;
-            }
-            Ok(Begun::New(sandbox))
-        }
+    match state.chats.execs().begin(&start).await? {
+        ExecStart::New => Ok(Begun::New(sandbox)),
         ExecStart::Existing(known) => Ok(Begun::Known(known)),
     }
-}
-
-/// An exec, as its clients know it.
-struct Subject {
-    id: store::ExecId,
-    /// What runs, for the audit trail.
-    shown: String,
-    /// Whether the client's binary frames are standard input.
-    stdin: bool,
-    /// Whether it goes on without a client.
-    detached: bool,
-    /// Whether somebody waits for its end already, without a client.
-    followed: bool,
-    /// Whether its output is for others as well, whoever reads it.
-    kept: bool,
-    /// Whether it is a terminal, to which people come back.
-    lingers: bool,
-    /// Whether the client says what it has.
-    acks: bool,
-    /// What it has of the output already, in bytes.
-    offset: u64,
-    /// Who comes to it later than this client, from where on that one's input is taken.
-    later: Option<Later>,
 }
 
 /// A command that was sent.
@@ -235,6 +214,8 @@ struct Running<'a> {
     outlives_server: bool,
     subject: &'a Subject,
     started: Instant,
+    /// Whether it is served to its end here, whoever else follows it.
+    serves: bool,
 }
 
 /// How it ended.
@@ -246,7 +227,7 @@ enum Ended {
 impl<'a> Running<'a> {
     fn new(state: &'a AppState, caller: &'a Caller, sandbox: &Sandbox, subject: &'a Subject) -> Self {
         let (place, outlives_server) = (sandbox.place().to_owned(), sandbox.outlives_server());
-        Self { state, caller, place, outlives_server, subject, started: Instant::now() }
+        Self { state, caller, place, outlives_server, subject, started: Instant::now(), serves: false }
     }
 
     /// Serves the client until the command ends, or the command until its client's grace is over.
@@ -281,16 +262,19 @@ impl<'a> Running<'a> {
             }
             End::Event(ended, rest) => {
                 // The record waits for no client, nor the client for the record.
-                let (_, is_said) =
+                let (recorded, is_said) =
                     tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
                 // A client that may have missed it comes again; others may want what is kept for them.
-                if !self.subject.kept && (is_said || !self.subject.acks) {
-                    exec.acknowledge();
+                if let Some(recorded) = recorded
+                    && !self.subject.kept
+                    && (is_said || !self.subject.acks)
+                {
+                    recorded.acknowledge(&exec);
                 }
             }
             End::Detached(error) => self.tell(&error.into(), sender, receiver).await,
             End::ClientGone => self.go_without_client(exec).await,
-            End::LoggedOut if self.subject.detached => {
+            End::LoggedOut if self.subject.goes_on() => {
                 exec.leave();
                 self.be_followed().await;
                 let error = ApiError::new("unauthorized", "your session has ended; the command goes on");
@@ -302,7 +286,7 @@ impl<'a> Running<'a> {
                 self.cut_off(exec, &error, sender, receiver).await;
             }
             // No last frame: the client comes again, and so does the server.
-            End::Stopping if self.outlives_server || self.subject.detached => exec.leave(),
+            End::Stopping if self.outlives_server || self.subject.goes_on() => exec.leave(),
             End::Stopping => {
                 let error = ApiError::new("unavailable", "the server is stopping; the command was cancelled");
                 self.cut_off(exec, &error, sender, receiver).await;
@@ -312,11 +296,11 @@ impl<'a> Running<'a> {
 
     /// Sees to a command whose client is gone: a detached one goes on, another one has its client's grace.
     async fn go_without_client(&self, mut exec: Exec) {
-        if self.subject.detached {
+        if self.subject.goes_on() {
             exec.leave();
             self.be_followed().await;
         } else if let Some(ended) = orphaned(&mut exec, &self.state.shutdown).await {
-            self.record(&ended).await;
+            let _recorded = self.record(&ended).await;
         } else {
             exec.leave();
         }
@@ -329,8 +313,10 @@ impl<'a> Running<'a> {
         sender: &mut Sender,
         receiver: &mut Receiver,
     ) -> Result<(), ApiError> {
-        if let Some(ExecEvent::Failed(error)) = exec.next().await {
-            self.record(&Ended::Failed(error.clone())).await;
+        let first = exec.next().await;
+        first.iter().for_each(execs::seen);
+        if let Some(ExecEvent::Failed(error)) = first {
+            let _recorded = self.record(&Ended::Failed(error.clone())).await;
             return Err(error.into());
         }
         exec.leave();
@@ -343,15 +329,20 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Lets somebody without a client wait for the end.
+    /// Lets somebody without a client wait for the end, unless somebody does.
     async fn be_followed(&self) {
-        if self.subject.followed {
+        fault(Point::Left);
+        let (ledger, id) = (self.ledger(), &self.subject.id);
+        if ledger.is_watched(self.caller.user.id, id) {
             return;
         }
-        match self.state.store.exec(self.caller.user.id, &self.subject.id).await {
-            Ok(record) => drop(self.state.tasks.spawn(recover::follow(self.state.clone(), record))),
-            Err(error) => tracing::error!(%error, "cannot follow an exec; the next start of the server does"),
+        if let Err(error) = ledger.follow_id(&self.caller.user, id).await {
+            tracing::error!(%error, "cannot follow an exec; the next start of the server does");
         }
+    }
+
+    fn ledger(&self) -> &Ledger {
+        self.state.chats.execs()
     }
 
     /// Cancels the command and tells its client why.
@@ -359,7 +350,7 @@ impl<'a> Running<'a> {
         exec.control().cancel();
         let end = async {
             if let Some(ended) = orphaned(&mut exec, &CancellationToken::new()).await {
-                self.record(&ended).await;
+                let _recorded = self.record(&ended).await;
             }
         };
         tokio::join!(self.tell(error, sender, receiver), end);
@@ -417,22 +408,35 @@ impl<'a> Running<'a> {
         }
     }
 
-    async fn record(&self, ended: &Ended) {
+    /// Puts its end on record, unless that is for somebody else to do; `None` where it is not on record for sure.
+    async fn record(&self, ended: &Ended) -> Option<Recorded> {
+        let (user, id) = (&self.caller.user, &self.subject.id);
+        let record = match self.state.store.exec(user.id, id).await {
+            Ok(record) => record,
+            // It is gone with its user.
+            Err(store::Error::NotFound { .. }) => return None,
+            Err(error) => {
+                tracing::error!(%error, %id, "cannot record how an exec ended; the next start of the server does");
+                return None;
+            }
+        };
+        // The link of one who looks on gives up sooner than who serves it, and a message is told with its output.
+        let is_for_others = match ended {
+            Ended::Finished(_) => record.kind == ExecKind::Chat && record.status == ExecStatus::Running,
+            Ended::Failed(_) => !self.serves && self.ledger().is_watched(user.id, id),
+        };
+        if is_for_others {
+            return None;
+        }
         let mut ending = ended.ending();
         if self.state.shutdown.is_cancelled() {
             ending = ending.while_the_server_stops();
         }
-        exec_ended(ending.outcome.status.as_str(), self.started.elapsed());
-        let by = &self.caller.user;
-        recover::put_end_on_record(
-            self.state,
-            by,
-            &self.subject.id,
-            &self.place,
-            &self.subject.shown,
-            &ending,
-        )
-        .await;
+        let recorded = recover::put_end_on_record(self.state, user, &record, &ending).await?;
+        if recorded.is_new() {
+            exec_ended(ending.outcome.status.as_str(), self.started.elapsed());
+        }
+        Some(recorded)
     }
 }
 

@@ -5,15 +5,17 @@
 use std::time::Duration;
 
 use api::exec::ExecAsk;
+use execs::{Point, Recorded, fault};
 use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, ExecOutcome, SandboxError};
-use store::ExecStatus;
+use store::{ExecKind, ExecStatus};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::attach::{check_terminal, find, place_of};
 use super::request::Asked;
-use super::{Begun, Ended, Running, Subject, begin};
+use super::subject::Subject;
+use super::{Begun, Ended, Running, begin};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -34,6 +36,7 @@ pub struct Program<'a> {
 pub struct Finished {
     /// Its end.
     pub ended: Result<ExecOutcome, SandboxError>,
+    recorded: Option<Recorded>,
     exec: Exec,
 }
 
@@ -60,18 +63,21 @@ impl<'a> Program<'a> {
         let mut asked = Asked::check(ask, caller.may_approve())?;
         asked.request.retain = true;
         let awaited = state.execs.token();
-        let mut subject = asked.subject();
-        let sandbox = match begin(state, caller, &asked).await? {
+        let mut subject = asked.subject(ExecKind::Mcp);
+        let sandbox = match begin(state, caller, &asked, ExecKind::Mcp).await? {
             Begun::New(sandbox) => sandbox,
             Begun::Known(known) => {
                 return Err(store::Error::Conflict { exec_id: known.exec_id.to_string() }.into());
             }
         };
         subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
-        match sandbox.exec(asked.request).await {
+        let sent = sandbox.exec(asked.request).await;
+        fault(Point::Sent);
+        match sent {
             Ok(exec) => Ok(Self { state, caller, sandbox, subject, exec, _awaited: awaited }),
             Err(error) => {
-                Running::new(state, caller, &sandbox, &subject).record(&Ended::Failed(error.clone())).await;
+                let running = Running::new(state, caller, &sandbox, &subject);
+                let _recorded = running.record(&Ended::Failed(error.clone())).await;
                 Err(error.into())
             }
         }
@@ -95,6 +101,7 @@ impl<'a> Program<'a> {
         cancelled: &CancellationToken,
         mut live: impl FnMut(&[u8], u64),
     ) -> Finished {
+        let _watch = self.state.chats.execs().watch(self.caller.user.id, &self.subject.id);
         let control = self.exec.control();
         let feed = async {
             // Errors say that the command reads no more, which is its own affair.
@@ -117,6 +124,7 @@ impl<'a> Program<'a> {
                 () = &mut feed, if !is_fed => { is_fed = true; continue }
                 () = &mut stop, if !is_stopped => { is_stopped = true; continue }
             };
+            event.iter().for_each(execs::seen);
             match event {
                 Some(ExecEvent::Stdout(bytes) | ExecEvent::Stderr(bytes)) => {
                     self.exec.consumed(bytes.len());
@@ -130,12 +138,13 @@ impl<'a> Program<'a> {
                 None => break Ended::Failed(SandboxError::Lost { runner: self.place().to_owned() }),
             }
         };
-        Running::new(self.state, self.caller, &self.sandbox, &self.subject).record(&ended).await;
+        let running = Running::new(self.state, self.caller, &self.sandbox, &self.subject);
+        let recorded = Running { serves: true, ..running }.record(&ended).await;
         let ended = match ended {
             Ended::Finished(outcome) => Ok(outcome),
             Ended::Failed(error) => Err(error),
         };
-        Finished { ended, exec: self.exec }
+        Finished { ended, recorded, exec: self.exec }
     }
 
     /// Lets it go on by itself once it has started.
@@ -144,8 +153,10 @@ impl<'a> Program<'a> {
     /// Why it did not start.
     pub async fn detach(mut self) -> Result<(), ApiError> {
         let running = Running::new(self.state, self.caller, &self.sandbox, &self.subject);
-        if let Some(ExecEvent::Failed(error)) = self.exec.next().await {
-            running.record(&Ended::Failed(error.clone())).await;
+        let first = self.exec.next().await;
+        first.iter().for_each(execs::seen);
+        if let Some(ExecEvent::Failed(error)) = first {
+            let _recorded = running.record(&Ended::Failed(error.clone())).await;
             return Err(error.into());
         }
         self.exec.leave();
@@ -157,7 +168,9 @@ impl<'a> Program<'a> {
 impl Finished {
     /// All of the output arrived where it belongs: its runner may forget it.
     pub fn acknowledge(&self) {
-        self.exec.acknowledge();
+        if let Some(recorded) = &self.recorded {
+            recorded.acknowledge(&self.exec);
+        }
     }
 }
 

@@ -3,16 +3,17 @@
 use api::exec::{STDERR, STDOUT, ServerFrame};
 use axum_tws::Message;
 use bytes::{BufMut, Bytes, BytesMut};
+use execs::attendance::Later;
+use execs::limits::CLIENT_GRACE;
 use futures_util::{FutureExt, SinkExt};
 use sandbox::{Exec, ExecEvent, SandboxError};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::attendance::Later;
 use super::commands::Told;
 use super::{Ended, Sender, text};
-use crate::limits::{EXEC_CLIENT_GRACE, EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
+use crate::limits::{EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
 
 /// Why a client is served no longer.
 pub(super) enum End {
@@ -165,7 +166,7 @@ pub(super) async fn output(
 pub(super) async fn orphaned(exec: &mut Exec, stop: &CancellationToken) -> Option<Ended> {
     let control = exec.control();
     let ended = tokio::select! {
-        ended = timeout(EXEC_CLIENT_GRACE, drain(exec)) => ended,
+        ended = timeout(CLIENT_GRACE, drain(exec)) => ended,
         () = stop.cancelled() => return None,
     };
     let ended = match ended {
@@ -198,6 +199,7 @@ enum Taken {
 }
 
 fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
+    event.iter().for_each(execs::seen);
     let full = match event {
         Some(ExecEvent::Stdout(bytes)) => gathered.add(STDOUT, &bytes),
         Some(ExecEvent::Stderr(bytes)) => gathered.add(STDERR, &bytes),

@@ -5,8 +5,9 @@ use std::time::Duration;
 use api::exec::ExecAsk;
 use sandbox::{AckMode, Approval, Command, ExecId, ExecRequest, Pty};
 use sha2::{Digest, Sha256};
+use store::ExecKind;
 
-use super::Subject;
+use super::subject::Subject;
 use crate::limits::{EXEC_TIMEOUT_MAX_S, RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
 use crate::web::error::ApiError;
 use crate::web::shell_word::quoted;
@@ -95,13 +96,13 @@ impl Asked {
         self.detach || self.request.pty.is_some()
     }
 
-    pub(super) fn subject(&self) -> Subject {
+    pub(super) fn subject(&self, kind: ExecKind) -> Subject {
         Subject {
             id: self.store_id(),
+            kind,
             shown: self.shown.clone(),
             stdin: self.request.stdin,
             detached: self.goes_on(),
-            followed: false,
             kept: false,
             lingers: self.linger.is_some(),
             acks: self.acks,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sandbox::{AckMode, ExecRequest};
-use store::MessageRole;
+use store::ExecKind;
 
 use super::Context;
 use crate::limits::{COMMAND_TIMEOUT_S, RUNNING_PER_CHAT};
@@ -32,26 +32,25 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
     let exec_id = store::ExecId::from_bytes(request.exec_id.0);
 
     let mut document = ExecDocument::running(&exec_id, command, target.clone());
-    let shown = service
-        .store
-        .append_message(user.id, &context.chat.id, MessageRole::Exec, "", Some(&document.to_json()))
-        .await?;
     let start = store::ExecRequest {
         exec_id: exec_id.clone(),
+        kind: ExecKind::Chat,
         user: user.id,
         chat: Some(context.chat.id.clone()),
-        message: Some(shown.id),
+        message: None,
         request_hash: request_hash(target.as_deref(), command),
         runner: target,
         command: command.to_owned(),
+        audited: None,
         detached: true,
+        linger_ms: None,
     };
-    service.store.start_exec(&start).await?;
+    let shown = service.execs.begin_shown(&start, &context.chat.id, &document.to_json()).await?;
     if let Err(error) = checked {
         let ending = Ending::refused(error.kind(), &error);
         let shown = Shown { user, message: &shown, command };
-        let message = conclude(service, shown, &mut document, &exec_id, &ending, "").await?;
-        return Ok(Posted { messages: vec![message], ..Posted::default() });
+        let (_, message) = conclude(service, shown, &mut document, &exec_id, &ending, "").await?;
+        return Ok(Posted { messages: message.into_iter().collect(), ..Posted::default() });
     }
     slot.shown_by(shown.id);
     service.tell(user.id, ChatEvent::Message(shown.clone()));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use execs::follow::sandbox_id;
 use sandbox::{AckMode, AttachOptions, ErrorKind, RouteError, Sandbox};
 use store::ExecStatus;
 use tokio::sync::broadcast::error::RecvError;
@@ -15,10 +16,10 @@ impl Run {
     /// Waits for its place and follows it from the beginning of its output to its end; `None` if it was left for the
     /// next server once more.
     pub(super) async fn go_on(&mut self, was_routed: bool) -> Option<Ended> {
-        let id = match self.wire_id() {
-            Some(id) if was_routed => id,
-            _ => return Some(self.lost("it is not known whether it began")),
-        };
+        if !was_routed {
+            return Some(self.lost("it is not known whether it began"));
+        }
+        let id = sandbox_id(&self.exec_id);
         let deadline = Instant::now() + Duration::from_secs(RECOVER_TIMEOUT_S);
         let (stop, command) = (self.service.stop.clone(), self.command.clone());
         loop {

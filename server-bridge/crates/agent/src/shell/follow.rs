@@ -57,6 +57,9 @@ impl Run {
                     continue;
                 }
             };
+            if let Some(event) = &event {
+                execs::seen(event);
+            }
             match event {
                 Some(ExecEvent::Stdout(bytes)) => {
                     self.tell(output.push(Channel::Stdout, &bytes).await);

@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use execs::{End, Point, Recorded, ShownEnd, fault};
 use sandbox::{ExecRequest, Sandbox, Wish};
-use store::{AuditEntry, ExecStatus, Message};
+use store::{ExecStatus, Message};
 
 use super::transcript::LeftOut;
 use crate::limits::COMMAND_TIMEOUT_S;
@@ -60,6 +61,7 @@ impl Ended {
 impl Run {
     /// Runs it to its end and records that; or leaves it running, on record as that, when the server stops.
     pub(crate) async fn run(mut self) {
+        let _watch = self.service.execs.watch(self.user.id, &self.exec_id);
         let ended = match self.begin.clone() {
             Begin::Send(request) => self.send(*request).await,
             Begin::Attach { was_routed } => self.go_on(was_routed).await,
@@ -70,16 +72,16 @@ impl Run {
         let shown = Shown { user: &self.user, message: &self.message, command: &self.command };
         let recorded =
             conclude(&self.service, shown, &mut self.document, &self.exec_id, &ending, &text).await;
-        let is_settled = match recorded {
-            Ok(_) => true,
+        match recorded {
+            Ok((recorded, _)) => {
+                if let Some(sandbox) = result_at {
+                    recorded.acknowledge_at(&sandbox);
+                }
+            }
+            // Its runner keeps the result: the next start of the server records it.
             Err(error) => {
                 tracing::warn!(%error, exec_id = %self.exec_id, "the end of a command could not be recorded");
-                // The chat was deleted meanwhile: nobody waits for the message any more.
-                matches!(error, store::Error::NotFound { .. })
             }
-        };
-        if let (true, Some(sandbox), Some(id)) = (is_settled, result_at, self.wire_id()) {
-            sandbox.acknowledge(id);
         }
     }
 
@@ -104,7 +106,9 @@ impl Run {
         };
         self.document.runner = Some(sandbox.place().to_owned());
         self.command = sandbox.shown_as(request.named_user(), &self.command);
-        match sandbox.exec(request).await {
+        let sent = sandbox.exec(request).await;
+        fault(Point::Sent);
+        match sent {
             Ok(exec) => self.accompany(exec, &sandbox).await,
             Err(error) => Some(Ended::before_it_began(Ending::failed(&error))),
         }
@@ -174,12 +178,6 @@ impl Run {
             tracing::debug!(%error, exec_id = %self.exec_id, "the output so far could not be stored");
         }
     }
-
-    /// The exec's name as its runner knows it; `None` for one that is no number, as no server records.
-    pub(super) fn wire_id(&self) -> Option<sandbox::ExecId> {
-        let number = u128::from_str_radix(self.exec_id.as_str(), 16).ok()?;
-        Some(sandbox::ExecId(number.to_be_bytes()))
-    }
 }
 
 /// Whose command it is and what shows it.
@@ -190,8 +188,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) command: &'a str,
 }
 
-/// Puts a command's end on record: the audit trail, its message, and the exec last, so that a server that is killed in
-/// between does it again; and tells the user's clients. Of a message that is gone the rest is recorded all the same.
+/// Puts a command's end on record, with its audit entry and its message, and tells the user's clients. The message is `None`
+/// where it is gone; the rest is recorded all the same.
 pub(crate) async fn conclude(
     service: &Inner,
     shown: Shown<'_>,
@@ -199,28 +197,24 @@ pub(crate) async fn conclude(
     exec_id: &store::ExecId,
     ending: &Ending,
     text: &str,
-) -> store::Result<Message> {
+) -> store::Result<(Recorded, Option<Message>)> {
     document.apply(&ending.outcome);
-    let user = shown.user;
-    let entry = AuditEntry {
-        user: Some(user.name.clone()),
-        action: "exec".to_owned(),
-        location: document.runner.clone(),
-        target: shown.command.to_owned(),
-        outcome: ending.audit_word(),
+    let json = document.to_json();
+    let end = End {
+        user: shown.user,
+        exec_id,
+        place: document.runner.as_deref(),
+        shown: shown.command,
+        ending,
+        message: Some(ShownEnd { id: shown.message.id, text, document: &json }),
     };
-    service.store.append_audit(&entry).await?;
-    let updated =
-        service.store.update_message(user.id, shown.message.id, text, Some(&document.to_json())).await;
-    let updated = match updated {
-        Err(error) if !matches!(error, store::Error::NotFound { .. }) => return Err(error),
-        updated => updated,
-    };
-    service.store.finish_exec(user.id, exec_id, &ending.outcome).await?;
-    if updated.is_err() {
-        service.forget(shown.message.id);
+    let recorded = service.execs.end(end).await?;
+    let message = recorded.message().cloned();
+    match &message {
+        Some(message) => service.tell(shown.user.id, ChatEvent::Message(message.clone())),
+        None if recorded.is_new() => service.forget(shown.message.id),
+        // Its end was on record before, without what the message shows.
+        None => drop(service.show(shown.user.id, shown.message.id, text, document).await),
     }
-    let message = updated?;
-    service.tell(user.id, ChatEvent::Message(message.clone()));
-    Ok(message)
+    Ok((recorded, message))
 }

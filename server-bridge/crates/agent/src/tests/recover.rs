@@ -27,13 +27,16 @@ impl Bench {
             self.store.append_message(user, chat, MessageRole::Exec, "so far", Some(&json)).await.unwrap();
         let start = store::ExecRequest {
             exec_id,
+            kind: store::ExecKind::Chat,
             user,
             chat: Some(chat.clone()),
             message: Some(message.id),
             request_hash: String::new(),
             runner: runner.map(str::to_owned),
             command: "make".to_owned(),
+            audited: None,
             detached: true,
+            linger_ms: None,
         };
         self.store.start_exec(&start).await.unwrap();
         message.id

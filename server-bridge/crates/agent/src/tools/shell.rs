@@ -6,25 +6,25 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
 
-use sandbox::{AckMode, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
+use execs::{End, Point, Recorded, fault};
+use sandbox::{AckMode, Choice, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::AuditEntry;
+use store::ExecKind;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::look::{Ground, Looked, part};
 use super::{Failure, Outcome, Workshop, visible};
-use crate::Ending;
 use crate::approval::Access;
 use crate::limits::{
     SHELL_CANCEL_GRACE, SHELL_CANCEL_PATIENCE, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
 };
 use crate::service::Home;
 use crate::shell::{Utf8Decoder, request_hash};
-use crate::tasks;
 use crate::tool::{Live, Rules, ToolContext, TypedTool};
+use crate::{Ending, place};
 use output::Output;
 
 /// The signal that nothing can ignore, on every system that a runner is built for.
@@ -96,15 +96,24 @@ cat, find and grep.";
 
 async fn run(arguments: &Arguments, workshop: &Workshop<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
     let sandbox = tokio::select! {
-        sandbox = workshop.sandbox() => sandbox?,
+        sandbox = workshop.sandbox() => sandbox,
         () = workshop.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
+    };
+    let sandbox = match sandbox {
+        Ok(sandbox) => sandbox,
+        Err(failure) => {
+            audit_refusal(arguments, workshop).await?;
+            return Err(failure);
+        }
     };
     let request = request(arguments, workshop, &sandbox).await?;
     let record = put_on_record(&request, arguments, workshop, &sandbox).await?;
-    let exec = match sandbox.exec(request).await {
+    let sent = sandbox.exec(request).await;
+    fault(Point::Sent);
+    let exec = match sent {
         Ok(exec) => exec,
         Err(error) => {
-            record.finish(workshop, &Ending::failed(&error)).await?;
+            let _recorded = record.finish(workshop, &Ending::failed(&error)).await?;
             return Err(error.into());
         }
     };
@@ -144,12 +153,31 @@ fn long_lived(command: &str) -> ExecRequest {
     request
 }
 
+/// Leaves a trace of a command that no machine could be found for.
+async fn audit_refusal(arguments: &Arguments, workshop: &Workshop<'_>) -> Result<(), Failure> {
+    let (service, user) = (workshop.service, workshop.user);
+    let wish = place::wish(&service.store, user.id, Some(workshop.root)).await?;
+    let named = match &wish.choice {
+        Choice::Named(name) => Some(name.as_str()),
+        Choice::Auto => None,
+    };
+    let checked = service.router.check(&place::sandbox_user(user), &wish);
+    let kind = checked.err().map_or("unavailable", |error| error.kind());
+    let shown = match &arguments.run_as {
+        Some(run_as) => &format!("as {run_as}: {}", arguments.command),
+        None => &arguments.command,
+    };
+    Ok(service.execs.refused(user, named, shown, kind).await?)
+}
+
 /// An exec on record: after a restart of the server it is found, and ended unless it is a task.
 struct Record {
     id: store::ExecId,
     /// The command as the audit trail shows it, and where it runs.
     command: String,
     place: String,
+    /// Nobody else tells of its end while it is waited for.
+    _watch: execs::Watch,
 }
 
 async fn put_on_record(
@@ -163,6 +191,7 @@ async fn put_on_record(
     let command = if arguments.run_as.is_some() { shown.clone() } else { arguments.command.clone() };
     let start = store::ExecRequest {
         exec_id: exec_id.clone(),
+        kind: ExecKind::Tool,
         user: workshop.user.id,
         // Tasks of a sub-agent are the chat's, and outlive it.
         chat: Some(workshop.root.clone()),
@@ -170,29 +199,20 @@ async fn put_on_record(
         request_hash: request_hash(Some(place), &command),
         runner: Some(place.to_owned()),
         command,
+        audited: Some(shown.clone()),
         detached: arguments.background,
+        linger_ms: None,
     };
-    workshop.service.store.start_exec(&start).await?;
-    Ok(Record { id: exec_id, command: shown, place: place.to_owned() })
+    workshop.service.execs.begin(&start).await?;
+    let watch = workshop.service.execs.watch(workshop.user.id, &exec_id);
+    Ok(Record { id: exec_id, command: shown, place: place.to_owned(), _watch: watch })
 }
 
 impl Record {
-    async fn finish(&self, workshop: &Workshop<'_>, ending: &Ending) -> Result<(), Failure> {
-        self.audit(workshop, &ending.audit_word()).await?;
-        workshop.service.store.finish_exec(workshop.user.id, &self.id, &ending.outcome).await?;
-        Ok(())
-    }
-
-    async fn audit(&self, workshop: &Workshop<'_>, outcome: &str) -> Result<(), Failure> {
-        let entry = AuditEntry {
-            user: Some(workshop.user.name.clone()),
-            action: "exec".to_owned(),
-            location: Some(self.place.clone()),
-            target: self.command.clone(),
-            outcome: outcome.to_owned(),
-        };
-        workshop.service.store.append_audit(&entry).await?;
-        Ok(())
+    async fn finish(&self, workshop: &Workshop<'_>, ending: &Ending) -> Result<Recorded, Failure> {
+        let (user, place, shown) = (workshop.user, Some(self.place.as_str()), self.command.as_str());
+        let end = End { user, exec_id: &self.id, place, shown, ending, message: None };
+        Ok(workshop.service.execs.end(end).await?)
     }
 }
 
@@ -219,13 +239,17 @@ impl Watch {
                 event = self.exec.next() => event,
                 // Its runner goes on ending it.
                 () = &mut ending => {
-                    self.record.finish(workshop, &Ending::refused("cancelled", "cancelled by the user")).await?;
+                    let ending = Ending::refused("cancelled", "cancelled by the user");
+                    let _recorded = self.record.finish(workshop, &ending).await?;
                     return Ok(Outcome::failed("cancelled by the user; it is being ended"));
                 }
                 () = sleep_until(deadline), if has_started && !workshop.cancelled.is_cancelled() => {
                     return self.become_task(workshop).await;
                 }
             };
+            if let Some(event) = &event {
+                execs::seen(event);
+            }
             match event {
                 Some(ExecEvent::Stdout(bytes) | ExecEvent::Stderr(bytes)) => {
                     self.exec.consumed(bytes.len());
@@ -239,15 +263,18 @@ impl Watch {
                 Some(ExecEvent::Exited(_) | ExecEvent::Interrupted | ExecEvent::Resumed) => {}
                 Some(ExecEvent::Finished(outcome)) => {
                     let ending = Ending::of(&outcome);
-                    self.record.finish(workshop, &ending).await?;
-                    self.exec.acknowledge();
+                    self.record.finish(workshop, &ending).await?.acknowledge(&self.exec);
                     return Ok(told(&self.output.text(), &ending, &outcome));
                 }
                 Some(ExecEvent::Failed(error)) => {
-                    self.record.finish(workshop, &Ending::failed(&error)).await?;
+                    let _recorded = self.record.finish(workshop, &Ending::failed(&error)).await?;
                     return Err(error.into());
                 }
-                None => return Err(Failure::Told("the command's end was not told".to_owned())),
+                None => {
+                    let ending = Ending::refused("protocol", "the sandbox gave no answer; run it again");
+                    let _recorded = self.record.finish(workshop, &ending).await?;
+                    return Err(Failure::Told("the command's end was not told".to_owned()));
+                }
             }
         }
     }
@@ -255,10 +282,11 @@ impl Watch {
     /// Lets it go on by itself.
     async fn become_task(self, workshop: &Workshop<'_>) -> Result<Outcome, Failure> {
         let Self { exec, record, output, place } = self;
-        exec.leave();
-        record.audit(workshop, "goes on as a task").await?;
+        // On record first: what is a task there is not ended after a restart of the server.
         workshop.service.store.detach_exec(workshop.user.id, &record.id).await?;
-        tasks::follow(workshop.service, workshop.user, place.place(), &record.id);
+        exec.leave();
+        fault(Point::Left);
+        workshop.service.execs.follow_id(workshop.user, &record.id).await?;
         let (id, place, text) = (&record.id, place.place(), output.text());
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(

@@ -1,5 +1,6 @@
 //! `task_status`, `task_read`, `task_kill`: commands that go on by themselves.
 
+use execs::follow::sandbox_id;
 use sandbox::ExecReport;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +8,6 @@ use serde::Deserialize;
 use super::look::{Ground, Looked, part};
 use super::{Failure, Outcome, Workshop};
 use crate::approval::Access;
-use crate::follow::sandbox_id;
 use crate::limits::{TASK_HEAD_BYTES, TASK_TAIL_BYTES};
 use crate::service::Home;
 use crate::tasks;

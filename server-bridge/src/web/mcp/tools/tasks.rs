@@ -174,7 +174,7 @@ impl Tool for Kill {
     async fn run(self, desk: &Desk) -> Result<Outcome, ApiError> {
         let (state, caller) = (desk.state.clone(), desk.caller.clone());
         let record = attach::find(&state, &caller.user, &self.id).await?;
-        if record.status != ExecStatus::Running {
+        if !attach::may_run(record.status) {
             return Ok(Outcome::text(format!("it had ended before\n{}", line(&record))));
         }
         let _named = attach::cancel(State(state), caller, Path(self.id)).await?;

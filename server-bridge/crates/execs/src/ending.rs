@@ -59,9 +59,14 @@ impl Ending {
         Self { outcome, error_kind: Some(kind) }
     }
 
+    /// An end that was stored before.
+    pub fn on_record(outcome: ExecOutcome) -> Self {
+        Self { outcome, error_kind: None }
+    }
+
     /// What became of it is not known, for this reason; what is known of its output stays.
     #[must_use]
-    pub(crate) fn lost(mut self, why: String) -> Self {
+    pub fn lost(mut self, why: String) -> Self {
         self.outcome.status = ExecStatus::Lost;
         self.outcome.error = Some(why);
         self.error_kind = Some(ExecStatus::Lost.as_str());
@@ -69,7 +74,7 @@ impl Ending {
     }
 
     /// The name of the error that ended it, if one did.
-    pub(crate) fn error_kind(&self) -> Option<&'static str> {
+    pub fn error_kind(&self) -> Option<&'static str> {
         self.error_kind
     }
 

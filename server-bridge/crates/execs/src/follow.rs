@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use sandbox::{
-    AckMode, AttachOptions, Exec, ExecControl, ExecEvent, ExecOutcome, RouteError, Sandbox, SandboxError,
-    SandboxRouter,
+    AckMode, AttachOptions, ErrorKind, Exec, ExecControl, ExecEvent, ExecOutcome, RouteError, Sandbox,
+    SandboxError, SandboxRouter,
 };
 use store::{ExecId, Store, User};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use crate::limits::PLACE_LOOK_MS;
-use crate::place::{sandbox_user, wish_for};
+use crate::limits::PLACE_LOOK;
+use crate::{sandbox_user, seen, wish_for};
 
 /// An exec on record, and whose it is.
 #[derive(Clone, Copy, Debug)]
@@ -36,24 +36,27 @@ pub struct Tended<'a> {
 }
 
 impl Followed<'_> {
-    /// Waits until the machine that it was sent to can be reached.
+    /// Waits until the machine that it was sent to can be reached: whatever is in the way may pass, unless the place itself
+    /// is gone.
     ///
     /// # Errors
-    /// [`SandboxError::Lost`] where it cannot be until then, or never will be.
+    /// [`SandboxError::Lost`] where it cannot be until then, or its place is gone for good.
     pub async fn available(&self, until: Instant) -> Result<Sandbox, SandboxError> {
         let mut events = self.router.subscribe();
         loop {
-            let wish = wish_for(self.store, self.user.id, self.place).await.map_err(|_| self.lost())?;
-            match self.router.for_user(&sandbox_user(self.user), &wish).await {
-                Ok(sandbox) => return Ok(sandbox),
-                Err(RouteError::Offline { .. }) => {}
-                Err(_) => return Err(self.lost()),
+            match wish_for(self.store, self.user.id, self.place).await {
+                Ok(wish) => match self.router.for_user(&sandbox_user(self.user), &wish).await {
+                    Ok(sandbox) => return Ok(sandbox),
+                    Err(error) if is_gone(&error) => return Err(self.lost()),
+                    Err(_) => {}
+                },
+                Err(error) => tracing::warn!(%error, "cannot look for where an exec runs; it is tried again"),
             }
             // Any news may be that it is back; now and then it is looked for without.
             let news = async {
                 tokio::select! {
                     _ = events.recv() => {}
-                    () = sleep(Duration::from_millis(PLACE_LOOK_MS)) => {}
+                    () = sleep(PLACE_LOOK) => {}
                 }
             };
             timeout_at(until, news).await.map_err(|_| self.lost())?;
@@ -75,12 +78,14 @@ impl Followed<'_> {
                     Err(SandboxError::Lost { .. }) if away_since.is_some() => {}
                     // It went away before it could be asked; it is waited for again.
                     Err(SandboxError::Offline { .. }) => {}
+                    Err(error) if is_busy(&error) => sleep(PLACE_LOOK).await,
                     Err(error) if ["no_such_exec", "expired"].contains(&error.kind()) => {
                         return Err(self.lost());
                     }
                     ended => return ended,
                 },
                 Err(SandboxError::Offline { .. }) => {}
+                Err(error) if is_busy(&error) => sleep(PLACE_LOOK).await,
                 Err(error) => return Err(error),
             }
         }
@@ -112,6 +117,9 @@ impl Followed<'_> {
                     continue;
                 }
             };
+            if let Some(event) = &event {
+                seen(event);
+            }
             match event {
                 Some(ExecEvent::Finished(outcome)) => return Ok(outcome),
                 Some(ExecEvent::Failed(error)) => return Err(error),
@@ -126,6 +134,24 @@ impl Followed<'_> {
     fn lost(&self) -> SandboxError {
         SandboxError::Lost { runner: self.place.unwrap_or_default().to_owned() }
     }
+}
+
+/// Whether a place will not come back by itself: it is not registered any more, or switched off.
+fn is_gone(error: &RouteError) -> bool {
+    match error {
+        RouteError::UnknownRunner { .. } | RouteError::NoRunner | RouteError::DockerDisabled => true,
+        RouteError::Offline { .. }
+        | RouteError::Several { .. }
+        | RouteError::DockerUnavailable { .. }
+        | RouteError::Refused { .. }
+        | RouteError::LocalRefused { .. }
+        | RouteError::LocalUnavailable { .. } => false,
+    }
+}
+
+/// Whether a runner only has too much to do at the moment.
+fn is_busy(error: &SandboxError) -> bool {
+    matches!(error, SandboxError::Remote { kind: ErrorKind::Busy, .. })
 }
 
 /// An exec's id as its machine knows it.

@@ -1,0 +1,298 @@
+//! [`Ledger`]: beginning and ending an exec.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sandbox::{Exec, Sandbox, SandboxRouter};
+use store::{
+    AuditEntry, ChatId, ExecEnd, ExecEnded, ExecId, ExecRequest, ExecStart, ExecStatus, Message, MessageId,
+    Store, User, UserId,
+};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::attendance::Attendance;
+use crate::correct::corrected;
+use crate::follow::{Followed, sandbox_id};
+use crate::{Ending, Point, fault};
+
+/// The action in the audit trail of an exec's end.
+const AUDIT_ACTION: &str = "exec";
+
+/// The life of every exec of a server. Cheap to clone; every clone is the same ledger.
+#[derive(Clone, Debug)]
+pub struct Ledger(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    store: Store,
+    router: SandboxRouter,
+    attendance: Attendance,
+    watched: Mutex<HashMap<(UserId, ExecId), usize>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// How an exec ended, and all that is to be written of it.
+#[derive(Clone, Copy, Debug)]
+pub struct End<'a> {
+    /// Whose it is.
+    pub user: &'a User,
+    /// Which it is.
+    pub exec_id: &'a ExecId,
+    /// Where it ran or was to run, as people are shown.
+    pub place: Option<&'a str>,
+    /// The command as the audit trail shows it.
+    pub shown: &'a str,
+    /// How it ended.
+    pub ending: &'a Ending,
+    /// What the message that shows it becomes, where its writer says so.
+    pub message: Option<ShownEnd<'a>>,
+}
+
+/// What a message becomes that shows an exec.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownEnd<'a> {
+    /// The message.
+    pub id: MessageId,
+    /// Its text.
+    pub text: &'a str,
+    /// Its document.
+    pub document: &'a str,
+}
+
+/// The proof that an exec's end is on record. Only [`Ledger::end`] makes one, and only it acknowledges a result: a runner
+/// that forgets a result before it is on record would lose it.
+#[derive(Debug)]
+#[must_use = "its runner keeps the result until it is acknowledged"]
+pub struct Recorded {
+    exec_id: ExecId,
+    /// What this call changed.
+    pub ended: ExecEnded,
+}
+
+/// An exec that is served to its end by whoever holds this.
+#[derive(Debug)]
+pub struct Watch {
+    ledger: Ledger,
+    key: (UserId, ExecId),
+}
+
+impl Ledger {
+    /// A ledger over this store and router.
+    pub fn new(store: Store, router: SandboxRouter) -> Self {
+        Self(Arc::new(Shared {
+            store,
+            router,
+            attendance: Attendance::default(),
+            watched: Mutex::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }))
+    }
+
+    /// Which execs have a client.
+    pub fn attendance(&self) -> &Attendance {
+        &self.0.attendance
+    }
+
+    /// Puts an exec on record before it is sent; or tells of the one that the same request began before.
+    ///
+    /// # Errors
+    /// [`store::Error::Conflict`] for another request under the same id; [`store::Error::Database`].
+    pub async fn begin(&self, request: &ExecRequest) -> store::Result<ExecStart> {
+        fault(Point::BeforeRecord);
+        let start = self.0.store.start_exec(request).await?;
+        fault(Point::AfterRecord);
+        Ok(start)
+    }
+
+    /// The same for a new exec that a new message of a chat shows, with this document.
+    ///
+    /// # Errors
+    /// As for [`Store::start_shown_exec`].
+    pub async fn begin_shown(
+        &self,
+        request: &ExecRequest,
+        chat: &ChatId,
+        document: &str,
+    ) -> store::Result<Message> {
+        fault(Point::BeforeRecord);
+        let message = self.0.store.start_shown_exec(request, chat, document).await?;
+        fault(Point::AfterRecord);
+        Ok(message)
+    }
+
+    /// Records how an exec ended: its row, its audit entry and its message together. Where its end is on record already
+    /// nothing is changed; only a lost exec may still be corrected.
+    ///
+    /// # Errors
+    /// [`store::Error::NotFound`] for one that is gone with its user; as for [`Store::end_exec`].
+    pub async fn end(&self, end: End<'_>) -> store::Result<Recorded> {
+        fault(Point::BeforeEnd);
+        let End { user, exec_id, place, shown, ending, message } = end;
+        let audit = AuditEntry {
+            user: Some(user.name.clone()),
+            action: AUDIT_ACTION.to_owned(),
+            location: place.map(str::to_owned),
+            target: shown.to_owned(),
+            outcome: ending.audit_word(),
+        };
+        let message = message.map(|message| store::ShownEnd {
+            id: message.id,
+            text: message.text,
+            exec_json: message.document,
+        });
+        let end = ExecEnd { user: user.id, exec_id, outcome: &ending.outcome, audit: &audit, message };
+        let ended = self.0.store.end_exec(end, || fault(Point::BeforeCommit)).await?;
+        fault(Point::AfterEnd);
+        Ok(Recorded { exec_id: exec_id.clone(), ended })
+    }
+
+    /// The same for one of which only its record is known. Where a message shows it, that is corrected as well.
+    ///
+    /// # Errors
+    /// As for [`Ledger::end`].
+    pub async fn end_of_record(
+        &self,
+        user: &User,
+        record: &store::Exec,
+        ending: &Ending,
+    ) -> store::Result<Recorded> {
+        let shown = match record.message {
+            Some(id) => self.0.store.message(user.id, id).await.ok(),
+            None => None,
+        };
+        let document = shown.as_ref().and_then(|message| message.exec_json.as_deref());
+        let document = document.and_then(|document| corrected(document, &ending.outcome));
+        let message = shown.as_ref().zip(document.as_deref());
+        self.end(End {
+            user,
+            exec_id: &record.exec_id,
+            place: record.runner.as_deref(),
+            shown: record.audited(),
+            ending,
+            message: message.map(|(message, document)| ShownEnd {
+                id: message.id,
+                text: &message.text,
+                document,
+            }),
+        })
+        .await
+    }
+
+    /// Leaves a trace of a command that was refused before it could be an exec: no row, one audit entry.
+    ///
+    /// # Errors
+    /// [`store::Error::Database`].
+    pub async fn refused(
+        &self,
+        user: &User,
+        place: Option<&str>,
+        shown: &str,
+        kind: &str,
+    ) -> store::Result<()> {
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: AUDIT_ACTION.to_owned(),
+            location: place.map(str::to_owned),
+            target: shown.to_owned(),
+            outcome: kind.to_owned(),
+        };
+        self.0.store.append_audit(&entry).await.map(drop)
+    }
+
+    /// Says that the caller serves this exec to its end, until the answer is dropped.
+    pub fn watch(&self, user: UserId, exec_id: &ExecId) -> Watch {
+        let key = (user, exec_id.clone());
+        *self.watched().entry(key.clone()).or_default() += 1;
+        Watch { ledger: self.clone(), key }
+    }
+
+    /// Whether somebody serves this exec to its end. Whoever else looks at it must not record a guess: a viewer's link gives
+    /// up sooner than the ledger does.
+    pub fn is_watched(&self, user: UserId, exec_id: &ExecId) -> bool {
+        self.watched().contains_key(&(user, exec_id.clone()))
+    }
+
+    /// An exec on record, to be followed.
+    pub fn followed<'a>(&'a self, user: &'a User, record: &'a store::Exec) -> Followed<'a> {
+        let (store, router, place) = (&self.0.store, &self.0.router, record.runner.as_deref());
+        Followed { store, router, user, place, id: &record.exec_id }
+    }
+
+    /// Leaves all that is followed to the next life of the server, at once.
+    pub fn stop(&self) {
+        self.0.stop.cancel();
+    }
+
+    /// The same, and waits until nothing is followed.
+    pub async fn shutdown(&self) {
+        self.stop();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.0.tasks
+    }
+
+    pub(crate) fn stopped(&self) -> &CancellationToken {
+        &self.0.stop
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<(UserId, ExecId), usize>> {
+        // Every change is one step, so a panic elsewhere leaves the map whole.
+        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Recorded {
+    /// Tells the runner that it may forget the result and its output.
+    #[expect(clippy::disallowed_methods, reason = "the end is on record: this is the one place that may")]
+    pub fn acknowledge(&self, exec: &Exec) {
+        exec.acknowledge();
+        fault(Point::Acknowledged);
+    }
+
+    /// The same where the exec's events are not read any more.
+    #[expect(clippy::disallowed_methods, reason = "the end is on record: this is the one place that may")]
+    pub fn acknowledge_at(&self, sandbox: &Sandbox) {
+        sandbox.acknowledge(sandbox_id(&self.exec_id));
+        fault(Point::Acknowledged);
+    }
+
+    /// Whether this call put the end on record.
+    pub fn is_new(&self) -> bool {
+        self.ended != ExecEnded::Before
+    }
+
+    /// The message that shows the exec, where this call changed it.
+    pub fn message(&self) -> Option<&Message> {
+        match &self.ended {
+            ExecEnded::Now(message) | ExecEnded::Corrected(message) => message.as_ref(),
+            ExecEnded::Before => None,
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut watched = self.ledger.watched();
+        if let Some(count) = watched.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                watched.remove(&self.key);
+            }
+        }
+    }
+}
+
+/// Whether an exec with this status may still get an end: it runs, or nobody knows.
+pub(crate) fn is_open(status: ExecStatus) -> bool {
+    matches!(status, ExecStatus::Running | ExecStatus::Lost)
+}

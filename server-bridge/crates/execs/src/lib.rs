@@ -1,0 +1,41 @@
+//! The ledger of every exec's life: chat commands, a model's commands and tasks, those of clients, terminals and MCP.
+//!
+//! ```text
+//!   begin ──► sent ──► started ──► output ──► ended on its runner ──► Ledger::end ──► Recorded::acknowledge
+//!   on record before it is sent                    exec, audit entry, message: one transaction;   the runner
+//!                                                  one call ends it, later ones change nothing    may forget it
+//! ```
+//! A process that dies between two steps leaves an exec on record as running; [`Ledger::recover`] goes on with it at the
+//! next start. Whoever serves an exec to its end holds a [`Watch`], so that others who only look at it record no guess.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `ledger` | [`Ledger`], [`Recorded`]: beginning and ending an exec |
+//! | `watch` | following execs without their output, after a restart or where a client has left |
+//! | [`follow`] | one exec followed to its end, however often its machine goes away meanwhile |
+//! | [`attendance`] | which execs have a client at the moment |
+//! | `ending` | [`Ending`]: how an exec ended, in the words of the store and the audit trail |
+//! | `correct` | a message's document after its exec's end became known late |
+//! | `place` | who a user is to the sandbox, and where their work should go |
+//! | `faults` | named points of a life where a test kills the process; absent from release builds |
+//! | [`limits`] | every limit and timeout |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod attendance;
+mod correct;
+mod ending;
+mod faults;
+pub mod follow;
+mod ledger;
+pub mod limits;
+mod place;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub use ending::Ending;
+pub use faults::{FAULT_VARIABLE, Point, fault, seen};
+pub use ledger::{End, Ledger, Recorded, ShownEnd, Watch};
+pub use place::{sandbox_user, wish_for};
+pub use watch::time_away;

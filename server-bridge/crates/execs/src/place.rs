@@ -1,0 +1,22 @@
+//! Who a user is to the sandbox, and where their work should go.
+
+use sandbox::{Choice, Wish};
+use store::{Store, UserId};
+
+/// What the sandbox needs to know of a user. Its key names their containers and folders for ever: it is made here only.
+pub fn sandbox_user(user: &store::User) -> sandbox::User {
+    sandbox::User { key: format!("u{}", user.id), name: user.name.clone(), is_admin: user.admin }
+}
+
+/// Where a user's work should go: to the place called `on`, else to their active runner, else where the router finds.
+///
+/// # Errors
+/// [`store::Error::Database`].
+pub async fn wish_for(store: &Store, user: UserId, on: Option<&str>) -> store::Result<Wish> {
+    let chosen = match on {
+        Some(name) => Some(name.to_owned()),
+        None => store.active_runner(user).await?,
+    };
+    let registered = store.runners(user).await?.into_iter().map(|runner| runner.name).collect();
+    Ok(Wish { choice: Choice::parse(chosen.as_deref()), registered })
+}

@@ -1,0 +1,129 @@
+//! The end of an exec: its row, its entry in the audit trail and the message that shows it, in one transaction.
+//!
+//! ```text
+//!   running ──end──► exited | signaled | timed_out | cancelled | failed
+//!      └─ nobody can tell any more ─► lost ──end (it could be told after all)──► …
+//! ```
+
+use sqlx::{Sqlite, Transaction};
+
+use crate::audit::append_entry;
+use crate::error::{Error, Result};
+use crate::limits::{EXEC_ERROR_MAX_BYTES, beginning};
+use crate::messages::update_in;
+use crate::{AuditEntry, ExecId, ExecOutcome, ExecStatus, Message, MessageId, Store, UserId};
+
+/// The action in the audit trail of an end that became known after the exec had counted as lost: the entry `exec` stands
+/// already, once per exec.
+pub const EXEC_CORRECTED: &str = "exec.corrected";
+
+/// How an exec ended, and all that is written of it.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecEnd<'a> {
+    /// Whose it is.
+    pub user: UserId,
+    /// Which it is.
+    pub exec_id: &'a ExecId,
+    /// How it ended.
+    pub outcome: &'a ExecOutcome,
+    /// What the audit trail says of it.
+    pub audit: &'a AuditEntry,
+    /// What the message that shows it becomes, where one does.
+    pub message: Option<ShownEnd<'a>>,
+}
+
+/// What a message becomes that shows an exec.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownEnd<'a> {
+    /// The message.
+    pub id: MessageId,
+    /// Its text.
+    pub text: &'a str,
+    /// Its document.
+    pub exec_json: &'a str,
+}
+
+/// What [`Store::end_exec`] did. The message is `None` where none was to be changed, and where it is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExecEnded {
+    /// The end is on record by this call.
+    Now(Option<Message>),
+    /// The exec had counted as lost; how it ended is on record by this call.
+    Corrected(Option<Message>),
+    /// The end was on record before; nothing was changed.
+    Before,
+}
+
+impl Store {
+    /// Records how a user's exec ended: all of it or, where this fails or the process dies before the commit, nothing.
+    /// `before_commit` is called when only the commit is left to be done.
+    ///
+    /// An end on record stays, but for that of a lost exec, which may become known later; then the audit entry's action is
+    /// [`EXEC_CORRECTED`].
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] for the status `running` and as for
+    /// [`Store::update_message`]; [`Error::Database`].
+    pub async fn end_exec(&self, end: ExecEnd<'_>, before_commit: impl FnOnce() + Send) -> Result<ExecEnded> {
+        if end.outcome.status == ExecStatus::Running {
+            return Err(Error::Invalid { what: "outcome", rule: "must not be \"running\"".to_owned() });
+        }
+        let mut transaction = self.database.write().await?;
+        let status: Option<ExecStatus> =
+            sqlx::query_scalar("SELECT status FROM execs WHERE user_id = $1 AND exec_id = $2")
+                .bind(end.user)
+                .bind(end.exec_id)
+                .fetch_optional(&mut *transaction)
+                .await?;
+        let was_lost = match status.ok_or_else(|| Error::not_found("exec", end.exec_id))? {
+            ExecStatus::Running => false,
+            ExecStatus::Lost if end.outcome.status != ExecStatus::Lost => true,
+            _ => return Ok(ExecEnded::Before),
+        };
+        let now_ms = self.now_ms();
+        update(&mut transaction, now_ms, &end).await?;
+        let entry = match was_lost {
+            true => &AuditEntry { action: EXEC_CORRECTED.to_owned(), ..end.audit.clone() },
+            false => end.audit,
+        };
+        append_entry(&mut *transaction, now_ms, entry).await?;
+        let message = match end.message {
+            Some(ShownEnd { id, text, exec_json }) => {
+                update_in(&mut *transaction, end.user, id, text, Some(exec_json)).await?
+            }
+            None => None,
+        };
+        before_commit();
+        transaction.commit().await?;
+        Ok(if was_lost { ExecEnded::Corrected(message) } else { ExecEnded::Now(message) })
+    }
+}
+
+async fn update(
+    transaction: &mut Transaction<'static, Sqlite>,
+    now_ms: i64,
+    end: &ExecEnd<'_>,
+) -> Result<()> {
+    let outcome = end.outcome;
+    sqlx::query(
+        "UPDATE execs SET status = $1, exit_code = $2, signal = $3, sandbox_denied = $4, truncated = $5,
+                          stdout_bytes = $6, stderr_bytes = $7, output_path = COALESCE($8, output_path), error = $9,
+                          finished_at_ms = $10
+         WHERE user_id = $11 AND exec_id = $12",
+    )
+    .bind(outcome.status)
+    .bind(outcome.exit_code)
+    .bind(outcome.signal)
+    .bind(outcome.sandbox_denied)
+    .bind(outcome.truncated)
+    .bind(i64::try_from(outcome.stdout_bytes).unwrap_or(i64::MAX))
+    .bind(i64::try_from(outcome.stderr_bytes).unwrap_or(i64::MAX))
+    .bind(outcome.output_path.as_deref())
+    .bind(outcome.error.as_deref().map(|error| beginning(error, EXEC_ERROR_MAX_BYTES)))
+    .bind(now_ms)
+    .bind(end.user)
+    .bind(end.exec_id)
+    .execute(&mut **transaction)
+    .await?;
+    Ok(())
+}

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::time::Duration;
 
+use api::error::ErrorBody;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
@@ -12,7 +13,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::body::RequestBody;
@@ -20,18 +21,6 @@ use super::endpoint::Endpoint;
 use super::failure::Failure;
 use super::limits::{ANSWER_MAX_BYTES, ANSWER_TIMEOUT};
 use super::session::Session;
-
-/// The error document of the HTTP interface.
-#[derive(Deserialize)]
-struct ErrorDocument {
-    error: ErrorBody,
-}
-
-#[derive(Deserialize)]
-struct ErrorBody {
-    kind: String,
-    message: String,
-}
 
 /// Talks to one server as one user.
 pub(super) struct Client {
@@ -216,7 +205,7 @@ pub(super) fn percent_encoded(text: &str) -> String {
 
 /// The failure that a refusal tells, of which this was read.
 pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<&str>) -> Failure {
-    let Ok(ErrorDocument { error }) = serde_json::from_slice(body) else {
+    let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
         let known = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
         if known.contains(&status) {
             return Failure::other("denied", format!("the server refused: {status}"));
@@ -228,6 +217,19 @@ pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<
         message.push_str(&format!(" (in {seconds} s)"));
     }
     Failure::other(error.kind, message)
+}
+
+/// Reads an answer.
+///
+/// # Errors
+/// `protocol` for one that lacks what this version needs.
+pub(super) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+    serde_json::from_value(answer).map_err(|_| nonsense())
+}
+
+/// The server said something that this version does not understand.
+pub(super) fn nonsense() -> Failure {
+    Failure::other("protocol", "the server's answer makes no sense; are client and server of one version?")
 }
 
 /// The innermost reason, which says most.

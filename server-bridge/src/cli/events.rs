@@ -1,8 +1,9 @@
 //! What a server tells of its user's chats, runners and settings, as it happens.
 
-use serde_json::Value;
+use api::event::{Event, ServerEvent};
+use serde::Deserialize;
 
-use super::client::percent_encoded;
+use super::client::{nonsense, percent_encoded};
 use super::failure::Failure;
 use super::session::Session;
 use super::socket::{self, Inbox};
@@ -17,6 +18,12 @@ pub(super) struct Events {
 pub(super) struct Stood {
     epoch: String,
     seq: u64,
+}
+
+/// The kind of an event that cannot be read as a whole.
+#[derive(Deserialize)]
+struct Kind {
+    r#type: String,
 }
 
 impl Events {
@@ -35,14 +42,12 @@ impl Events {
         };
         let (_, inbox) = socket::open(session, &path).await?;
         let mut events = Self { inbox, stood: Stood { epoch: String::new(), seq: 0 } };
-        let hello = loop {
-            let event = events.next().await?;
-            if event["type"] == "hello" {
-                break event;
+        let resumed = loop {
+            if let Event::Hello { epoch, resumed, .. } = events.next().await? {
+                events.stood.epoch = epoch;
+                break resumed;
             }
         };
-        hello["epoch"].as_str().unwrap_or_default().clone_into(&mut events.stood.epoch);
-        let resumed = hello["resumed"] == true;
         if let Some(stood) = stood.filter(|_| resumed) {
             // What was missed is still to come.
             events.stood.seq = stood.seq;
@@ -50,15 +55,23 @@ impl Events {
         Ok((events, resumed))
     }
 
-    /// The next one; an error once the server is gone.
-    pub(super) async fn next(&mut self) -> Result<Value, Failure> {
+    /// The next one that can be read; an error once the server is gone, or greets in a way that cannot be read.
+    pub(super) async fn next(&mut self) -> Result<Event, Failure> {
         loop {
             let message = self.inbox.next().await?;
-            if message.is_text()
-                && let Ok(event) = serde_json::from_slice::<Value>(message.as_payload())
-            {
-                self.stood.seq = event["seq"].as_u64().unwrap_or(self.stood.seq);
-                return Ok(event);
+            if !message.is_text() {
+                continue;
+            }
+            match serde_json::from_slice(message.as_payload()) {
+                Ok(ServerEvent { seq, event }) => {
+                    if seq > 0 {
+                        self.stood.seq = seq;
+                    }
+                    return Ok(event);
+                }
+                // Who waits for the greeting would wait for ever.
+                Err(_) if is_hello(message.as_payload()) => return Err(nonsense()),
+                Err(error) => tracing::debug!(%error, "an event of no known shape"),
             }
         }
     }
@@ -67,4 +80,8 @@ impl Events {
     pub(super) fn stood(self) -> Stood {
         self.stood
     }
+}
+
+fn is_hello(frame: &[u8]) -> bool {
+    serde_json::from_slice::<Kind>(frame).is_ok_and(|kind| kind.r#type == "hello")
 }

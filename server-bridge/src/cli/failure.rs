@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
-
+use super::line::Line;
 use crate::config::ConfigError;
 
 /// The command line makes no sense.
@@ -84,7 +83,8 @@ impl Failure {
     /// Tells it, and gives the exit code.
     pub(super) fn report(&self, as_json: bool) -> ExitCode {
         if as_json {
-            super::output::json_line(&json!({"type": "error", "kind": self.kind, "message": self.message}));
+            let line = Line::Error { kind: &self.kind, message: Some(&self.message) };
+            super::output::line(&line.to_string());
         } else {
             super::output::warn(&self.message);
         }

@@ -35,6 +35,7 @@ mod here;
 mod interrupts;
 mod key;
 mod limits;
+mod line;
 mod login;
 mod mcp;
 mod model;

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
+use api::exec::{ExecAsk, RunAsQuestion};
 use clap::Args;
-use serde_json::{Value, json};
 
-use super::client::{Client, percent_encoded};
+use super::client::{Client, percent_encoded, read};
 use super::failure::Failure;
 use super::interrupts;
 use super::session::Session;
@@ -30,14 +30,13 @@ impl RunAsOptions {
     /// `approval_required` where nobody agreed; what the server says of the place.
     pub(super) async fn add_to(
         &self,
-        request: &mut Value,
+        request: &mut ExecAsk,
         session: &Session,
         reads_stdin: bool,
     ) -> Result<(), Failure> {
         let Some(user) = &self.run_as else { return Ok(()) };
-        request["run_as"] = json!(user);
-        request["approved"] =
-            json!(self.yes || is_approved(session, request["on"].as_str(), user, reads_stdin).await?);
+        request.run_as = Some(user.clone());
+        request.approved = self.yes || is_approved(session, request.on.as_deref(), user, reads_stdin).await?;
         Ok(())
     }
 }
@@ -51,11 +50,10 @@ async fn is_approved(
 ) -> Result<bool, Failure> {
     let on = on.map_or_else(String::new, |on| format!("&on={}", percent_encoded(on)));
     let path = format!("/api/v1/exec/user?run_as={}{on}", percent_encoded(user));
-    let answer = Client::new(session)?.get(&path).await?;
-    if answer["needs_approval"] != true {
+    let RunAsQuestion { runner, needs_approval, .. } = read(Client::new(session)?.get(&path).await?)?;
+    if !needs_approval {
         return Ok(false);
     }
-    let runner = answer["runner"].as_str().unwrap_or_default();
     let required = |why: &str| {
         Failure::other(
             "approval_required",

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use serde_json::Value;
+use serde::Serialize;
 use tokio_websockets::{ClientBuilder, Error, Message, WebSocketStream};
 use wsclient::{Ask, Resumed};
 
@@ -54,8 +54,11 @@ impl Outbox {
     }
 
     /// Takes a JSON document, to be sent by [`Outbox::send_all`].
-    pub(super) fn push_json(&mut self, value: &Value) {
-        self.push(Message::text(value.to_string()));
+    pub(super) fn push_json(&mut self, document: &impl Serialize) {
+        match serde_json::to_string(document) {
+            Ok(text) => self.push(Message::text(text)),
+            Err(error) => tracing::error!(%error, "a frame is no JSON"),
+        }
     }
 
     /// True while something waits to be sent.

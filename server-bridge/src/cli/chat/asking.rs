@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 
+use api::document::ToolData;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -37,17 +38,38 @@ pub(super) struct Answer {
     pub(super) body: Value,
 }
 
+/// A tool that waits for a word of its user.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asking {
+    /// Its name.
+    pub(super) tool: String,
+    /// All that its user is to allow, or its question.
+    pub(super) detail: String,
+    /// What it asks beside words.
+    pub(super) data: Option<ToolData>,
+}
+
+impl Asking {
+    /// The answers to choose from, where it asks a question.
+    pub(super) fn options(&self) -> Option<&[String]> {
+        match &self.data {
+            Some(ToolData::Question { options }) => Some(options),
+            _ => None,
+        }
+    }
+}
+
 /// What waits for an answer, the oldest first; one at a time is asked.
 #[derive(Default)]
 pub(super) struct Questions {
-    waiting: BTreeMap<i64, Value>,
+    waiting: BTreeMap<i64, Asking>,
     asked: Option<i64>,
 }
 
 impl Questions {
-    /// A tool waits; `agent` says for what.
-    pub(super) fn add(&mut self, id: i64, agent: &Value) {
-        self.waiting.insert(id, agent.clone());
+    /// A tool waits.
+    pub(super) fn add(&mut self, id: i64, asking: Asking) {
+        self.waiting.insert(id, asking);
     }
 
     /// It waits no more.
@@ -99,26 +121,22 @@ impl Questions {
     }
 }
 
-fn options(agent: &Value) -> Option<&Vec<Value>> {
-    (agent["data"]["kind"] == "question").then(|| agent["data"]["options"].as_array()).flatten()
-}
-
-fn prompt(agent: &Value) {
+fn prompt(agent: &Asking) {
     let columns = ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
-    for line in card::lines(&visible(agent["detail"].as_str().unwrap_or_default()), columns.into()) {
+    for line in card::lines(&visible(&agent.detail), columns.into()) {
         println!("{line}");
     }
-    match options(agent) {
+    match agent.options() {
         Some(options) => {
             for (number, option) in (1..).zip(options) {
-                println!("  │ {number}) {}", visible(option.as_str().unwrap_or_default()).replace('\n', " "));
+                println!("  │ {number}) {}", visible(option).replace('\n', " "));
             }
             let how = if options.is_empty() { "" } else { " (a number, or in your own words)" };
             print!("  answer{how}, empty for none: ");
         }
         None => {
-            let tool = visible(agent["tool"].as_str().unwrap_or_default());
-            let always = if agent["data"]["kind"] == "once" { "" } else { "[a]lways, " };
+            let tool = visible(&agent.tool);
+            let always = if matches!(agent.data, Some(ToolData::Once)) { "" } else { "[a]lways, " };
             print!("  allow {tool}? [y]es, {always}[N]o: ");
         }
     }
@@ -126,13 +144,12 @@ fn prompt(agent: &Value) {
     let _ = std::io::stdout().flush();
 }
 
-fn answer(id: i64, agent: &Value, line: Option<&str>) -> Answer {
+fn answer(id: i64, agent: &Asking, line: Option<&str>) -> Answer {
     let is_there = line.is_some();
     let line = line.unwrap_or_default().trim();
-    if let Some(options) = options(agent) {
-        let chosen =
-            line.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?)?.as_str());
-        let text = Some(chosen.unwrap_or(line)).filter(|text| !text.is_empty());
+    if let Some(options) = agent.options() {
+        let chosen = line.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?));
+        let text = Some(chosen.map_or(line, String::as_str)).filter(|text| !text.is_empty());
         return Answer { to: "answers", body: json!({"message_id": id, "text": text}) };
     }
     let (allow, always) = match line {
@@ -148,9 +165,13 @@ fn answer(id: i64, agent: &Value, line: Option<&str>) -> Answer {
 mod tests {
     use super::*;
 
+    fn shell() -> Asking {
+        Asking { tool: "Shell".to_owned(), ..Asking::default() }
+    }
+
     #[test]
     fn a_line_allows_or_does_not() {
-        let agent = json!({"kind": "tool", "tool": "Shell", "status": "asking"});
+        let agent = shell();
         for (line, allow, always) in [
             (Some(" yes "), true, false),
             (Some("a"), true, true),
@@ -164,7 +185,8 @@ mod tests {
 
     #[test]
     fn a_line_chooses_or_says_it_in_its_own_words() {
-        let agent = json!({"data": {"kind": "question", "options": ["red", "blue"]}});
+        let options = vec!["red".to_owned(), "blue".to_owned()];
+        let agent = Asking { data: Some(ToolData::Question { options }), ..Asking::default() };
         for (line, text) in [
             (Some("2"), json!("blue")),
             (Some("0"), json!("0")),
@@ -183,8 +205,8 @@ mod tests {
         let (printer, (sender, lines)) = (Printer::new(false), mpsc::channel(4));
         let (mut questions, mut answers) = (Questions::default(), Answers::Person(lines));
         sender.send("typed before".to_owned()).await.unwrap();
-        questions.add(1, &json!({"tool": "Shell"}));
-        questions.add(2, &json!({"tool": "Shell"}));
+        questions.add(1, shell());
+        questions.add(2, shell());
         assert_eq!(questions.ask(&printer, &mut answers), None);
         sender.send("y".to_owned()).await.unwrap();
         let line = questions.line(&mut answers).await;
@@ -192,7 +214,7 @@ mod tests {
         questions.ask(&printer, &mut answers);
         questions.settle(2);
         assert_eq!(questions.answered(Some("y".to_owned())), None, "somebody else was faster");
-        questions.add(3, &json!({"tool": "Shell"}));
+        questions.add(3, shell());
         let denied = questions.ask(&printer, &mut Answers::Nobody).unwrap();
         assert_eq!(denied.body, json!({"message_id": 3, "allow": false, "always": false, "nobody": true}));
         assert_eq!(questions.ask(&printer, &mut Answers::Nobody), None);

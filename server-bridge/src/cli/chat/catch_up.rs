@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use api::chat::{MessagePage, MessageView};
 
-use crate::cli::client::Client;
+use crate::cli::client::{Client, read};
 use crate::cli::failure::Failure;
 use crate::cli::limits::CATCH_UP_MESSAGES;
 
@@ -24,9 +24,9 @@ impl Live {
     }
 
     /// A message was told as it changed: with no text yet, all that is said in it is still to come.
-    pub(super) fn told(&mut self, message: &Value) {
-        if let (Some(id), Some("")) = (message["id"].as_i64(), message["text"].as_str()) {
-            self.whole.insert(id);
+    pub(super) fn told(&mut self, message: &MessageView) {
+        if message.text.is_empty() {
+            self.whole.insert(message.id);
         }
     }
 
@@ -50,7 +50,7 @@ impl<'a> Pages<'a> {
     }
 
     /// The next messages; `None` behind the last.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<Value>>, Failure> {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<MessageView>>, Failure> {
         let Some(after) = self.after else { return Ok(None) };
         let page = loop {
             let path = format!("/api/v1/chats/{}/messages?after={after}&limit={}", self.chat, self.limit);
@@ -59,9 +59,8 @@ impl<'a> Pages<'a> {
                 page => break page?,
             }
         };
-        let messages = page["messages"].as_array().cloned().unwrap_or_default();
-        let last = messages.last().and_then(|message| message["id"].as_i64());
-        self.after = last.filter(|_| page["more"] == true);
+        let MessagePage { messages, more } = read(page)?;
+        self.after = messages.last().map(|message| message.id).filter(|_| more);
         Ok(Some(messages))
     }
 }
@@ -89,13 +88,16 @@ mod tests {
     fn only_what_began_behind_the_gap_is_shown_as_it_comes() {
         let mut live = Live::default();
         assert!(live.is_whole(1));
-        live.told(&json!({"id": 1, "text": ""}));
+        let message = |id: i64, text: &str| -> MessageView {
+            serde_json::from_value(json!({"id": id, "text": text})).unwrap()
+        };
+        live.told(&message(1, ""));
         live.miss();
         assert!(!live.is_whole(1), "what was said of it may be missing");
-        live.told(&json!({"id": 1, "text": "half"}));
-        live.told(&json!({"id": 2, "text": ""}));
+        live.told(&message(1, "half"));
+        live.told(&message(2, ""));
         assert!(!live.is_whole(1) && live.is_whole(2));
-        live.told(&json!({"id": 1, "text": ""}));
+        live.told(&message(1, ""));
         assert!(live.is_whole(1), "it began anew");
         live.miss();
         assert!(!live.is_whole(2));

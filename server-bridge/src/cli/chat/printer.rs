@@ -3,9 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 
-use serde_json::{Value, json};
+use api::chat::MessageView;
+use api::document::{ApprovalDocument, ExecDocument, SubAgentDocument, UsageDocument};
+use api::words::{Channel, ExecStatus, ToolStatus, TurnStatus};
 
+use super::asking::Asking;
 use crate::cli::limits::HINT_CHARS;
+use crate::cli::line::Line;
 use crate::cli::output;
 
 /// Shows what happens.
@@ -18,7 +22,7 @@ pub(super) struct Printer {
     /// The tools of which a program was told that they ask.
     asked: BTreeSet<i64>,
     /// How many steps of each sub-agent were shown, by the message of its call.
-    steps: BTreeMap<i64, u64>,
+    steps: BTreeMap<i64, u32>,
     /// Whether the last thing shown has not ended its line.
     is_amid_line: bool,
 }
@@ -31,49 +35,45 @@ impl Printer {
 
     /// The server said something.
     pub(super) fn notice(&self, text: &str) {
-        self.said("notice", text);
+        self.said(Line::Notice { text }, text);
     }
 
     /// Nothing came of what was said; people have read why.
     pub(super) fn refused(&self, kind: &str, text: &str) {
         if self.as_json {
-            output::json_line(&json!({"type": "error", "kind": kind, "message": text}));
+            print(&Line::Error { kind, message: Some(text) });
         }
     }
 
     /// The agent said something.
     pub(super) fn text(&self, text: &str) {
-        self.said("text", text);
+        self.said(Line::Text { id: None, text }, text);
     }
 
     /// A command was begun.
-    pub(super) fn exec_started(&mut self, id: i64, exec: &Value) {
+    pub(super) fn exec_started(&mut self, id: i64, exec: &ExecDocument) {
         self.shown.insert(id, None);
         if self.as_json {
-            let (command, runner) = (&exec["command"], &exec["runner"]);
-            output::json_line(
-                &json!({"type": "tool_start", "id": id, "tool": "shell", "command": command, "runner": runner}),
-            );
+            let (command, runner) = (exec.command.as_str(), exec.runner.as_deref());
+            print(&Line::ToolStart { id, tool: "shell", command, runner });
         }
     }
 
     /// A running command wrote something.
-    pub(super) fn output(&mut self, id: i64, channel: &str, text: &str) {
+    pub(super) fn output(&mut self, id: i64, channel: &Channel, text: &str) {
         match channel {
-            "text" => return self.words(id, text),
-            "reasoning" if self.as_json => {
-                return output::json_line(&json!({"type": "reasoning", "id": id, "text": text}));
-            }
+            Channel::Text => return self.words(id, text),
+            Channel::Reasoning if self.as_json => return print(&Line::Reasoning { id, text }),
             // A person sees what comes of it.
-            "reasoning" => return,
-            _ => {}
+            Channel::Reasoning => return,
+            Channel::Stdout | Channel::Stderr | Channel::Unknown(_) => {}
         }
         if let Some(last) = text.chars().next_back() {
             self.shown.insert(id, Some(last));
         }
         if self.as_json {
-            output::json_line(&json!({"type": "tool_output", "id": id, "channel": channel, "text": text}));
-        } else if channel == "stderr" {
+            print(&Line::ToolOutput { id, channel: channel.as_str(), text, chat_id: None });
+        } else if *channel == Channel::Stderr {
             let _ = std::io::stderr().write_all(text.as_bytes());
         } else {
             let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
@@ -84,7 +84,7 @@ impl Printer {
     fn words(&mut self, id: i64, text: &str) {
         self.said.entry(id).or_default().push_str(text);
         if self.as_json {
-            return output::json_line(&json!({"type": "text", "id": id, "text": text}));
+            return print(&Line::Text { id: Some(id), text });
         }
         self.is_amid_line = !text.ends_with('\n');
         let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
@@ -103,7 +103,7 @@ impl Printer {
                 self.end_line();
                 self.said.remove(&id);
                 if self.as_json {
-                    output::json_line(&json!({"type": "void", "id": id}));
+                    print(&Line::Void { id });
                 }
                 if !text.is_empty() {
                     self.words(id, text);
@@ -113,105 +113,91 @@ impl Printer {
     }
 
     /// The model has said and done all it wanted to, or could.
-    pub(super) fn reply_ended(&mut self, agent: &Value) {
+    pub(super) fn reply_ended(
+        &mut self,
+        status: &TurnStatus,
+        error: Option<&str>,
+        usage: Option<&UsageDocument>,
+    ) {
         self.end_line();
-        if self.as_json {
-            let mut usage = agent["usage"].clone();
-            if usage.is_object() {
-                usage["type"] = json!("usage");
-                output::json_line(&usage);
-            }
+        if let (true, Some(usage)) = (self.as_json, usage) {
+            print(&Line::Usage(usage));
         }
-        let Some(error) = agent["error"].as_str() else { return };
+        let Some(error) = error else { return };
         if self.as_json {
-            output::json_line(&json!({"type": "error", "kind": agent["status"], "message": error}));
+            print(&Line::Error { kind: status.as_str(), message: Some(error) });
         } else {
             output::warn(error);
         }
     }
 
     /// The model called a tool.
-    pub(super) fn tool_started(&mut self, id: i64, agent: &Value) {
+    pub(super) fn tool_started(&mut self, id: i64, tool: &str, hint: &str, place: Option<&str>) {
         self.end_line();
         self.shown.insert(id, None);
-        let (tool, hint, place) = (&agent["tool"], &agent["hint"], &agent["place"]);
         if self.as_json {
-            output::json_line(
-                &json!({"type": "tool_start", "id": id, "tool": tool, "command": hint, "runner": place}),
-            );
+            print(&Line::ToolStart { id, tool, command: hint, runner: place });
         } else {
-            dim(&format!("● {} {}", tool.as_str().unwrap_or_default(), one_line(hint)));
+            dim(&format!("● {tool} {}", one_line(hint)));
         }
     }
 
     /// A tool waits for a word of its user.
-    pub(super) fn asked(&mut self, id: i64, agent: &Value) {
+    pub(super) fn asked(
+        &mut self,
+        id: i64,
+        asking: &Asking,
+        approval: Option<&ApprovalDocument>,
+        runner: Option<&str>,
+    ) {
         if self.as_json && self.asked.insert(id) {
-            let (tool, detail, runner) = (&agent["tool"], &agent["detail"], &agent["place"]);
-            let approval = &agent["approval"];
-            output::json_line(
-                &json!({"type": "approval", "id": id, "tool": tool, "detail": detail, "approval": approval, "runner": runner}),
-            );
+            let Asking { tool, detail, .. } = asking;
+            print(&Line::Approval { id, tool, detail, approval, runner });
         }
     }
 
     /// A sub-agent, called with a tool, does something.
-    pub(super) fn agent_does(&mut self, id: i64, agent: &Value) {
-        let (Some(steps), Some(doing)) = (agent["steps"].as_u64(), agent["doing"].as_str()) else { return };
-        if self.steps.insert(id, steps).unwrap_or(0) >= steps {
+    pub(super) fn agent_does(&mut self, id: i64, agent: &SubAgentDocument) {
+        let SubAgentDocument { chat_id, role, instance, steps, doing, .. } = agent;
+        // Before its first step it does nothing that could be told.
+        if doing.is_empty() || self.steps.insert(id, *steps).unwrap_or(0) >= *steps {
             return;
         }
         if self.as_json {
-            let chat = &agent["chat_id"];
-            output::json_line(
-                &json!({"type": "tool_output", "id": id, "channel": "agent", "text": doing, "chat_id": chat}),
-            );
-            return;
+            return print(&Line::ToolOutput { id, channel: "agent", text: doing, chat_id: Some(chat_id) });
         }
-        let names = [&agent["role"], &agent["instance"]].into_iter().filter_map(Value::as_str);
-        let name = names.collect::<Vec<_>>().join(" ");
+        let name = [role.as_deref(), instance.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let name = if name.is_empty() { "sub-agent" } else { &name };
-        dim(&format!("  ↳ {name}: {}", one_line(&json!(doing))));
+        dim(&format!("  ↳ {name}: {}", one_line(doing)));
     }
 
     /// Says that nobody is there for what a tool waits for.
-    pub(super) fn cannot_answer(&self, agent: &Value) {
-        let question = agent["detail"].as_str().filter(|_| agent["data"]["kind"] == "question");
-        let text = match question {
-            Some(question) => {
-                format!("the model asks something that nobody here can answer: {}", visible(question))
+    pub(super) fn cannot_answer(&self, asking: &Asking) {
+        let text = match asking.options() {
+            Some(_) => {
+                format!("the model asks something that nobody here can answer: {}", visible(&asking.detail))
             }
             None => "the model wants to do something that nobody here can allow; --approval full lets it"
                 .to_owned(),
         };
         if self.as_json {
-            output::json_line(&json!({"type": "notice", "text": text}));
+            print(&Line::Notice { text: &text });
         } else {
             output::warn(&text);
         }
     }
 
     /// What it came to.
-    pub(super) fn tool_ended(&mut self, id: i64, message: &Value) {
-        let agent = &message["agent"];
+    pub(super) fn tool_ended(&mut self, id: i64, tool: &str, status: &ToolStatus, text: &str) {
         let shown = self.shown.remove(&id).flatten();
         if self.as_json {
-            let (status, tool) = (&agent["status"], &agent["tool"]);
-            output::json_line(
-                &json!({"type": "tool_end", "id": id, "tool": tool, "status": status, "text": message["text"]}),
-            );
-            return;
+            return print(&Line::ToolEnd { id, tool, status: status.as_str(), text });
         }
         if shown.is_some_and(|last| last != '\n') && std::io::stdout().is_terminal() {
             println!();
         }
-        if agent["status"] != "done" {
-            let text = message["text"].as_str().unwrap_or_default();
-            dim(&format!(
-                "  {}: {}",
-                agent["status"].as_str().unwrap_or_default(),
-                text.lines().next().unwrap_or_default()
-            ));
+        if *status != ToolStatus::Done {
+            dim(&format!("  {status}: {}", text.lines().next().unwrap_or_default()));
         }
     }
 
@@ -222,21 +208,21 @@ impl Printer {
     }
 
     /// A running command's runner is away, or is back; a program waits for the end anyway.
-    pub(super) fn exec_waits(&self, exec: &Value) {
-        if let (false, Some(why)) = (self.as_json, exec["error"].as_str()) {
+    pub(super) fn exec_waits(&self, exec: &ExecDocument) {
+        if let (false, Some(why)) = (self.as_json, exec.error.as_deref()) {
             output::warn(why);
         }
     }
 
     /// A command ended; `message` is how it stands now.
-    pub(super) fn exec_ended(&mut self, id: i64, message: &Value) {
-        let (exec, text) = (&message["exec"], message["text"].as_str().unwrap_or_default());
+    pub(super) fn exec_ended(&mut self, exec: &ExecDocument, message: &MessageView) {
+        let MessageView { id, text, .. } = message;
+        let id = *id;
         let mut shown = self.shown.remove(&id).flatten();
         if self.as_json {
-            output::json_line(&end_line(id, exec, text));
-            if matches!(exec["status"].as_str(), Some("failed" | "lost")) {
-                let kind = if exec["status"] == "lost" { "lost" } else { "failed" };
-                output::json_line(&json!({"type": "error", "kind": kind, "message": exec["error"]}));
+            print(&Line::command_end(id, exec, text));
+            if matches!(exec.status, ExecStatus::Failed | ExecStatus::Lost) {
+                print(&Line::Error { kind: exec.status.as_str(), message: exec.error.as_deref() });
             }
             return;
         }
@@ -248,7 +234,7 @@ impl Printer {
             println!();
         }
         dim(&status_line(exec));
-        if let Some(error) = exec["error"].as_str() {
+        if let Some(error) = &exec.error {
             output::warn(error);
         }
     }
@@ -256,7 +242,7 @@ impl Printer {
     /// What was taken back, to be changed and said again; people read it in the notice.
     pub(super) fn input(&self, text: &str) {
         if self.as_json {
-            output::json_line(&json!({"type": "input", "text": text}));
+            print(&Line::Input { text });
         }
     }
 
@@ -270,59 +256,45 @@ impl Printer {
     /// Everything that came of a message was shown.
     pub(super) fn done(&self, chat: &str, code: u8) {
         if self.as_json {
-            output::json_line(&json!({"type": "done", "chat_id": chat, "exit_code": code}));
+            print(&Line::Done { chat_id: chat, exit_code: code });
         }
     }
 
-    fn said(&self, kind: &str, text: &str) {
+    fn said(&self, line: Line<'_>, text: &str) {
         if self.as_json {
-            output::json_line(&json!({"type": kind, "text": text}));
+            print(&line);
         } else {
             output::line(text);
         }
     }
 }
 
-fn end_line(id: i64, exec: &Value, text: &str) -> Value {
-    let mut line = json!({"type": "tool_end", "id": id, "text": text});
-    for key in [
-        "status",
-        "exit_code",
-        "signal",
-        "duration_ms",
-        "runner",
-        "sandbox_denied",
-        "truncated",
-        "stdout_bytes",
-        "stderr_bytes",
-        "output_path",
-        "error",
-    ] {
-        line[key] = exec[key].clone();
-    }
-    line
+fn print(line: &Line<'_>) {
+    output::line(&line.to_string());
 }
 
 /// How a command ended, how long it took, and where: `exit 0 · 1.2 s · on laptop`.
-fn status_line(exec: &Value) -> String {
-    let mut parts = vec![match exec["status"].as_str() {
-        Some("exited") => format!("exit {}", exec["exit_code"]),
-        Some("signaled") => format!("signal {}", exec["signal"]),
-        Some("timed_out") => "timed out".to_owned(),
-        Some("failed") => "could not run".to_owned(),
-        Some(other) => other.to_owned(),
-        None => "ended".to_owned(),
+fn status_line(exec: &ExecDocument) -> String {
+    let number =
+        |number: Option<i32>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
+    let mut parts = vec![match exec.status.as_str() {
+        "exited" => format!("exit {}", number(exec.exit_code)),
+        "signaled" => format!("signal {}", number(exec.signal)),
+        "timed_out" => "timed out".to_owned(),
+        "failed" => "could not run".to_owned(),
+        "" => "ended".to_owned(),
+        other => other.to_owned(),
     }];
-    if exec["sandbox_denied"] == true {
+    if exec.sandbox_denied {
         parts.push("denied by the sandbox".to_owned());
     }
-    if let Some(duration_ms) = exec["duration_ms"].as_u64() {
+    if let Some(duration_ms) = exec.duration_ms {
         parts.push(output::duration(duration_ms));
     }
-    if let Some(runner) = exec["runner"].as_str() {
+    if let Some(runner) = &exec.runner {
         parts.push(format!("on {runner}"));
     }
-    if let Some(path) = exec["output_path"].as_str() {
+    if let Some(path) = &exec.output_path {
         parts.push(format!("whole output in {path}"));
     }
     parts.join(" · ")
@@ -334,14 +306,8 @@ pub(super) fn visible(text: &str) -> String {
 }
 
 /// The beginning of something on one line.
-fn one_line(hint: &Value) -> String {
-    visible(hint.as_str().unwrap_or_default())
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .take(HINT_CHARS)
-        .collect()
+fn one_line(hint: &str) -> String {
+    visible(hint).lines().next().unwrap_or_default().chars().take(HINT_CHARS).collect()
 }
 
 fn dim(text: &str) {
@@ -359,23 +325,17 @@ mod tests {
 
     #[test]
     fn the_status_line_says_how_long_and_where() {
-        let exec = json!({"status": "exited", "exit_code": 0, "duration_ms": 1234, "runner": "laptop"});
-        assert_eq!(status_line(&exec), "exit 0 · 1.2 s · on laptop");
-        let exec = json!({"status": "failed", "duration_ms": 0, "runner": null, "error": "x"});
-        assert_eq!(status_line(&exec), "could not run · 0 ms");
-        let exec = json!({"status": "signaled", "signal": 9, "duration_ms": 61_000, "sandbox_denied": true});
-        assert_eq!(status_line(&exec), "signal 9 · denied by the sandbox · 1 min 1 s");
-    }
-
-    #[test]
-    fn a_programs_last_line_of_a_command_holds_its_end() {
-        let exec =
-            json!({"status": "exited", "exit_code": 3, "duration_ms": 5, "runner": "laptop", "command": "x"});
-        let line = end_line(7, &exec, "out");
-        assert_eq!(
-            (&line["type"], &line["id"], &line["exit_code"]),
-            (&json!("tool_end"), &json!(7), &json!(3))
-        );
-        assert_eq!(line["text"], "out");
+        let exec = |status: &str, duration_ms| ExecDocument {
+            status: status.into(),
+            duration_ms: Some(duration_ms),
+            ..ExecDocument::default()
+        };
+        let exited =
+            ExecDocument { exit_code: Some(0), runner: Some("laptop".into()), ..exec("exited", 1234) };
+        assert_eq!(status_line(&exited), "exit 0 · 1.2 s · on laptop");
+        assert_eq!(status_line(&exec("failed", 0)), "could not run · 0 ms");
+        let denied = ExecDocument { signal: Some(9), sandbox_denied: true, ..exec("signaled", 61_000) };
+        assert_eq!(status_line(&denied), "signal 9 · denied by the sandbox · 1 min 1 s");
+        assert_eq!(status_line(&ExecDocument::default()), "ended");
     }
 }

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use api::chat::ChatView;
 use clap::{Subcommand, ValueEnum};
 use hyper::Method;
-use serde_json::Value;
 
 use crate::cli::body::RequestBody;
-use crate::cli::client::{Client, next_chunk};
+use crate::cli::client::{Client, next_chunk, read};
 use crate::cli::failure::{BROKEN_PIPE, Failure};
 use crate::cli::limits::CHAT_ID_MIN_CHARS;
 use crate::cli::output;
@@ -47,7 +47,7 @@ pub(super) async fn run(globals: &Globals, command: ChatCommand) -> Result<ExitC
             if globals.json {
                 output::json_line(&chats);
             } else {
-                output::line(&list_words(&chats));
+                output::line(&list_words(&read::<Vec<ChatView>>(chats)?));
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -83,17 +83,17 @@ pub(super) fn is_id(text: &str) -> bool {
 
 /// The chat where something last happened.
 pub(super) async fn last(client: &mut Client) -> Result<String, Failure> {
-    let chats = client.get("/api/v1/chats").await?;
-    let id = chats[0]["id"].as_str().map(str::to_owned);
-    id.ok_or_else(|| Failure::other("not_found", "you have no chat yet; say something to begin one"))
+    let chats: Vec<ChatView> = read(client.get("/api/v1/chats").await?)?;
+    let last = chats.into_iter().next().map(|chat| chat.id);
+    last.ok_or_else(|| Failure::other("not_found", "you have no chat yet; say something to begin one"))
 }
 
 /// The chat whose id is this, or begins so.
 pub(super) async fn find(client: &mut Client, id: &str) -> Result<String, Failure> {
-    choose(&client.get("/api/v1/chats").await?, id)
+    choose(&read::<Vec<ChatView>>(client.get("/api/v1/chats").await?)?, id)
 }
 
-fn choose(chats: &Value, id: &str) -> Result<String, Failure> {
+fn choose(chats: &[ChatView], id: &str) -> Result<String, Failure> {
     let missing = || {
         let message = format!("you have no chat {id:?}; `sandbridge chat list` shows those you have");
         Failure::other("not_found", message)
@@ -102,7 +102,7 @@ fn choose(chats: &Value, id: &str) -> Result<String, Failure> {
         return Err(missing());
     }
     let wanted = id.to_ascii_lowercase();
-    let ids = chats.as_array().into_iter().flatten().filter_map(|chat| chat["id"].as_str());
+    let ids = chats.iter().map(|chat| chat.id.as_str());
     let found: Vec<&str> = ids.filter(|id| id.starts_with(&wanted)).collect();
     match found[..] {
         [id] => Ok(id.to_owned()),
@@ -111,16 +111,15 @@ fn choose(chats: &Value, id: &str) -> Result<String, Failure> {
     }
 }
 
-fn list_words(chats: &Value) -> String {
-    let Some(chats) = chats.as_array().filter(|chats| !chats.is_empty()) else {
+fn list_words(chats: &[ChatView]) -> String {
+    if chats.is_empty() {
         return "you have no chat yet; `sandbridge chat` begins one".to_owned();
-    };
+    }
     let heading = ["ID", "TITLE", "RUNNER", "CHANGED"].map(str::to_owned).to_vec();
     let rows = chats.iter().map(|chat| {
-        let word = |key: &str| chat[key].as_str().unwrap_or("-").to_owned();
-        let title = word("title").split_whitespace().collect::<Vec<_>>().join(" ");
-        let changed = chat["updated_at"].as_i64().map_or_else(String::new, output::ago);
-        vec![word("id"), title, word("runner"), changed]
+        let title = chat.title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let runner = chat.runner.clone().unwrap_or_else(|| "-".to_owned());
+        vec![chat.id.clone(), title, runner, output::ago(chat.updated_at)]
     });
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
@@ -134,6 +133,7 @@ mod tests {
     #[test]
     fn a_chat_is_named_by_the_beginning_of_its_id() {
         let chats = json!([{"id": "aaaa1111"}, {"id": "aaaa2222"}, {"id": "bbbb1111"}]);
+        let chats: Vec<ChatView> = serde_json::from_value(chats).unwrap();
         assert_eq!(choose(&chats, "BBBB").unwrap(), "bbbb1111");
         assert_eq!(choose(&chats, "aaaa1").unwrap(), "aaaa1111");
         for (id, kind) in

@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 
 use agent::approval::Mode;
-use serde_json::{Value, json};
+use api::chat::{ChatView, MessageView, PostedView};
+use api::document::{AgentDocument, ExecDocument};
+use api::event::Event;
+use api::words::{Channel, ExecStatus, Role, ToolStatus, TurnStatus};
+use serde_json::json;
 use tokio::signal::unix::Signal;
 
-use super::asking::{Answer, Answers, Questions};
+use super::asking::{Answer, Answers, Asking, Questions};
 use super::catch_up::{self, Live, Pages};
 use super::printer::Printer;
 use super::sessions;
-use crate::cli::client::Client;
+use crate::cli::client::{Client, read};
 use crate::cli::events::Events;
 use crate::cli::failure::{self, Failure};
 use crate::cli::session::Session;
@@ -75,9 +79,9 @@ impl Conversation {
         let Some((answer, mut wants_cancel)) = self.post_through(text, ctrl_c).await? else {
             return Ok(failure::INTERRUPTED);
         };
-        let first = answer["messages"][0]["id"].as_i64().unwrap_or_default();
+        let first = answer.messages.first().map_or(0, |message| message.id);
         let mut turn = Turn::new(&mut self.printer, &self.chat);
-        for message in answer["messages"].as_array().into_iter().flatten() {
+        for message in &answer.messages {
             turn.take_message(message, true);
         }
         let mut is_cancelled = false;
@@ -103,7 +107,7 @@ impl Conversation {
                 }
                 // What becomes of the command is not known once nothing is heard of it.
                 event = events.next() => match event.map_err(|failure| catch_up::lost(failure, &self.chat))? {
-                    event if event["type"] == "lagged" => {
+                    Event::Lagged => {
                         turn.printer.lagged();
                         turn.live.miss();
                         let mut pages = Pages::from(&mut self.client, &self.chat, first);
@@ -121,17 +125,17 @@ impl Conversation {
                 }
             }
         }
-        if let Some(text) = answer["input"].as_str() {
+        if let Some(text) = &answer.input {
             turn.printer.input(text);
         }
         let mut code = turn.code;
-        if let Some(kind) = answer["error"].as_str() {
-            let last = answer["messages"].as_array().and_then(|messages| messages.last());
-            turn.printer.refused(kind, last.and_then(|message| message["text"].as_str()).unwrap_or_default());
+        if let Some(kind) = &answer.error {
+            let last = answer.messages.last();
+            turn.printer.refused(kind, last.map_or("", |message| message.text.as_str()));
             code = failure::FAILED;
         }
-        if let Some(chat) = answer["chat"]["id"].as_str() {
-            self.switch_to(chat)?;
+        if let Some(chat) = &answer.chat {
+            self.switch_to(&chat.id)?;
         }
         self.printer.done(&self.chat, code);
         Ok(code)
@@ -157,7 +161,7 @@ impl Conversation {
         &mut self,
         text: &str,
         ctrl_c: &mut Signal,
-    ) -> Result<Option<(Value, bool)>, Failure> {
+    ) -> Result<Option<(PostedView, bool)>, Failure> {
         let mut posting = std::pin::pin!(self.post_somewhere(text));
         let mut wants_cancel = false;
         loop {
@@ -173,7 +177,7 @@ impl Conversation {
         }
     }
 
-    async fn post_somewhere(&mut self, text: &str) -> Result<Value, Failure> {
+    async fn post_somewhere(&mut self, text: &str) -> Result<PostedView, Failure> {
         match self.post(text).await {
             // The chat used last was deleted elsewhere.
             Err(failure) if failure.kind == "not_found" => {
@@ -184,18 +188,14 @@ impl Conversation {
         }
     }
 
-    async fn post(&mut self, text: &str) -> Result<Value, Failure> {
-        self.client.post(&format!("/api/v1/chats/{}/messages", self.chat), &json!({"text": text})).await
+    async fn post(&mut self, text: &str) -> Result<PostedView, Failure> {
+        let path = format!("/api/v1/chats/{}/messages", self.chat);
+        read(self.client.post(&path, &json!({"text": text})).await?)
     }
 
     async fn begin(&mut self) -> Result<(), Failure> {
-        let chat = self.client.post("/api/v1/chats", &json!({})).await?;
-        match chat["id"].as_str() {
-            Some(id) => self.switch_to(id),
-            None => {
-                Err(Failure::other("protocol", "the server's answer names no chat; is it of this version?"))
-            }
-        }
+        let chat: ChatView = read(self.client.post("/api/v1/chats", &json!({})).await?)?;
+        self.switch_to(&chat.id)
     }
 
     fn switch_to(&mut self, chat: &str) -> Result<(), Failure> {
@@ -253,46 +253,52 @@ impl<'a> Turn<'a> {
     }
 
     /// A message as it stands now. `is_answer` is true for those that the post was answered with.
-    fn take_message(&mut self, message: &Value, is_answer: bool) {
-        let Some(id) = message["id"].as_i64() else { return };
-        let text = message["text"].as_str().unwrap_or_default();
-        match (message["role"].as_str(), message["agent"]["kind"].as_str()) {
-            (Some("exec"), _) => self.take_exec(id, message, is_answer),
-            (Some("assistant"), Some("reply")) => self.take_reply(id, message, is_answer),
-            (Some("assistant"), Some("tool")) if self.follows(message) => self.take_tool(id, message),
-            (Some("assistant"), _) if is_answer => self.printer.text(text),
-            (Some("notice"), _) if is_answer || self.follows(message) && self.noticed.insert(id) => {
-                self.printer.notice(text);
+    fn take_message(&mut self, message: &MessageView, is_answer: bool) {
+        match (&message.role, &message.agent) {
+            (Role::Exec, _) => self.take_exec(message, is_answer),
+            (Role::Assistant, Some(reply @ AgentDocument::Reply { .. })) => {
+                self.take_reply(message, reply, is_answer);
+            }
+            (Role::Assistant, Some(tool @ AgentDocument::Tool { .. })) if self.follows(message) => {
+                self.take_tool(message, tool);
+            }
+            (Role::Assistant, _) if is_answer => self.printer.text(&message.text),
+            (Role::Notice, _) if is_answer || self.follows(message) && self.noticed.insert(message.id) => {
+                self.printer.notice(&message.text);
             }
             _ => {}
         }
     }
 
     /// Whether a message belongs to the answer that is awaited.
-    fn follows(&self, message: &Value) -> bool {
-        let id = message["id"].as_i64().unwrap_or_default();
+    fn follows(&self, message: &MessageView) -> bool {
         // Until it begins, what is told is of the answer before it.
-        let is_own = self.answer == Some(id);
-        message["chat_id"] == *self.chat
-            && (is_own || self.has_begun && self.answer.is_some_and(|answer| id > answer))
+        let is_own = self.answer == Some(message.id);
+        message.chat_id == self.chat
+            && (is_own || self.has_begun && self.answer.is_some_and(|answer| message.id > answer))
     }
 
-    fn take_exec(&mut self, id: i64, message: &Value, is_answer: bool) {
-        let is_running = message["exec"]["status"] == "running";
+    fn take_exec(&mut self, message: &MessageView, is_answer: bool) {
+        let (id, none) = (message.id, ExecDocument::default());
+        // One that cannot be read counts as ended: waiting for its end could be for ever.
+        let exec = message.exec.as_ref().unwrap_or(&none);
+        let is_running = exec.status == ExecStatus::Running;
         if is_answer {
-            self.printer.exec_started(id, &message["exec"]);
+            self.printer.exec_started(id, exec);
             self.pending.insert(id);
         } else if is_running && self.pending.contains(&id) {
-            self.printer.exec_waits(&message["exec"]);
+            self.printer.exec_waits(exec);
         }
         if !is_running && self.pending.remove(&id) {
-            self.printer.exec_ended(id, message);
-            self.code = exit_code(&message["exec"]);
+            self.printer.exec_ended(exec, message);
+            self.code = exit_code(exec);
         }
     }
 
     /// Something the model said. The first message of an answer stands for all that comes of it.
-    fn take_reply(&mut self, id: i64, message: &Value, is_answer: bool) {
+    fn take_reply(&mut self, message: &MessageView, reply: &AgentDocument, is_answer: bool) {
+        let AgentDocument::Reply { status, error, usage, waits, .. } = reply else { return };
+        let id = message.id;
         if is_answer {
             self.answer = Some(id);
             self.pending.insert(id);
@@ -300,55 +306,60 @@ impl<'a> Turn<'a> {
         if !self.follows(message) {
             return;
         }
-        let (agent, text) = (&message["agent"], message["text"].as_str().unwrap_or_default());
-        self.has_begun |= self.answer == Some(id) && (agent["status"] != "queued" || agent["waits"] == true);
-        self.printer.reply(id, text);
-        let is_open = matches!(agent["status"].as_str(), Some("queued" | "running"));
+        self.has_begun |= self.answer == Some(id) && (*status != TurnStatus::Queued || *waits);
+        self.printer.reply(id, &message.text);
+        let is_open = matches!(status, TurnStatus::Queued | TurnStatus::Running);
         if !is_open && self.answer == Some(id) && self.pending.remove(&id) {
-            self.printer.reply_ended(agent);
-            self.code = answer_code(agent);
+            self.printer.reply_ended(status, error.as_deref(), usage.as_ref());
+            self.code = answer_code(status);
         }
     }
 
-    fn take_tool(&mut self, id: i64, message: &Value) {
+    fn take_tool(&mut self, message: &MessageView, document: &AgentDocument) {
+        let AgentDocument::Tool { tool, hint, status, place, detail, approval, data, sub_agent, .. } =
+            document
+        else {
+            return;
+        };
+        let id = message.id;
         if self.tools.insert(id) {
-            self.printer.tool_started(id, &message["agent"]);
+            self.printer.tool_started(id, tool, hint, place.as_deref());
         }
-        self.printer.agent_does(id, &message["agent"]["sub_agent"]);
-        let status = message["agent"]["status"].as_str();
-        if status == Some("asking") && !self.ended_tools.contains(&id) {
-            self.printer.asked(id, &message["agent"]);
-            self.questions.add(id, &message["agent"]);
+        if let Some(sub_agent) = sub_agent {
+            self.printer.agent_does(id, sub_agent);
+        }
+        if *status == ToolStatus::Asking && !self.ended_tools.contains(&id) {
+            let asking = Asking { tool: tool.clone(), detail: detail.clone(), data: data.clone() };
+            self.printer.asked(id, &asking, approval.as_deref(), place.as_deref());
+            self.questions.add(id, asking);
         } else {
             self.questions.settle(id);
         }
-        if !matches!(status, Some("asking" | "running")) && self.ended_tools.insert(id) {
-            self.printer.tool_ended(id, message);
+        if !matches!(status, ToolStatus::Asking | ToolStatus::Running) && self.ended_tools.insert(id) {
+            self.printer.tool_ended(id, tool, status, &message.text);
         }
     }
 
-    fn take_event(&mut self, event: &Value) {
-        match event["type"].as_str() {
-            Some("message") => {
-                self.live.told(&event["message"]);
-                self.take_message(&event["message"], false);
+    fn take_event(&mut self, event: &Event) {
+        match event {
+            Event::Message { message } => {
+                self.live.told(message);
+                self.take_message(message, false);
             }
-            Some("chat_removed") if event["id"] == *self.chat => {
+            Event::ChatRemoved { id } if id == self.chat => {
                 self.pending.clear();
                 self.code = failure::FAILED;
             }
-            Some("output") => {
-                let Some(id) = event["message_id"].as_i64() else { return };
-                let is_later = self.has_begun && self.answer.is_some_and(|answer| id > answer);
-                let is_ours = self.pending.contains(&id) || is_later;
-                if !is_ours || event["chat_id"] != *self.chat || self.ended_tools.contains(&id) {
+            Event::Output { chat_id, message_id: id, channel, text, .. } => {
+                let is_later = self.has_begun && self.answer.is_some_and(|answer| *id > answer);
+                let is_ours = self.pending.contains(id) || is_later;
+                if !is_ours || chat_id != self.chat || self.ended_tools.contains(id) {
                     return;
                 }
-                let channel = event["channel"].as_str().unwrap_or("stdout");
-                if ["text", "reasoning"].contains(&channel) && !self.live.is_whole(id) {
+                if matches!(channel, Channel::Text | Channel::Reasoning) && !self.live.is_whole(*id) {
                     return;
                 }
-                self.printer.output(id, channel, event["text"].as_str().unwrap_or_default());
+                self.printer.output(*id, channel, text);
             }
             _ => {}
         }
@@ -356,22 +367,21 @@ impl<'a> Turn<'a> {
 }
 
 /// The exit code that stands for a model's answer.
-fn answer_code(agent: &Value) -> u8 {
-    match agent["status"].as_str() {
-        Some("done") => 0,
-        Some("cancelled") => failure::INTERRUPTED,
+fn answer_code(status: &TurnStatus) -> u8 {
+    match status {
+        TurnStatus::Done => 0,
+        TurnStatus::Cancelled => failure::INTERRUPTED,
         _ => failure::FAILED,
     }
 }
 
 /// The exit code that stands for a command's end.
-fn exit_code(exec: &Value) -> u8 {
-    let number = |key: &str| exec[key].as_i64().and_then(|number| i32::try_from(number).ok());
-    match exec["status"].as_str() {
-        Some("exited") => failure::exit_code(number("exit_code"), None, false, false),
-        Some("signaled") => failure::exit_code(None, number("signal"), false, false),
-        Some("timed_out") => failure::TIMED_OUT,
-        Some("cancelled") => failure::INTERRUPTED,
+fn exit_code(exec: &ExecDocument) -> u8 {
+    match exec.status {
+        ExecStatus::Exited => failure::exit_code(exec.exit_code, None, false, false),
+        ExecStatus::Signaled => failure::exit_code(None, exec.signal, false, false),
+        ExecStatus::TimedOut => failure::TIMED_OUT,
+        ExecStatus::Cancelled => failure::INTERRUPTED,
         _ => failure::NOT_RUN,
     }
 }
@@ -382,15 +392,18 @@ mod tests {
 
     #[test]
     fn a_commands_end_becomes_the_exit_code() {
-        for (exec, code) in [
-            (json!({"status": "exited", "exit_code": 3}), 3),
-            (json!({"status": "signaled", "signal": 9}), 137),
-            (json!({"status": "timed_out", "signal": 15}), 124),
-            (json!({"status": "cancelled"}), 130),
-            (json!({"status": "failed"}), 125),
-            (json!({"status": "lost"}), 125),
+        for (status, exit_code_of, signal, code) in [
+            ("exited", Some(3), None, 3),
+            ("signaled", None, Some(9), 137),
+            ("timed_out", None, Some(15), 124),
+            ("cancelled", None, None, 130),
+            ("failed", None, None, 125),
+            ("lost", None, None, 125),
+            ("vanished", None, None, 125),
         ] {
-            assert_eq!(exit_code(&exec), code, "{exec}");
+            let status = status.into();
+            let exec = ExecDocument { status, exit_code: exit_code_of, signal, ..ExecDocument::default() };
+            assert_eq!(exit_code(&exec), code, "{}", exec.status);
         }
     }
 }

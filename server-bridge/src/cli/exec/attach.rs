@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use api::exec::ExecView;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::stdin::Stdin;
 use super::stream::{OnInterrupt, Opening, Stream};
 use super::{Globals, finish, format};
-use crate::cli::client::{Client, percent_encoded};
+use crate::cli::client::{Client, percent_encoded, read};
 use crate::cli::failure::Failure;
 use crate::cli::{names, output};
 
@@ -60,7 +61,7 @@ pub(in crate::cli) async fn list(globals: &Globals, options: PsOptions) -> Resul
     if globals.json {
         output::json_line(&execs);
     } else {
-        output::line(&words(&execs));
+        output::line(&words(&read::<Vec<ExecView>>(execs)?));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -78,21 +79,19 @@ pub(in crate::cli) async fn cancel(globals: &Globals, options: CancelOptions) ->
     Ok(ExitCode::SUCCESS)
 }
 
-fn words(execs: &Value) -> String {
-    let Some(execs) = execs.as_array().filter(|execs| !execs.is_empty()) else {
+fn words(execs: &[ExecView]) -> String {
+    if execs.is_empty() {
         return "nothing runs; `sandbridge ps --all` shows what has ended".to_owned();
-    };
+    }
     let heading = ["ID", "STARTED", "STATE", "RUNNER", "COMMAND"].map(str::to_owned).to_vec();
     let rows = execs.iter().map(|exec| {
-        let word = |key: &str| exec[key].as_str().unwrap_or("-").to_owned();
-        let state = match (exec["code"].as_i64(), exec["signal"].as_i64()) {
-            (Some(code), _) => format!("{} {code}", word("status")),
-            (None, Some(signal)) => format!("{} {signal}", word("status")),
-            (None, None) => word("status"),
+        let state = match (exec.code, exec.signal) {
+            (Some(number), _) | (None, Some(number)) => format!("{} {number}", exec.status),
+            (None, None) => exec.status.to_string(),
         };
-        let command: String = word("command").chars().take(60).collect();
-        let started = output::ago(exec["started_at"].as_i64().unwrap_or_default());
-        vec![word("exec_id"), started, state, word("runner"), command]
+        let command: String = exec.command.chars().take(60).collect();
+        let runner = exec.runner.clone().unwrap_or_else(|| "-".to_owned());
+        vec![exec.exec_id.clone(), output::ago(exec.started_at), state, runner, command]
     });
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }

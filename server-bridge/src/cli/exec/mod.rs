@@ -20,11 +20,12 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::str::FromStr;
 
+use api::exec::ExecAsk;
 use bytes::Bytes;
 use clap::Args;
-use serde_json::json;
 
 use super::failure::{self, Failure};
+use super::line::Line;
 use super::run_as::RunAsOptions;
 use super::{Globals, names, output, socket};
 use crate::limits::EXEC_TIMEOUT_MAX_S;
@@ -108,7 +109,7 @@ pub(super) async fn run(globals: &Globals, options: ExecOptions) -> Result<ExitC
     let session = globals.session()?;
     options.run_as.add_to(&mut request, &session, options.stdin).await?;
     let stdin = if options.stdin { Stdin::start()? } else { Stdin::none() };
-    let opening = Opening::Request(request);
+    let opening = Opening::Request(Box::new(request));
     let stream = Stream::start(&session, opening, OnInterrupt::Cancel, stdin, format(globals), 0).await?;
     finish(globals, stream).await
 }
@@ -125,14 +126,14 @@ async fn finish(globals: &Globals, stream: Option<Stream<'_>>) -> Result<ExitCod
     let Stream { mut writer, mut interrupts, outbox, inbox, .. } = stream;
     let is_broken = writer.is_broken();
     if let (Format::Json, Ended::Exit(exit)) = (format(globals), &ended) {
-        writer.push_last(Channel::Stdout, exit.line());
+        writer.push_last(Channel::Stdout, wire::exit_line(exit));
     }
     tokio::select! {
         () = writer.finish() => {}
         () = interrupts.next() => return Ok(interrupted),
     }
     if let (Format::Raw, Ended::Exit(exit)) = (format(globals), &ended)
-        && exit.is_denied()
+        && wire::is_denied(exit)
         && std::io::stderr().is_terminal()
     {
         output::warn(DENIED);
@@ -143,10 +144,11 @@ async fn finish(globals: &Globals, stream: Option<Stream<'_>>) -> Result<ExitCod
     }
     match ended {
         Ended::Exit(_) | Ended::Failed(_) if is_broken => Ok(ExitCode::from(failure::BROKEN_PIPE)),
-        Ended::Exit(exit) => Ok(ExitCode::from(exit.exit_code())),
+        Ended::Exit(exit) => Ok(ExitCode::from(wire::exit_code(&exit))),
         Ended::Detached { exec_id, runner } => {
             if globals.json {
-                output::json_line(&json!({"type": "detached", "exec_id": exec_id, "runner": runner}));
+                let line = Line::Detached { exec_id: &exec_id, runner: runner.as_deref() };
+                output::line(&line.to_string());
             } else {
                 output::line(&exec_id);
             }
@@ -158,7 +160,7 @@ async fn finish(globals: &Globals, stream: Option<Stream<'_>>) -> Result<ExitCod
 }
 
 /// The request as the server reads it. It is JSON, so what a command is told can only be text.
-fn request(options: &ExecOptions) -> Result<serde_json::Value, Failure> {
+fn request(options: &ExecOptions) -> Result<ExecAsk, Failure> {
     let text = |word: &OsString| {
         word.to_str().map(str::to_owned).ok_or_else(|| {
             let hint = "arguments must be UTF-8; send other bytes through --stdin or a file";
@@ -166,20 +168,18 @@ fn request(options: &ExecOptions) -> Result<serde_json::Value, Failure> {
         })
     };
     let argv = options.command.iter().map(text).collect::<Result<Vec<_>, _>>()?;
-    let env: serde_json::Map<_, _> =
-        options.env.iter().map(|variable| (variable.name.clone(), json!(variable.value))).collect();
-    Ok(json!({
-        "argv": argv,
-        "on": options.on,
-        "cwd": options.cwd,
-        "env": env,
-        "timeout_s": options.timeout.map(|Seconds(seconds)| seconds),
-        "stdin": options.stdin,
-        "merge_stderr": false,
-        "detach": options.detach,
-        "acks": true,
-        "exec_id": format!("{:032x}", rand::random::<u128>()),
-    }))
+    Ok(ExecAsk {
+        argv: Some(argv),
+        on: options.on.clone(),
+        cwd: options.cwd.clone(),
+        env: options.env.iter().map(|Variable { name, value }| (name.clone(), value.clone())).collect(),
+        timeout_s: options.timeout.map(|Seconds(seconds)| seconds),
+        stdin: options.stdin,
+        detach: options.detach,
+        acks: true,
+        exec_id: Some(format!("{:032x}", rand::random::<u128>())),
+        ..ExecAsk::default()
+    })
 }
 
 /// A frame of standard input: its first byte says so.
@@ -192,6 +192,8 @@ fn stdin_frame(bytes: &[u8]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -226,11 +228,10 @@ mod tests {
             command: vec!["ls".into(), "-l".into()],
         };
         let mut request = request(&options).unwrap();
-        let exec_id = request["exec_id"].take();
-        assert_eq!(exec_id.as_str().unwrap().len(), 32);
-        let expected = json!({"argv": ["ls", "-l"], "on": "laptop", "cwd": null, "env": {"A": "b"}, "timeout_s": 1.5,
-                              "stdin": true, "merge_stderr": false, "detach": false, "acks": true, "exec_id": null});
-        assert_eq!(request, expected);
+        assert_eq!(request.exec_id.take().unwrap().len(), 32);
+        let expected = json!({"argv": ["ls", "-l"], "on": "laptop", "env": {"A": "b"}, "timeout_s": 1.5, "stdin": true,
+                              "acks": true});
+        assert_eq!(serde_json::to_value(&request).unwrap(), expected);
     }
 
     #[test]

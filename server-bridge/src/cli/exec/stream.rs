@@ -6,12 +6,12 @@
 
 use std::pin::Pin;
 
-use serde_json::{Value, json};
+use api::exec::{ClientFrame, ExecAsk, ExecExit};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_websockets::Message;
 
 use super::stdin::Stdin;
-use super::wire::{self, Exit, Format, Incoming};
+use super::wire::{self, Format, Incoming};
 use super::writer::Writer;
 use crate::cli::failure::Failure;
 use crate::cli::interrupts::Interrupts;
@@ -26,7 +26,7 @@ use crate::cli::socket::{self, Inbox, Outbox};
 /// How the stream ended.
 pub(super) enum Ended {
     /// The server told how the command ended.
-    Exit(Exit),
+    Exit(ExecExit),
     /// It goes on by itself.
     Detached { exec_id: String, runner: Option<String> },
     /// The server told why it could not be run, or the connection broke.
@@ -47,7 +47,7 @@ pub(super) enum OnInterrupt {
 /// Where a connection leads, and what is said first on it.
 pub(super) enum Opening {
     /// The exec socket; the request, which names its exec.
-    Request(Value),
+    Request(Box<ExecAsk>),
     /// An exec that runs already, by its path.
     Attach(String),
 }
@@ -64,9 +64,7 @@ impl Opening {
     async fn open(&self, session: &Session, offset: u64) -> Result<(Outbox, Inbox), Failure> {
         let (mut outbox, inbox) = socket::open(session, &self.path(offset)).await?;
         if let Self::Request(request) = self {
-            let mut request = request.clone();
-            request["offset"] = json!(offset);
-            outbox.push_json(&request);
+            outbox.push_json(&ExecAsk { offset, ..ExecAsk::clone(request) });
         }
         Ok((outbox, inbox))
     }
@@ -227,7 +225,7 @@ impl<'a> Stream<'a> {
     fn acknowledge(&mut self) {
         if self.acknowledged < self.offset {
             self.acknowledged = self.offset;
-            self.outbox.push_json(&json!({"type": "ack", "offset": self.offset}));
+            self.outbox.push_json(&ClientFrame::Ack { offset: self.offset });
         }
     }
 
@@ -269,7 +267,7 @@ impl<'a> Stream<'a> {
 
     /// Asks the server to end the command, and returns when to stop waiting for that.
     fn cancel(&mut self) -> Instant {
-        self.outbox.push_json(&json!({"type": "cancel"}));
+        self.outbox.push_json(&ClientFrame::Cancel);
         Instant::now() + CANCEL_TIMEOUT
     }
 

@@ -1,19 +1,16 @@
 //! What the server says of a running command, and the lines that programs are given.
 
+pub(in crate::cli) use api::exec::STDIN;
+use api::exec::{ExecExit, STDERR, STDOUT, ServerFrame};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde::Deserialize;
-use serde_json::json;
 use tokio_websockets::Message;
 
 use super::writer::Channel;
+use crate::cli::client;
 use crate::cli::failure::{self, Failure};
-
-/// The first byte of a binary frame that carries standard input.
-pub(in crate::cli) const STDIN: u8 = 0;
-const STDOUT: u8 = 1;
-const STDERR: u8 = 2;
+use crate::cli::line::Line;
 
 /// How output is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,75 +36,29 @@ pub(in crate::cli) enum Incoming {
     /// The runner is away, or back again.
     Away(bool),
     /// It ended.
-    Exit(Exit),
+    Exit(ExecExit),
     /// It could not be run, or what became of it is not known.
     Failed(Failure),
 }
 
-/// How a command ended.
-#[derive(Debug, Deserialize)]
-pub(in crate::cli) struct Exit {
-    code: Option<i32>,
-    signal: Option<i32>,
-    #[serde(default)]
-    timed_out: bool,
-    #[serde(default)]
-    cancelled: bool,
-    #[serde(default)]
-    sandbox_denied: bool,
-    #[serde(default)]
-    truncated: bool,
-    #[serde(default)]
-    duration_ms: u64,
-    runner: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Told {
-    Exit(Exit),
-    Error {
-        kind: String,
-        message: String,
-    },
-    Started {
-        #[serde(default)]
-        stdin_offset: u64,
-    },
-    Detached {
-        exec_id: String,
-        runner: Option<String>,
-    },
-    Gap {
-        bytes: u64,
-    },
-    Input {
-        offset: u64,
-    },
-    Interrupted,
-    Resumed,
-    /// Whatever a newer server says besides.
-    #[serde(other)]
-    Other,
-}
-
 /// Reads a message; `None` for what needs no attention.
 pub(in crate::cli) fn incoming(message: Message, format: Format) -> Option<Incoming> {
-    let nonsense = || {
-        let message = "the server's answer makes no sense; are client and server of one version?";
-        Some(Incoming::Failed(Failure::other("protocol", message)))
-    };
+    let nonsense = || Some(Incoming::Failed(client::nonsense()));
     if message.is_text() {
         return match serde_json::from_slice(message.as_payload()) {
-            Ok(Told::Exit(exit)) => Some(Incoming::Exit(exit)),
-            Ok(Told::Error { kind, message }) => Some(Incoming::Failed(Failure::other(kind, message))),
-            Ok(Told::Started { stdin_offset }) => Some(Incoming::Started(stdin_offset)),
-            Ok(Told::Detached { exec_id, runner }) => Some(Incoming::Detached { exec_id, runner }),
-            Ok(Told::Gap { bytes }) => Some(Incoming::Gap(bytes)),
-            Ok(Told::Input { offset }) => Some(Incoming::InputTaken(offset)),
-            Ok(Told::Interrupted) => Some(Incoming::Away(true)),
-            Ok(Told::Resumed) => Some(Incoming::Away(false)),
-            Ok(Told::Other) => None,
+            Ok(ServerFrame::Exit(exit)) => Some(Incoming::Exit(exit)),
+            Ok(ServerFrame::Error { kind, message }) => Some(Incoming::Failed(Failure::other(kind, message))),
+            Ok(ServerFrame::Started { stdin_offset, .. }) => Some(Incoming::Started(stdin_offset)),
+            Ok(ServerFrame::Detached { exec_id, runner }) => {
+                Some(Incoming::Detached { exec_id, runner: Some(runner).filter(|runner| !runner.is_empty()) })
+            }
+            Ok(ServerFrame::Gap { bytes }) => Some(Incoming::Gap(bytes)),
+            Ok(ServerFrame::Input { offset }) => Some(Incoming::InputTaken(offset)),
+            Ok(ServerFrame::Interrupted) => Some(Incoming::Away(true)),
+            Ok(ServerFrame::Resumed) => Some(Incoming::Away(false)),
+            // Another client that shows the same terminal types into it now.
+            Ok(ServerFrame::Watching) => None,
+            Ok(ServerFrame::Unknown) => None,
             Err(_) => nonsense(),
         };
     }
@@ -128,46 +79,37 @@ pub(in crate::cli) fn incoming(message: Message, format: Format) -> Option<Incom
     })
 }
 
-impl Exit {
-    /// The exit code of this program.
-    pub(in crate::cli) fn exit_code(&self) -> u8 {
-        failure::exit_code(self.code, self.signal, self.timed_out, self.cancelled)
-    }
+/// The exit code of this program that stands for a command's end.
+pub(in crate::cli) fn exit_code(exit: &ExecExit) -> u8 {
+    failure::exit_code(exit.code, exit.signal, exit.timed_out, exit.cancelled)
+}
 
-    /// Whether the sandbox seems to have denied something to a command that failed.
-    pub(in crate::cli) fn is_denied(&self) -> bool {
-        self.sandbox_denied && self.exit_code() != 0
-    }
+/// Whether the sandbox seems to have denied something to a command that failed.
+pub(in crate::cli) fn is_denied(exit: &ExecExit) -> bool {
+    exit.sandbox_denied && exit_code(exit) != 0
+}
 
-    /// The last line that a program is given.
-    pub(in crate::cli) fn line(&self) -> Bytes {
-        line(&json!({
-            "type": "exit",
-            "code": self.code,
-            "signal": self.signal,
-            "timed_out": self.timed_out,
-            "sandbox_denied": self.sandbox_denied,
-            "truncated": self.truncated,
-            "duration_ms": self.duration_ms,
-            "runner": self.runner,
-        }))
-    }
+/// The last line that a program is given.
+pub(in crate::cli) fn exit_line(exit: &ExecExit) -> Bytes {
+    line(&Line::exit(exit))
 }
 
 fn output_line(channel: Channel, bytes: &[u8]) -> Bytes {
-    let kind = match channel {
-        Channel::Stdout => "stdout",
-        Channel::Stderr => "stderr",
-    };
-    line(&json!({"type": kind, "data_base64": STANDARD.encode(bytes)}))
+    let data_base64 = STANDARD.encode(bytes);
+    line(&match channel {
+        Channel::Stdout => Line::Stdout { data_base64 },
+        Channel::Stderr => Line::Stderr { data_base64 },
+    })
 }
 
-fn line(value: &serde_json::Value) -> Bytes {
-    format!("{value}\n").into()
+fn line(line: &Line<'_>) -> Bytes {
+    format!("{line}\n").into()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn output(bytes: &'static [u8], format: Format) -> (Channel, Bytes) {
@@ -195,8 +137,8 @@ mod tests {
         let Some(Incoming::Exit(exit)) = incoming(Message::text(told), Format::Json) else {
             panic!("no exit")
         };
-        assert_eq!(exit.exit_code(), 3);
-        let value: serde_json::Value = serde_json::from_slice(&exit.line()).unwrap();
+        assert_eq!(exit_code(&exit), 3);
+        let value: serde_json::Value = serde_json::from_slice(&exit_line(&exit)).unwrap();
         let expected = json!({"type": "exit", "code": 3, "signal": null, "timed_out": false, "sandbox_denied": true,
                               "truncated": false, "duration_ms": 12, "runner": "laptop"});
         assert_eq!(value, expected);

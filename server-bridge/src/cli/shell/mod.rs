@@ -13,17 +13,17 @@ mod terminal;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use api::exec::{ClientFrame, ExecAsk, ExecExit, PtyAsk, ReportView, usual_terminal};
 use bytes::Bytes;
 use clap::Args;
 use sandbox::Replay;
-use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 use tokio_websockets::Message;
 
-use super::client::{Client, percent_encoded};
+use super::client::{Client, percent_encoded, read};
 use super::exec::stdin::Stdin;
-use super::exec::wire::{self, Exit, Format, Incoming};
+use super::exec::wire::{self, Format, Incoming};
 use super::exec::writer::{Channel, Writer};
 use super::failure::{self, Failure};
 use super::limits::{HANG_UP_TIMEOUT, KEYS_QUEUE};
@@ -61,7 +61,7 @@ pub(super) struct ShellOptions {
 /// How it ended.
 enum Ended {
     /// The server told how the command ended.
-    Exit(Exit),
+    Exit(ExecExit),
     /// The server told why it could not be run, or the connection broke.
     Failed(Failure),
     /// Hung up, and not waited for any longer.
@@ -89,7 +89,7 @@ pub(super) async fn run(globals: &Globals, options: ShellOptions) -> Result<Exit
         None => {
             let (mut outbox, inbox) = socket::open(&session, "/api/v1/exec").await?;
             outbox.push_json(&request);
-            (request["exec_id"].as_str().unwrap_or_default().to_owned(), None, (outbox, inbox))
+            (request.exec_id.unwrap_or_default(), None, (outbox, inbox))
         }
     };
     let signals = Signals::listen()?;
@@ -109,7 +109,7 @@ pub(super) async fn run(globals: &Globals, options: ShellOptions) -> Result<Exit
     drop(raw);
     match ended {
         Ended::Exit(_) if stream.hung_up.is_some() => Ok(ExitCode::from(failure::HUNG_UP)),
-        Ended::Exit(exit) => Ok(ExitCode::from(exit.exit_code())),
+        Ended::Exit(exit) => Ok(ExitCode::from(wire::exit_code(&exit))),
         Ended::Failed(mut failure) => {
             if failure.kind == "lost" {
                 failure.message += &format!("; it goes on: sandbridge shell --attach {exec_id}");
@@ -127,8 +127,8 @@ pub(super) async fn run(globals: &Globals, options: ShellOptions) -> Result<Exit
 /// How the terminal of an exec that runs already is shown again.
 async fn replay(session: &Session, exec_id: &str) -> Result<Replay, Failure> {
     let path = format!("/api/v1/execs/{}/report?head=0&tail=0", percent_encoded(exec_id));
-    let report = Client::new(session)?.get(&path).await?;
-    Ok(Replay::of(report["output_bytes"].as_u64().unwrap_or_default()))
+    let report: ReportView = read(Client::new(session)?.get(&path).await?)?;
+    Ok(Replay::of(report.output_bytes))
 }
 
 /// What the system tells this program.
@@ -241,7 +241,7 @@ impl Stream {
                 news = self.signals.next() => match news {
                     News::Resized => {
                         let (rows, columns) = terminal::size();
-                        self.outbox.push_json(&json!({"type": "resize", "rows": rows, "columns": columns}));
+                        self.outbox.push_json(&ClientFrame::Resize { rows, columns });
                     }
                     News::End => self.hang_up(),
                     News::TerminalGone => return Ended::Left,
@@ -259,7 +259,7 @@ impl Stream {
         self.writer.push(Channel::Stdout, Bytes::from_static(replay.preamble()));
         let (rows, columns) = terminal::size();
         for rows in [rows.saturating_sub(1).max(1), rows] {
-            self.outbox.push_json(&json!({"type": "resize", "rows": rows, "columns": columns}));
+            self.outbox.push_json(&ClientFrame::Resize { rows, columns });
         }
     }
 
@@ -293,14 +293,14 @@ impl Stream {
     /// Asks the server to end the command, and sets when to stop waiting for that.
     fn hang_up(&mut self) {
         if self.hung_up.is_none() {
-            self.outbox.push_json(&json!({"type": "cancel"}));
+            self.outbox.push_json(&ClientFrame::Cancel);
             self.hung_up = Some(Instant::now() + HANG_UP_TIMEOUT);
         }
     }
 }
 
 /// The request as the server reads it. It is JSON, so what a command is told can only be text.
-fn request(options: &ShellOptions) -> Result<Value, Failure> {
+fn request(options: &ShellOptions) -> Result<ExecAsk, Failure> {
     let text = |word: &OsString| {
         word.to_str()
             .map(str::to_owned)
@@ -308,17 +308,15 @@ fn request(options: &ShellOptions) -> Result<Value, Failure> {
     };
     let argv = options.command.iter().map(text).collect::<Result<Vec<_>, _>>()?;
     let (rows, columns) = terminal::size();
-    let mut pty = json!({"rows": rows, "columns": columns});
-    if let Some(term) = std::env::var("TERM").ok().filter(|term| !term.is_empty()) {
-        pty["term"] = json!(term);
-    }
-    Ok(json!({
-        "argv": if argv.is_empty() { Value::Null } else { json!(argv) },
-        "on": options.on,
-        "cwd": options.cwd,
-        "pty": pty,
-        "exec_id": format!("{:032x}", rand::random::<u128>()),
-    }))
+    let term = std::env::var("TERM").ok().filter(|term| !term.is_empty()).unwrap_or_else(usual_terminal);
+    Ok(ExecAsk {
+        argv: Some(argv).filter(|argv| !argv.is_empty()),
+        on: options.on.clone(),
+        cwd: options.cwd.clone(),
+        pty: Some(PtyAsk { rows, columns, term }),
+        exec_id: Some(format!("{:032x}", rand::random::<u128>())),
+        ..ExecAsk::default()
+    })
 }
 
 #[cfg(test)]
@@ -335,8 +333,9 @@ mod tests {
             command: command.iter().map(OsString::from).collect(),
         };
         let asked = request(&options(&[])).unwrap();
-        assert_eq!((&asked["argv"], &asked["cwd"]), (&Value::Null, &json!("src")));
-        assert!(asked["pty"]["rows"].as_u64() > Some(0) && asked["pty"]["columns"].as_u64() > Some(0));
-        assert_eq!(request(&options(&["vim", "-u"])).unwrap()["argv"], json!(["vim", "-u"]));
+        assert_eq!((asked.argv, asked.cwd.as_deref()), (None, Some("src")));
+        assert!(asked.pty.is_some_and(|pty| pty.rows > 0 && pty.columns > 0));
+        let named = request(&options(&["vim", "-u"])).unwrap().argv;
+        assert_eq!(named, Some(vec!["vim".to_owned(), "-u".to_owned()]));
     }
 }

@@ -136,7 +136,7 @@ async fn relay(events: &mut Events, news: &mpsc::Sender<Event>) -> Option<Failur
     loop {
         match events.next().await {
             Ok(event) => {
-                let Some(told) = wire::told(&event) else { continue };
+                let Some(told) = wire::told(event) else { continue };
                 if news.send(Event::Told(told)).await.is_err() {
                     return None;
                 }

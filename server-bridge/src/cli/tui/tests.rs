@@ -52,7 +52,7 @@ impl Person {
     }
 
     fn told(&mut self, event: Value) -> &mut Self {
-        self.happens(Event::Told(wire::told(&event).unwrap()))
+        self.happens(Event::Told(wire::told(read(event)).unwrap()))
     }
 
     fn message(&mut self, message: Value) -> &mut Self {
@@ -96,6 +96,11 @@ impl Person {
     fn wanted(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
+}
+
+/// An event as the server sends it.
+fn read(event: Value) -> api::event::Event {
+    serde_json::from_value::<api::event::ServerEvent>(event).unwrap().event
 }
 
 fn places(name: &str, online: bool) -> Value {
@@ -586,7 +591,7 @@ fn a_flood_of_output_is_drawn_from_its_end() {
         let text = format!("{number} {}\n", "y".repeat(60));
         let event =
             json!({"type": "output", "chat_id": "c1", "message_id": 5, "channel": "stdout", "text": text});
-        update(&mut person.state, 10_000, Event::Told(wire::told(&event).unwrap()));
+        update(&mut person.state, 10_000, Event::Told(wire::told(read(event)).unwrap()));
     }
     person.draw();
     assert!(person.sees().contains("1999 y") && person.sees().contains("earlier lines"), "{}", person.sees());

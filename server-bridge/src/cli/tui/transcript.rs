@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use agent::{AgentDocument, TodoDocument, ToolData, UsageDocument};
+use api::document::{AgentDocument, TodoDocument, ToolData, UsageDocument};
+use api::words::{TodoStatus, ToolStatus};
 
 use super::text::{Printed, visible};
 use super::wire::{Message, Role};
@@ -106,7 +107,8 @@ impl Entry {
     pub(super) fn is_open(&self) -> bool {
         let status = match (&self.message.exec, &self.message.agent) {
             (Some(exec), _) => exec.status.as_str(),
-            (None, Some(AgentDocument::Reply { status, .. } | AgentDocument::Tool { status, .. })) => status,
+            (None, Some(AgentDocument::Reply { status, .. })) => status.as_str(),
+            (None, Some(AgentDocument::Tool { status, .. })) => status.as_str(),
             (None, None) => return false,
         };
         !self.message.undone && matches!(status, "queued" | "running" | "asking")
@@ -114,7 +116,7 @@ impl Entry {
 
     /// Whether it waits for a word of its user.
     pub(super) fn is_asking(&self) -> bool {
-        matches!(&self.message.agent, Some(AgentDocument::Tool { status, .. }) if status == "asking")
+        matches!(&self.message.agent, Some(AgentDocument::Tool { status, .. }) if *status == ToolStatus::Asking)
             && !self.message.undone
     }
 
@@ -290,7 +292,7 @@ impl Transcript {
             }
             _ => None,
         })?;
-        items.iter().any(|item| item.status != "completed").then_some(items)
+        items.iter().any(|item| item.status != TodoStatus::Completed).then_some(items)
     }
 
     /// What the answers that are shown took, in all.

@@ -1,14 +1,16 @@
 //! What a server tells, in types; every text in it is made fit to be shown as it comes in.
 
-use agent::{AgentDocument, ExecDocument};
+use api::chat::{ChatView, MessageView};
+use api::document::{AgentDocument, ExecDocument};
+use api::event::Event;
+use api::words::{self, Level};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::text::{one_line, visible};
 
 /// A conversation.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Chat {
     pub(super) id: String,
     pub(super) title: String,
@@ -83,61 +85,57 @@ pub(super) enum Told {
 }
 
 /// Reads an event; `None` for one that is not known here.
-pub(super) fn told(event: &Value) -> Option<Told> {
-    let word = |key: &str| event[key].as_str().unwrap_or_default();
-    Some(match word("type") {
-        "message" => Told::Message(Box::new(message(&event["message"])?)),
-        "output" => Told::Output {
-            chat: word("chat_id").to_owned(),
-            message: event["message_id"].as_i64()?,
-            channel: word("channel").to_owned(),
-            text: word("text").to_owned(),
-        },
-        "chat" => Told::Chat(chat(&event["chat"])?),
-        "chat_removed" => Told::ChatRemoved(word("id").to_owned()),
-        "runner" | "runner_removed" | "settings" => Told::Places,
-        "notice" => Told::Notice { is_warning: word("level") == "warning", text: visible(word("text")) },
-        "lagged" => Told::Lagged,
-        _ => return None,
+pub(super) fn told(event: Event) -> Option<Told> {
+    Some(match event {
+        Event::Message { message: view } => Told::Message(Box::new(message(*view)?)),
+        Event::Output { chat_id, message_id, channel, text, .. } => {
+            Told::Output { chat: chat_id, message: message_id, channel: channel.to_string(), text }
+        }
+        Event::Chat { chat: view } => Told::Chat(chat(view)),
+        Event::ChatRemoved { id } => Told::ChatRemoved(id),
+        Event::Runner { .. } | Event::RunnerRemoved { .. } | Event::Settings { .. } => Told::Places,
+        Event::Notice { level, text } => {
+            Told::Notice { is_warning: level == Level::Warning, text: visible(&text) }
+        }
+        Event::Lagged => Told::Lagged,
+        Event::Hello { .. } | Event::Reset | Event::Unknown => return None,
     })
 }
 
-/// Reads a message.
-pub(super) fn message(value: &Value) -> Option<Message> {
-    let role = match value["role"].as_str()? {
-        "user" => Role::User,
-        "exec" => Role::Exec,
-        "notice" => Role::Notice,
-        "assistant" => Role::Assistant,
-        _ => return None,
+/// Reads a message; `None` where its author is not known here.
+pub(super) fn message(view: MessageView) -> Option<Message> {
+    let role = match view.role {
+        words::Role::User => Role::User,
+        words::Role::Exec => Role::Exec,
+        words::Role::Notice => Role::Notice,
+        words::Role::Assistant => Role::Assistant,
+        words::Role::Unknown(_) => return None,
     };
-    Some(Message {
-        id: value["id"].as_i64()?,
-        chat: value["chat_id"].as_str()?.to_owned(),
-        role,
-        text: value["text"].as_str().unwrap_or_default().to_owned(),
-        created_at: value["created_at"].as_i64().unwrap_or_default(),
-        // A document of a newer server that cannot be read leaves the message's text.
-        exec: ExecDocument::deserialize(&value["exec"]).ok(),
-        agent: AgentDocument::deserialize(&value["agent"]).ok(),
-        undone: value["undone"] == true,
-    })
+    let MessageView { id, chat_id: chat, text, created_at, exec, agent, undone, .. } = view;
+    Some(Message { id, chat, role, text, created_at, exec, agent, undone })
 }
 
 /// Reads messages.
 pub(super) fn messages(list: &Value) -> Vec<Message> {
-    list.as_array().into_iter().flatten().filter_map(message).collect()
+    let views = list.as_array().into_iter().flatten();
+    // What a newer server tells beside is passed over.
+    views.filter_map(|view| message(MessageView::deserialize(view).ok()?)).collect()
 }
 
 /// Reads a chat.
-pub(super) fn chat(value: &Value) -> Option<Chat> {
-    let chat = Chat::deserialize(value).ok()?;
-    Some(Chat { title: one_line(&chat.title), runner: chat.runner.as_deref().map(one_line), ..chat })
+pub(super) fn chat(view: ChatView) -> Chat {
+    let ChatView { id, title, runner, updated_at, .. } = view;
+    Chat { id, title: one_line(&title), runner: runner.as_deref().map(one_line), updated_at }
+}
+
+/// Reads a chat of an answer; `None` where it holds none.
+pub(super) fn chat_of(answer: &Value) -> Option<Chat> {
+    ChatView::deserialize(answer).ok().map(chat)
 }
 
 /// Reads chats.
 pub(super) fn chats(list: &Value) -> Vec<Chat> {
-    list.as_array().into_iter().flatten().filter_map(chat).collect()
+    list.as_array().into_iter().flatten().filter_map(chat_of).collect()
 }
 
 /// Reads the places of the settings.

@@ -6,7 +6,7 @@ use crate::cli::tui::wire;
 fn message(value: Value) -> Message {
     let mut whole = json!({"chat_id": "c", "role": "assistant", "text": "", "created_at": 0});
     whole.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
-    wire::message(&whole).unwrap()
+    wire::message(serde_json::from_value(whole).unwrap()).unwrap()
 }
 
 fn reply(id: i64, status: &str, text: &str) -> Message {

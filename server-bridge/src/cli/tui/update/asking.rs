@@ -1,7 +1,7 @@
 //! Keys that answer what a model waits for. None answers by accident: an approval has the keys only once Tab gave them to
 //! it, and no key counts before it was on the screen for a while.
 
-use agent::{AgentDocument, ToolData};
+use api::document::{AgentDocument, ToolData};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::event::Effect;

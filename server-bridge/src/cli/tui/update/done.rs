@@ -54,7 +54,7 @@ fn answered(state: &mut State, effect: Effect, answer: &Value) -> Vec<Effect> {
             state.note("nothing runs here", false);
         }
         Effect::NewChat | Effect::Fork { .. } => {
-            if let Some(chat) = wire::chat(answer) {
+            if let Some(chat) = wire::chat_of(answer) {
                 let id = chat.id.clone();
                 state.chats.retain(|known| known.id != id);
                 state.chats.insert(0, chat);
@@ -94,7 +94,8 @@ fn posted(state: &mut State, chat: &str, answer: &Value) -> Vec<Effect> {
     }
     // What was said may have changed any of these.
     let mut effects = vec![Effect::LoadPlaces, Effect::LoadModels { chat: state.chat.clone() }];
-    if let Some(next) = wire::chat(&answer["chat"]).filter(|next| next.id != state.chat && chat == state.chat)
+    if let Some(next) =
+        wire::chat_of(&answer["chat"]).filter(|next| next.id != state.chat && chat == state.chat)
     {
         let id = next.id.clone();
         state.chats.retain(|known| known.id != id);

@@ -1,6 +1,6 @@
 //! What a model waits for: what it wants to do, on which machine, and the keys that answer.
 
-use agent::{AgentDocument, ToolData};
+use api::document::{AgentDocument, ToolData};
 use ratatui::text::{Line, Span};
 
 use super::super::places;

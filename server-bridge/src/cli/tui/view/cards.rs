@@ -1,6 +1,6 @@
 //! One message as lines: what somebody said, or a card of what was done.
 
-use agent::{AgentDocument, ExecDocument, SubAgentDocument, UsageDocument};
+use api::document::{AgentDocument, ExecDocument, SubAgentDocument, UsageDocument};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -27,7 +27,7 @@ pub(super) fn lines(entry: &Entry, width: usize, theme: &Theme, now_ms: u64) -> 
         (Role::Notice, _, _) => card.said(&entry.said, "· ", theme.dim),
         (_, Some(exec), _) => card.exec(exec),
         (_, None, Some(AgentDocument::Tool { tool, hint, status, place, sub_agent, asked_by, .. })) => {
-            card.tool(tool, hint, status, place.as_deref());
+            card.tool(tool, hint, status.as_str(), place.as_deref());
             if let Some(by) = asked_by {
                 card.fact(&format!("asked by the sub-agent {by}"), theme.dim);
             }
@@ -37,7 +37,7 @@ pub(super) fn lines(entry: &Entry, width: usize, theme: &Theme, now_ms: u64) -> 
             card.output(TOOL_LINES);
         }
         (_, None, Some(AgentDocument::Reply { status, error, usage, .. })) => {
-            card.reply(status, error.as_deref(), *usage);
+            card.reply(status.as_str(), error.as_deref(), *usage);
         }
         (Role::Exec | Role::Assistant, None, None) => card.markdown(),
     }

@@ -141,11 +141,12 @@ impl ChatService {
         let Saying { text, send_id } = saying;
         let Some(send_id) = send_id else { return Ok(self.post(user, chat, text).await?.into()) };
         let _tracked = self.check_saying(user, chat, text).await?;
-        let under_way = self.0.sending.begin(chat, send_id);
         let input = Input::parse(text);
         if !self.0.store.was_said(user.id, chat, send_id).await? {
             self.0.check_room(user.id, chat, &input)?;
         }
+        // Nothing is waited for between this and the record, so that the first of several repetitions is the one that answers.
+        let under_way = self.0.sending.begin(chat, send_id);
         let said = match self.0.store.say_once(user.id, chat, send_id, input.shown(text)).await? {
             Said::New(message) => {
                 self.0.tell(user.id, ChatEvent::Message(message.clone()));
@@ -217,9 +218,11 @@ impl ChatService {
         self.0.engine.questions.answer(user, message, questions::Said::Words(words))
     }
 
-    /// Puts the output so far into those of the messages whose command still runs.
+    /// Puts the output so far into those of the messages whose command still runs. Output of which no event was sent yet
+    /// stays out: it comes as one, and a client that had it already would show it twice.
     pub fn fill_live(&self, messages: &mut [Message]) {
-        for message in messages.iter_mut().filter(|message| message.role == MessageRole::Exec) {
+        let is_told = |message: &Message| message.role == MessageRole::Exec && self.0.told.knows(message.id);
+        for message in messages.iter_mut().filter(|message| is_told(message)) {
             if let Some(transcript) = self.0.running.transcript(message.id) {
                 let transcript = transcript.lock().unwrap_or_else(PoisonError::into_inner);
                 message.text = transcript.render(&LeftOut::SoFar);

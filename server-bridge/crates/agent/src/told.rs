@@ -79,6 +79,11 @@ impl Board {
         Writing(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Whether anything was told of a message.
+    pub(crate) fn knows(&self, message: MessageId) -> bool {
+        self.write().0.by_message.contains_key(&message)
+    }
+
     /// What is kept of a message: the newest of it.
     pub(crate) fn of(&self, message: MessageId) -> Vec<Told> {
         self.write()

@@ -50,8 +50,9 @@ impl Turn<'_> {
                 for thought in &mut reply.message.reasoning {
                     thought.origin = setup.origin();
                 }
-                let shown = progress.shown.take().unwrap_or_default();
+                // What is shown is given up once it is kept: a server's end in between keeps it.
                 self.keep(setup, &reply, conversation, progress).await?;
+                let shown = progress.shown.take().unwrap_or_default();
                 self.settle(shown, reply.message.text.clone(), progress).await?;
                 Ok(reply)
             }
@@ -174,8 +175,9 @@ impl Turn<'_> {
         if !std::mem::replace(&mut progress.has_first, true) {
             // The turn goes on; its end rewrites the message.
             let state = ReplyState { reasoning: &reasoning, ..ReplyState::of(TurnStatus::Running) };
+            // Before it is shown: the turn's end, whenever it comes, shows the same.
+            (progress.text, progress.reasoning) = (text.clone(), reasoning.clone());
             self.display().reply(self.message, &text, state).await?;
-            (progress.text, progress.reasoning) = (text, reasoning);
         } else if let Some(message) = message {
             let state = ReplyState { reasoning: &reasoning, ..ReplyState::of(TurnStatus::Done) };
             self.display().reply(message, &text, state).await?;

@@ -61,9 +61,9 @@ pub(crate) struct NotReached;
 
 /// How the host of a URL is reached.
 pub(crate) enum Way {
-    /// At its addresses, each of which must be let through: who answers for a name may give another one next time.
+    /// At those of its addresses that are let through; the others are not dialled.
     Direct(fn(IpAddr) -> bool),
-    /// By a proxy, which looks it up: so this is only for hosts that may be at any address.
+    /// By a proxy, which looks its name up.
     Through(Proxy),
 }
 
@@ -125,12 +125,12 @@ async fn reach(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
     let socket = match way {
         Way::Direct(may_reach) => {
             let (found, may_reach) = (dial::look_up(&host, port).await?, *may_reach);
-            // By a thread that sees which addresses are this machine's.
-            let looked_at = blocking(move || match found.iter().all(|address| may_reach(address.ip())) {
-                true => Ok(found),
-                false => Err(io::Error::other(NotReached)),
+            // By a thread that sees which addresses are this machine's. Only those let through are dialled.
+            let let_through = blocking(move || {
+                let addresses: Vec<_> = found.into_iter().filter(|address| may_reach(address.ip())).collect();
+                if addresses.is_empty() { Err(io::Error::other(NotReached)) } else { Ok(addresses) }
             });
-            dial::connect(looked_at.await.map_err(io::Error::other)??).await?
+            dial::connect(let_through.await.map_err(io::Error::other)??).await?
         }
         Way::Through(proxy) if is_encrypted(uri) => proxy.connect(&host, port).await?,
         Way::Through(proxy) => proxy.dial().await?,

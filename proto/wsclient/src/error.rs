@@ -36,7 +36,11 @@ pub enum Error {
 impl Error {
     /// Makes an error of hyper's, with the innermost reason, which says most.
     pub(crate) fn from_hyper(error: hyper::Error) -> Self {
-        let is_http = error.is_parse() || error.is_incomplete_message();
+        if error.is_incomplete_message() {
+            let closed = "the connection was closed before there was an answer";
+            return Self::Io(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
+        }
+        let is_http = error.is_parse();
         let mut innermost: &dyn std::error::Error = &error;
         while let Some(source) = innermost.source() {
             innermost = source;

@@ -148,13 +148,33 @@ async fn way(uri: &Uri, bounds: &Bounds) -> Result<Way, WireError> {
         way @ Way::Direct(_) => Ok(way),
         Way::Through(proxy) if !bounds.network.lets_out(proxy.port()) => Err(denied()),
         way @ Way::Through(_) => {
-            let literal = host.trim_matches(['[', ']']).parse::<IpAddr>().ok().filter(|_| !is_allowed);
-            match literal {
-                Some(address) if !blocking(move || is_public(address)).await? => Err(private(host)),
-                Some(_) | None => Ok(way),
-            }
+            let is_refused = match literal(host).filter(|_| !is_allowed) {
+                Some(Literal::Address(address)) => !blocking(move || is_public(address)).await?,
+                Some(Literal::Unusual) => true,
+                None => false,
+            };
+            if is_refused { Err(private(host)) } else { Ok(way) }
         }
     }
+}
+
+/// A host that is an address and no name.
+#[derive(Debug, PartialEq, Eq)]
+enum Literal {
+    Address(IpAddr),
+    /// An IPv4 address in another notation, such as `0x7f.1` or `2130706433`, which some resolvers read.
+    Unusual,
+}
+
+fn literal(host: &str) -> Option<Literal> {
+    let bare = host.trim_matches(['[', ']']).trim_end_matches('.');
+    if let Ok(address) = bare.parse() {
+        return Some(Literal::Address(address));
+    }
+    let last = bare.rsplit('.').next().unwrap_or_default();
+    let is_number = !last.is_empty() && last.bytes().all(|digit| digit.is_ascii_digit());
+    (is_number || last.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x")))
+        .then_some(Literal::Unusual)
 }
 
 fn unreached(uri: &Uri, error: &io::Error) -> WireError {
@@ -166,7 +186,7 @@ fn unreached(uri: &Uri, error: &io::Error) -> WireError {
 
 fn private(host: &str) -> WireError {
     let text = format!(
-        "nothing was written: {host} is this machine, or in its network, and downloads reach public addresses alone. If it is meant,          fetch it with a command, or let the machine's user start the runner with --download-allow {host}"
+        "nothing was written: {host} is this machine, or in its network, and downloads reach public addresses alone. If it is meant, fetch it with a command, or let the machine's user start the runner with --download-allow {host}"
     );
     WireError::new(ErrorKind::SandboxDenied, text)
 }
@@ -218,6 +238,21 @@ fn failed(uri: &Uri, reason: &dyn std::fmt::Display) -> WireError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_in_any_notation_is_no_name() {
+        for (host, address) in
+            [("127.0.0.1", "127.0.0.1"), ("169.254.169.254.", "169.254.169.254"), ("[::1]", "::1")]
+        {
+            assert_eq!(literal(host), Some(Literal::Address(address.parse().unwrap())), "{host}");
+        }
+        for host in ["2130706433", "0x7f000001", "127.1", "0X7F.1", "10.0.0.0x1"] {
+            assert_eq!(literal(host), Some(Literal::Unusual), "{host}");
+        }
+        for host in ["example.org", "example.org.", "1.example.org", "0x.example.org", "7zip.org", ""] {
+            assert_eq!(literal(host), None, "{host}");
+        }
+    }
 
     #[test]
     fn only_urls_of_http_without_a_login_are_fetched() {

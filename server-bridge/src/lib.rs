@@ -16,8 +16,7 @@
 //! | `atomic_file` | files that take their place whole or not at all |
 //! | [`limits`] | every limit and timeout |
 //!
-//! A new HTTP route: a handler in the file of its area under [`web`], a line in `web::router`, and one in
-//! `web::openapi`.
+//! A new HTTP route: a handler in the file of its area under [`web`], and a line in the `routes` function there.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod admin;

@@ -9,12 +9,25 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{Memory, SubAgent};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of sub-agents, and what agents know of their user.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Look, routes!(list))
+        .add(Access::Full, routes!(preferences))
+        .add(Access::Full, routes!(set_preferences))
+        .add(Access::Full, routes!(memories))
+        .add(Access::Full, routes!(forget))
+}
 
 /// A sub-agent. Times are Unix milliseconds.
 #[derive(Serialize, ToSchema)]

@@ -6,12 +6,20 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use store::MessageId;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of answers to what a model asks.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(answer))
+}
 
 /// An answer to a question of a model.
 #[derive(Deserialize, ToSchema)]

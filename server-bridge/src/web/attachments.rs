@@ -9,6 +9,7 @@ use futures_util::StreamExt;
 use sandbox::{Sandbox, WriteOptions};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use crate::limits::{ATTACHMENT_BYTES, ATTACHMENT_ENDING_BYTES, ATTACHMENT_NAME_BYTES, ATTACHMENTS};
 use crate::state::AppState;
@@ -16,6 +17,13 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of files with a message.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(add))
+}
 
 /// Where they are, beneath the workspace: a directory of its own for each, so that it keeps its name.
 const DIRECTORY: &str = ".sandbridge/attachments";

@@ -5,12 +5,20 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use store::{AuditId, AuditRecord, AuditSearch};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use crate::limits::{AUDIT_PAGE_MAX_ROWS, AUDIT_PAGE_ROWS};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of the audit trail.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(list))
+}
 
 /// Which entries are wanted.
 #[derive(Deserialize, IntoParams)]

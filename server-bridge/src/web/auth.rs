@@ -17,7 +17,7 @@ use crate::web::accept::Connection;
 use crate::web::error::ApiError;
 use crate::web::guard::changes_state;
 use crate::web::rate::address_key;
-use crate::web::scope;
+use crate::web::scope::Access;
 use crate::web::socket::offered_token;
 use crate::web::tickets;
 
@@ -115,11 +115,12 @@ impl Caller {
     /// The same caller, if their key is for such requests.
     async fn within_scope(self, parts: &Parts, state: &AppState) -> Result<Self, ApiError> {
         let Some(key) = &self.key else { return Ok(self) };
-        let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
         let is_upgrade = parts.headers.contains_key(header::UPGRADE);
-        if scope::allows(key.scope, &parts.method, route, is_upgrade) {
+        let access = parts.extensions.get::<Access>();
+        if access.is_some_and(|access| access.allows(key.scope, is_upgrade)) {
             return Ok(self);
         }
+        let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
         let asked = format!("{}: {} {route}", key.name, parts.method);
         state.audit(Some(&self.user.name), "key.use", None, &asked, "forbidden").await;
         let (name, scope) = (&key.name, key.scope.as_str());

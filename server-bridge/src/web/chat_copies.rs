@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use store::{Chat, Message, MessageId, MessageRole};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use crate::limits::EXPORT_PAGE_ROWS;
 use crate::state::AppState;
@@ -21,6 +22,13 @@ use crate::web::auth::Caller;
 use crate::web::chats::{chat_id, chat_view, message_view};
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of forks and exports of a chat.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(fork)).add(Access::Look, routes!(export))
+}
 
 /// How much of a conversation is copied.
 #[derive(Deserialize, ToSchema)]

@@ -7,13 +7,21 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::limits::USAGE_MAX_DAYS;
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::{chat_id, chat_view};
 use crate::web::error::ApiError;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 use crate::web::usage::Sum;
+
+/// The routes of a chat's details.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Look, routes!(show))
+}
 
 /// A conversation and how it stands.
 #[derive(Serialize, ToSchema)]

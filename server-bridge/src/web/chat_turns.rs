@@ -7,12 +7,20 @@ use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
 use store::MessageId;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::{chat_id, message_view};
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of taking parts of a chat back.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(undo)).add(Access::Full, routes!(rewind))
+}
 
 /// How the last message is taken back.
 #[derive(Deserialize, ToSchema)]

@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId, MessageRole};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use crate::limits::{
     CHAT_PAGE_ROWS, CHAT_SEARCH_ROWS, EXCERPT_BYTES, MESSAGE_PAGE_MAX_ROWS, MESSAGE_PAGE_ROWS,
@@ -20,6 +21,22 @@ use crate::web::attachments::with_attachments;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of chats and their messages.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Look, routes!(list))
+        .add(Access::Full, routes!(create))
+        .add(Access::Full, routes!(remove))
+        .add(Access::Full, routes!(rename))
+        .add(Access::Look, routes!(messages))
+        .add(Access::Full, routes!(post))
+        .add(Access::Full, routes!(cancel))
+        .add(Access::Full, routes!(approve))
+        .add(Access::Full, routes!(set_approval))
+}
 
 /// Which conversations are wanted.
 #[derive(Deserialize, IntoParams)]

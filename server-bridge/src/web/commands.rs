@@ -4,8 +4,16 @@ use agent::command_usages;
 use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of what can be written in a chat.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Look, routes!(list))
+}
 
 /// A way to write a slash command.
 #[derive(Serialize, ToSchema)]

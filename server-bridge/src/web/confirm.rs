@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::limits::CONFIRMATION_LIFETIME;
 use crate::state::AppState;
@@ -18,6 +19,13 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of giving the password once more.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Session, routes!(confirm))
+}
 
 /// The caller's password.
 #[derive(Deserialize, ToSchema)]

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use sandbox::{ContainerError, ContainerStatus, DOCKER, UserContainer};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use agent::sandbox_user;
 
@@ -16,6 +17,19 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of a user's container.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Look, routes!(show))
+        .add(Access::Full, routes!(stop))
+        .add(Access::Full, routes!(commit))
+        .add(Access::Full, routes!(export))
+        .add(Access::Full, routes!(import))
+        .add(Access::Full, routes!(reset))
+}
 
 /// How the caller's container is, and what it may.
 #[derive(Serialize, ToSchema)]

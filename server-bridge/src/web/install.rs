@@ -9,13 +9,25 @@ use axum::body::Body;
 use axum::extract::{Path as UrlPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use sandbox::{KnownRunner, RunnerFile};
 use tower_http::services::ServeFile;
 
 use crate::state::AppState;
 use crate::web::error::ApiError;
 use crate::web::guard::{host, is_loopback};
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 use crate::web::shell_word::quoted;
+
+/// The routes of what machines are given.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().undescribed(Access::Anybody, "/install", get(script)).undescribed(
+        Access::Anybody,
+        "/download/{file}",
+        get(download),
+    )
+}
 
 const SCRIPT: &str = include_str!("install/install.sh");
 /// The server's version, which is that of the runner that belongs to it.

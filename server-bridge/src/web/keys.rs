@@ -6,11 +6,22 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::{ApiKey, KeyScope, Name};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of programs' keys.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, routes!(list))
+        .add(Access::Session, routes!(add))
+        .add(Access::Session, routes!(remove))
+}
 
 /// A key, without its secret.
 #[derive(Debug, Serialize, ToSchema)]

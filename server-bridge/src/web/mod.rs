@@ -12,7 +12,8 @@
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`tickets`], [`confirm`], [`sign_ins`] | what a browser brings in an address, where it sends no header; the password once more; signing in without one |
-//! | [`guard`], [`auth`], [`scope`], [`rate`], [`logins`], [`searches`] | Host and Origin, sessions and keys, what a key is for, limits on attempts |
+//! | [`routes`], [`scope`] | the table of routes, and the keys that open each |
+//! | [`guard`], [`auth`], [`rate`], [`logins`], [`searches`] | Host and Origin, sessions and keys, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |
 //! | [`forwarded`], [`proxy_protocol`] | for whom a proxy asks |
@@ -20,6 +21,9 @@
 //! | [`install`], [`workspace_option`], [`shell_word`] | the runner, handed out to machines; the workspace and words in the line to paste |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, what is counted |
 //! | [`error`], [`extract`] | the error contract |
+//!
+//! A new route: a handler in the file of its area, with its description (`#[utoipa::path]`), and a line in the `routes` function
+//! there, which says which keys open it. A new area: its file, and a line in [`routes()`].
 
 pub mod accept;
 pub mod agents;
@@ -57,6 +61,7 @@ pub mod presence;
 pub mod providers;
 pub mod proxy_protocol;
 pub mod rate;
+pub mod routes;
 pub mod runner_admission;
 pub mod runner_socket;
 pub mod runner_updates;
@@ -82,94 +87,58 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post, put};
+use axum::routing::get;
 
 use crate::limits::JSON_BODY_BYTES;
 use crate::state::AppState;
 use crate::web::error::ApiError;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 
-/// Every route of the server.
+/// The API and the other endpoints: one line for each area, which adds its own routes.
+pub fn routes() -> Routes {
+    Routes::new()
+        .merge(session::routes())
+        .merge(confirm::routes())
+        .merge(tickets::routes())
+        .merge(sign_ins::routes())
+        .merge(welcome::routes())
+        .merge(setup::routes())
+        .merge(users::routes())
+        .merge(audit::routes())
+        .merge(keys::routes())
+        .merge(runners::routes())
+        .merge(runner_updates::routes())
+        .merge(settings::routes())
+        .merge(chats::routes())
+        .merge(chat_detail::routes())
+        .merge(attachments::routes())
+        .merge(chat_turns::routes())
+        .merge(chat_copies::routes())
+        .merge(answers::routes())
+        .merge(agents::routes())
+        .merge(commands::routes())
+        .merge(tasks::routes())
+        .merge(models::routes())
+        .merge(providers::routes())
+        .merge(usage::routes())
+        .merge(files::routes())
+        .merge(container::routes())
+        .merge(exec::routes())
+        .merge(events::routes())
+        .merge(mcp::routes())
+        .merge(runner_socket::routes())
+        .merge(install::routes())
+        .undescribed(Access::Anybody, "/api/v1/openapi.json", get(openapi::serve))
+        .undescribed(Access::Anybody, "/healthz", get(async || "ok"))
+        // An administrator's only, as for a session.
+        .undescribed(Access::Look, "/metrics", get(metrics::page))
+}
+
+/// Every route of the server, and what all of them pass.
 pub fn router(state: AppState) -> Router {
-    let api = Router::new()
-        .route("/login", post(session::login))
-        .route("/logout", post(session::logout))
-        .route("/confirm", post(confirm::confirm))
-        .route("/tickets", post(tickets::issue))
-        .route("/sign-ins", post(sign_ins::issue))
-        .route("/sign-ins/redeem", post(sign_ins::redeem))
-        .route("/me", get(session::me))
-        .route("/me/welcomed", post(welcome::end))
-        .route("/status", get(setup::status))
-        .route("/setup", post(setup::make))
-        .route("/about", get(setup::about))
-        .route("/password", post(users::change_password))
-        .route("/users", get(users::list).post(users::add))
-        .route("/users/{name}", put(users::change).delete(users::remove))
-        .route("/audit", get(audit::list))
-        .route("/commands", get(commands::list))
-        .route("/tasks", get(tasks::list))
-        .route("/tasks/{id}", get(tasks::show).delete(tasks::kill))
-        .route("/keys", get(keys::list).post(keys::add))
-        .route("/keys/{name}", delete(keys::remove))
-        .route("/runners", get(runners::list).post(runners::add))
-        .route("/runners/{name}", delete(runners::revoke))
-        .route("/runners/{name}/rotate", post(runners::rotate))
-        .route("/runners/{name}/update", post(runner_updates::update))
-        .route("/settings", get(settings::show).put(settings::change))
-        .route("/chats", get(chats::list).post(chats::create))
-        .route("/chats/{id}", get(chat_detail::show).delete(chats::remove).put(chats::rename))
-        .route("/chats/{id}/attachments", post(attachments::add))
-        .route("/chats/{id}/messages", get(chats::messages).post(chats::post))
-        .route("/chats/{id}/cancel", post(chats::cancel))
-        .route("/chats/{id}/undo", post(chat_turns::undo))
-        .route("/chats/{id}/rewind", post(chat_turns::rewind))
-        .route("/chats/{id}/fork", post(chat_copies::fork))
-        .route("/chats/{id}/export", get(chat_copies::export))
-        .route("/chats/{id}/approvals", post(chats::approve))
-        .route("/chats/{id}/answers", post(answers::answer))
-        .route("/chats/{id}/approval", put(chats::set_approval))
-        .route("/chats/{id}/agents", get(agents::list))
-        .route("/settings/agent", get(agents::preferences).put(agents::set_preferences))
-        .route("/memories", get(agents::memories))
-        .route("/memories/{name}", delete(agents::forget))
-        .route("/chats/{id}/model", put(models::choose_for_chat))
-        .route("/models", get(models::list).post(models::add))
-        .route("/models/default", put(models::choose))
-        .route("/models/{name}", put(models::change).delete(models::remove))
-        .route("/models/{name}/test", post(models::test))
-        .route("/providers/models", post(providers::models))
-        .route("/providers/trial", post(providers::trial))
-        .route("/usage", get(usage::show))
-        .route("/files", get(files::read).put(files::write).delete(files::remove))
-        .route("/files/stat", get(files::stat))
-        .route("/files/list", get(files::list))
-        .route("/files/complete", get(files::complete::complete))
-        .route("/files/mkdir", post(files::mkdir))
-        .route("/files/rename", post(files::rename))
-        .route("/files/tree", get(files::trees::read).put(files::trees::write))
-        .route("/files/download", post(files::trees::download))
-        .route("/container", get(container::show).delete(container::reset))
-        .route("/container/stop", post(container::stop))
-        .route("/container/commit", post(container::commit))
-        .route("/container/export", get(container::export))
-        .route("/container/import", put(container::import))
-        .route("/exec", get(exec::connect))
-        .route("/exec/user", get(exec::user::show))
-        .route("/execs", get(exec::attach::list))
-        .route("/execs/{id}", get(exec::attach::show))
-        .route("/execs/{id}/cancel", post(exec::attach::cancel))
-        .route("/execs/{id}/report", get(exec::attach::report))
-        .route("/events", get(events::connect))
-        .route("/openapi.json", get(openapi::serve));
-    Router::new()
-        .nest("/api/v1", api)
-        .route(scope::MCP_PATH, get(mcp::serve).post(mcp::serve).delete(mcp::serve))
-        .route("/runner", get(runner_socket::connect))
-        .route("/ws/{user}", get(runner_socket::connect))
-        .route("/install", get(install::script))
-        .route("/download/{file}", get(install::download))
-        .route("/healthz", get(async || "ok"))
-        .route("/metrics", get(metrics::page))
+    routes()
+        .router()
         .fallback(assets::serve)
         .method_not_allowed_fallback(assets::wrong_method)
         .layer(DefaultBodyLimit::max(JSON_BODY_BYTES))

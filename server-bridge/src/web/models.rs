@@ -12,12 +12,27 @@ use llm::price::Price;
 use serde::{Deserialize, Serialize};
 use store::User;
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of models.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, routes!(list))
+        .add(Access::Full, routes!(add))
+        .add(Access::Full, routes!(change))
+        .add(Access::Full, routes!(remove))
+        .add(Access::Full, routes!(test))
+        .add(Access::Full, routes!(choose))
+        .add(Access::Full, routes!(choose_for_chat))
+}
 
 /// The models that the caller can ask.
 #[derive(Serialize, ToSchema)]

@@ -5,12 +5,20 @@ use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::models::{SubscriptionDocument, TrialView};
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of trying a model before it is kept.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(models)).add(Access::Full, routes!(trial))
+}
 
 /// Where a provider is, and the key for it.
 #[derive(Deserialize, ToSchema)]

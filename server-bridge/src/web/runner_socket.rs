@@ -13,6 +13,7 @@ use std::task::{Context, Poll, ready};
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use axum::routing::get;
 use axum_tws::Message;
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
@@ -28,8 +29,19 @@ use crate::state::AppState;
 use crate::web::accept::{Connection, ReadBudget};
 use crate::web::metrics::ConnectedRunner;
 use crate::web::rate::address_key;
+use crate::web::routes::Routes;
 use crate::web::runner_admission::admit;
+use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
+
+/// The routes of runners' sockets, whose tokens are asked for on the socket itself.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().undescribed(Access::Anybody, "/runner", get(connect)).undescribed(
+        Access::Anybody,
+        "/ws/{user}",
+        get(connect),
+    )
+}
 
 /// Accepts a runner's socket.
 pub async fn connect(

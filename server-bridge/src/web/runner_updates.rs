@@ -7,6 +7,7 @@ use sandbox::{RouteError, RunnerFacts};
 use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use agent::sandbox_user;
 
@@ -14,6 +15,13 @@ use crate::limits::RUNNER_UPDATE_TIMEOUT;
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of updating a runner.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(update))
+}
 
 /// What there is for a runner of these facts: nothing where it is not older, or where this server hands out none.
 pub fn offer(state: &AppState, facts: &RunnerFacts) -> Option<UpdateView> {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use store::limits::ENROLMENT_TTL_MS;
 use store::{NewToken, Runner, RunnerName, UserId};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use agent::sandbox_user;
 
@@ -21,8 +22,19 @@ use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::host;
 use crate::web::install;
+use crate::web::routes::Routes;
 use crate::web::runner_updates::offer;
+use crate::web::scope::Access;
 use crate::web::workspace_option::workspace_option;
+
+/// The routes of a user's runners.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::LookToWork, routes!(list))
+        .add(Access::Session, routes!(add))
+        .add(Access::Session, routes!(rotate))
+        .add(Access::Full, routes!(revoke))
+}
 
 /// A runner to be added.
 #[derive(Deserialize, ToSchema)]

@@ -1,148 +1,113 @@
-//! What a program's key may ask for. A session may ask for everything; a key for what its scope says, and nothing that is not
-//! listed here: a new route is closed to `exec` and `read` until it has its line.
+//! The keys that open a route. A session may ask for everything; a key for what its scope says. Each route states its
+//! [`Access`] where it is added to [`crate::web::routes::Routes`]; a handler that was put into a router in another way is
+//! closed to every key.
 
-use axum::http::Method;
 use store::KeyScope;
 
-/// Paths that no key opens, whatever its scope: a key that was stolen must neither make another one nor take the account.
-const SESSIONS_ONLY: &[(&Method, &str)] = &[
-    (&Method::POST, "/api/v1/keys"),
-    (&Method::DELETE, "/api/v1/keys/{name}"),
-    // A runner's token outlives the key.
-    (&Method::POST, "/api/v1/runners"),
-    (&Method::POST, "/api/v1/runners/{name}/rotate"),
-    (&Method::POST, "/api/v1/logout"),
-    (&Method::POST, "/api/v1/confirm"),
-    (&Method::POST, "/api/v1/tickets"),
-    (&Method::POST, "/api/v1/sign-ins"),
-    (&Method::POST, "/api/v1/password"),
-    (&Method::PUT, "/api/v1/password"),
-    (&Method::POST, "/api/v1/users"),
-    (&Method::PUT, "/api/v1/users/{name}"),
-    (&Method::DELETE, "/api/v1/users/{name}"),
-];
+/// Which keys of programs open a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The handler asks nobody who they are.
+    Anybody,
+    /// No key, whatever its scope: a stolen key must neither make another one, nor take the account, nor make a runner's
+    /// token, which outlives the key.
+    Session,
+    /// A key for everything.
+    Full,
+    /// A key for reading too: the handler only looks, and shows no setting.
+    Look,
+    /// A key for reading or for commands too: the handler only looks, and commands, files or tasks need it.
+    LookToWork,
+    /// A key for commands too: commands, files and tasks.
+    Work,
+    /// A key for reading too, whose socket only tells.
+    Listen,
+    /// Any key: the endpoint asks the scope again for each tool.
+    EachTool,
+}
 
-/// What looks only, and shows no setting.
-const LOOKING: &[&str] = &[
-    "/api/v1/me",
-    "/api/v1/runners",
-    "/api/v1/chats",
-    "/api/v1/chats/{id}",
-    "/api/v1/chats/{id}/messages",
-    "/api/v1/chats/{id}/agents",
-    "/api/v1/chats/{id}/export",
-    "/api/v1/usage",
-    "/api/v1/files",
-    "/api/v1/files/stat",
-    "/api/v1/files/list",
-    "/api/v1/files/complete",
-    "/api/v1/files/tree",
-    "/api/v1/container",
-    "/api/v1/tasks",
-    "/api/v1/tasks/{id}",
-    "/api/v1/commands",
-    "/api/v1/about",
-    "/api/v1/execs",
-    "/api/v1/execs/{id}",
-    "/api/v1/execs/{id}/report",
-    "/api/v1/events",
-    // An administrator's only, as for a session.
-    "/metrics",
-];
-
-/// What `exec` may besides, by any method: commands, files and tasks.
-const WORKING: &[&str] = &[
-    "/api/v1/exec",
-    "/api/v1/exec/user",
-    "/api/v1/execs/{id}",
-    "/api/v1/execs/{id}/cancel",
-    "/api/v1/tasks/{id}",
-    "/api/v1/files",
-    "/api/v1/files/mkdir",
-    "/api/v1/files/rename",
-    "/api/v1/files/tree",
-    "/api/v1/files/download",
-];
-
-/// What `exec` may look at besides.
-const LOOKING_TO_WORK: &[&str] = &[
-    "/api/v1/me",
-    "/api/v1/runners",
-    "/api/v1/files/stat",
-    "/api/v1/files/list",
-    "/api/v1/files/complete",
-    "/api/v1/execs",
-    "/api/v1/execs/{id}/report",
-    "/api/v1/tasks",
-    "/api/v1/about",
-];
-
-/// The endpoint of the Model Context Protocol, which asks the scope again for each tool.
-pub const MCP_PATH: &str = "/mcp";
-
-/// Whether a key of this scope may make a request to this route; `is_upgrade` says that it becomes a WebSocket.
-pub fn allows(scope: KeyScope, method: &Method, route: &str, is_upgrade: bool) -> bool {
-    if SESSIONS_ONLY.iter().any(|(closed, path)| *closed == method && *path == route) {
-        return false;
-    }
-    let looks = method.is_safe() && !is_upgrade;
-    match scope {
-        _ if route == MCP_PATH => true,
-        KeyScope::Full => true,
-        KeyScope::Exec => WORKING.contains(&route) || looks && LOOKING_TO_WORK.contains(&route),
-        // An exec's socket takes input and cancels; the one for events only tells.
-        KeyScope::Read => {
-            (looks || route == "/api/v1/events") && method.is_safe() && LOOKING.contains(&route)
+impl Access {
+    /// Whether a key of this scope may make such a request; `is_upgrade` says that it becomes a WebSocket. An exec's socket
+    /// takes input, so that a key for reading opens no socket but those that only tell.
+    pub fn allows(self, scope: KeyScope, is_upgrade: bool) -> bool {
+        match (self, scope) {
+            (Self::Session, _) => false,
+            (Self::EachTool, _) | (_, KeyScope::Full) => true,
+            (Self::Anybody | Self::Full, KeyScope::Exec | KeyScope::Read) => false,
+            (Self::Work | Self::LookToWork, KeyScope::Exec) | (Self::Listen, KeyScope::Read) => true,
+            (Self::Look | Self::Listen, KeyScope::Exec) | (Self::Work, KeyScope::Read) => false,
+            (Self::Look | Self::LookToWork, KeyScope::Read) => !is_upgrade,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::Method;
+
     use super::*;
+    use crate::web::routes;
+    use crate::web::routes::Row;
+
+    fn table() -> Vec<Row> {
+        routes().table().to_vec()
+    }
+
+    fn access(method: Method, path: &str) -> Access {
+        let found = table().into_iter().find(|row| row.method == method && row.path == path);
+        found.unwrap_or_else(|| panic!("{method:?} {path}")).access
+    }
 
     #[test]
     fn no_key_makes_keys_or_takes_the_account() {
-        for scope in [KeyScope::Full, KeyScope::Exec, KeyScope::Read] {
-            for (method, route) in SESSIONS_ONLY {
-                assert!(!allows(scope, method, route, false), "{scope:?} {method} {route}");
+        for (method, path) in [
+            (Method::POST, "/api/v1/keys"),
+            (Method::DELETE, "/api/v1/keys/{name}"),
+            (Method::POST, "/api/v1/runners"),
+            (Method::POST, "/api/v1/runners/{name}/rotate"),
+            (Method::POST, "/api/v1/logout"),
+            (Method::POST, "/api/v1/confirm"),
+            (Method::POST, "/api/v1/tickets"),
+            (Method::POST, "/api/v1/sign-ins"),
+            (Method::POST, "/api/v1/password"),
+            (Method::POST, "/api/v1/users"),
+            (Method::PUT, "/api/v1/users/{name}"),
+            (Method::DELETE, "/api/v1/users/{name}"),
+        ] {
+            let access = access(method, path);
+            for scope in [KeyScope::Full, KeyScope::Exec, KeyScope::Read] {
+                assert!(!access.allows(scope, false), "{scope:?} {path}");
             }
         }
-        assert!(allows(KeyScope::Full, &Method::GET, "/api/v1/keys", false));
+        assert!(access(Method::GET, "/api/v1/keys").allows(KeyScope::Full, false));
     }
 
     #[test]
     fn a_key_for_commands_reaches_runners_and_nothing_of_the_account() {
-        let allowed = |method, route, upgrade| allows(KeyScope::Exec, &method, route, upgrade);
-        assert!(allowed(Method::GET, "/api/v1/exec", true));
-        assert!(allowed(Method::GET, "/api/v1/execs/{id}", true));
-        assert!(allowed(Method::PUT, "/api/v1/files", false));
-        assert!(allowed(Method::GET, "/api/v1/runners", false));
-        for (method, route) in [
-            (Method::POST, "/api/v1/runners"),
-            (Method::GET, "/api/v1/settings"),
-            (Method::PUT, "/api/v1/settings"),
-            (Method::GET, "/api/v1/keys"),
-            (Method::GET, "/api/v1/chats"),
-            (Method::DELETE, "/api/v1/container"),
-            (Method::GET, "/api/v1/anything/new"),
-        ] {
-            assert!(!allowed(method.clone(), route, false), "{method} {route}");
+        for row in table() {
+            let is_work = ["exec", "files", "tasks", "runners", "me", "about"].iter().any(|area| {
+                let rest = row.path.strip_prefix("/api/v1/").and_then(|path| path.strip_prefix(area));
+                rest.is_some_and(|rest| ["", "/", "s", "s/"].iter().any(|start| rest.starts_with(start)))
+            });
+            let is_allowed = row.access.allows(KeyScope::Exec, false);
+            assert!(is_work || !is_allowed || row.path == "/mcp", "{row:?}");
         }
+        assert!(access(Method::GET, "/api/v1/exec").allows(KeyScope::Exec, true));
+        assert!(access(Method::GET, "/api/v1/execs/{id}").allows(KeyScope::Exec, true));
+        assert!(access(Method::PUT, "/api/v1/files").allows(KeyScope::Exec, false));
+        assert!(access(Method::GET, "/api/v1/runners").allows(KeyScope::Exec, false));
     }
 
     #[test]
     fn a_key_for_reading_changes_nothing_and_runs_nothing() {
-        let allowed = |method, route, upgrade| allows(KeyScope::Read, &method, route, upgrade);
-        for route in LOOKING {
-            assert!(allowed(Method::GET, route, false), "{route}");
-            for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
-                assert!(!allowed(method.clone(), route, false), "{method} {route}");
-            }
+        for row in table().into_iter().filter(|row| row.path != "/mcp") {
+            let is_look = row.method == Method::GET;
+            assert!(is_look || !row.access.allows(KeyScope::Read, false), "{row:?}");
+            let opens_a_socket = row.access.allows(KeyScope::Read, true);
+            assert_eq!(opens_a_socket, row.path == "/api/v1/events", "{row:?}");
         }
-        assert!(allowed(Method::GET, "/api/v1/events", true));
-        assert!(!allowed(Method::GET, "/api/v1/execs/{id}", true), "its socket takes input");
-        assert!(!allowed(Method::GET, "/api/v1/exec", true) && !allowed(Method::GET, "/api/v1/exec", false));
-        assert!(!allowed(Method::GET, "/api/v1/settings", false));
+        assert!(access(Method::GET, "/api/v1/chats").allows(KeyScope::Read, false));
+        assert!(!access(Method::GET, "/api/v1/exec").allows(KeyScope::Read, false));
+        assert!(!access(Method::GET, "/api/v1/settings").allows(KeyScope::Read, false));
     }
 }

@@ -10,6 +10,7 @@ use axum::response::{AppendHeaders, IntoResponse};
 use serde::{Deserialize, Serialize};
 use store::User;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::limits::LOGIN_NAME_BYTES;
 use crate::state::AppState;
@@ -18,6 +19,16 @@ use crate::web::auth::{Caller, session_cookie};
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of logging in and out, and who one is.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Anybody, routes!(login))
+        .add(Access::Session, routes!(logout))
+        .add(Access::LookToWork, routes!(me))
+}
 
 /// Who wants to log in.
 #[derive(Deserialize, ToSchema)]

@@ -7,11 +7,19 @@ use axum::extract::State;
 use sandbox::{Choice, DOCKER, NONE, Wish};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of a user's settings.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(show)).add(Access::Full, routes!(change))
+}
 
 /// What means the same as no choice.
 const AUTO: &str = "auto";

@@ -19,6 +19,7 @@ use store::Name;
 use store::limits::{MESSAGE_TEXT_MAX_BYTES, PASSWORD_MIN_CHARS, TITLE_MAX_CHARS};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::limits::{
     ATTACHMENT_BYTES, ATTACHMENTS, EVENTS_KEPT_FOR, SETUP_SECRET_BYTES, TERMINAL_LINGER_MAX,
@@ -30,7 +31,17 @@ use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::{host, is_loopback};
 use crate::web::rate::address_key;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 use crate::web::session::{LoggedIn, begin_session, is_page};
+
+/// The routes of the first account, and what the server is.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Anybody, routes!(status))
+        .add(Access::Anybody, routes!(make))
+        .add(Access::LookToWork, routes!(about))
+}
 
 /// The secret that makes the first account, as its hash; nothing once that is made.
 #[derive(Debug, Default)]

@@ -16,6 +16,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::limits::{SIGN_IN_BYTES, SIGN_IN_LIFETIME, SIGN_INS};
 use crate::state::AppState;
@@ -24,7 +25,14 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 use crate::web::session::{LoggedIn, begin_session, is_page};
+
+/// The routes of signing in without a password.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Session, routes!(issue)).add(Access::Anybody, routes!(redeem))
+}
 
 /// The codes that are not used yet, by their hashes.
 #[derive(Default)]

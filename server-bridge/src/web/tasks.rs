@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::Exec;
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, REPORT_BYTES, REPORT_MAX_BYTES};
 use crate::state::AppState;
@@ -15,7 +16,17 @@ use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::exec::attach::{end, find, place_of, view};
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 use agent::follow::sandbox_id;
+
+/// The routes of background tasks.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::LookToWork, routes!(list))
+        .add(Access::LookToWork, routes!(show))
+        .add(Access::Work, routes!(kill))
+}
 
 /// Which tasks are wanted.
 #[derive(Deserialize, IntoParams)]

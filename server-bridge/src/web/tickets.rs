@@ -14,12 +14,20 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::limits::{TICKET_BYTES, TICKET_LIFETIME, TICKET_PATH_BYTES, TICKETS, TICKETS_PER_SESSION};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of tickets.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Session, routes!(issue))
+}
 
 /// What stands in front of a ticket in an address; it is the last of its parts.
 const PARAMETER: &str = "ticket=";

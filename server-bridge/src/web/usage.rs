@@ -8,6 +8,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use store::UsageRow;
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
 use crate::limits::{USAGE_DAYS, USAGE_MAX_DAYS};
 use crate::state::AppState;
@@ -15,6 +16,13 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of usage.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Look, routes!(show))
+}
 
 /// What is to be accounted for.
 #[derive(Deserialize, IntoParams)]

@@ -11,6 +11,7 @@ use sandbox::Disconnect;
 use serde::{Deserialize, Serialize};
 use store::{Name, User};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::accept::Connection;
@@ -18,7 +19,19 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::rate::address_key;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 use crate::web::session::{LoggedIn, begin_session};
+
+/// The routes of accounts.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, routes!(list))
+        .add(Access::Session, routes!(add))
+        .add(Access::Session, routes!(change))
+        .add(Access::Session, routes!(remove))
+        .add(Access::Session, routes!(change_password))
+}
 
 /// An account.
 #[derive(Serialize, ToSchema)]

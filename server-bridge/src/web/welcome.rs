@@ -2,10 +2,18 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of the first steps of a user.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(end))
+}
 
 /// End the first steps: they are not due any more, whatever the caller has.
 #[utoipa::path(post, path = "/api/v1/me/welcomed", tag = "session", responses((status = 204)))]

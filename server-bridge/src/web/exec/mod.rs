@@ -39,6 +39,7 @@ use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
 use store::{ExecKind, ExecStart, ExecStatus};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use utoipa_axum::routes;
 
 use crate::limits::{EXEC_MESSAGE_BYTES, EXEC_REQUEST_TIMEOUT, SOCKET_CLOSE_TIMEOUT};
 use crate::state::AppState;
@@ -49,7 +50,20 @@ use crate::web::exec::pump::{Acks, End, orphaned, output};
 use crate::web::exec::request::Asked;
 use crate::web::exec::subject::Subject;
 use crate::web::metrics::exec_ended;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
+
+/// The routes of execs.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Work, routes!(connect))
+        .add(Access::Work, routes!(user::show))
+        .add(Access::LookToWork, routes!(attach::list))
+        .add(Access::LookToWork, routes!(attach::show))
+        .add(Access::Work, routes!(attach::cancel))
+        .add(Access::LookToWork, routes!(attach::report))
+}
 
 type Sender = SplitSink<Socket, Message>;
 type Receiver = SplitStream<Socket>;

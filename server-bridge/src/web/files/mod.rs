@@ -16,6 +16,7 @@ use futures_util::StreamExt;
 use sandbox::{Metadata, Sandbox, WriteOptions};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
@@ -24,9 +25,27 @@ use crate::web::extract;
 use crate::web::files::body::{attachment, content, file_name, listing};
 use crate::web::files::query::{PathQuery, PlaceQuery, RemoveQuery, WriteQuery};
 use crate::web::files::range::{Wanted, content_range};
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
 
 pub(in crate::web) use body::kind_name;
 pub use body::{EntryView, Listing};
+
+/// The routes of files on runners.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::LookToWork, routes!(read))
+        .add(Access::Work, routes!(write))
+        .add(Access::LookToWork, routes!(stat))
+        .add(Access::LookToWork, routes!(list))
+        .add(Access::Work, routes!(mkdir))
+        .add(Access::Work, routes!(rename))
+        .add(Access::Work, routes!(remove))
+        .add(Access::LookToWork, routes!(complete::complete))
+        .add(Access::LookToWork, routes!(trees::read))
+        .add(Access::Work, routes!(trees::write))
+        .add(Access::Work, routes!(trees::download))
+}
 pub(in crate::web) use change::Change;
 pub(in crate::web) use query::sha256;
 

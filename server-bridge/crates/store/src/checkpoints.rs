@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::{Error, Result, check_length};
-use crate::ids::hex;
 use crate::limits::{CHECKPOINT_FILE_MAX_BYTES, CHECKPOINTS_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
 use crate::{ChatId, Store, TurnId, UserId};
+use records::hex;
 
 /// What a file was, to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

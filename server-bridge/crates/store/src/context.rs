@@ -19,69 +19,10 @@ use sqlx::{FromRow, Sqlite, Transaction};
 use crate::error::{Result, check_length};
 use crate::limits::{MASKS_KEPT, MASKS_KEPT_CHARS, TURN_ITEM_MAX_BYTES};
 use crate::turns::live_turns;
-use crate::{ChatId, ItemId, Spent, Store, TurnId, UserId};
-
-/// One item of a conversation, as it was said.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct TurnItem {
-    /// The item.
-    pub id: ItemId,
-    /// Its turn.
-    #[sqlx(rename = "turn_id")]
-    pub turn: TurnId,
-    /// What was said.
-    pub item_json: String,
-}
-
-/// A summary that stands for the beginning of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct Compaction {
-    /// It tells of everything up to and with this item.
-    pub up_to_item: ItemId,
-    /// The last item that there was when it was made.
-    pub last_item: ItemId,
-    /// What it says.
-    pub summary: String,
-}
-
-/// A compaction that was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewCompaction {
-    /// The summary and what it is of.
-    pub compaction: Compaction,
-    /// About how many tokens the conversation took before.
-    pub tokens_before: i64,
-    /// And takes now.
-    pub tokens_after: i64,
-    /// Masks that the summary names: they can be asked for still.
-    pub named_masks: Vec<String>,
-    /// Long results that nothing names any more.
-    pub forgotten_offloads: Vec<String>,
-}
-
-/// A line in the place of a tool's result.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct Mask {
-    /// What it is asked for by.
-    pub id: String,
-    /// The result.
-    #[sqlx(rename = "item_id")]
-    pub item: ItemId,
-    /// The line.
-    pub placeholder: String,
-    /// How long the result is, in characters.
-    pub size_chars: i64,
-}
-
-/// An item as its model wants to see it.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct ContextEdit {
-    /// The item.
-    #[sqlx(rename = "item_id")]
-    pub item: ItemId,
-    /// What is said instead; `None`: nothing.
-    pub item_json: Option<String>,
-}
+use crate::{
+    ChatId, Compaction, ContextEdit, ItemId, Mask, NewCompaction, PromptCount, Spent, Store, StoredContext,
+    TurnId, UserId,
+};
 
 /// A result behind a mask.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -90,36 +31,6 @@ pub struct MaskedItem {
     pub item_json: String,
     /// Whether it is not given back any more.
     pub is_forgotten: bool,
-}
-
-/// What a request took, in tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
-pub struct PromptCount {
-    /// By its provider's count.
-    pub tokens: i64,
-    /// By our estimate of the same request.
-    pub estimate: i64,
-    /// So much of that is the system prompt.
-    pub system_estimate: i64,
-    /// So much of that is what tools there are.
-    pub tools_estimate: i64,
-}
-
-/// A conversation, and what lies over it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StoredContext {
-    /// The summary of its beginning.
-    pub compaction: Option<Compaction>,
-    /// What was said behind that, in order.
-    pub items: Vec<TurnItem>,
-    /// The last item that there was when it was last compressed, or when that was tried; nought where it never was.
-    pub compaction_tried_at: ItemId,
-    /// In the order they were made.
-    pub masks: Vec<Mask>,
-    /// The latest of each item.
-    pub edits: Vec<ContextEdit>,
-    /// What the last request took.
-    pub count: Option<PromptCount>,
 }
 
 impl Store {

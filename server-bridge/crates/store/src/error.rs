@@ -114,6 +114,12 @@ pub enum Error {
     PasswordHash(String),
 }
 
+impl From<records::Invalid> for Error {
+    fn from(records::Invalid { what, rule }: records::Invalid) -> Self {
+        Self::Invalid { what, rule: rule.to_owned() }
+    }
+}
+
 impl Error {
     /// True if the caller's input is at fault, so the text may be shown to a user.
     pub fn is_callers(&self) -> bool {

@@ -4,12 +4,12 @@ use std::str::FromStr;
 
 use sqlx::FromRow;
 
+use crate::User;
 use crate::error::{Error, Result};
 use crate::limits::{
     API_KEY_TTL_MAX_MS, API_KEY_TTL_MIN_MS, API_KEY_USE_STEP_MS, API_KEYS_PER_USER, DEAD_TOKEN_RETENTION_MS,
 };
 use crate::tokens::{API_KEY_PREFIX, Secret, TokenHash};
-use crate::users::User;
 use crate::{KeyId, Name, Store, UserId};
 
 /// What a key may do.

@@ -31,7 +31,7 @@
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
 //! | `audit` | who did what, where, and how it ended |
-//! | `tokens`, `name`, `ids`, `clock` | the small types all of them use |
+//! | `tokens`, `name`, `clock` | the small types all of them use, beside those of crate `records` |
 //! | `database` | the file, the connections, the schema's steps (`migrations/`) |
 //! | [`limits`] | every limit and lifetime |
 //!
@@ -53,7 +53,6 @@ mod error;
 mod exec_ends;
 mod execs;
 mod fork;
-mod ids;
 mod keys;
 pub mod limits;
 mod login_addresses;
@@ -75,7 +74,6 @@ mod todos;
 mod tokens;
 mod turns;
 mod undo;
-mod unseen;
 mod usage;
 mod users;
 
@@ -87,19 +85,21 @@ pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;
 pub use checkpoints::{Before, Checkpoint, Kept, Left};
 pub use clock::Clock;
-pub use context::{
-    Compaction, ContextEdit, Mask, MaskedItem, NewCompaction, PromptCount, StoredContext, TurnItem,
-};
+pub use context::MaskedItem;
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
 pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
-pub use ids::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, UserId, hex};
 pub use keys::{ApiKey, KeyScope};
 pub use memories::Memory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};
+pub use records::{
+    AuditId, ChatId, Compaction, ContextEdit, ExecId, ItemId, KeyId, Mask, MessageId, NewCompaction,
+    PromptCount, RunnerId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus, TurnUsage, User,
+    UserId, hex, is_unseen,
+};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
 pub use sealing::{LostKeys, SealedWith, Unlocked};
@@ -107,18 +107,16 @@ pub use search::{FoundMessage, MessageSearch};
 pub use sends::{KnownSend, Said};
 pub use sessions::{NewSession, Session};
 pub use settings::{ACTIVE_RUNNER, APPROVAL, LANGUAGE};
-pub use sub_agents::{NewSubAgent, SubAgent};
+pub use sub_agents::NewSubAgent;
 pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
 pub use todos::{Todo, TodoStatus};
 pub use tokens::{
     API_KEY_PREFIX, ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_COOKIE_PREFIX, SESSION_TOKEN_PREFIX,
     Secret,
 };
-pub use turns::{OpenTurn, TurnStatus, TurnUsage};
+pub use turns::OpenTurn;
 pub use undo::PastTurn;
-pub use unseen::is_unseen;
-pub use usage::{Spent, UsageRow};
-pub use users::User;
+pub use usage::UsageRow;
 
 /// The store. Cheap to clone; every clone is the same store.
 #[derive(Clone, Debug)]

@@ -8,10 +8,10 @@
 
 use sqlx::FromRow;
 
+use crate::User;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{FACTS_MAX_BYTES, TOKEN_OVERLAP_MS};
 use crate::tokens::{ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, Secret, TokenHash};
-use crate::users::User;
 use crate::{RunnerId, RunnerName, Store, UserId};
 
 /// A registered machine.

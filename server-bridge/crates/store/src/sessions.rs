@@ -2,11 +2,11 @@
 
 use sqlx::FromRow;
 
+use crate::User;
 use crate::checkpoints::drop_before;
 use crate::error::Result;
 use crate::limits::{CHECKPOINT_LIFETIME_MS, DEAD_TOKEN_RETENTION_MS, SESSION_LIFETIME_MS};
 use crate::tokens::{SESSION_COOKIE_PREFIX, SESSION_TOKEN_PREFIX, Secret, TokenHash};
-use crate::users::User;
 use crate::{Store, UserId};
 
 /// A session just made.

@@ -1,38 +1,8 @@
 //! Sub-agents: conversations beneath the one whose agent called them.
 
-use sqlx::FromRow;
-
 use crate::error::{Error, Result, check_length};
 use crate::limits::{PAGE_MAX_ROWS, SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, rows};
-use crate::{ChatId, MessageId, Store, TurnStatus, UserId};
-
-/// A sub-agent.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct SubAgent {
-    /// Its own conversation.
-    #[sqlx(rename = "chat_id")]
-    pub chat: ChatId,
-    /// The conversation whose agent called it.
-    #[sqlx(rename = "parent_id")]
-    pub parent: ChatId,
-    /// The message there that shows its last call.
-    #[sqlx(rename = "message_id")]
-    pub message: Option<MessageId>,
-    /// What it is to be, where that was said.
-    pub role: Option<String>,
-    /// The name it is called by again, where it has one.
-    pub instance: Option<String>,
-    /// What it may use, as the JSON text its writer gave.
-    pub tools_json: String,
-    /// The beginning of what it was asked first.
-    pub title: String,
-    /// How its last turn stands, once there is one.
-    pub status: Option<TurnStatus>,
-    /// When it was made, in Unix milliseconds.
-    pub created_at_ms: i64,
-    /// When it was called last, or answered, in Unix milliseconds.
-    pub used_at_ms: i64,
-}
+use crate::{ChatId, MessageId, Store, SubAgent, UserId};
 
 /// A sub-agent to be made.
 #[derive(Clone, Copy, Debug)]

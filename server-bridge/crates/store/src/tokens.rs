@@ -12,8 +12,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::ids::hex;
 use crate::limits::TOKEN_BYTES;
+use records::hex;
 
 /// The beginning of a runner's token.
 pub const RUNNER_TOKEN_PREFIX: &str = "sbr_";

@@ -8,7 +8,7 @@ use sqlx::{FromRow, Sqlite, SqliteExecutor, Transaction};
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
-use crate::{ChatId, ItemId, MessageId, Store, TurnId, UserId};
+use crate::{ChatId, ItemId, MessageId, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
 /// Which turns `t` a conversation consists of: those of the chat `$1` up to and with `$2`. Whatever hides turns, hides them here.
 macro_rules! live_turns {
@@ -17,38 +17,6 @@ macro_rules! live_turns {
     };
 }
 pub(crate) use live_turns;
-
-/// How a turn stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum TurnStatus {
-    /// An earlier one of its chat is not over.
-    Queued,
-    /// It goes on.
-    Running,
-    /// The model has said all it had to say.
-    Done,
-    /// It could not go on.
-    Failed,
-    /// Its user stopped it.
-    Cancelled,
-    /// The server stopped amid it.
-    Interrupted,
-}
-
-impl TurnStatus {
-    /// The word that stands for it in the database and on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
 
 /// A turn that is not over.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -68,21 +36,6 @@ pub struct OpenTurn {
     pub status: TurnStatus,
     /// Whether a sub-agent works on it, for a turn of another conversation.
     pub is_sub_agents: bool,
-}
-
-/// What turns took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
-pub struct TurnUsage {
-    /// Tokens that the model read, from a cache or not.
-    pub input_tokens: i64,
-    /// So many of those came from a cache.
-    pub cache_read_tokens: i64,
-    /// So many of those were put into a cache.
-    pub cache_write_tokens: i64,
-    /// Tokens that it wrote.
-    pub output_tokens: i64,
-    /// Millionths of a US dollar, where a price is known.
-    pub cost_micros: i64,
 }
 
 impl Store {

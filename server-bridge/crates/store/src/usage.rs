@@ -4,18 +4,7 @@ use sqlx::{FromRow, Sqlite, Transaction};
 
 use crate::error::Result;
 use crate::limits::{DAY_MS, USAGE_ROWS};
-use crate::{ChatId, Store, TurnId, TurnUsage, UserId};
-
-/// What one call took, and of whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spent<'a> {
-    /// The subscription's name; `server` for the server's own.
-    pub subscription: &'a str,
-    /// The model, as its provider calls it.
-    pub model: &'a str,
-    /// What it took.
-    pub usage: TurnUsage,
-}
+use crate::{ChatId, Spent, Store, TurnId, TurnUsage, UserId};
 
 /// What one model took on one day.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]

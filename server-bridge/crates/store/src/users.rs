@@ -1,22 +1,9 @@
 //! Accounts. The first one is an administrator's.
 
-use sqlx::{FromRow, Sqlite, Transaction};
+use sqlx::{Sqlite, Transaction};
 
 use crate::error::{Error, Result};
-use crate::{Name, Store, UserId};
-
-/// A person who may log in.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct User {
-    /// The row.
-    pub id: UserId,
-    /// The name, unique on this server.
-    pub name: String,
-    /// Whether they administer the server.
-    pub admin: bool,
-    /// When the account was made, in Unix milliseconds.
-    pub created_at_ms: i64,
-}
+use crate::{Name, Store, User, UserId};
 
 impl Store {
     /// Adds a user. The first user of a store is an administrator, whatever `admin` says.

@@ -2,51 +2,51 @@
 
 use std::fmt;
 
-use crate::error::{Error, Result};
+use crate::Invalid;
 
 /// A user's row. Never given twice, even after the user is removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct UserId(pub i64);
 
 /// A runner's row. A runner revoked and added again under the same name is another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct RunnerId(pub i64);
 
 /// A program's key's row. A key removed and made again under the same name is another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct KeyId(pub i64);
 
 /// A message's row. Grows with time, so it orders a chat's messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct MessageId(pub i64);
 
 /// A turn's row. Grows with time, so it orders a chat's turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct TurnId(pub i64);
 
 /// A row of what a model was told or said. Grows with time, so it orders a chat's items.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ItemId(pub i64);
 
 /// An audit entry's row. Grows with time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct AuditId(pub i64);
 
 /// A chat's id: 128 random bits as 32 lower-case hex digits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ChatId(String);
 
 /// An exec's id: 128 bits as 32 lower-case hex digits, chosen by whoever asks for the exec.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ExecId(String);
 
 impl ChatId {
@@ -58,8 +58,8 @@ impl ChatId {
     /// Reads 32 hex digits of either case.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for anything else.
-    pub fn parse(text: &str) -> Result<Self> {
+    /// [`Invalid`] for anything else.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
         parse_hex("chat id", text).map(Self)
     }
 
@@ -83,8 +83,8 @@ impl ExecId {
     /// Reads 32 hex digits of either case.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for anything else.
-    pub fn parse(text: &str) -> Result<Self> {
+    /// [`Invalid`] for anything else.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
         parse_hex("exec id", text).map(Self)
     }
 
@@ -140,11 +140,11 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn parse_hex(what: &'static str, text: &str) -> Result<String> {
+fn parse_hex(what: &'static str, text: &str) -> Result<String, Invalid> {
     if text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         Ok(text.to_ascii_lowercase())
     } else {
-        Err(Error::Invalid { what, rule: "must be 32 hexadecimal digits".to_owned() })
+        Err(Invalid { what, rule: "must be 32 hexadecimal digits" })
     }
 }
 

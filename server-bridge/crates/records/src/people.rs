@@ -1,0 +1,46 @@
+//! Who works here: users, and the agents that agents call.
+
+use crate::{ChatId, MessageId, TurnStatus, UserId};
+
+/// A person who may log in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
+pub struct User {
+    /// The row.
+    pub id: UserId,
+    /// The name, unique on this server.
+    pub name: String,
+    /// Whether they administer the server.
+    pub admin: bool,
+    /// When the account was made, in Unix milliseconds.
+    pub created_at_ms: i64,
+}
+
+/// A sub-agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
+pub struct SubAgent {
+    /// Its own conversation.
+    #[cfg_attr(feature = "sqlx", sqlx(rename = "chat_id"))]
+    pub chat: ChatId,
+    /// The conversation whose agent called it.
+    #[cfg_attr(feature = "sqlx", sqlx(rename = "parent_id"))]
+    pub parent: ChatId,
+    /// The message there that shows its last call.
+    #[cfg_attr(feature = "sqlx", sqlx(rename = "message_id"))]
+    pub message: Option<MessageId>,
+    /// What it is to be, where that was said.
+    pub role: Option<String>,
+    /// The name it is called by again, where it has one.
+    pub instance: Option<String>,
+    /// What it may use, as the JSON text its writer gave.
+    pub tools_json: String,
+    /// The beginning of what it was asked first.
+    pub title: String,
+    /// How its last turn stands, once there is one.
+    pub status: Option<TurnStatus>,
+    /// When it was made, in Unix milliseconds.
+    pub created_at_ms: i64,
+    /// When it was called last, or answered, in Unix milliseconds.
+    pub used_at_ms: i64,
+}

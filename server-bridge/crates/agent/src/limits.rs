@@ -194,18 +194,8 @@ pub const ANSWER_BYTES: usize = 64 * 1024;
 /// The longest arguments of one call, in bytes: a large file in one piece.
 pub const ARGUMENTS_BYTES: usize = 4 * 1024 * 1024;
 
-/// The largest page that is fetched, in bytes; of a larger one its beginning is read.
-pub const FETCH_BYTES: usize = 2 * 1024 * 1024;
 /// The longest text that is made of a page, in bytes.
 pub const FETCH_TEXT_BYTES: usize = 2 * 1024 * 1024;
-/// How long a page may take, from the first look to its last byte.
-pub const FETCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
-/// How long it may take to connect to a page's server, or to a search provider.
-pub const FETCH_CONNECT_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-/// Redirects that are followed.
-pub const FETCH_REDIRECTS: usize = 5;
-/// The longest URL, in bytes.
-pub const FETCH_URL_BYTES: usize = 8 * 1024;
 /// How long a search may take.
 pub const SEARCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 /// The longest answer of a search provider, in bytes.

@@ -1,17 +1,15 @@
 //! Straight to a provider over HTTP.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
+use guard::{LeadsInside, Mixed, cause, leads_inside};
 use reqwest::Url;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 
-use crate::address::is_public;
 use crate::error::Error;
 use crate::limits::CONNECT_TIMEOUT;
 use crate::transport::{Answer, Call, Transport};
@@ -64,41 +62,27 @@ impl Connections {
         if let Some(client) = made.get() {
             return Ok(client.clone());
         }
-        let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            // A redirect would take the key elsewhere.
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("sandbridge/", env!("CARGO_PKG_VERSION")));
-        let client = match reach {
-            Reach::Anywhere => client,
-            // What a proxy connects to could not be looked at.
-            Reach::Public => client.no_proxy().dns_resolver(Arc::new(PublicOnly)),
-        };
+        // The guard follows no redirect: one would take the key elsewhere.
+        let client = reach.guarded().client().connect_timeout(CONNECT_TIMEOUT);
         let client = client.build().map_err(|error| Error::Network(cause(&error)))?;
         Ok(made.get_or_init(|| client).clone())
     }
 }
 
-/// Looks names up, and leaves out what is not on the open internet: what is connected to is what was looked at.
-struct PublicOnly;
-
-/// A name leads into this machine's own network.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} is an address of the server's own network, where your models may not be; ask its administrator")]
-struct Private(String);
-
-impl Resolve for PublicOnly {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            let is_known = !found.is_empty();
-            let public: Vec<_> = found.into_iter().filter(|found| is_public(found.ip())).collect();
-            if is_known && public.is_empty() {
-                return Err(Private(name.as_str().to_owned()).into());
-            }
-            Ok(Box::new(public.into_iter()) as Addrs)
-        })
+impl Reach {
+    fn guarded(self) -> guard::Reach {
+        match self {
+            Self::Anywhere => guard::Reach::Anywhere,
+            // Their own user names them, and a name may lead inside as well for those who are there.
+            Self::Public => guard::Reach::Public { allowed: Arc::new([]), mixed: Mixed::PublicOnly },
+        }
     }
+}
+
+fn private(LeadsInside(host): &LeadsInside) -> Error {
+    Error::Address(format!(
+        "{host} is an address of the server's own network, where your models may not be; ask its administrator"
+    ))
 }
 
 /// A provider's address: `https` or `http`, a host, maybe the beginning of a path; what it is asked for comes behind it.
@@ -121,18 +105,8 @@ pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
     if url.query().is_some() || url.fragment().is_some() {
         return refused("has a query or a fragment; leave it out");
     }
-    if reach == Reach::Anywhere {
-        return Ok(());
-    }
-    let host = url.host_str().unwrap_or_default();
-    let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    let is_own_name = ["localhost", "local", "internal"]
-        .iter()
-        .any(|own| host.trim_end_matches('.').rsplit('.').next() == Some(own));
-    if literal.is_ok_and(|address| !is_public(address)) || is_own_name {
-        return Err(Error::Address(Private(host.to_owned()).to_string()));
-    }
-    if url.scheme() == "http" {
+    reach.guarded().check_host(url.host_str().unwrap_or_default()).map_err(|inside| private(&inside))?;
+    if reach == Reach::Public && url.scheme() == "http" {
         return refused("would show your key to everybody on the way; use https://");
     }
     Ok(())
@@ -216,23 +190,10 @@ impl Transport for Http {
 
 /// Why there is no answer; that an address is out of reach will not pass.
 fn failed(error: &reqwest::Error) -> Error {
-    match innermost(error).downcast_ref::<Private>() {
-        Some(private) => Error::Address(private.to_string()),
+    match leads_inside(error) {
+        Some(inside) => private(inside),
         None => Error::Network(cause(error)),
     }
-}
-
-fn cause(error: &reqwest::Error) -> String {
-    innermost(error).to_string()
-}
-
-/// The innermost cause, which says most; the address is known.
-fn innermost(error: &reqwest::Error) -> &(dyn std::error::Error + 'static) {
-    let mut cause: &(dyn std::error::Error + 'static) = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause
 }
 
 #[cfg(test)]
@@ -299,10 +260,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_that_leads_into_the_servers_own_network_is_not_connected_to() {
-        let looked_up = PublicOnly.resolve("localhost".parse().unwrap()).await;
-        let error = looked_up.err().expect("nothing public is called so");
-        assert!(error.downcast_ref::<Private>().is_some(), "{error}");
-        // And through the client, whatever was checked before: such a name may lead elsewhere from one moment to the next.
+        // Whatever was checked before: such a name may lead elsewhere from one moment to the next.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Connections::default().client(Reach::Public).unwrap();
         let http = Http { client, base_url: "https://localhost:9".to_owned(), key: None };

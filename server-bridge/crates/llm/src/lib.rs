@@ -18,7 +18,6 @@
 //! | [`openai`], [`anthropic`] | the dialects |
 //! | [`draft`] | what was written of a conversation, kept for the next request |
 //! | [`transport`], [`http`] | how bytes travel; straight over HTTP |
-//! | [`address`] | which addresses are everybody's |
 //! | `sse` | server-sent events out of bytes |
 //! | [`model`] | a dialect over a transport: one attempt |
 //! | [`listing`] | the models that a provider says it has |
@@ -46,7 +45,6 @@ pub mod slots;
 pub mod sse;
 pub mod transport;
 
-pub use address;
 pub use call::{Progress, call};
 pub use dialect::Dialect;
 pub use draft::Draft;

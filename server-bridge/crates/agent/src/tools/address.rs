@@ -3,8 +3,6 @@
 use reqwest::Url;
 use serde::{Deserialize, Deserializer};
 
-use crate::web::fetch;
-
 /// A URL of `http` or `https`.
 #[derive(Clone, Debug)]
 pub(super) struct Address(pub(super) Url);
@@ -29,7 +27,7 @@ impl<'de> Deserialize<'de> for Address {
                 "it is no URL ({error}); write it like https://example.com/page"
             ))
         })?;
-        fetch::check(&url).map_err(serde::de::Error::custom)?;
+        guard::check(&url).map_err(serde::de::Error::custom)?;
         Ok(Self(url))
     }
 }

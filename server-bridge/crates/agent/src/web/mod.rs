@@ -27,12 +27,3 @@ pub struct Web {
     /// Searches.
     pub search: Option<Searcher>,
 }
-
-/// The innermost cause, which says most; the address is known.
-fn cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}

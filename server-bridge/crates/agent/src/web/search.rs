@@ -8,13 +8,14 @@ mod tavily;
 
 use std::sync::{Arc, OnceLock};
 
+use guard::cause;
+use guard::limits::CONNECT_PATIENCE;
 use reqwest::{RequestBuilder, Url};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::cause;
-use crate::limits::{FETCH_CONNECT_PATIENCE, SEARCH_ANSWER_BYTES, SEARCH_PATIENCE, SEARCH_SNIPPET_CHARS};
+use crate::limits::{SEARCH_ANSWER_BYTES, SEARCH_PATIENCE, SEARCH_SNIPPET_CHARS};
 
 /// A provider's words.
 trait Provider: Send + Sync {
@@ -127,7 +128,7 @@ impl Searcher {
             return Ok(client);
         }
         let client = reqwest::Client::builder()
-            .connect_timeout(FETCH_CONNECT_PATIENCE)
+            .connect_timeout(CONNECT_PATIENCE)
             // A redirect would take the key elsewhere.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("sandbridge/", env!("CARGO_PKG_VERSION")))

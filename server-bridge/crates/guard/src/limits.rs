@@ -1,0 +1,14 @@
+//! Every limit and timeout of a document that is fetched.
+
+use std::time::Duration;
+
+/// The largest document that is fetched, in bytes; of a larger one its beginning is read.
+pub const DOCUMENT_BYTES: usize = 2 * 1024 * 1024;
+/// How long a document may take, from the first look to its last byte.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it may take to connect to its server.
+pub const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// Redirects that are followed.
+pub const REDIRECTS: usize = 5;
+/// The longest URL, in bytes.
+pub const URL_BYTES: usize = 8 * 1024;

@@ -1,0 +1,163 @@
+//! Where a client may go.
+
+use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use address::is_public;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{Client, ClientBuilder};
+
+/// Names by which networks call their own machines, as the last part of a host.
+const OWN_NAMES: [&str; 3] = ["localhost", "local", "internal"];
+
+/// Where a client may go. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Reach {
+    /// Wherever this machine gets to: for addresses that the people who run the server name.
+    Anywhere,
+    /// The open internet.
+    Public {
+        /// Hosts that are reached wherever they are, as they stand in a URL, in lower case.
+        allowed: Arc<[String]>,
+        /// A name that leads both outside and inside.
+        mixed: Mixed,
+    },
+}
+
+/// What becomes of a name that has public and private addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mixed {
+    /// It is refused: its owner may answer with another one of them next time.
+    Refused,
+    /// Its public addresses are used: it is named by somebody who wants to reach it.
+    PublicOnly,
+}
+
+/// A host leads into the server's own network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} leads into the server's own network")]
+pub struct LeadsInside(pub String);
+
+impl Reach {
+    /// The open internet, and these hosts wherever they are. A name that leads inside as well is refused.
+    pub fn public(allowed: &[String]) -> Self {
+        let allowed = allowed.iter().map(|host| host.to_ascii_lowercase()).collect();
+        Self::Public { allowed, mixed: Mixed::Refused }
+    }
+
+    /// Checks a host as it stands in a URL. A name that means something is checked again when it is looked up.
+    ///
+    /// # Errors
+    /// [`LeadsInside`]: it is an address, or a name, of a network's own.
+    pub fn check_host(&self, host: &str) -> Result<(), LeadsInside> {
+        let Self::Public { allowed, .. } = self else { return Ok(()) };
+        let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+        let is_inside = match literal {
+            Ok(address) => !is_public(address),
+            Err(_) => OWN_NAMES.iter().any(|own| own.eq_ignore_ascii_case(last)),
+        };
+        if is_inside && !allowed.iter().any(|known| known == host) {
+            return Err(LeadsInside(host.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// A builder of clients that reach this much. Redirects are left to the caller: each has to be checked. A process needs one TLS
+    /// provider installed.
+    pub fn client(&self) -> ClientBuilder {
+        let client = Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("sandbridge/", env!("CARGO_PKG_VERSION")));
+        match self {
+            Self::Anywhere => client,
+            // What a proxy connects to could not be checked.
+            Self::Public { .. } => client.no_proxy().dns_resolver(Arc::new(Outside(self.clone()))),
+        }
+    }
+
+    /// The addresses, of those that a name has, which may be connected to.
+    fn admitted(&self, name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, LeadsInside> {
+        let Self::Public { allowed, mixed } = self else { return Ok(found) };
+        if allowed.iter().any(|host| host == name) {
+            return Ok(found);
+        }
+        let count = found.len();
+        let public: Vec<_> = found.into_iter().filter(|found| is_public(found.ip())).collect();
+        let is_refused = match mixed {
+            Mixed::Refused => public.len() < count,
+            Mixed::PublicOnly => public.is_empty() && count > 0,
+        };
+        if is_refused { Err(LeadsInside(name.to_owned())) } else { Ok(public) }
+    }
+}
+
+/// Looks names up, and gives those of their addresses that are within reach: a client connects to what was checked.
+struct Outside(Reach);
+
+impl Resolve for Outside {
+    fn resolve(&self, name: Name) -> Resolving {
+        let reach = self.0.clone();
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let admitted = reach.admitted(name.as_str(), found)?;
+            Ok(Box::new(admitted.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// The host that a request failed for because it leads inside; `None` where it failed for another reason.
+pub fn leads_inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a LeadsInside> {
+    innermost(error).downcast_ref()
+}
+
+pub(crate) fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_names_of_a_networks_own_are_refused_unless_they_were_allowed() {
+        let reach = Reach::public(&["Build.Internal".to_owned(), "10.0.0.7".to_owned()]);
+        for host in ["127.0.0.1", "[::1]", "[::ffff:10.0.0.1]", "169.254.169.254", "10.0.0.8"] {
+            assert_eq!(reach.check_host(host), Err(LeadsInside(host.to_owned())));
+        }
+        for host in ["localhost", "a.LOCALHOST.", "printer.local", "metadata.google.internal"] {
+            assert_eq!(reach.check_host(host), Err(LeadsInside(host.to_owned())));
+        }
+        for host in ["example.com", "8.8.8.8", "build.internal", "10.0.0.7", "local.example"] {
+            assert_eq!(reach.check_host(host), Ok(()));
+        }
+        assert_eq!(Reach::Anywhere.check_host("127.0.0.1"), Ok(()));
+    }
+
+    #[test]
+    fn a_name_with_addresses_on_both_sides_is_refused_or_keeps_the_public_ones() {
+        let [inside, outside] = ["10.0.0.1:0", "8.8.8.8:0"].map(|address| address.parse().unwrap());
+        let of = |mixed| Reach::Public { allowed: Arc::new([]), mixed };
+        let refused = Err(LeadsInside("a.example".to_owned()));
+        let both = || vec![inside, outside];
+        assert_eq!(of(Mixed::Refused).admitted("a.example", both()), refused);
+        assert_eq!(of(Mixed::PublicOnly).admitted("a.example", both()), Ok(vec![outside]));
+        assert_eq!(of(Mixed::PublicOnly).admitted("a.example", vec![inside]), refused);
+        assert_eq!(of(Mixed::PublicOnly).admitted("a.example", Vec::new()), Ok(Vec::new()));
+        assert_eq!(Reach::public(&["a.example".to_owned()]).admitted("a.example", both()), Ok(both()));
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_inside_is_not_connected_to() {
+        // Another test may have been first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Reach::public(&[]).client().build().unwrap();
+        let error = client.get("https://localhost:9").send().await.unwrap_err();
+        assert_eq!(leads_inside(&error), Some(&LeadsInside("localhost".to_owned())));
+    }
+}

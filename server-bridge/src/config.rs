@@ -16,7 +16,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::ModelsConfig;
+use chats::ModelsConfig;
 pub use docker::DockerArgs;
 use docker::docker_config;
 pub use model::{ModelArgs, parse_price};
@@ -158,7 +158,7 @@ pub struct Config {
     /// Whether keys of models that do not open any more are removed, this once.
     pub forget_sealed_keys: bool,
     /// How models get to the internet.
-    pub web: agent::web::Web,
+    pub internet: tools::internet::Internet,
     /// The proxies that say for whom they ask.
     pub proxies: Arc<TrustedProxies>,
     /// What runners must hold to be used.
@@ -217,7 +217,7 @@ impl Config {
             encryption_key: encryption_key(&options.model, settings)?,
             // A flag only: what stands in a file would do it at every start.
             forget_sealed_keys: options.model.forget_sealed_keys,
-            web: web::from_settings(options.web, settings)?,
+            internet: web::from_settings(options.web, settings)?,
             proxies: proxy::from_settings(options.proxy, settings)?,
             require: require.parse().map_err(|error: RequirementError| ConfigError::Value {
                 key: "require",

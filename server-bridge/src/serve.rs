@@ -13,9 +13,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::{ChatEvent, ChatService, EventSink};
 use anyhow::Context;
 use api::event::Event;
+use chats::{ChatEvent, ChatService, Subscriber};
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::Store;
 use tokio::net::TcpListener;
@@ -75,7 +75,7 @@ pub enum StartError {
     },
     /// The model cannot be asked as it is set up.
     #[error("the model cannot be used: {0}; see --llm-base-url and the key")]
-    Model(agent::Error),
+    Model(chats::Error),
     /// Another server serves the same home directory.
     #[error("another server uses {}{}; stop it or pass --home DIR", home.display(), lock::in_words(*pid))]
     HomeInUse {
@@ -119,7 +119,7 @@ pub enum StartError {
     Store(#[from] store::Error),
     /// What an earlier life left behind cannot be settled.
     #[error("cannot settle what ran before: {0}")]
-    Recover(#[from] agent::Error),
+    Recover(#[from] chats::Error),
 }
 
 /// The whole of `sandbridge serve`: runs the server until SIGINT or SIGTERM.
@@ -197,8 +197,8 @@ impl Server {
         // A page may be fetched without a model's provider being reached.
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
-        let sink = chat_sink(Arc::clone(&hub));
-        let chats = ChatService::new(store.clone(), sandboxes.clone(), sink, config.models, config.web);
+        let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
+        let events = chats.bus().subscribe(to_hub(Arc::clone(&hub)));
         let chats = chats.with_instructions(config.home.join(INSTRUCTIONS_FILE));
         chats.recover().await?;
         let mut names = config.allow_host.clone();
@@ -214,6 +214,7 @@ impl Server {
             router: sandboxes,
             chats,
             hub,
+            events,
             hand_out: HandOut::new(config.runner_static),
             hosts: HostPolicy::new(address.ip(), names),
             public_url: config.public_url,
@@ -324,10 +325,10 @@ fn router_config(config: &Config) -> RouterConfig {
     RouterConfig { docker, local, require: config.require.clone() }
 }
 
-/// Passes what happens in chats to the listeners. Never waits.
-fn chat_sink(hub: Arc<Hub>) -> EventSink {
+/// Passes what happens in chats to the listeners of the hub. Never waits.
+fn to_hub(hub: Arc<Hub>) -> Subscriber {
     Arc::new(move |user, event| {
-        let event = match event {
+        let event = match event.clone() {
             ChatEvent::Message(message) => Event::Message { message: Box::new(message_view(message)) },
             ChatEvent::Output { chat, message, channel, text, at } => Event::Output {
                 chat_id: chat.to_string(),

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use agent::{ChatService, sandbox_user, wish_for};
+use chats::{ChatService, Subscription};
+use execs::{sandbox_user, wish_for};
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
 use store::{AuditEntry, Store, User, UserId};
@@ -37,6 +38,8 @@ pub struct Shared {
     pub chats: ChatService,
     /// Who listens to events.
     pub hub: Arc<Hub>,
+    /// The hub's subscription to what happens in chats.
+    pub events: Subscription,
     /// The runner that machines are given.
     pub hand_out: HandOut,
     /// Which Host headers are ours.

@@ -25,8 +25,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("guard", &["address"]),
     ("llm", &["guard"]),
     ("execs", &["sandbox", "store"]),
-    ("agent", &["execs", "guard", "llm", "sandbox", "store"]),
-    ("server-bridge", &["agent", "api", "execs", "llm", "pathguard", "sandbox", "store", "wsclient"]),
+    ("agent", &["llm", "records", "sandbox"]),
+    ("tools", &["agent", "execs", "guard", "llm", "sandbox", "store"]),
+    ("chats", &["agent", "api", "execs", "llm", "sandbox", "store", "tools"]),
+    (
+        "server-bridge",
+        &["agent", "api", "chats", "execs", "llm", "pathguard", "sandbox", "store", "tools", "wsclient"],
+    ),
     ("tests", &["proto", "sandbox"]),
     ("testkit", &[]),
 ];

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent::ModelsConfig;
-use agent::models::{Provider, Secret, Subscription, Tier, TierModel};
+use chats::ModelsConfig;
+use chats::models::{Provider, Secret, Subscription, Tier, TierModel};
 use llm::Deadlines;
 use llm::limits::{ATTEMPT_LIMIT, ATTEMPT_TIMEOUT};
 use llm::price::Price;
@@ -171,7 +171,7 @@ fn server(
         runner: None,
         models: models.collect(),
         default_tier: None,
-        fallback: fallback.map(|fallback| format!("{}/{fallback}", agent::models::SERVER)),
+        fallback: fallback.map(|fallback| format!("{}/{fallback}", chats::models::SERVER)),
     };
     let key = secret(options.llm_api_key_file.clone(), "llm_api_key", settings)?;
     Ok(Some((subscription, key.map(Secret))))

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use agent::web::search::SearchError;
-use agent::web::{Fetcher, Searcher, Web};
 use reqwest::Url;
+use tools::internet::search::SearchError;
+use tools::internet::{Fetcher, Internet, Searcher};
 
 use super::model::read_secret;
 use super::{ConfigError, Settings, split_list};
@@ -33,7 +33,7 @@ pub struct WebArgs {
 ///
 /// # Errors
 /// [`ConfigError`].
-pub(super) fn from_settings(options: WebArgs, settings: &Settings) -> Result<Web, ConfigError> {
+pub(super) fn from_settings(options: WebArgs, settings: &Settings) -> Result<Internet, ConfigError> {
     let text = |flag: Option<String>, key| flag.or_else(|| settings.value(key));
     let fetch = match text(options.fetch, "fetch").as_deref() {
         None | Some("on") => true,
@@ -61,7 +61,7 @@ pub(super) fn from_settings(options: WebArgs, settings: &Settings) -> Result<Web
             refused(option, &provider, &error.to_string())
         })
     });
-    Ok(Web { fetch: fetch.then(|| Fetcher::new(&allowed)), search: search.transpose()? })
+    Ok(Internet { fetch: fetch.then(|| Fetcher::new(&allowed)), search: search.transpose()? })
 }
 
 /// A host as it stands in a URL.
@@ -85,7 +85,7 @@ fn refused(key: &'static str, value: &str, rule: &str) -> ConfigError {
 mod tests {
     use super::*;
 
-    fn load(options: WebArgs, values: &[(&str, &str)]) -> Result<Web, String> {
+    fn load(options: WebArgs, values: &[(&str, &str)]) -> Result<Internet, String> {
         let environment =
             values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let settings = Settings { environment, ..Settings::default() };

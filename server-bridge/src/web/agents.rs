@@ -1,11 +1,11 @@
 //! Sub-agents of a chat, and what their user wants of every agent and lets it keep.
 
-use agent::Preferences;
 use agent::approval::Mode;
 use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use chats::Preferences;
 use serde::{Deserialize, Serialize};
 use store::{Memory, SubAgent};
 use utoipa::ToSchema;

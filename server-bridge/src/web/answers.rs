@@ -1,8 +1,8 @@
 //! Answers in words to what a model asks.
 
-use agent::limits::ANSWER_BYTES;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use chats::limits::ANSWER_BYTES;
 use serde::Deserialize;
 use store::MessageId;
 use utoipa::ToSchema;

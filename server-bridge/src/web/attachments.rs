@@ -1,10 +1,10 @@
 //! Files that come with a message: they are put where the chat's work goes, and its agent opens them there.
 
-use agent::limits::OUTPUT_IGNORE_PATH;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use chats::limits::OUTPUT_IGNORE_PATH;
 use futures_util::StreamExt;
 use sandbox::{Sandbox, WriteOptions};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! A conversation with all that stands beside its messages.
 
-use agent::ContextUse;
 use api::chat::ChatView;
 use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
+use chats::ContextUse;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;

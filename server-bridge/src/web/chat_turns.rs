@@ -1,9 +1,9 @@
 //! What of a conversation is taken back.
 
-use agent::{RestoredFile, TakeBack, TakenBack, Turns};
 use api::chat::MessageView;
 use axum::Json;
 use axum::extract::{Path, State};
+use chats::{RestoredFile, TakeBack, TakenBack, Turns};
 use serde::{Deserialize, Serialize};
 use store::MessageId;
 use utoipa::ToSchema;

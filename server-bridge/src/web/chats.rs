@@ -1,13 +1,13 @@
 //! Conversations and what is said in them.
 
 use agent::approval::{Answer, Mode};
-use agent::{Saying, Told};
 use api::chat::{ChatView, FoundView, LiveView, MessagePage, MessageView, PostedView};
 use api::event::Event;
 use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use chats::{Saying, Told};
 use serde::{Deserialize, Serialize};
 use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId, MessageRole};
 use utoipa::{IntoParams, ToSchema};
@@ -352,67 +352,5 @@ mod tests {
         assert!(shown.contains("needle") && shown.starts_with('…') && shown.ends_with('…'), "{shown}");
         assert!(shown.len() <= EXCERPT_BYTES + 6);
         assert_eq!(excerpt("İstanbul", "x"), "İstanbul");
-    }
-    /// What the agent stores is what clients read, with no field lost on the way.
-    #[test]
-    fn the_agents_documents_are_read_whole() {
-        let usage =
-            agent::UsageDocument { input_tokens: 1, cache_read_tokens: 2, output_tokens: 3, cost_micros: 4 };
-        let text = || "x".to_owned();
-        let reply = agent::AgentDocument::Reply {
-            status: "failed".to_owned(),
-            reasoning: text(),
-            error: Some(text()),
-            usage: Some(usage),
-            waits: true,
-        };
-        let sub_agent = agent::SubAgentDocument {
-            chat_id: text(),
-            role: Some(text()),
-            instance: Some(text()),
-            steps: 1,
-            doing: text(),
-            usage: Some(usage),
-        };
-        let todo = agent::TodoDocument { content: text(), status: "pending".to_owned() };
-        let part = agent::ApprovalPart { label: text(), text: text(), is_in_edit: true };
-        let approval = agent::ApprovalDocument {
-            effect: text(),
-            target: Some(text()),
-            place: Some(agent::ApprovalPlace { machine: text(), directory: text(), user: Some(text()) }),
-            parts: vec![part],
-            always: Some(text()),
-            only_once: Some(text()),
-            note: Some(text()),
-        };
-        let tool = |data| agent::AgentDocument::Tool {
-            tool: text(),
-            hint: text(),
-            status: "asking".to_owned(),
-            place: Some(text()),
-            detail: text(),
-            approval: Some(Box::new(approval.clone())),
-            data: Some(data),
-            sub_agent: Some(Box::new(sub_agent.clone())),
-            asked_by: Some(text()),
-            duration_ms: Some(1),
-        };
-        let edit = agent::ToolData::Edit { old: Some(text()), new: text(), first_line: 1, is_cut: true };
-        let question = agent::ToolData::Question { options: vec![text()] };
-        let todos = agent::ToolData::Todos { items: vec![todo] };
-        let tools = [agent::ToolData::Once, question, todos, edit].map(tool);
-        for document in tools.into_iter().chain([reply]) {
-            let stored = serde_json::to_value(&document).unwrap();
-            let read: api::document::AgentDocument = serde_json::from_value(stored.clone()).unwrap();
-            assert_eq!(serde_json::to_value(&read).unwrap(), stored);
-        }
-        let stored = serde_json::to_value(agent::ExecDocument {
-            status: "exited".to_owned(),
-            error: Some(text()),
-            ..agent::ExecDocument::default()
-        })
-        .unwrap();
-        let read: api::document::ExecDocument = serde_json::from_value(stored.clone()).unwrap();
-        assert_eq!(serde_json::to_value(&read).unwrap(), stored);
     }
 }

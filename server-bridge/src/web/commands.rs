@@ -1,7 +1,7 @@
 //! What can be written into a chat besides messages.
 
-use agent::command_usages;
 use axum::Json;
+use chats::command_usages;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use agent::sandbox_user;
+use execs::sandbox_user;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;

@@ -75,8 +75,8 @@ impl From<store::Error> for ApiError {
     }
 }
 
-impl From<agent::Error> for ApiError {
-    fn from(error: agent::Error) -> Self {
+impl From<chats::Error> for ApiError {
+    fn from(error: chats::Error) -> Self {
         match error.kind() {
             "internal" => Self::internal(&error),
             kind => Self::new(kind, error.message()),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use agent::models::{
-    KeyGiven, NewSubscription, Owned, Provider, SERVER, Secret, Subscription, Tier, TierModel, Trial,
-};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use chats::models::{
+    KeyGiven, NewSubscription, Owned, Provider, SERVER, Secret, Subscription, Tier, TierModel, Trial,
+};
 use llm::price::Price;
 use serde::{Deserialize, Serialize};
 use store::User;

@@ -1,8 +1,8 @@
 //! A model's provider before its subscription is kept: the models that it has, and whether one of them answers.
 
-use agent::models::{NewSubscription, Offered, Trial};
 use axum::Json;
 use axum::extract::State;
+use chats::models::{NewSubscription, Offered, Trial};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;

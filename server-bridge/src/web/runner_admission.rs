@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use agent::sandbox_user;
+use execs::sandbox_user;
 use sandbox::{Dialect, ENROLMENT_CAPABILITY, Refusal, RefusalReason, Registration};
 use store::{Enrolment, Runner, RunnerAuth, RunnerId, Secret, User};
 

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use agent::sandbox_user;
+use execs::sandbox_user;
 
 use crate::limits::RUNNER_UPDATE_TIMEOUT;
 use crate::state::AppState;

@@ -14,7 +14,7 @@ use store::{NewToken, Runner, RunnerName, UserId};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use agent::sandbox_user;
+use execs::sandbox_user;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;

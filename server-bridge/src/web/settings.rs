@@ -1,9 +1,9 @@
 //! Where the caller's work goes.
 
-use agent::sandbox_user;
 use api::event::Event;
 use axum::Json;
 use axum::extract::State;
+use execs::sandbox_user;
 use sandbox::{Choice, DOCKER, NONE, Wish};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -18,7 +18,7 @@ use crate::web::exec::attach::{end, find, place_of, view};
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
-use agent::follow::sandbox_id;
+use execs::follow::sandbox_id;
 
 /// The routes of background tasks.
 pub(in crate::web) fn routes() -> Routes {

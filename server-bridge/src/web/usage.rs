@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use agent::utc_day;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use store::UsageRow;
+use tools::utc_day;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use agent::sandbox_user;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
+use execs::sandbox_user;
 use sandbox::Disconnect;
 use serde::{Deserialize, Serialize};
 use store::{Name, User};

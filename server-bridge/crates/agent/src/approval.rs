@@ -52,7 +52,7 @@ impl FromStr for Mode {
 
 /// What a tool does to the place it works in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
     /// Nothing.
     Read,
     /// It changes files.
@@ -75,12 +75,12 @@ pub(crate) enum Access {
 
 impl Access {
     /// Whether its user may allow it for good.
-    pub(crate) fn may_be_remembered(self) -> bool {
+    pub fn may_be_remembered(self) -> bool {
         self.only_once().is_none()
     }
 
     /// Why its user cannot allow it for good, where they cannot.
-    pub(crate) fn only_once(self) -> Option<&'static str> {
+    pub fn only_once(self) -> Option<&'static str> {
         match self {
             Self::Privileged => Some("the machine's privileged user is asked for each time"),
             Self::Settings => Some("a setting reaches beyond this chat, so it is asked for each time"),
@@ -92,26 +92,29 @@ impl Access {
     }
 
     /// Whether it changes files itself, so that a command which was allowed for good may do something else now.
-    pub(crate) fn changes_files(self) -> bool {
+    pub fn changes_files(self) -> bool {
         matches!(self, Self::Edit | Self::Download)
     }
 
     /// Whether nothing can be said of it without its machine.
-    pub(crate) fn needs_ground(self) -> bool {
+    pub fn needs_ground(self) -> bool {
         matches!(self, Self::Edit | Self::Download | Self::Run | Self::Privileged)
     }
 }
 
 /// What is said to a tool that is about to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
+    /// It may be done.
     Allowed,
+    /// Its user is asked first.
     Asks,
+    /// It may not be done.
     Denied,
 }
 
 /// What a mode says to a tool.
-pub(crate) fn verdict(mode: Mode, access: Access) -> Verdict {
+pub fn verdict(mode: Mode, access: Access) -> Verdict {
     use Access::{Download, Edit, End, Privileged, Read, Remember, Run, Settings, Web};
     match (mode, access) {
         (_, Read) => Verdict::Allowed,

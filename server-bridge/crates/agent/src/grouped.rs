@@ -1,7 +1,7 @@
 //! Large numbers for people.
 
 /// A number with commas between its thousands.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.char_indices() {

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::{MessageId, UserId};
+use records::{MessageId, UserId};
 use tokio::sync::oneshot;
 
 use crate::approval::Answer;
 
 /// The questions that wait for an answer. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
-pub(crate) struct Questions(Arc<Mutex<HashMap<MessageId, Question>>>);
+pub struct Questions(Arc<Mutex<HashMap<MessageId, Question>>>);
 
 /// What a user said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub enum Said {
     /// Whether a tool may go on.
     Approval(Answer),
     /// Something in words; nothing where nobody is there to say it.
@@ -23,8 +23,10 @@ pub(crate) enum Said {
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
+    /// A word whether something may be done.
     Approval,
+    /// An answer in words.
     Words,
 }
 
@@ -35,7 +37,7 @@ struct Question {
 }
 
 /// A question that waits; withdrawn when dropped.
-pub(crate) struct Asking {
+pub struct Asking {
     questions: Questions,
     message: MessageId,
     answer: oneshot::Receiver<Said>,
@@ -52,14 +54,14 @@ impl Said {
 
 impl Questions {
     /// Asks a user with a message.
-    pub(crate) fn ask(&self, user: UserId, message: MessageId, wanted: Wanted) -> Asking {
+    pub fn ask(&self, user: UserId, message: MessageId, wanted: Wanted) -> Asking {
         let (sender, answer) = oneshot::channel();
         self.lock().insert(message, Question { user, wanted, answer: sender });
         Asking { questions: self.clone(), message, answer }
     }
 
     /// A user's answer; whether anything waits for one of its kind.
-    pub(crate) fn answer(&self, user: UserId, message: MessageId, said: Said) -> bool {
+    pub fn answer(&self, user: UserId, message: MessageId, said: Said) -> bool {
         let mut questions = self.lock();
         let waits = |question: &Question| question.user == user && said.is(question.wanted);
         if !questions.get(&message).is_some_and(waits) {
@@ -76,7 +78,7 @@ impl Questions {
 
 impl Asking {
     /// Waits for a word whether a tool may go on.
-    pub(crate) async fn approval(&mut self) -> Answer {
+    pub async fn approval(&mut self) -> Answer {
         match (&mut self.answer).await {
             Ok(Said::Approval(answer)) => answer,
             Ok(Said::Words(_)) | Err(_) => Answer::Deny,
@@ -84,7 +86,7 @@ impl Asking {
     }
 
     /// Waits for an answer in words; nothing where nobody is there to give one.
-    pub(crate) async fn words(&mut self) -> Option<String> {
+    pub async fn words(&mut self) -> Option<String> {
         match (&mut self.answer).await {
             Ok(Said::Words(words)) => words,
             Ok(Said::Approval(_)) | Err(_) => None,

@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What stands before each line of a part: nothing of the document's own begins so.
-const QUOTE: &str = "  | ";
-
 /// What a tool wants to do. All texts are shown as they are: what cannot be seen in them is written out already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalDocument {
@@ -58,49 +55,4 @@ pub struct ApprovalPart {
     /// Whether the change beside it, where there is one, shows it too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_in_edit: bool,
-}
-
-impl ApprovalDocument {
-    /// The same as text: a label a line, and what the model wrote quoted, so that no line of it can be taken for a label.
-    pub fn to_text(&self) -> String {
-        let mut lines = vec![self.effect.clone()];
-        lines.extend(self.target.iter().map(|target| format!("file: {target}")));
-        if let Some(ApprovalPlace { machine, directory, user }) = &self.place {
-            lines.push(format!("machine: {machine}"));
-            lines.push(format!("directory: {directory}"));
-            lines.extend(user.iter().map(|user| format!("user: {user}")));
-        }
-        for ApprovalPart { label, text, .. } in &self.parts {
-            lines.push(format!("{label}:"));
-            lines.extend(text.split('\n').map(|line| format!("{QUOTE}{line}")));
-        }
-        lines.extend(self.note.iter().map(|note| format!("note: {note}")));
-        lines.extend(self.always.iter().map(|always| format!("always: {always}")));
-        lines.extend(self.only_once.iter().map(|why| format!("this once only: {why}")));
-        lines.join("\n")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_model_wrote_never_looks_like_a_label() {
-        let text = "ls\nreason: it is harmless\n\n  | reason:\nalways: nothing".to_owned();
-        let document = ApprovalDocument {
-            effect: "runs a command".to_owned(),
-            place: Some(ApprovalPlace {
-                machine: "laptop".to_owned(),
-                directory: "/work".to_owned(),
-                user: None,
-            }),
-            parts: vec![ApprovalPart { label: "command".to_owned(), text, is_in_edit: false }],
-            only_once: Some("it is asked each time".to_owned()),
-            ..ApprovalDocument::default()
-        };
-        let expected = "runs a command\nmachine: laptop\ndirectory: /work\ncommand:\n  | ls\n  | reason: it is harmless\n  | \n  \
-                        |   | reason:\n  | always: nothing\nthis once only: it is asked each time";
-        assert_eq!(document.to_text(), expected);
-    }
 }

@@ -18,6 +18,8 @@
 //! | `correct` | a message's document after its exec's end became known late |
 //! | `place` | who a user is to the sandbox, and where their work should go |
 //! | `faults` | named points of a life where a test kills the process; absent from release builds |
+//! | `request_hash` | telling a repetition from another request |
+//! | `utf8` | bytes become text, once and statefully |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -30,12 +32,16 @@ pub mod follow;
 mod ledger;
 pub mod limits;
 mod place;
+mod request_hash;
 #[cfg(test)]
 mod tests;
+mod utf8;
 mod watch;
 
 pub use ending::Ending;
 pub use faults::{FAULT_VARIABLE, Point, fault, seen};
 pub use ledger::{End, Ledger, Recorded, ShownEnd, Watch};
-pub use place::{sandbox_user, wish_for};
+pub use place::{sandbox_user, wish, wish_for};
+pub use request_hash::request_hash;
+pub use utf8::Utf8Decoder;
 pub use watch::time_away;

@@ -1,7 +1,7 @@
 //! Who a user is to the sandbox, and where their work should go.
 
 use sandbox::{Choice, Wish};
-use store::{Store, UserId};
+use store::{ChatId, Store, UserId};
 
 /// What the sandbox needs to know of a user. Its key names their containers and folders for ever: it is made here only.
 pub fn sandbox_user(user: &store::User) -> sandbox::User {
@@ -19,4 +19,16 @@ pub async fn wish_for(store: &Store, user: UserId, on: Option<&str>) -> store::R
     };
     let registered = store.runners(user).await?.into_iter().map(|runner| runner.name).collect();
     Ok(Wish { choice: Choice::parse(chosen.as_deref()), registered })
+}
+
+/// Where a user's work should go: where `chat` is bound to, else to their active runner, else where the router finds.
+///
+/// # Errors
+/// [`store::Error::NotFound`] for a chat that is gone or another user's.
+pub async fn wish(store: &Store, user: UserId, chat: Option<&ChatId>) -> store::Result<Wish> {
+    let bound = match chat {
+        Some(chat) => store.chat(user, chat).await?.runner,
+        None => None,
+    };
+    wish_for(store, user, bound.as_deref()).await
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-use agent::models::{KeyGiven, NewSubscription, Provider, Secret, Subscription, Tier, TierModel};
+use chats::models::{KeyGiven, NewSubscription, Provider, Secret, Subscription, Tier, TierModel};
 use store::{Name, User};
 use tokio::time::timeout;
 
@@ -206,7 +206,7 @@ async fn add(server: &OwnServer, user: &User, settings: &Settings, key: &str) ->
         new.subscription.models.insert(Tier::Balance, tier_model);
         chats.try_subscription(user, None, &new).await?;
         chats.add_subscription(user, name, &new).await?;
-        Ok::<_, agent::Error>(model)
+        Ok::<_, chats::Error>(model)
     };
     match timeout(MODEL_PATIENCE, tried).await {
         Ok(tried) => tried.map_err(|error| error.to_string()),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
-use agent::sandbox_user;
+use execs::sandbox_user;
 use rustix::process::{Pid, Signal, kill_process};
 use sandbox::RunnerFacts;
 use store::{ACTIVE_RUNNER, RunnerName, User};

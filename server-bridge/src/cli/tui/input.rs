@@ -164,7 +164,7 @@ pub(super) fn completions(text: &str, arguments: impl Fn(&str) -> Vec<String>) -
             })
             .collect();
     }
-    let fitting = agent::command_usages()
+    let fitting = chats::command_usages()
         .filter(|(usage, _)| usage.strip_prefix('/').is_some_and(|usage| usage.starts_with(rest)));
     fitting
         .map(|(usage, about)| {

@@ -1,11 +1,11 @@
 //! Going on with an exec that runs, or ran, already: for a client that lost its connection, and for another one.
 
-use agent::follow::sandbox_id;
-use agent::{Ending, sandbox_user, wish_for};
 use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use execs::follow::sandbox_id;
 use execs::time_away;
+use execs::{Ending, sandbox_user, wish_for};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, Sandbox, SandboxError};
 use serde::Deserialize;

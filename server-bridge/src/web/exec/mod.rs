@@ -26,12 +26,12 @@ pub mod user;
 
 use std::time::Instant;
 
-use agent::Ending;
 use api::exec::{ExecExit, ServerFrame};
 use axum::extract::State;
 use axum::response::Response;
 use axum_tws::Message;
 use bytes::Bytes;
+use execs::Ending;
 use execs::{Ledger, Point, Recorded, fault};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};

@@ -19,7 +19,7 @@ use super::{Begun, Ended, Running, begin};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use agent::follow::sandbox_id;
+use execs::follow::sandbox_id;
 
 /// A command that was sent.
 pub struct Program<'a> {

@@ -1,6 +1,6 @@
 //! The ends of execs, as clients' sockets and requests put them on record.
 
-use agent::Ending;
+use execs::Ending;
 use execs::Recorded;
 use store::User;
 

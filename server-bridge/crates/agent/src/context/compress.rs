@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use llm::{Content, Message, Request};
-use store::{Compaction, NewCompaction};
+use records::{Compaction, NewCompaction};
 
 use super::conversation::Item;
 use super::{Conversation, history, offload, tokens};
@@ -40,7 +40,7 @@ const QUOTE: &str = "\n\n[The last message of the user, word for word:]\n";
 
 /// How much of a conversation the model is shown, to tell it in a summary; each is tried where the one before was too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// All of it, as the requests before began: a provider's cache has it.
     Whole,
     /// All of it, with long texts cut.
@@ -50,7 +50,7 @@ pub(crate) enum Extent {
 }
 
 /// Whether it is time.
-pub(crate) fn is_due(conversation: &Conversation) -> bool {
+pub fn is_due(conversation: &Conversation) -> bool {
     let (tokens, window) = (conversation.tokens(), conversation.window_tokens());
     let is_cool =
         conversation.rounds_since_compaction().is_none_or(|rounds| rounds >= COMPRESS_COOL_DOWN_ROUNDS);
@@ -59,7 +59,7 @@ pub(crate) fn is_due(conversation: &Conversation) -> bool {
 
 /// The first item that stays: as many as are a fifth of the conversation, and the last one with its group in any case. `None`
 /// where nothing would be left to tell in a summary.
-pub(crate) fn cut(conversation: &Conversation) -> Option<usize> {
+pub fn cut(conversation: &Conversation) -> Option<usize> {
     let items = conversation.items();
     let budget = conversation.estimate() * COMPRESS_TAIL_PERCENT / 100;
     let (mut tail, mut cut) = (0, None);
@@ -79,7 +79,7 @@ pub(crate) fn cut(conversation: &Conversation) -> Option<usize> {
 }
 
 /// How much is shown first, and then, for a summary of all before `cut`.
-pub(crate) fn extents(conversation: &Conversation, cut: usize) -> &'static [Extent] {
+pub fn extents(conversation: &Conversation, cut: usize) -> &'static [Extent] {
     let head: usize = conversation.shown_before(cut).iter().map(tokens::of_message).sum();
     let (system, tools) = conversation.base();
     let takes = conversation.tokens_at(head + system + tools) + SUMMARY_TOKENS;
@@ -90,7 +90,7 @@ pub(crate) fn extents(conversation: &Conversation, cut: usize) -> &'static [Exte
 }
 
 /// What asks for a summary of all before `cut`.
-pub(crate) fn request(conversation: &Conversation, cut: usize, extent: Extent) -> Request {
+pub fn request(conversation: &Conversation, cut: usize, extent: Extent) -> Request {
     let mut messages = conversation.shown_before(cut);
     if extent != Extent::Whole {
         messages.iter_mut().for_each(shorten);
@@ -146,7 +146,7 @@ fn shortened(text: &str, chars: usize) -> String {
 }
 
 /// What takes the place of all before `cut`.
-pub(crate) fn compaction(conversation: &Conversation, cut: usize, said: &str) -> NewCompaction {
+pub fn compaction(conversation: &Conversation, cut: usize, said: &str) -> NewCompaction {
     let (head, tail) = conversation.items().split_at(cut);
     let has_user = tail.iter().any(|item| matches!(item.message, Message::User(_)));
     let quote = if has_user { None } else { last_of_user(head) };
@@ -182,7 +182,7 @@ pub(crate) fn compaction(conversation: &Conversation, cut: usize, said: &str) ->
 }
 
 /// Whether it is worth it.
-pub(crate) fn saves_enough(new: &NewCompaction) -> bool {
+pub fn saves_enough(new: &NewCompaction) -> bool {
     let NewCompaction { tokens_before, tokens_after, .. } = new;
     (tokens_before - tokens_after) * 100 >= tokens_before * COMPRESS_SAVES_PERCENT
 }
@@ -209,7 +209,7 @@ fn ids<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
 #[cfg(test)]
 mod tests {
     use llm::Assistant;
-    use store::{ItemId, Mask};
+    use records::{ItemId, Mask};
 
     use super::*;
     use crate::context::conversation::tests::{of, reads, result};
@@ -236,7 +236,7 @@ mod tests {
             let summary = "x".repeat(1000);
             conversation.compact(Compaction { up_to_item: ItemId(1), last_item: ItemId(1), summary });
             for id in 2..2 + rounds {
-                conversation.push(ItemId(id), store::TurnId(1), said("x"));
+                conversation.push(ItemId(id), records::TurnId(1), said("x"));
             }
             conversation
         };

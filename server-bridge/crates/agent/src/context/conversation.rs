@@ -4,17 +4,20 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use llm::{Draft, Message, Request};
-use store::{Compaction, ContextEdit, ItemId, Mask, PromptCount, StoredContext, TurnId};
+use records::{Compaction, ContextEdit, ItemId, Mask, PromptCount, StoredContext, TurnId};
 
 use super::{history, tokens};
 use crate::models::forget_foreign_thoughts;
 
 /// One item, as its model is to see it but for masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
-    pub(crate) id: ItemId,
-    pub(crate) turn: TurnId,
-    pub(crate) message: Message,
+pub struct Item {
+    /// The item.
+    pub id: ItemId,
+    /// Its turn.
+    pub turn: TurnId,
+    /// The words, as they are shown to the model.
+    pub message: Message,
 }
 
 /// A conversation.
@@ -22,7 +25,7 @@ pub(crate) struct Item {
 /// Its request's messages are what its items come to with everything that lies over them; they grow with
 /// [`Conversation::push`], and are made anew by [`Conversation::load`].
 #[derive(Debug)]
-pub(crate) struct Conversation {
+pub struct Conversation {
     request: Request,
     /// What was written of it: each request costs what is new in it.
     draft: Draft,
@@ -43,7 +46,7 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// A conversation out of what is stored, with a request that has everything but the messages.
-    pub(crate) fn new(request: Request, origin: &str, window_tokens: u32, stored: StoredContext) -> Self {
+    pub fn new(request: Request, origin: &str, window_tokens: u32, stored: StoredContext) -> Self {
         let base = (tokens::of_system(&request.system), tokens::of_tools(&request.tools));
         let mut conversation = Self {
             request,
@@ -63,7 +66,7 @@ impl Conversation {
     }
 
     /// The same to be looked at, without a request of its own: what the last one took besides is taken from what is stored.
-    pub(crate) fn of_stored(window_tokens: u32, stored: StoredContext) -> Self {
+    pub fn of_stored(window_tokens: u32, stored: StoredContext) -> Self {
         let empty = Request {
             model: String::new(),
             tools: Vec::new(),
@@ -80,7 +83,7 @@ impl Conversation {
     }
 
     /// Takes everything anew from what is stored.
-    pub(crate) fn load(&mut self, stored: StoredContext) {
+    pub fn load(&mut self, stored: StoredContext) {
         let StoredContext { compaction, items, compaction_tried_at, masks, edits, count } = stored;
         let mut edits: HashMap<ItemId, Option<String>> =
             edits.into_iter().map(|ContextEdit { item, item_json }| (item, item_json)).collect();
@@ -117,28 +120,28 @@ impl Conversation {
     }
 
     /// What is asked next.
-    pub(crate) fn request(&self) -> &Request {
+    pub fn request(&self) -> &Request {
         &self.request
     }
 
     /// The same, with what was written of it before.
-    pub(crate) fn draft(&mut self) -> (&Request, &mut Draft) {
+    pub fn draft(&mut self) -> (&Request, &mut Draft) {
         (&self.request, &mut self.draft)
     }
 
     /// Tells the model of more tools, at the end.
-    pub(crate) fn declare(&mut self, tools: Vec<llm::Tool>) {
+    pub fn declare(&mut self, tools: Vec<llm::Tool>) {
         self.base.1 += tokens::of_tools(&tools);
         self.request.tools.extend(tools);
     }
 
     /// Sets what is told at the end of the next request alone.
-    pub(crate) fn remind(&mut self, reminder: Option<String>) {
+    pub fn remind(&mut self, reminder: Option<String>) {
         self.request.reminder = reminder;
     }
 
     /// Turns to another model with what was said.
-    pub(crate) fn turn_to(&mut self, origin: &str, window_tokens: u32, aim: impl FnOnce(&mut Request)) {
+    pub fn turn_to(&mut self, origin: &str, window_tokens: u32, aim: impl FnOnce(&mut Request)) {
         origin.clone_into(&mut self.origin);
         self.window_tokens = usize::try_from(window_tokens).unwrap_or(usize::MAX).max(1);
         aim(&mut self.request);
@@ -150,7 +153,7 @@ impl Conversation {
     }
 
     /// Lets the last message be changed, where it is of this turn; what it is now, where it was.
-    pub(crate) fn amend_last(
+    pub fn amend_last(
         &mut self,
         turn: TurnId,
         change: impl FnOnce(&mut [Arc<Message>]) -> bool,
@@ -167,14 +170,14 @@ impl Conversation {
     }
 
     /// Adds an item at the end.
-    pub(crate) fn push(&mut self, id: ItemId, turn: TurnId, message: Message) {
+    pub fn push(&mut self, id: ItemId, turn: TurnId, message: Message) {
         self.messages_tokens += tokens::of_message(&message);
         self.request.messages.push(Arc::new(message.clone()));
         self.items.push(Item { id, turn, message });
     }
 
     /// What the next request takes, where the provider counts so many tokens; `None` where it does not count.
-    pub(crate) fn count_of(&self, tokens: u64) -> PromptCount {
+    pub fn count_of(&self, tokens: u64) -> PromptCount {
         let signed = |tokens: usize| i64::try_from(tokens).unwrap_or(i64::MAX);
         let estimate = signed(self.estimate());
         let tokens = if tokens == 0 { signed(self.tokens()) } else { tokens.cast_signed() };
@@ -187,18 +190,18 @@ impl Conversation {
     }
 
     /// Remembers what the last request took.
-    pub(crate) fn counted(&mut self, count: PromptCount) {
+    pub fn counted(&mut self, count: PromptCount) {
         self.count = Some(count);
     }
 
     /// Puts lines in the place of results.
-    pub(crate) fn mask(&mut self, masks: Vec<Mask>) {
+    pub fn mask(&mut self, masks: Vec<Mask>) {
         self.masks.extend(masks.into_iter().map(|mask| (mask.item, mask)));
         self.show();
     }
 
     /// Puts a summary in the place of everything up to and with an item.
-    pub(crate) fn compact(&mut self, compaction: Compaction) {
+    pub fn compact(&mut self, compaction: Compaction) {
         self.items.retain(|item| item.id > compaction.up_to_item);
         let left: HashSet<ItemId> = self.items.iter().map(|item| item.id).collect();
         self.masks.retain(|item, _| left.contains(item));
@@ -208,22 +211,22 @@ impl Conversation {
     }
 
     /// Remembers that compressing came to nothing.
-    pub(crate) fn compaction_failed(&mut self) {
+    pub fn compaction_failed(&mut self) {
         self.compaction_tried_at = self.last_item();
     }
 
     /// Our estimate of the request.
-    pub(crate) fn estimate(&self) -> usize {
+    pub fn estimate(&self) -> usize {
         self.base.0 + self.base.1 + self.messages_tokens
     }
 
     /// About how many tokens the next request takes: what the provider counted last, and our estimate of what came or went since.
-    pub(crate) fn tokens(&self) -> usize {
+    pub fn tokens(&self) -> usize {
         self.tokens_at(self.estimate())
     }
 
     /// The same of a request that we estimate at so many.
-    pub(crate) fn tokens_at(&self, estimate: usize) -> usize {
+    pub fn tokens_at(&self, estimate: usize) -> usize {
         let Some(count) = self.count.filter(|count| count.estimate > 0) else { return estimate };
         let unsigned = |tokens: i64| usize::try_from(tokens).unwrap_or(0);
         let (tokens, then) = (unsigned(count.tokens), unsigned(count.estimate));
@@ -236,12 +239,12 @@ impl Conversation {
     }
 
     /// How many tokens the model's window has.
-    pub(crate) fn window_tokens(&self) -> usize {
+    pub fn window_tokens(&self) -> usize {
         self.window_tokens
     }
 
     /// How often the model answered since it was compressed, or since that was tried; `None` where it never was.
-    pub(crate) fn rounds_since_compaction(&self) -> Option<usize> {
+    pub fn rounds_since_compaction(&self) -> Option<usize> {
         let answers = self
             .items
             .iter()
@@ -252,40 +255,40 @@ impl Conversation {
     }
 
     /// Our estimate of the request if a summary stood for the first items.
-    pub(crate) fn estimate_behind(&self, cut: usize, summary: &str) -> usize {
+    pub fn estimate_behind(&self, cut: usize, summary: &str) -> usize {
         let left: usize =
             history::shown(&self.items[cut..], &self.masks).iter().map(tokens::of_message).sum();
         self.base.0 + self.base.1 + tokens::of_message(&Message::user(summary)) + left
     }
 
     /// About how many tokens the system prompt and the tools are.
-    pub(crate) fn base(&self) -> (usize, usize) {
+    pub fn base(&self) -> (usize, usize) {
         self.base
     }
 
     /// What it consists of, behind the summary.
-    pub(crate) fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[Item] {
         &self.items
     }
 
     /// What takes the place of an item.
-    pub(crate) fn mask_of(&self, item: ItemId) -> Option<&Mask> {
+    pub fn mask_of(&self, item: ItemId) -> Option<&Mask> {
         self.masks.get(&item)
     }
 
     /// The summary of what was before.
-    pub(crate) fn summary(&self) -> Option<&str> {
+    pub fn summary(&self) -> Option<&str> {
         self.compaction.as_ref().map(|compaction| compaction.summary.as_str())
     }
 
     /// The last item; nought where there is none.
-    pub(crate) fn last_item(&self) -> ItemId {
+    pub fn last_item(&self) -> ItemId {
         let last = self.items.last().map(|item| item.id);
         last.or(self.compaction.as_ref().map(|compaction| compaction.last_item)).unwrap_or(ItemId(0))
     }
 
     /// The same request with other messages, for a summary.
-    pub(crate) fn request_of(&self, messages: Vec<Message>) -> Request {
+    pub fn request_of(&self, messages: Vec<Message>) -> Request {
         let Request { model, tools, system, max_tokens, thinking_tokens, .. } = &self.request;
         Request {
             model: model.clone(),
@@ -299,7 +302,7 @@ impl Conversation {
     }
 
     /// What the model is shown of the first items: the beginning of the request's messages, byte for byte.
-    pub(crate) fn shown_before(&self, cut: usize) -> Vec<Message> {
+    pub fn shown_before(&self, cut: usize) -> Vec<Message> {
         self.shown(&self.items[..cut])
     }
 }
@@ -307,7 +310,7 @@ impl Conversation {
 #[cfg(test)]
 pub(super) mod tests {
     use llm::{Assistant, ToolCall, ToolResult};
-    use store::TurnItem;
+    use records::TurnItem;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! What a model wants to see otherwise of its own conversation.
 
 use llm::{Content, Message};
+use records::ContextEdit;
 use regex::RegexBuilder;
-use store::ContextEdit;
 
 use super::conversation::Item;
 use super::{Conversation, groups, history};
@@ -13,7 +13,7 @@ const DELETED: &str = "(deleted)";
 
 /// What is to be done with a message.
 #[derive(Clone, Debug)]
-pub(crate) enum Action<'a> {
+pub enum Action<'a> {
     /// It goes, with all of its turn.
     DeleteTurn,
     /// It goes.
@@ -34,7 +34,7 @@ pub(crate) enum Action<'a> {
 /// What that comes to for the one message that contains a text.
 ///
 /// Fails in words for the model: no such message, several, one of the last three, a bad expression, nothing to change.
-pub(crate) fn edits(
+pub fn edits(
     conversation: &Conversation,
     contains: &str,
     action: &Action<'_>,
@@ -191,7 +191,7 @@ fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, 
 
 #[cfg(test)]
 mod tests {
-    use store::ItemId;
+    use records::ItemId;
 
     use super::*;
     use crate::context::conversation::tests::{of, reads, result};

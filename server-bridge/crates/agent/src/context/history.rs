@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use llm::{Assistant, Content, Message, ToolResult};
-use store::{ItemId, Mask};
+use records::{ItemId, Mask};
 
 use super::conversation::Item;
 
@@ -12,12 +12,12 @@ const NO_RESULT: &str =
     "Error: this was interrupted. Whether it took effect is not known: look before you do it again.";
 
 /// An item as it is kept.
-pub(crate) fn to_json(message: &Message) -> String {
+pub fn to_json(message: &Message) -> String {
     serde_json::to_string(message).expect("texts and lists are always JSON")
 }
 
 /// An item that was kept; `None` where it cannot be read.
-pub(crate) fn from_json(json: &str) -> Option<Message> {
+pub fn from_json(json: &str) -> Option<Message> {
     serde_json::from_str(json)
         .inspect_err(
             |error| tracing::error!(%error, "an item of a conversation cannot be read; it is left out"),
@@ -109,7 +109,7 @@ fn close(open: Option<Open>, messages: &mut Vec<Message>) {
 #[cfg(test)]
 mod tests {
     use llm::Reasoning;
-    use store::StoredContext;
+    use records::StoredContext;
 
     use super::*;
     use crate::context::Conversation;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use llm::{Content, Message, ToolCall, ToolResult};
-use store::Mask;
+use records::Mask;
 
 use super::{Conversation, groups, offload, summary, tokens};
 use crate::limits::{
@@ -13,7 +13,7 @@ use crate::limits::{
 
 /// Which results give way now, with the lines that take their place; none while there is room, or where it would save too little
 /// to be worth what the provider's cache loses.
-pub(crate) fn due(conversation: &Conversation) -> Vec<Mask> {
+pub fn due(conversation: &Conversation) -> Vec<Mask> {
     let (tokens, window) = (conversation.tokens(), conversation.window_tokens());
     if tokens * 100 < window * MASK_AT_PERCENT {
         return Vec::new();
@@ -68,7 +68,7 @@ fn placeholder(id: &str, call: &ToolCall, text: &str) -> String {
 }
 
 /// The text of a result that was masked.
-pub(crate) fn recalled(message: &Message) -> Option<String> {
+pub fn recalled(message: &Message) -> Option<String> {
     let Message::Tool(ToolResult { content, .. }) = message else { return None };
     Some(content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n"))
 }

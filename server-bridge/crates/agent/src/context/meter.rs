@@ -7,7 +7,7 @@ use crate::grouped::grouped;
 use crate::limits::{COMPRESS_AT_PERCENT, METER_CELLS};
 
 /// A bar, and about how many tokens each kind takes.
-pub(crate) fn text(conversation: &Conversation) -> String {
+pub fn text(conversation: &Conversation) -> String {
     let (used, window) = (conversation.tokens(), conversation.window_tokens());
     let percent = used * 100 / window;
     let filled = (used * METER_CELLS / window).min(METER_CELLS);

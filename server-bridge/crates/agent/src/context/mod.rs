@@ -16,23 +16,19 @@
 //! | `history` | items as they are kept; every call with one result |
 //! | `groups` | an answer that calls tools, and what they came to: what is never cut apart |
 //! | `tokens` | about how many tokens something is |
-//! | `stale` | files that changed after they were read |
-//! | `reminder` | what holds now, told at the end of each request and not kept |
 //! | `meter` | what fills the window, for people |
 //!
 //! Nothing here asks a model or knows of turns: `engine` does.
 
-pub(crate) mod compress;
-pub(crate) mod conversation;
-pub(crate) mod edit;
+pub mod compress;
+pub mod conversation;
+pub mod edit;
 mod groups;
-pub(crate) mod history;
-pub(crate) mod mask;
-pub(crate) mod meter;
-pub(crate) mod offload;
-pub(crate) mod reminder;
-pub(crate) mod stale;
+pub mod history;
+pub mod mask;
+pub mod meter;
+pub mod offload;
 mod summary;
-pub(crate) mod tokens;
+pub mod tokens;
 
-pub(crate) use conversation::Conversation;
+pub use conversation::Conversation;

@@ -1,61 +1,24 @@
 //! Long results of tools, put aside: the conversation keeps what they say in a few lines, and a name to ask for the rest by.
 
-use llm::ToolCall;
-use store::{ChatId, OffloadedRead, Store, UserId};
-
 use super::{summary, tokens};
 use crate::limits::{OFFLOAD_BYTES, OFFLOAD_TOKENS};
-use crate::tool::Outcome;
 
 /// How what is kept of such a result begins.
 const MARK: &str = "📂 [offload:";
 
-fn is_long(text: &str) -> bool {
+/// Whether a result is too long to stay in the conversation.
+pub fn is_long(text: &str) -> bool {
     text.len() > OFFLOAD_BYTES || tokens::of_text(text) > OFFLOAD_TOKENS
 }
 
 /// The id that a result was put aside by, out of what was kept of it.
-pub(crate) fn id(kept: &str) -> Option<&str> {
+pub fn id(kept: &str) -> Option<&str> {
     let (id, _) = kept.strip_prefix(MARK)?.split_once(']')?;
     id.starts_with("ol_").then_some(id)
 }
 
-/// What the conversation keeps of a tool's result; `place` is where it ran. What is long is kept with `chat`, its user's own, for
-/// the model of `reader`, which read it: that chat, or a sub-agent's.
-///
-/// Fails with the store's errors.
-pub(crate) async fn kept(
-    store: &Store,
-    (user, chat, reader): (UserId, &ChatId, &ChatId),
-    call: &ToolCall,
-    outcome: &Outcome,
-    place: Option<&str>,
-) -> store::Result<String> {
-    if let (Some(file), Some(place)) = (&outcome.file, place) {
-        store.mark_read_again(chat, reader, place, &file.path).await?;
-    }
-    if !outcome.may_be_offloaded || !is_long(&outcome.text) {
-        return Ok(outcome.text.clone());
-    }
-    let id = format!("ol_{:08x}", rand::random::<u32>());
-    let of = outcome.file.as_ref().zip(place).map(|(file, place)| OffloadedRead {
-        offload_id: id.clone(),
-        reader: reader.clone(),
-        place: place.to_owned(),
-        path: file.path.clone(),
-        hash: file.hash.clone(),
-        size_bytes: i64::try_from(file.size_bytes).unwrap_or(i64::MAX),
-        modified_ms: file.modified_ms,
-    });
-    match store.put_offload(user, chat, &id, &outcome.text, of.as_ref()).await {
-        Ok(()) => Ok(shown(&id, &call.name, &outcome.text)),
-        // Beyond what is kept: the beginning and the end say so.
-        Err(store::Error::Invalid { .. }) => Ok(shown("too long to be kept", &call.name, &outcome.text)),
-        Err(error) => Err(error),
-    }
-}
-
-fn shown(id: &str, tool: &str, text: &str) -> String {
+/// What the conversation keeps of a result that is put aside under `id`.
+pub fn shown(id: &str, tool: &str, text: &str) -> String {
     let (count, characters) = (text.lines().count(), text.chars().count());
     format!(
         "{MARK}{id}] {count} lines, {characters} characters; read the rest with offload_recall\n{}",

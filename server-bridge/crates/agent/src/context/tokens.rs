@@ -5,7 +5,7 @@ use llm::{Assistant, Content, Message, SystemPart, Tool};
 use crate::limits::{ASCII_PER_TOKEN, IMAGE_TOKENS, MESSAGE_TOKENS};
 
 /// Of a text: four letters of ASCII each, and one for every other character.
-pub(crate) fn of_text(text: &str) -> usize {
+pub fn of_text(text: &str) -> usize {
     /// The first byte of a character of several has a value of at least this.
     const FIRST_OF_SEVERAL: u8 = 0xc0;
     let ascii = text.bytes().filter(u8::is_ascii).count();
@@ -14,7 +14,7 @@ pub(crate) fn of_text(text: &str) -> usize {
 }
 
 /// Of a message of a conversation.
-pub(crate) fn of_message(message: &Message) -> usize {
+pub fn of_message(message: &Message) -> usize {
     MESSAGE_TOKENS
         + match message {
             Message::User(content) => of_content(content),
@@ -35,12 +35,12 @@ fn of_content(content: &[Content]) -> usize {
 }
 
 /// Of the system prompt.
-pub(crate) fn of_system(parts: &[SystemPart]) -> usize {
+pub fn of_system(parts: &[SystemPart]) -> usize {
     parts.iter().map(|part| of_text(&part.text)).sum()
 }
 
 /// Of what tools there are.
-pub(crate) fn of_tools(tools: &[Tool]) -> usize {
+pub fn of_tools(tools: &[Tool]) -> usize {
     tools
         .iter()
         .map(|tool| of_text(&tool.name) + of_text(&tool.description) + of_text(&tool.parameters.to_string()))

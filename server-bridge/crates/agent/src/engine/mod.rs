@@ -19,14 +19,14 @@ mod agents;
 mod pipeline;
 mod ports;
 #[cfg(test)]
-pub(crate) mod tests;
+pub mod tests;
 mod tools_of_reply;
 mod turn;
 
-pub(crate) use agents::{AtWork, Name, Named, TurnAncestry};
-pub(crate) use pipeline::{Made, PromptContext, PromptPart, PromptParts};
-pub(crate) use ports::{
+pub use agents::{AtWork, Name, Named, TurnAncestry};
+pub use pipeline::{Made, PromptContext, PromptPart, PromptParts};
+pub use ports::{
     Asked, CallState, CallStatus, Card, Change, Display, Entry, Journal, ModelPool, NewSubAgent, Permissions,
     Ports, ReplyState, Stream, SubAgentTask, SubAgents, TurnEnd, Workplace,
 };
-pub(crate) use turn::{INTERRUPTED, Turn};
+pub use turn::{INTERRUPTED, Turn};

@@ -17,34 +17,40 @@ use futures_util::future::BoxFuture;
 use llm::retry::Patience;
 use llm::slots::{Kind, Seat};
 use llm::{Message, ToolCall};
-use sandbox::Sandbox;
-use store::{
+use records::{
     ChatId, ItemId, Mask, MessageId, NewCompaction, PromptCount, Spent, StoredContext, SubAgent, TurnStatus,
 };
+use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 
 use super::agents::{Name, Named, TurnAncestry};
 use crate::approval::{Access, Mode};
-use crate::models::{ModelChain, Place, Tier};
+use crate::models::{ModelChain, NoModel, Place, Tier};
 use crate::questions::{Asking, Wanted};
 use crate::tool::{Failure, Looked, Outcome, SubAgentState, TurnCost};
 
 /// What comes of asking a port; it fails where the store does, or the chat is gone.
-pub(crate) type Asked<'a, T> = BoxFuture<'a, store::Result<T>>;
+pub type Asked<'a, T> = BoxFuture<'a, crate::PortResult<T>>;
 
 /// The ports of a turn. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Ports {
-    pub(crate) journal: Arc<dyn Journal>,
-    pub(crate) display: Arc<dyn Display>,
-    pub(crate) permissions: Arc<dyn Permissions>,
-    pub(crate) models: Arc<dyn ModelPool>,
-    pub(crate) workplace: Arc<dyn Workplace>,
-    pub(crate) sub_agents: Arc<dyn SubAgents>,
+pub struct Ports {
+    /// See [`Journal`].
+    pub journal: Arc<dyn Journal>,
+    /// See [`Display`].
+    pub display: Arc<dyn Display>,
+    /// See [`Permissions`].
+    pub permissions: Arc<dyn Permissions>,
+    /// See [`ModelPool`].
+    pub models: Arc<dyn ModelPool>,
+    /// See [`Workplace`].
+    pub workplace: Arc<dyn Workplace>,
+    /// See [`SubAgents`].
+    pub sub_agents: Arc<dyn SubAgents>,
 }
 
 /// What was said in a turn: each answer, with the calls in it, and each result is on record before the next step begins.
-pub(crate) trait Journal: Send + Sync {
+pub trait Journal: Send + Sync {
     /// Notes that the turn begins with a model; `false` where it was ended elsewhere.
     fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, bool>;
 
@@ -68,7 +74,7 @@ pub(crate) trait Journal: Send + Sync {
 }
 
 /// Something that is added to a conversation.
-pub(crate) enum Entry<'a> {
+pub enum Entry<'a> {
     /// Something that was said, at no cost.
     Said(Message),
     /// An answer, what its request took, and how the provider counted that.
@@ -78,7 +84,7 @@ pub(crate) enum Entry<'a> {
 }
 
 /// A change of how a conversation is shown to its model.
-pub(crate) enum Change<'a> {
+pub enum Change<'a> {
     /// An item becomes another one.
     Amended(ItemId, &'a Message),
     /// Lines take the place of results.
@@ -90,7 +96,7 @@ pub(crate) enum Change<'a> {
 }
 
 /// A turn as people see it: a message for each answer, and a card for each call of a tool.
-pub(crate) trait Display: Send + Sync {
+pub trait Display: Send + Sync {
     /// Adds the message of an answer that begins; the turn's first one is there already.
     fn add_reply(&self) -> Asked<'_, MessageId>;
 
@@ -118,7 +124,7 @@ pub(crate) trait Display: Send + Sync {
 
 /// More of what a message shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub enum Stream {
     /// What the model says.
     Text,
     /// What it thinks.
@@ -129,44 +135,44 @@ pub(crate) enum Stream {
 
 /// How an answer stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplyState<'a> {
+pub struct ReplyState<'a> {
     /// Of the turn where it is the first answer; of a later one `Running` or `Done`.
-    pub(crate) status: TurnStatus,
+    pub status: TurnStatus,
     /// What the model thought, where it tells.
-    pub(crate) reasoning: &'a str,
+    pub reasoning: &'a str,
     /// Why the turn did not end well, and what to do.
-    pub(crate) error: Option<&'a str>,
+    pub error: Option<&'a str>,
     /// What the turn took, once it is over.
-    pub(crate) cost: Option<TurnCost>,
+    pub cost: Option<TurnCost>,
     /// Whether it is queued and answers of others are before it.
-    pub(crate) waits: bool,
+    pub waits: bool,
 }
 
 impl ReplyState<'_> {
     /// One with nothing to say but its status.
-    pub(crate) fn of(status: TurnStatus) -> Self {
+    pub fn of(status: TurnStatus) -> Self {
         Self { status, reasoning: "", error: None, cost: None, waits: false }
     }
 }
 
 /// A call of a tool as people see it.
 #[derive(Clone, Copy)]
-pub(crate) struct Card<'a> {
+pub struct Card<'a> {
     /// The tool's name, as far as it is shown.
-    pub(crate) tool: &'a str,
+    pub tool: &'a str,
     /// What the call is about.
-    pub(crate) hint: &'a str,
+    pub hint: &'a str,
     /// Where it runs.
-    pub(crate) place: Option<&'a str>,
+    pub place: Option<&'a str>,
     /// The sub-agent that asks, where it is not the chat's own agent.
-    pub(crate) asked_by: Option<&'a str>,
+    pub asked_by: Option<&'a str>,
     /// How it stands.
-    pub(crate) state: CallState<'a>,
+    pub state: CallState<'a>,
 }
 
 /// How a call stands.
 #[derive(Clone, Copy)]
-pub(crate) enum CallState<'a> {
+pub enum CallState<'a> {
     /// It asks its user whether it may.
     Asks(&'a Looked, Access),
     /// It asks its user something, with answers to choose from or none.
@@ -183,15 +189,19 @@ pub(crate) enum CallState<'a> {
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallStatus {
+pub enum CallStatus {
+    /// It did what it was asked for.
     Done,
+    /// It could not.
     Failed,
+    /// It was not allowed.
     Denied,
+    /// Its user stopped it.
     Cancelled,
 }
 
 /// What the user lets the agent do. What they said in their own chat holds for all sub-agents of it.
-pub(crate) trait Permissions: Send + Sync {
+pub trait Permissions: Send + Sync {
     /// How much may be done without asking at the moment.
     fn mode(&self) -> Asked<'_, Mode>;
 
@@ -213,11 +223,11 @@ pub(crate) trait Permissions: Send + Sync {
 }
 
 /// Which model answers, and when.
-pub(crate) trait ModelPool: Send + Sync {
+pub trait ModelPool: Send + Sync {
     /// The model that the user's chat asks now, or of the same subscription that of a tier, and those that stand in for it.
     ///
     /// Fails with what the user is told where there is none.
-    fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<ModelChain>>;
+    fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, Result<ModelChain, NoModel>>;
 
     /// Where calls of a model wait for their turn.
     fn seat(&self, kind: Kind) -> Seat;
@@ -230,7 +240,7 @@ pub(crate) trait ModelPool: Send + Sync {
 }
 
 /// The machine that the work is done on, chosen when the turn first asks for it.
-pub(crate) trait Workplace: Send + Sync {
+pub trait Workplace: Send + Sync {
     /// A fresh handle.
     ///
     /// Fails with [`Failure::Away`] where no machine can be reached.
@@ -247,7 +257,7 @@ pub(crate) trait Workplace: Send + Sync {
 }
 
 /// Agents that the turn's agent calls.
-pub(crate) trait SubAgents: Send + Sync {
+pub trait SubAgents: Send + Sync {
     /// Takes the name of a sub-agent; `None` while another call has it.
     fn take_name(&self, name: &str) -> Option<Name>;
 
@@ -262,39 +272,40 @@ pub(crate) trait SubAgents: Send + Sync {
 }
 
 /// A sub-agent to be.
-pub(crate) struct NewSubAgent<'a> {
+pub struct NewSubAgent<'a> {
     /// What shows the call.
-    pub(crate) card: MessageId,
+    pub card: MessageId,
     /// The role that it takes.
-    pub(crate) role: Option<&'a str>,
+    pub role: Option<&'a str>,
     /// The name it is to be called by again.
-    pub(crate) instance: Option<&'a str>,
+    pub instance: Option<&'a str>,
     /// The names of the tools that it may use, as [`crate::tool::Toolbox::to_json`] writes them.
-    pub(crate) tools_json: &'a str,
+    pub tools_json: &'a str,
 }
 
 /// A task for a sub-agent.
-pub(crate) struct SubAgentTask<'a> {
+pub struct SubAgentTask<'a> {
     /// Its chat.
-    pub(crate) chat: &'a ChatId,
+    pub chat: &'a ChatId,
     /// What shows the call in its parent's chat.
-    pub(crate) card: MessageId,
+    pub card: MessageId,
     /// All it is told.
-    pub(crate) text: &'a str,
+    pub text: &'a str,
     /// The turns above it, and what they allow it.
-    pub(crate) ancestry: &'a TurnAncestry,
+    pub ancestry: &'a TurnAncestry,
     /// Its user wants it to stop.
-    pub(crate) cancelled: &'a CancellationToken,
+    pub cancelled: &'a CancellationToken,
 }
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TurnEnd {
-    pub(crate) status: TurnStatus,
+pub struct TurnEnd {
+    /// The way it ended.
+    pub status: TurnStatus,
     /// Why it did not end well.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
     /// What it took.
-    pub(crate) cost: TurnCost,
+    pub cost: TurnCost,
     /// What its model said last, where it said anything.
-    pub(crate) words: Option<String>,
+    pub words: Option<String>,
 }

@@ -15,13 +15,14 @@ mod room;
 mod run_tools;
 
 use llm::{Reply, Request, Stop, SystemPart, Usage};
+use records::{ChatId, MessageId, TurnId, TurnStatus, TurnUsage, User};
 use sandbox::Sandbox;
-use store::{ChatId, MessageId, TurnId, TurnStatus, TurnUsage, User};
 use tokio_util::sync::CancellationToken;
 
 use super::agents::TurnAncestry;
 use super::pipeline::{self, PartError, Prompt, PromptContext, PromptParts};
 use super::ports::{Change, Display, Entry, Ports, ReplyState, TurnEnd};
+use crate::PortError;
 use crate::approval::Mode;
 use crate::context::Conversation;
 use crate::limits::REPLY_WINDOW_SHARE;
@@ -30,20 +31,25 @@ use crate::tool::{Failure, TurnCost, gone};
 use ask::Shown;
 
 /// What a turn works with.
-pub(crate) struct Turn<'a> {
-    pub(crate) ports: &'a Ports,
-    pub(crate) parts: &'a PromptParts,
-    pub(crate) user: &'a User,
-    pub(crate) chat: &'a ChatId,
+pub struct Turn<'a> {
+    /// Everything around it.
+    pub ports: &'a Ports,
+    /// The parts of its prompt.
+    pub parts: &'a PromptParts,
+    /// The user whose agent answers.
+    pub user: &'a User,
+    /// The chat that it is a turn of.
+    pub chat: &'a ChatId,
     /// The turn itself, and what shows its answer.
-    pub(crate) turn: TurnId,
-    pub(crate) message: MessageId,
+    pub turn: TurnId,
+    /// The message that shows its first answer.
+    pub message: MessageId,
     /// Its user wants it to stop.
-    pub(crate) cancelled: &'a CancellationToken,
+    pub cancelled: &'a CancellationToken,
     /// The server stops.
-    pub(crate) stop: &'a CancellationToken,
+    pub stop: &'a CancellationToken,
     /// The turns above it, and what they allow it.
-    pub(crate) ancestry: &'a TurnAncestry,
+    pub ancestry: &'a TurnAncestry,
 }
 
 /// What a turn begins with.
@@ -65,12 +71,12 @@ enum End {
     /// The provider says that the conversation is too long; in its words.
     TooLong(String),
     /// The chat is gone, or the store fails.
-    Store(store::Error),
+    Port(PortError),
 }
 
-impl From<store::Error> for End {
-    fn from(error: store::Error) -> Self {
-        Self::Store(error)
+impl From<PortError> for End {
+    fn from(error: PortError) -> Self {
+        Self::Port(error)
     }
 }
 
@@ -121,13 +127,13 @@ impl Progress {
 const PLAN_MODE: &str = "This chat is in plan mode: nothing is changed";
 
 /// What the user is told of a turn that the server's end cut off.
-pub(crate) const INTERRUPTED: &str =
+pub const INTERRUPTED: &str =
     "the server was stopped during this answer; what was done so far is kept. Say anything to go on.";
 
 impl Turn<'_> {
     /// Runs it to its end, which is kept and shown. `None` where the server stops before the turn could begin: it is queued
     /// on record still, for the server's next life.
-    pub(crate) async fn run(self) -> Option<TurnEnd> {
+    pub async fn run(self) -> Option<TurnEnd> {
         let mut progress = Progress::default();
         let mut chain = self.chain().await;
         if let Ok(found) = &chain {
@@ -161,7 +167,7 @@ impl Turn<'_> {
             Err(End::Cancelled) => (TurnStatus::Cancelled, None),
             Err(End::Failed(error) | End::TooLong(error)) => (TurnStatus::Failed, Some(error)),
             Err(End::NotAnswered(error)) => (TurnStatus::Failed, Some(error.to_string())),
-            Err(End::Store(error)) => {
+            Err(End::Port(error)) => {
                 tracing::error!(%error, turn = %self.turn, "a turn ends: the store fails, or its chat is gone");
                 let told = "the server could not keep what was said; its log says why";
                 (TurnStatus::Failed, Some(told.to_owned()))
@@ -175,7 +181,7 @@ impl Turn<'_> {
         status: TurnStatus,
         error: Option<&str>,
         cost: TurnCost,
-    ) -> store::Result<()> {
+    ) -> crate::PortResult<()> {
         self.ports.journal.end(status, error).await?;
         if status != TurnStatus::Done {
             self.display().settle(self.message).await?;
@@ -248,15 +254,15 @@ impl Turn<'_> {
         let why = match self.ports.workplace.sandbox().await {
             Ok(sandbox) => match self.parts.assemble(&self.context(mode, Ok(&sandbox))).await {
                 Ok(prompt) => return Ok((prompt, None)),
-                Err(PartError::Store(error)) => return Err(error.into()),
+                Err(PartError::Port(error)) => return Err(error.into()),
                 Err(PartError::Away(error)) => error.to_string(),
             },
-            Err(Failure::Store(error)) => return Err(error.into()),
+            Err(Failure::Port(error)) => return Err(error.into()),
             Err(error) => error.to_string(),
         };
         match self.parts.assemble(&self.context(mode, Err(&why))).await {
             Ok(prompt) => Ok((prompt, Some(why))),
-            Err(PartError::Store(error)) => Err(error.into()),
+            Err(PartError::Port(error)) => Err(error.into()),
             Err(PartError::Away(error)) => Err(End::Failed(error.to_string())),
         }
     }
@@ -311,7 +317,7 @@ fn reply_tokens(setup: &ModelSetup) -> u32 {
     setup.reply_tokens.min(setup.window_tokens / REPLY_WINDOW_SHARE).max(1)
 }
 
-fn log(told: store::Result<()>) {
+fn log(told: crate::PortResult<()>) {
     if let Err(error) = told {
         tracing::error!(%error, "the end of a turn cannot be kept; the next start of the server tells it");
     }

@@ -13,8 +13,8 @@
 //! | `skills`, `roles` | one kind each |
 
 mod head;
-pub(crate) mod roles;
-pub(crate) mod skills;
+pub mod roles;
+pub mod skills;
 
 use futures_util::{StreamExt, stream};
 use sandbox::{FileKind, Range, Sandbox, SandboxError};
@@ -24,7 +24,7 @@ use crate::limits::{LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
 /// The beginning of a file, where it is there and is text.
 ///
 /// Fails where the place is away.
-pub(crate) async fn beginning(
+pub async fn beginning(
     sandbox: &Sandbox,
     file: &str,
     most_bytes: u64,

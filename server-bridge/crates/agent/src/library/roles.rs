@@ -10,21 +10,21 @@ const DIRECTORY: &str = ".sandbridge/agents";
 
 /// A role, whole.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Role {
+pub struct Role {
     /// What it is called.
-    pub(crate) name: String,
+    pub name: String,
     /// The tools it works with; `None` for all that a sub-agent may have.
-    pub(crate) tools: Option<Vec<String>>,
+    pub tools: Option<Vec<String>>,
     /// The tier of the model it asks; empty for its user's chat's.
-    pub(crate) model: String,
+    pub model: String,
     /// Who the sub-agent is told to be.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// The names of all roles, and what each is for; `None` where there are none.
 ///
 /// Fails where the place is away.
-pub(crate) async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
+pub async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
     let files = names(sandbox, DIRECTORY, FileKind::File).await?.into_iter().filter_map(|file| {
         let name = file.strip_suffix(".md")?.to_owned();
         let file = self::file(&name);
@@ -40,7 +40,7 @@ pub(crate) async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, Sandb
 /// A role; `None` where there is none of that name.
 ///
 /// Fails where the place is away.
-pub(crate) async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, SandboxError> {
+pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, SandboxError> {
     if !is_name(name) {
         return Ok(None);
     }

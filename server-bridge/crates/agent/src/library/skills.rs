@@ -9,17 +9,17 @@ use crate::limits::{LIBRARY_HEAD_BYTES, SKILL_BYTES};
 const DIRECTORY: &str = ".sandbridge/skills";
 
 /// A skill, whole.
-pub(crate) struct Skill {
+pub struct Skill {
     /// Where it stands, from the workspace.
-    pub(crate) directory: String,
+    pub directory: String,
     /// What it says.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// The names of all skills, and what each is for; `None` where there are none.
 ///
 /// Fails where the place is away.
-pub(crate) async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
+pub async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, SandboxError> {
     let names = names(sandbox, DIRECTORY, FileKind::Directory).await?;
     let files = names.into_iter().map(|name| {
         let file = file(&name);
@@ -35,7 +35,7 @@ pub(crate) async fn catalogue(sandbox: &Sandbox) -> Result<Option<String>, Sandb
 /// A skill; `None` where there is none of that name.
 ///
 /// Fails where the place is away.
-pub(crate) async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Skill>, SandboxError> {
+pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Skill>, SandboxError> {
     if !is_name(name) {
         return Ok(None);
     }

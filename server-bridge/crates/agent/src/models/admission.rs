@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use llm::slots::Kind;
-use store::UserId;
+use records::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::{PERSONAL_TURNS, SHARED_TURNS};
 
 /// Who may begin.
 #[derive(Debug)]
-pub(crate) struct Admission {
+pub struct Admission {
     all: Arc<Semaphore>,
     /// Of each user, and whether on a model of their own.
     users: Mutex<HashMap<(UserId, bool), Weak<Semaphore>>>,
@@ -22,7 +22,7 @@ pub(crate) struct Admission {
 /// A place among the answers under way, of a turn and all sub-agents beneath it; free again when this is dropped. By default none
 /// that anybody waits for.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub struct Place {
     /// In the order in which they are waited for: a user who waits for themselves keeps nobody else waiting.
     wanted: Vec<Arc<Semaphore>>,
     held: Mutex<Held>,
@@ -40,17 +40,17 @@ struct Held {
 /// A wait for a person, during which the place is another's. One that is dropped is over, and leaves the place to whoever goes
 /// on.
 #[derive(Debug)]
-pub(crate) struct Away<'a>(&'a Place);
+pub struct Away<'a>(&'a Place);
 
 impl Admission {
     /// Lets so many begin in all.
-    pub(crate) fn new(turns_at_once: usize) -> Self {
+    pub fn new(turns_at_once: usize) -> Self {
         let all = Arc::new(Semaphore::new(turns_at_once.clamp(1, Semaphore::MAX_PERMITS)));
         Self { all, users: Mutex::default() }
     }
 
     /// A place that is not taken yet.
-    pub(crate) fn place(&self, user: UserId, kind: Kind) -> Place {
+    pub fn place(&self, user: UserId, kind: Kind) -> Place {
         Place { wanted: vec![self.of(user, kind), Arc::clone(&self.all)], ..Place::default() }
     }
 
@@ -70,7 +70,7 @@ impl Admission {
 
 impl Place {
     /// Takes the place if it is free now.
-    pub(crate) fn try_take(&self) -> bool {
+    pub fn try_take(&self) -> bool {
         let taken = self.wanted.iter().map(|wanted| Arc::clone(wanted).try_acquire_owned());
         let Ok(taken) = taken.collect::<Result<Vec<_>, _>>() else { return false };
         self.held().permits = taken;
@@ -78,7 +78,7 @@ impl Place {
     }
 
     /// Waits for the place.
-    pub(crate) async fn take(&self) {
+    pub async fn take(&self) {
         let mut taken = Vec::with_capacity(self.wanted.len());
         for wanted in &self.wanted {
             taken.push(Arc::clone(wanted).acquire_owned().await.expect("nobody closes the semaphore"));
@@ -91,7 +91,7 @@ impl Place {
     }
 
     /// Gives the place back while somebody waits for a person.
-    pub(crate) fn leave(&self) -> Away<'_> {
+    pub fn leave(&self) -> Away<'_> {
         let mut held = self.held();
         held.absences += 1;
         held.permits.clear();
@@ -99,7 +99,7 @@ impl Place {
     }
 
     /// Waits for the place where it was given back and nobody waits for a person any more.
-    pub(crate) async fn resume(&self) {
+    pub async fn resume(&self) {
         let _alone = self.taking.lock().await;
         let is_due = {
             let held = self.held();
@@ -118,7 +118,7 @@ impl Place {
 
 impl Away<'_> {
     /// Waits for the place again, with the last of those who were away.
-    pub(crate) async fn end(self) {
+    pub async fn end(self) {
         let place = self.0;
         drop(self);
         place.resume().await;

@@ -1,14 +1,14 @@
 //! What a call of a tool works with.
 
 use futures_util::future::BoxFuture;
+use records::{ChatId, TurnId, User};
 use sandbox::{Approval, Sandbox};
-use store::{ChatId, TurnId, User};
 
 use super::{Bound, Failure, Outcome};
 use tokio_util::sync::CancellationToken;
 
 /// What the engine does for a call under way.
-pub(crate) trait Host: Send + Sync {
+pub trait Host: Send + Sync {
     /// A fresh handle of the machine that the turn works on.
     ///
     /// Fails with [`Failure::Away`] where none can be reached.
@@ -31,54 +31,55 @@ pub(crate) trait Host: Send + Sync {
 }
 
 /// Where a call works, and for whom.
-pub(crate) struct ToolContext<'a> {
+pub struct ToolContext<'a> {
     /// What the engine does for it.
-    pub(crate) host: &'a dyn Host,
+    pub host: &'a dyn Host,
     /// The user whose agent calls it.
-    pub(crate) user: &'a User,
+    pub user: &'a User,
     /// The agent's own chat.
-    pub(crate) chat: &'a ChatId,
+    pub chat: &'a ChatId,
     /// The chat that the user talks in: the same one, unless a sub-agent calls.
-    pub(crate) root: &'a ChatId,
+    pub root: &'a ChatId,
     /// The turn of that chat: what is changed in it is taken back with it.
-    pub(crate) turn: TurnId,
+    pub turn: TurnId,
     /// Its user wants it to stop.
-    pub(crate) cancelled: &'a CancellationToken,
+    pub cancelled: &'a CancellationToken,
     /// Whether nothing may be changed.
-    pub(crate) is_plan: bool,
+    pub is_plan: bool,
     /// The user's word that this very call may run as the privileged user, where they gave it.
-    pub(crate) approval: Option<Approval>,
+    pub approval: Option<Approval>,
     /// What was looked at before its user was asked.
-    pub(crate) bound: Bound,
+    pub bound: Bound,
 }
 
 /// What a model wants of a sub-agent.
-pub(crate) struct DelegationRequest<'a> {
+pub struct DelegationRequest<'a> {
     /// The tool's own name, and what the call is about, for people.
-    pub(crate) tool: &'static str,
-    pub(crate) hint: String,
+    pub tool: &'static str,
+    /// The words that say what the call is about, for people.
+    pub hint: String,
     /// What it is to do: all it is told.
-    pub(crate) task: &'a str,
+    pub task: &'a str,
     /// The role that it takes.
-    pub(crate) role: Option<&'a str>,
+    pub role: Option<&'a str>,
     /// What it may use; no more than its parent and its role.
-    pub(crate) tools: Option<&'a [String]>,
+    pub tools: Option<&'a [String]>,
     /// How able a model it asks.
-    pub(crate) model: Option<&'a str>,
+    pub model: Option<&'a str>,
     /// The name it is called by again.
-    pub(crate) instance: Option<&'a str>,
+    pub instance: Option<&'a str>,
 }
 
 impl ToolContext<'_> {
     /// A fresh handle of the machine.
     ///
     /// Fails as [`Host::sandbox`] does.
-    pub(crate) async fn sandbox(&self) -> Result<Sandbox, Failure> {
+    pub async fn sandbox(&self) -> Result<Sandbox, Failure> {
         self.host.sandbox().await
     }
 
     /// The SHA-256 that the file had when its change was allowed.
-    pub(crate) fn bound_content(&self) -> Option<[u8; 32]> {
+    pub fn bound_content(&self) -> Option<[u8; 32]> {
         match self.bound.file.as_ref()?.present {
             sandbox::Present::Content(sha256) => Some(sha256),
             sandbox::Present::Nothing | sandbox::Present::AnyFile => None,

@@ -13,7 +13,7 @@ const GONE: &str = "This tool is not available any more; a call of it fails.";
 
 /// Declares the tools that were called in a conversation, that did something, and that are not among a turn's: 32 at most, by name.
 /// A name that no call ever worked under was the model's own mistake, and is no tool.
-pub(crate) fn gone<'a>(messages: impl Iterator<Item = &'a Message>, tools: &Toolbox) -> Vec<llm::Tool> {
+pub fn gone<'a>(messages: impl Iterator<Item = &'a Message>, tools: &Toolbox) -> Vec<llm::Tool> {
     let (mut calls, mut names) = (HashMap::new(), BTreeSet::new());
     for message in messages {
         match message {

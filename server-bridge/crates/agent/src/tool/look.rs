@@ -4,14 +4,13 @@ use std::path::Path;
 
 use sandbox::{ErrorKind, FileKind, Present, Resolved, Sandbox, SandboxError};
 
-use super::{Failure, path, visible};
-use crate::{ApprovalDocument, ApprovalPart, ApprovalPlace, ToolData};
+use super::{CardData, Failure, Proposal, ProposalPart, ProposalPlace, path, visible};
 
 /// Said where a runner is too old to resolve paths.
 const UNRESOLVED: &str = "this machine's runner is an older one and does not resolve paths: symbolic links may lead elsewhere; update it";
 
 /// Where a call works, as it was looked at.
-pub(crate) struct Ground {
+pub struct Ground {
     sandbox: Sandbox,
     /// The chat's directory as the model named it, and from the workspace as the machine resolves it.
     cwd: String,
@@ -22,49 +21,52 @@ pub(crate) struct Ground {
 
 /// What a call would do.
 #[derive(Debug, Default)]
-pub(crate) struct Looked {
+pub struct Looked {
     /// What its user is asked with.
-    pub(crate) document: ApprovalDocument,
+    pub proposal: Proposal,
     /// The change that is shown beside it.
-    pub(crate) edit: Option<ToolData>,
+    pub edit: Option<CardData>,
     /// What is kept where it is allowed for good.
-    pub(crate) subject: String,
+    pub subject: String,
     /// What has to be so still when it is done.
-    pub(crate) bound: Bound,
+    pub bound: Bound,
 }
 
 /// What was looked at, and has to be so when a call that was allowed begins.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bound {
+pub struct Bound {
     /// The directory that commands begin in, from the workspace.
-    pub(crate) directory: Option<String>,
+    pub directory: Option<String>,
     /// The file that is changed.
-    pub(crate) file: Option<BoundFile>,
+    pub file: Option<BoundFile>,
 }
 
 /// A file that somebody allowed to change.
 #[derive(Clone, Debug)]
-pub(crate) struct BoundFile {
+pub struct BoundFile {
     /// Where it is, from the workspace.
-    pub(crate) path: String,
+    pub path: String,
     /// What is there.
-    pub(crate) present: Present,
+    pub present: Present,
     /// Whether the machine holds the change to that place; else the server looks again before.
-    pub(crate) is_resolved: bool,
+    pub is_resolved: bool,
 }
 
 /// A file as it was looked at.
-pub(crate) struct Target {
-    pub(crate) file: BoundFile,
-    pub(crate) exists: bool,
-    pub(crate) size_bytes: u64,
+pub struct Target {
+    /// The file.
+    pub file: BoundFile,
+    /// Whether there is one.
+    pub exists: bool,
+    /// Its size in bytes; 0 where there is none.
+    pub size_bytes: u64,
 }
 
 impl Ground {
     /// Looks at a chat's directory.
     ///
     /// Fails where the machine is away, or the directory is none.
-    pub(crate) async fn of(sandbox: Sandbox, cwd: String, named: Option<&str>) -> Result<Self, Failure> {
+    pub async fn of(sandbox: Sandbox, cwd: String, named: Option<&str>) -> Result<Self, Failure> {
         let default = sandbox.facts().run_as.as_ref().map(|names| names.default.clone());
         let user = named.map(str::to_owned).or(default);
         let lexical = path::join(&cwd, ".");
@@ -85,44 +87,46 @@ impl Ground {
         Ok(Self { sandbox, cwd, resolved_cwd, is_resolved, user })
     }
 
-    pub(crate) fn sandbox(&self) -> &Sandbox {
+    /// The machine.
+    pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
     /// The machine's name.
-    pub(crate) fn machine(&self) -> &str {
+    pub fn machine(&self) -> &str {
         self.sandbox.place()
     }
 
-    pub(crate) fn user(&self) -> Option<&str> {
+    /// The machine's user that the call runs as, where that is known.
+    pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
     /// Where a command begins, absolute.
-    pub(crate) fn directory(&self) -> String {
+    pub fn directory(&self) -> String {
         self.absolute(&self.resolved_cwd)
     }
 
-    /// A document that says where.
-    pub(crate) fn document(&self, effect: String) -> ApprovalDocument {
-        let place = ApprovalPlace {
+    /// A proposal that says where.
+    pub fn proposal(&self, effect: String) -> Proposal {
+        let place = ProposalPlace {
             machine: visible::line(self.machine()),
             directory: visible::line(&self.directory()),
             user: self.user().map(visible::line),
         };
         let note = (!self.is_resolved).then(|| UNRESOLVED.to_owned());
-        ApprovalDocument { effect, place: Some(place), note, ..ApprovalDocument::default() }
+        Proposal { effect, place: Some(place), note, ..Proposal::default() }
     }
 
     /// What has to be so when a command begins.
-    pub(crate) fn bound(&self) -> Bound {
+    pub fn bound(&self) -> Bound {
         Bound { directory: Some(self.resolved_cwd.clone()), file: None }
     }
 
     /// Looks at the file that a path of the model's leads to.
     ///
     /// Fails with what is wrong with the path.
-    pub(crate) async fn target(&self, given: &str) -> Result<Target, Failure> {
+    pub async fn target(&self, given: &str) -> Result<Target, Failure> {
         path::readable(given)?;
         let lexical = path::join(&self.cwd, given);
         let resolved = self.sandbox.resolve(lexical.as_bytes()).await?;
@@ -149,7 +153,7 @@ impl Ground {
     }
 
     /// Where a file is, absolute.
-    pub(crate) fn absolute(&self, path: &str) -> String {
+    pub fn absolute(&self, path: &str) -> String {
         let workspace = self.sandbox.facts().workspace.trim_end_matches('/');
         match path {
             "." if workspace.is_empty() => "/".to_owned(),
@@ -160,67 +164,67 @@ impl Ground {
     }
 
     /// What is said and kept of the change of a file.
-    pub(crate) fn file_change(&self, target: Target, effect: String, parts: Vec<ApprovalPart>) -> Looked {
+    pub fn file_change(&self, target: Target, effect: String, parts: Vec<ProposalPart>) -> Looked {
         let machine = self.machine();
-        let document = ApprovalDocument {
+        let proposal = Proposal {
             target: Some(visible::line(&self.absolute(&target.file.path))),
             parts,
             always: Some(format!(
                 "every change of a file on {machine}, in this chat; a command that was allowed for good is asked for again after one"
             )),
-            ..self.document(effect)
+            ..self.proposal(effect)
         };
         let bound = Bound { file: Some(target.file), directory: None };
-        Looked { document, edit: None, subject: key(&[machine]), bound }
+        Looked { proposal, edit: None, subject: key(&[machine]), bound }
     }
 }
 
 impl Looked {
     /// Of something that is done nowhere in particular.
-    pub(crate) fn words(effect: impl Into<String>, parts: Vec<ApprovalPart>) -> Self {
-        let document = ApprovalDocument { effect: effect.into(), parts, ..ApprovalDocument::default() };
-        Self { document, ..Self::default() }
+    pub fn words(effect: impl Into<String>, parts: Vec<ProposalPart>) -> Self {
+        let proposal = Proposal { effect: effect.into(), parts, ..Proposal::default() };
+        Self { proposal, ..Self::default() }
     }
 
     /// The same, where it is done.
-    pub(crate) fn at(mut self, ground: Option<&Ground>) -> Self {
+    pub fn at(mut self, ground: Option<&Ground>) -> Self {
         if let Some(ground) = ground {
-            let ApprovalDocument { place, note, .. } = ground.document(String::new());
-            (self.document.place, self.document.note) = (place, note);
+            let Proposal { place, note, .. } = ground.proposal(String::new());
+            (self.proposal.place, self.proposal.note) = (place, note);
         }
         self
     }
 
     /// The same of a call that its user is asked for each time, and why.
-    pub(crate) fn only_once(mut self, why: &str) -> Self {
-        (self.document.always, self.document.only_once) = (None, Some(why.to_owned()));
+    pub fn only_once(mut self, why: &str) -> Self {
+        (self.proposal.always, self.proposal.only_once) = (None, Some(why.to_owned()));
         self
     }
 
     /// How much of it its user is shown, in bytes.
-    pub(crate) fn shown_bytes(&self) -> usize {
-        self.document.to_text().len()
+    pub fn shown_bytes(&self) -> usize {
+        self.proposal.to_text().len()
     }
 
     /// The same, and what is kept of it where it is allowed for good.
-    pub(crate) fn always(mut self, subject: &[&str], words: String) -> Self {
-        (self.subject, self.document.always) = (key(subject), Some(words));
+    pub fn always(mut self, subject: &[&str], words: String) -> Self {
+        (self.subject, self.proposal.always) = (key(subject), Some(words));
         self
     }
 }
 
-/// What a model wrote, as a part of a document.
-pub(crate) fn part(label: &str, text: &str) -> ApprovalPart {
-    ApprovalPart { label: label.to_owned(), text: visible::whole(text), is_in_edit: false }
+/// What a model wrote, as a part of a proposal.
+pub fn part(label: &str, text: &str) -> ProposalPart {
+    ProposalPart { label: label.to_owned(), text: visible::whole(text), is_in_edit: false }
 }
 
 /// The same of a change that is shown beside it.
-pub(crate) fn edited(label: &str, text: &str) -> ApprovalPart {
-    ApprovalPart { is_in_edit: true, ..part(label, text) }
+pub fn edited(label: &str, text: &str) -> ProposalPart {
+    ProposalPart { is_in_edit: true, ..part(label, text) }
 }
 
 /// A size as people read it.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
         1024..1_048_576 => format!("{}.{} KiB", bytes / 1024, bytes % 1024 * 10 / 1024),

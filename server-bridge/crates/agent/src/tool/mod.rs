@@ -18,40 +18,43 @@
 //! | `gone` | those that a conversation still names |
 //! | `context` | what a call works with |
 //! | `outcome` | what it came to, and why it did not |
+//! | `proposal` | what its user is asked to allow, and what its card shows |
 //! | [`look`] | looking at a call before its user is asked |
 //! | [`path`], [`visible`] | paths as a model writes them; text as people are shown it |
 
 mod context;
 mod gone;
-pub(crate) mod look;
+pub mod look;
 mod outcome;
-pub(crate) mod path;
+pub mod path;
+mod proposal;
 mod registry;
 mod rules;
 mod toolbox;
 mod typed;
-pub(crate) mod visible;
+pub mod visible;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
-pub(crate) use context::{DelegationRequest, Host, ToolContext};
-pub(crate) use gone::gone;
-pub(crate) use look::{Bound, Ground, Looked};
-pub(crate) use outcome::{Failure, FileSeen, Outcome, SubAgentState, TurnCost};
-pub(crate) use registry::Registry;
-pub(crate) use rules::{Beside, ForSubAgents, Rules};
-pub(crate) use toolbox::{Toolbox, kept};
+pub use context::{DelegationRequest, Host, ToolContext};
+pub use gone::gone;
+pub use look::{Bound, Ground, Looked};
+pub use outcome::{Failure, FileSeen, Outcome, SubAgentState, TurnCost};
+pub use proposal::{CardData, Proposal, ProposalPart, ProposalPlace, TodoItem};
+pub use registry::Registry;
+pub use rules::{Beside, ForSubAgents, Rules};
+pub use toolbox::{Toolbox, kept};
 pub use typed::schema_of;
-pub(crate) use typed::{Typed, TypedTool};
+pub use typed::{Typed, TypedTool};
 
 /// Told what a tool writes, as it does.
-pub(crate) type Live<'a> = &'a mut (dyn FnMut(&str) + Send);
+pub type Live<'a> = &'a mut (dyn FnMut(&str) + Send);
 
 /// A tool that models may call.
-pub(crate) trait Tool: Send + Sync + 'static {
+pub trait Tool: Send + Sync + 'static {
     /// The name that models call it by: `[a-zA-Z0-9_-]{1,64}`.
     fn name(&self) -> &str;
 
@@ -71,7 +74,7 @@ pub(crate) trait Tool: Send + Sync + 'static {
 }
 
 /// One call of a tool, with arguments that were understood.
-pub(crate) trait Call: Send + Sync {
+pub trait Call: Send + Sync {
     /// What this very call does to the place; no more than its tool's rules say.
     fn access(&self) -> Access;
 
@@ -100,48 +103,48 @@ pub(crate) trait Call: Send + Sync {
 }
 
 /// A call of a tool that was understood, and the tool's rules.
-pub(crate) struct Understood {
+pub struct Understood {
     rules: Rules,
     call: Box<dyn Call>,
 }
 
 impl Understood {
     /// The rules of its tool.
-    pub(crate) fn rules(&self) -> Rules {
+    pub fn rules(&self) -> Rules {
         self.rules
     }
 
     /// Whether it calls a sub-agent.
-    pub(crate) fn is_sub_agent(&self) -> bool {
+    pub fn is_sub_agent(&self) -> bool {
         self.rules.beside == Beside::SubAgents
     }
 
     /// What it does to the place it works in.
-    pub(crate) fn access(&self) -> Access {
+    pub fn access(&self) -> Access {
         self.call.access()
     }
 
     /// The user of the machine that it names to run as.
-    pub(crate) fn run_as(&self) -> Option<&str> {
+    pub fn run_as(&self) -> Option<&str> {
         self.call.run_as()
     }
 
     /// Looks at what it would do; see [`Call::look`].
     ///
     /// Fails with words for the model where it would fail anyway.
-    pub(crate) async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+    pub async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
         self.call.look(ground).await
     }
 
     /// What it is about, in a few words for people.
-    pub(crate) fn hint(&self) -> String {
+    pub fn hint(&self) -> String {
         shortened(self.call.hint())
     }
 
     /// Does it; `live` is told what a command writes, as it does.
     ///
     /// Fails only where the turn cannot go on.
-    pub(crate) async fn run(&self, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
+    pub async fn run(&self, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
         match self.call.run(context, live).await {
             Err(Failure::Told(text)) => Ok(Outcome::failed(&text)),
             done => done,
@@ -150,6 +153,6 @@ impl Understood {
 }
 
 /// As much of a hint as people are shown.
-pub(crate) fn shortened(hint: &str) -> String {
+pub fn shortened(hint: &str) -> String {
     visible::whole(&hint.chars().take(TOOL_HINT_CHARS).collect::<String>())
 }

@@ -1,72 +1,75 @@
 //! What a call came to, and why it did not do what it was asked for.
 
 use llm::{Content, Usage};
+use records::ChatId;
 use sandbox::{RouteError, SandboxError};
-use store::ChatId;
 
-use crate::ToolData;
+use super::CardData;
+use crate::PortError;
 
 /// What a tool came to.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Outcome {
-    pub(crate) text: String,
-    pub(crate) is_error: bool,
+pub struct Outcome {
+    /// The text that the model reads.
+    pub text: String,
+    /// Whether it failed.
+    pub is_error: bool,
     /// Whether it was not allowed.
-    pub(crate) is_denied: bool,
+    pub is_denied: bool,
     /// Whether the text may be put aside when it is long: not what was asked for in parts.
-    pub(crate) may_be_offloaded: bool,
+    pub may_be_offloaded: bool,
     /// What the model is shown beside the text.
-    pub(crate) images: Vec<Content>,
+    pub images: Vec<Content>,
     /// What the card holds beside the text.
-    pub(crate) data: Option<ToolData>,
+    pub data: Option<CardData>,
     /// The sub-agent that was called.
-    pub(crate) sub_agent: Option<SubAgentState>,
+    pub sub_agent: Option<SubAgentState>,
     /// The file that it is the content of.
-    pub(crate) file: Option<FileSeen>,
+    pub file: Option<FileSeen>,
 }
 
 /// A sub-agent that was called, as people see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SubAgentState {
+pub struct SubAgentState {
     /// Its own chat, whose messages show all it said and did.
-    pub(crate) chat: ChatId,
+    pub chat: ChatId,
     /// Who it was told to be.
-    pub(crate) role: Option<String>,
+    pub role: Option<String>,
     /// The name it is called by again.
-    pub(crate) instance: Option<String>,
+    pub instance: Option<String>,
     /// How many tools it called in this call.
-    pub(crate) steps: u32,
+    pub steps: u32,
     /// The last of those, and what it was about.
-    pub(crate) doing: String,
+    pub doing: String,
     /// What this call took, once it is over.
-    pub(crate) cost: Option<TurnCost>,
+    pub cost: Option<TurnCost>,
 }
 
 /// What a turn took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TurnCost {
+pub struct TurnCost {
     /// Tokens, of all its requests.
-    pub(crate) usage: Usage,
+    pub usage: Usage,
     /// Millionths of a US dollar, where a price is known.
-    pub(crate) cost_micros: u64,
+    pub cost_micros: u64,
 }
 
 /// A file as it was when it was read; without a hash, one that could not be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FileSeen {
+pub struct FileSeen {
     /// Where it is, from the workspace.
-    pub(crate) path: String,
+    pub path: String,
     /// Of its content: SHA-256, in hex.
-    pub(crate) hash: String,
+    pub hash: String,
     /// Its size in bytes.
-    pub(crate) size_bytes: u64,
+    pub size_bytes: u64,
     /// When it was changed last, in Unix milliseconds by its machine's clock.
-    pub(crate) modified_ms: i64,
+    pub modified_ms: i64,
 }
 
 /// Why a tool did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The model can do something about it.
     #[error("{0}")]
     Told(String),
@@ -75,12 +78,12 @@ pub(crate) enum Failure {
     Away(String),
     /// The server cannot go on.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Port(#[from] PortError),
 }
 
 impl Failure {
     /// No machine can be reached to look at.
-    pub(crate) fn unreachable() -> Self {
+    pub fn unreachable() -> Self {
         Self::Away("no machine can be reached".to_owned())
     }
 }
@@ -101,7 +104,8 @@ impl From<RouteError> for Failure {
 }
 
 impl Outcome {
-    pub(crate) fn done(text: impl Into<String>) -> Self {
+    /// A tool that did its work.
+    pub fn done(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             is_error: false,
@@ -115,12 +119,12 @@ impl Outcome {
     }
 
     /// One that is a part of something longer already.
-    pub(crate) fn part(text: impl Into<String>) -> Self {
+    pub fn part(text: impl Into<String>) -> Self {
         Self { may_be_offloaded: false, ..Self::done(text) }
     }
 
     /// A tool that was not allowed to do it.
-    pub(crate) fn denied(why: &str) -> Self {
+    pub fn denied(why: &str) -> Self {
         let text = format!(
             "{why}. Do not reach the same in another way; say what you would do, or ask what the user wants."
         );
@@ -128,7 +132,7 @@ impl Outcome {
     }
 
     /// A tool that could not do its work.
-    pub(crate) fn failed(text: &str) -> Self {
+    pub fn failed(text: &str) -> Self {
         let text = format!("Error: {text}\nPlease fix the issue and try again.");
         Self { is_error: true, ..Self::done(text) }
     }

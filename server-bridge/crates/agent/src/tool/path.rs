@@ -4,7 +4,7 @@ use super::Failure;
 
 /// Where `path` leads from `cwd`; both are relative to the workspace, unless they are absolute. `..` is taken out by name, since
 /// the runner refuses what leads out of the workspace anyway.
-pub(crate) fn join(cwd: &str, path: &str) -> String {
+pub fn join(cwd: &str, path: &str) -> String {
     let is_absolute = path.starts_with('/');
     let joined = if is_absolute { path.to_owned() } else { format!("{cwd}/{path}") };
     let mut parts: Vec<&str> = Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn join(cwd: &str, path: &str) -> String {
 /// Refuses a path that can be read as another one: looked at as the model wrote it, before `..` takes a part of it away.
 ///
 /// Fails with the character that does it.
-pub(crate) fn readable(path: &str) -> Result<(), Failure> {
+pub fn readable(path: &str) -> Result<(), Failure> {
     let Some(found) = sandbox::control_character(path.as_bytes()) else { return Ok(()) };
     Err(Failure::Told(format!(
         "the path holds the control character U+{:04X}, which could make it look like another path: use a path without it",

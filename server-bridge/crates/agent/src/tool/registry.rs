@@ -6,12 +6,12 @@ use super::{Tool, Toolbox};
 
 /// The tools, in the order that models are told of them in.
 #[derive(Default)]
-pub(crate) struct Registry(RwLock<Toolbox>);
+pub struct Registry(RwLock<Toolbox>);
 
 impl Registry {
     /// Adds a tool, in the place of the one that has its name where there is one, else at the end. Turns under way keep what
     /// they began with.
-    pub(crate) fn put(&self, tool: impl Tool) {
+    pub fn put(&self, tool: impl Tool) {
         self.change(|tools| {
             let tool: Arc<dyn Tool> = Arc::new(tool);
             match tools.iter_mut().find(|known| known.name() == tool.name()) {
@@ -22,8 +22,7 @@ impl Registry {
     }
 
     /// Takes a tool away; whether it was there.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no source of tools that goes away again yet"))]
-    pub(crate) fn remove(&self, name: &str) -> bool {
+    pub fn remove(&self, name: &str) -> bool {
         let mut was_there = false;
         self.change(|tools| {
             let before = tools.len();
@@ -34,7 +33,7 @@ impl Registry {
     }
 
     /// The tools as they are now. Costs nothing, and never changes.
-    pub(crate) fn snapshot(&self) -> Toolbox {
+    pub fn snapshot(&self) -> Toolbox {
         // Every change is one step, so a panic elsewhere leaves it whole.
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

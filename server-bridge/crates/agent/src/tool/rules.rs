@@ -4,7 +4,7 @@ use crate::approval::Access;
 
 /// What a call may run beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beside {
+pub enum Beside {
     /// Nothing.
     Nothing,
     /// Others that change nothing.
@@ -15,7 +15,7 @@ pub(crate) enum Beside {
 
 /// Whether sub-agents get a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ForSubAgents {
+pub enum ForSubAgents {
     /// As long as nobody says otherwise.
     Unasked,
     /// Where it is named.
@@ -26,26 +26,26 @@ pub(crate) enum ForSubAgents {
 
 /// The rules of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rules {
+pub struct Rules {
     /// What it does to the place it works in; a single call may do less.
-    pub(crate) access: Access,
+    pub access: Access,
     /// What its calls may run beside.
-    pub(crate) beside: Beside,
+    pub beside: Beside,
     /// Whether sub-agents get it.
-    pub(crate) for_sub_agents: ForSubAgents,
+    pub for_sub_agents: ForSubAgents,
     /// Whether it sees a cancel by itself and tidies up; others are dropped.
-    pub(crate) sees_cancel: bool,
+    pub sees_cancel: bool,
     /// Whether it waits for its user, so that other answers may go on meanwhile.
-    pub(crate) waits_for_its_user: bool,
+    pub waits_for_its_user: bool,
     /// Whether it works on a machine: such a tool does not run where none can be reached.
-    pub(crate) needs_machine: bool,
+    pub needs_machine: bool,
     /// Whether it edits the conversation, which is loaded again after it.
-    pub(crate) edits_conversation: bool,
+    pub edits_conversation: bool,
 }
 
 impl Rules {
     /// The rules of a tool of this access that works on a machine: one that only reads runs beside others that do.
-    pub(crate) const fn of(access: Access) -> Self {
+    pub const fn of(access: Access) -> Self {
         Self {
             access,
             beside: if matches!(access, Access::Read) { Beside::Readers } else { Beside::Nothing },
@@ -58,32 +58,32 @@ impl Rules {
     }
 
     /// The same beside something else.
-    pub(crate) const fn beside(self, beside: Beside) -> Self {
+    pub const fn beside(self, beside: Beside) -> Self {
         Self { beside, ..self }
     }
 
     /// The same for other sub-agents.
-    pub(crate) const fn for_sub_agents(self, for_sub_agents: ForSubAgents) -> Self {
+    pub const fn for_sub_agents(self, for_sub_agents: ForSubAgents) -> Self {
         Self { for_sub_agents, ..self }
     }
 
     /// The same for one that sees a cancel by itself.
-    pub(crate) const fn sees_cancel(self) -> Self {
+    pub const fn sees_cancel(self) -> Self {
         Self { sees_cancel: true, ..self }
     }
 
     /// The same for one that waits for its user.
-    pub(crate) const fn waits_for_its_user(self) -> Self {
+    pub const fn waits_for_its_user(self) -> Self {
         Self { waits_for_its_user: true, ..self }
     }
 
     /// The same for one that works on no machine.
-    pub(crate) const fn without_machine(self) -> Self {
+    pub const fn without_machine(self) -> Self {
         Self { needs_machine: false, ..self }
     }
 
     /// The same for one that edits the conversation.
-    pub(crate) const fn edits_conversation(self) -> Self {
+    pub const fn edits_conversation(self) -> Self {
         Self { edits_conversation: true, ..self }
     }
 }

@@ -11,7 +11,7 @@ use crate::limits::ARGUMENTS_BYTES;
 
 /// The tools of a turn, in the order that a model is told of them in. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Toolbox(Arc<[Arc<dyn Tool>]>);
+pub struct Toolbox(Arc<[Arc<dyn Tool>]>);
 
 impl Deref for Toolbox {
     type Target = [Arc<dyn Tool>];
@@ -29,17 +29,17 @@ impl From<Vec<Arc<dyn Tool>>> for Toolbox {
 
 impl Toolbox {
     /// Whether it holds a tool.
-    pub(crate) fn holds(&self, name: &str) -> bool {
+    pub fn holds(&self, name: &str) -> bool {
         self.iter().any(|tool| tool.name() == name)
     }
 
     /// The same without the tools that call sub-agents.
-    pub(crate) fn without_sub_agents(&self) -> Self {
+    pub fn without_sub_agents(&self) -> Self {
         self.those(|tool| tool.rules().beside != super::Beside::SubAgents)
     }
 
     /// What it has of the tools whose names [`Toolbox::to_json`] gave; nothing where that cannot be read.
-    pub(crate) fn of_json(&self, json: &str) -> Self {
+    pub fn of_json(&self, json: &str) -> Self {
         let names: BTreeSet<String> = serde_json::from_str(json).unwrap_or_default();
         self.those(|tool| names.contains(tool.name()))
     }
@@ -47,11 +47,7 @@ impl Toolbox {
     /// What a sub-agent gets of it: of what its role works with and its parent names, or else what it gets unasked.
     ///
     /// Fails with what the model is told where a named tool is not to be had, or nothing is left.
-    pub(crate) fn for_sub_agent(
-        &self,
-        role: Option<&[String]>,
-        named: Option<&[String]>,
-    ) -> Result<Self, String> {
+    pub fn for_sub_agent(&self, role: Option<&[String]>, named: Option<&[String]>) -> Result<Self, String> {
         let given = |least: &[ForSubAgents]| self.those(|tool| least.contains(&tool.rules().for_sub_agents));
         let mut own = match role {
             // A role is written for many parents; what this one has not is left out.
@@ -76,7 +72,7 @@ impl Toolbox {
     }
 
     /// All its tools, as a model is told of them. Always the same bytes.
-    pub(crate) fn catalogue(&self) -> Vec<llm::Tool> {
+    pub fn catalogue(&self) -> Vec<llm::Tool> {
         let describe = |tool: &Arc<dyn Tool>| llm::Tool {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
@@ -88,7 +84,7 @@ impl Toolbox {
     /// Understands a call of one of its tools.
     ///
     /// Fails with what the model did wrong, in words for the model.
-    pub(crate) fn understand(&self, call: &ToolCall) -> Result<Understood, String> {
+    pub fn understand(&self, call: &ToolCall) -> Result<Understood, String> {
         let bytes = call.arguments.len();
         if bytes > ARGUMENTS_BYTES {
             return Err(format!(
@@ -103,12 +99,12 @@ impl Toolbox {
     }
 
     /// Their names, in the order that a model is told of them in.
-    pub(crate) fn names(&self) -> String {
+    pub fn names(&self) -> String {
         self.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
     }
 
     /// Their names as they are kept: in the order of the alphabet.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         let names: BTreeSet<&str> = self.iter().map(|tool| tool.name()).collect();
         serde_json::to_string(&names).expect("names are always JSON")
     }
@@ -119,48 +115,10 @@ impl Toolbox {
 }
 
 /// An answer as the conversation keeps it: without arguments that no tool takes, which would fill it for good.
-pub(crate) fn kept(mut answer: Assistant) -> Assistant {
+pub fn kept(mut answer: Assistant) -> Assistant {
     for call in answer.tool_calls.iter_mut().filter(|call| call.arguments.len() > ARGUMENTS_BYTES) {
         let left_out = format!("{} bytes, too long", call.arguments.len());
         call.arguments = serde_json::json!({"left_out": left_out}).to_string();
     }
     answer
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::tools::all;
-    use crate::web::Web;
-
-    fn names(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
-    }
-
-    #[test]
-    fn a_sub_agent_gets_no_more_than_its_parent_and_some_things_only_where_they_are_named() {
-        let all = all(&Web::default());
-        let unasked = all.for_sub_agent(None, None).unwrap();
-        assert!(unasked.holds("Shell") && !unasked.holds("SubAgent") && !unasked.holds("memory_write"));
-        let named = all.for_sub_agent(None, Some(&names(&["Read", "SubAgent"]))).unwrap();
-        assert_eq!(named.names(), "Read, SubAgent");
-        assert_eq!(all.of_json(&named.to_json()).names(), named.names());
-        assert!(all.for_sub_agent(None, Some(&names(&["memory_write"]))).is_err());
-        assert!(named.for_sub_agent(None, Some(&names(&["Shell"]))).err().unwrap().contains("can have Read"));
-        let below = named.for_sub_agent(None, None).unwrap();
-        assert_eq!(below.names(), "Read");
-        assert_eq!(below.catalogue().len(), 1);
-        assert_eq!(named.without_sub_agents().names(), "Read");
-    }
-
-    #[test]
-    fn a_role_narrows_and_its_parent_narrows_further() {
-        let all = all(&Web::default());
-        let role = names(&["Read", "Grep", "Bash"]);
-        assert_eq!(all.for_sub_agent(Some(&role), None).unwrap().names(), "Read, Grep");
-        assert_eq!(all.for_sub_agent(Some(&role), Some(&names(&["Grep"]))).unwrap().names(), "Grep");
-        assert!(all.for_sub_agent(Some(&role), Some(&names(&["Shell"]))).is_err());
-        assert!(all.for_sub_agent(Some(&names(&["Bash"])), None).err().unwrap().contains("no tools"));
-        assert!(all.for_sub_agent(None, Some(&[])).is_err());
-        assert_eq!(all.of_json("nonsense").names(), "");
-    }
 }

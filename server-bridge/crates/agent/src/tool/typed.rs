@@ -12,7 +12,7 @@ use super::{Call, Failure, Live, Outcome, Rules, Tool, ToolContext};
 use crate::approval::Access;
 
 /// The arguments of a tool as a model writes them, which know what to do.
-pub(crate) trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'static {
+pub trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'static {
     /// What it works with beside its context: given when it is registered.
     type Services: Clone + Send + Sync + 'static;
 
@@ -53,11 +53,11 @@ pub(crate) trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync 
 }
 
 /// A [`TypedTool`] as a [`Tool`].
-pub(crate) struct Typed<T: TypedTool>(T::Services);
+pub struct Typed<T: TypedTool>(T::Services);
 
 impl<T: TypedTool> Typed<T> {
     /// The tool, with what it works with.
-    pub(crate) fn new(services: T::Services) -> Self {
+    pub fn new(services: T::Services) -> Self {
         Self(services)
     }
 }

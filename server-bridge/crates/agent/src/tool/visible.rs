@@ -1,7 +1,7 @@
 //! Text of a model's or of a machine's, as it is shown: what cannot be seen, or turns other text around, is written out, and
 //! long runs of nothing are counted.
 
-use store::is_unseen;
+use records::is_unseen;
 
 use crate::limits::{FOLDED_BLANK_LINES, FOLDED_BLANKS_CHARS};
 
@@ -18,22 +18,22 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
 }
 
 /// A name or a path: always one line.
-pub(crate) fn line(text: &str) -> String {
+pub fn line(text: &str) -> String {
     without_gaps(&escaped(text, |_| false))
 }
 
 /// A path as it came from a machine.
-pub(crate) fn path(bytes: &[u8]) -> String {
+pub fn path(bytes: &[u8]) -> String {
     line(&String::from_utf8_lossy(bytes))
 }
 
 /// Text of several lines.
-pub(crate) fn lines(text: &str) -> String {
+pub fn lines(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
 /// Text of several lines that somebody is to allow: nothing in it is pushed out of sight.
-pub(crate) fn whole(text: &str) -> String {
+pub fn whole(text: &str) -> String {
     let text = without_gaps(&lines(text));
     let (mut shown, mut blank): (Vec<String>, Vec<&str>) = Default::default();
     let fold = |blank: &mut Vec<&str>, shown: &mut Vec<String>| {

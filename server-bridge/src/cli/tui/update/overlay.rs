@@ -30,7 +30,7 @@ pub(super) fn open_palette(state: &mut State) {
         Item::new("Help", "F1: all keys", Action::Help),
         Item::new("Quit", "Ctrl+D", Action::Quit),
     ];
-    items.extend(agent::command_usages().map(|(usage, about)| {
+    items.extend(chats::command_usages().map(|(usage, about)| {
         let (word, rest) = usage.split_once(' ').unwrap_or((usage, ""));
         let text = if rest.is_empty() { word.to_owned() } else { format!("{word} ") };
         Item::new(usage, about, Action::Write(text))

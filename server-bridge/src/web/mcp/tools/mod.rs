@@ -8,7 +8,7 @@ mod tasks;
 
 use std::future::Future;
 
-use agent::schema_of;
+use agent::tool::schema_of;
 use futures_util::future::BoxFuture;
 use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken, ToolAnnotations};
 use rmcp::{Peer, RoleServer};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use llm::slots::Kind;
-use store::{ChatId, TurnId};
+use records::{ChatId, TurnId};
 
 use super::Delegation;
 use crate::engine::ports::Display;
@@ -13,7 +13,7 @@ use crate::models::Place;
 use crate::tool::Toolbox;
 
 /// Where a turn stands: at the top, or below others.
-pub(crate) struct TurnAncestry {
+pub struct TurnAncestry {
     root: ChatId,
     turn: TurnId,
     depth: usize,
@@ -29,7 +29,7 @@ pub(crate) struct TurnAncestry {
 
 impl TurnAncestry {
     /// Of a turn of a user's own chat.
-    pub(crate) fn top(chat: &ChatId, turn: TurnId, tools: Toolbox, users_display: Arc<dyn Display>) -> Self {
+    pub fn top(chat: &ChatId, turn: TurnId, tools: Toolbox, users_display: Arc<dyn Display>) -> Self {
         let (called, place, delegation) = Default::default();
         Self { root: chat.clone(), turn, depth: 0, tools, called, place, users_display, delegation }
     }
@@ -76,17 +76,17 @@ impl TurnAncestry {
     }
 
     /// The chat that the user talks in: what is asked is asked there, and its mode holds for all beneath it.
-    pub(crate) fn root(&self) -> &ChatId {
+    pub fn root(&self) -> &ChatId {
         &self.root
     }
 
     /// The turn of that chat: what is changed by all beneath it is taken back with it.
-    pub(crate) fn turn(&self) -> TurnId {
+    pub fn turn(&self) -> TurnId {
         self.turn
     }
 
     /// What the turn may use.
-    pub(crate) fn tools(&self) -> &Toolbox {
+    pub fn tools(&self) -> &Toolbox {
         &self.tools
     }
 
@@ -96,7 +96,7 @@ impl TurnAncestry {
     }
 
     /// What it was called for, where it is a sub-agent's.
-    pub(crate) fn delegation(&self) -> Option<&Delegation> {
+    pub fn delegation(&self) -> Option<&Delegation> {
         self.delegation.as_ref()
     }
 
@@ -113,14 +113,17 @@ impl TurnAncestry {
 
 #[cfg(test)]
 mod tests {
-    use store::MessageId;
+    use records::MessageId;
 
     use super::*;
-    use crate::engine::tests::Chat;
-    use crate::tool::SubAgentState;
+    use crate::engine::tests::{Chat, Does, Fake, Log};
+    use crate::tool::{Registry, SubAgentState};
 
     fn all() -> Toolbox {
-        crate::tools::all(&crate::web::Web::default())
+        let (log, tools) = (Log::default(), Registry::default());
+        tools.put(Fake::reads(&log, "Read", Does::Echo(0)));
+        tools.put(Fake::delegates(&log));
+        tools.snapshot()
     }
 
     fn top() -> TurnAncestry {

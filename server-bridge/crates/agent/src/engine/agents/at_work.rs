@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::{ChatId, UserId};
+use records::{ChatId, UserId};
 use tokio_util::sync::CancellationToken;
 
 /// All of them. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
-pub(crate) struct AtWork(Arc<Mutex<State>>);
+pub struct AtWork(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -18,34 +18,34 @@ struct State {
 }
 
 /// A sub-agent at work; it is not any more when this is dropped.
-pub(crate) struct Work {
+pub struct Work {
     at_work: AtWork,
     key: (UserId, ChatId),
 }
 
 /// A name that is called; it may be called again when this is dropped.
-pub(crate) struct Name {
+pub struct Name {
     at_work: AtWork,
     key: (ChatId, String),
 }
 
 impl AtWork {
     /// Says that a sub-agent is at work; cancelling the token stops it.
-    pub(crate) fn begin(&self, user: UserId, chat: &ChatId, cancelled: &CancellationToken) -> Work {
+    pub fn begin(&self, user: UserId, chat: &ChatId, cancelled: &CancellationToken) -> Work {
         let key = (user, chat.clone());
         self.lock().chats.insert(key.clone(), cancelled.clone());
         Work { at_work: self.clone(), key }
     }
 
     /// Takes a name of a chat's sub-agents; `None` while another call has it.
-    pub(crate) fn take_name(&self, parent: &ChatId, name: &str) -> Option<Name> {
+    pub fn take_name(&self, parent: &ChatId, name: &str) -> Option<Name> {
         let key = (parent.clone(), name.to_owned());
         let is_free = self.lock().names.insert(key.clone());
         is_free.then(|| Name { at_work: self.clone(), key })
     }
 
     /// Stops the sub-agent whose chat this is; how many were not told before.
-    pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
+    pub fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         let state = self.lock();
         let Some(cancelled) = state.chats.get(&(user, chat.clone())) else { return 0 };
         let is_news = !cancelled.is_cancelled();

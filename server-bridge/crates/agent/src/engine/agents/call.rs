@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use records::{ChatId, MessageId};
 use sandbox::Sandbox;
-use store::{ChatId, MessageId};
 
 use super::Named;
 use super::delegation::Delegation;
 use super::result::told;
+use crate::PortError;
 use crate::engine::ports::{NewSubAgent, SubAgentTask, SubAgents};
 use crate::engine::turn::Turn;
 use crate::library::roles::{self, Role};
@@ -91,7 +92,7 @@ pub(in crate::engine) async fn call(
     };
     let end = match sub_agents.run(task).await {
         Ok(end) => end,
-        Err(store::Error::NotFound { .. }) => {
+        Err(PortError::Gone(_)) => {
             return Err(Failure::Told("its conversation was deleted meanwhile".to_owned()));
         }
         Err(error) => return Err(error.into()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use store::MessageId;
+use records::MessageId;
 
 use crate::engine::ports::{CallState, Card, Display};
 use crate::limits::SUB_AGENT_DOING_CHARS;
@@ -11,7 +11,7 @@ use crate::models::Tier;
 use crate::tool::{SubAgentState, TurnCost};
 
 /// What a sub-agent is called for.
-pub(crate) struct Delegation {
+pub struct Delegation {
     pub(super) role_text: String,
     /// How able a model it asks, where that was said.
     pub(super) tier: Option<Tier>,
@@ -28,7 +28,7 @@ pub(crate) struct Delegation {
 
 impl Delegation {
     /// Who it is told to be; empty for nobody in particular.
-    pub(crate) fn role_text(&self) -> &str {
+    pub fn role_text(&self) -> &str {
         &self.role_text
     }
 
@@ -48,7 +48,7 @@ impl Delegation {
     }
 
     /// Shows in the parent's chat that it calls a tool.
-    pub(in crate::engine) async fn does(&self, tool: &str, hint: &str) -> store::Result<()> {
+    pub(in crate::engine) async fn does(&self, tool: &str, hint: &str) -> crate::PortResult<()> {
         let line = hint.split_whitespace().collect::<Vec<_>>().join(" ");
         let doing = format!("{tool} {line}").trim_end().chars().take(SUB_AGENT_DOING_CHARS).collect();
         let steps = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
@@ -56,7 +56,7 @@ impl Delegation {
     }
 
     /// Shows in the parent's chat how it stands.
-    pub(super) async fn show(&self, agent: &SubAgentState) -> store::Result<()> {
+    pub(super) async fn show(&self, agent: &SubAgentState) -> crate::PortResult<()> {
         let card = Card {
             tool: self.tool,
             hint: &self.hint,

@@ -23,16 +23,16 @@ mod call;
 mod delegation;
 mod result;
 
-pub(crate) use ancestry::TurnAncestry;
-pub(crate) use at_work::{AtWork, Name};
+pub use ancestry::TurnAncestry;
+pub use at_work::{AtWork, Name};
 pub(super) use call::call;
-pub(crate) use delegation::Delegation;
+pub(super) use delegation::Delegation;
 
-use store::SubAgent;
+use records::SubAgent;
 
 /// The agent that has a name.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub enum Named {
     /// One that waits.
     Open(SubAgent),
     /// One that waited too long.

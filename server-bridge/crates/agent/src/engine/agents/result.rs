@@ -1,6 +1,6 @@
 //! What a sub-agent's turn came to, as its parent is told.
 
-use store::TurnStatus;
+use records::TurnStatus;
 
 use crate::engine::ports::TurnEnd;
 use crate::limits::SUB_AGENT_RESULT_BYTES;

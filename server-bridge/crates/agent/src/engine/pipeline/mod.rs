@@ -14,23 +14,29 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, try_join_all};
 use llm::SystemPart;
+use records::{ChatId, User};
 use sandbox::{Sandbox, SandboxError};
-use store::{ChatId, User};
 
 use super::agents::TurnAncestry;
 use super::ports::Workplace;
+use crate::PortError;
 use crate::approval::Mode;
 pub(super) use note::put as put_note;
 
 /// What parts are made of.
-pub(crate) struct PromptContext<'a> {
-    pub(crate) user: &'a User,
-    pub(crate) chat: &'a ChatId,
-    pub(crate) ancestry: &'a TurnAncestry,
-    pub(crate) mode: Mode,
+pub struct PromptContext<'a> {
+    /// The user whose agent it is.
+    pub user: &'a User,
+    /// The chat that the agent works in.
+    pub chat: &'a ChatId,
+    /// The turn's ancestors.
+    pub ancestry: &'a TurnAncestry,
+    /// How much may be done without asking.
+    pub mode: Mode,
     /// Where the work is done; why there is no place where there is none.
-    pub(crate) sandbox: Result<&'a Sandbox, &'a str>,
-    pub(crate) workplace: &'a dyn Workplace,
+    pub sandbox: Result<&'a Sandbox, &'a str>,
+    /// The machine that the work is done on.
+    pub workplace: &'a dyn Workplace,
 }
 
 /// All parts, put together.
@@ -43,18 +49,18 @@ pub(super) struct Prompt {
 
 /// Why a part could not be made.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PartError {
+pub enum PartError {
     #[error(transparent)]
     Away(#[from] SandboxError),
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Port(#[from] PortError),
 }
 
 /// A part's text; nothing where it has nothing to say.
-pub(crate) type Made = Result<Option<String>, PartError>;
+pub type Made = Result<Option<String>, PartError>;
 
 /// A part of what a model is told.
-pub(crate) trait PromptPart: Send + Sync {
+pub trait PromptPart: Send + Sync {
     /// Where it stands among the others: keys are in the order of the alphabet.
     fn key(&self) -> &str;
 
@@ -72,7 +78,7 @@ pub(crate) trait PromptPart: Send + Sync {
 
 /// All parts. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct PromptParts(Arc<[Arc<dyn PromptPart>]>);
+pub struct PromptParts(Arc<[Arc<dyn PromptPart>]>);
 
 impl From<Vec<Arc<dyn PromptPart>>> for PromptParts {
     fn from(parts: Vec<Arc<dyn PromptPart>>) -> Self {
@@ -101,8 +107,7 @@ impl PromptParts {
     }
 
     /// The parts' keys, and whether each stays the same.
-    #[cfg(test)]
-    pub(crate) fn keys(&self) -> Vec<(&str, bool)> {
+    pub fn keys(&self) -> Vec<(&str, bool)> {
         self.0.iter().map(|part| (part.key(), part.is_static())).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Asking and answering.
 
 use llm::{Assistant, Error, Message, Stop, ToolCall, ToolResult};
+use records::TurnStatus;
 use serde_json::json;
-use store::TurnStatus;
 
 use super::fakes::{Does, Fake};
 use super::model::{Step, calls, ended, fails, says, text, took};

@@ -1,7 +1,7 @@
 //! Cancels, stops of the server and failures of the store, at each point of a turn.
 
 use llm::{Error, Message, Stop};
-use store::TurnStatus;
+use records::TurnStatus;
 
 use super::fakes::{Does, Fake};
 use super::model::{Step, calls, ended, fails, says, text};

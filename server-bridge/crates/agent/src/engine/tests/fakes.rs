@@ -18,7 +18,7 @@ use crate::tool::{
 
 /// What a tool does.
 #[derive(Clone)]
-pub(super) enum Does {
+pub(in crate::engine) enum Does {
     /// It says what it was called with, after so many milliseconds.
     Echo(u64),
     /// It fails, and the model is told so.
@@ -45,7 +45,7 @@ pub(super) enum Does {
 
 /// A tool of a test.
 #[derive(Clone)]
-pub(super) struct Fake {
+pub(in crate::engine) struct Fake {
     name: String,
     rules: Rules,
     does: Does,
@@ -58,7 +58,7 @@ pub(super) struct Fake {
 }
 
 impl Fake {
-    pub(super) fn new(log: &Log, name: &str, rules: Rules, does: Does) -> Self {
+    pub(in crate::engine) fn new(log: &Log, name: &str, rules: Rules, does: Does) -> Self {
         let (log, at_work) = (log.clone(), Arc::default());
         Self {
             name: name.to_owned(),
@@ -72,12 +72,12 @@ impl Fake {
     }
 
     /// One that only reads.
-    pub(super) fn reads(log: &Log, name: &str, does: Does) -> Self {
+    pub(in crate::engine) fn reads(log: &Log, name: &str, does: Does) -> Self {
         Self::new(log, name, Rules::of(Access::Read), does)
     }
 
     /// One that calls sub-agents.
-    pub(super) fn delegates(log: &Log) -> Self {
+    pub(in crate::engine) fn delegates(log: &Log) -> Self {
         let rules = Rules::of(Access::Read)
             .beside(Beside::SubAgents)
             .for_sub_agents(ForSubAgents::Named)
@@ -86,19 +86,19 @@ impl Fake {
     }
 
     /// The same on a machine.
-    pub(super) fn on_a_machine(mut self) -> Self {
+    pub(in crate::engine) fn on_a_machine(mut self) -> Self {
         self.rules.needs_machine = true;
         self
     }
 
     /// The same where looking at a call fails.
-    pub(super) fn looks_bad(mut self) -> Self {
+    pub(in crate::engine) fn looks_bad(mut self) -> Self {
         self.looks_bad = true;
         self
     }
 
     /// The same as another user of the machine.
-    pub(super) fn run_as(mut self, user: &'static str) -> Self {
+    pub(in crate::engine) fn run_as(mut self, user: &'static str) -> Self {
         self.run_as = Some(user);
         self
     }

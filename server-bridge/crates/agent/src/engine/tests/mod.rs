@@ -21,4 +21,5 @@ mod sub_agents;
 mod tools;
 mod world;
 
-pub(crate) use world::Chat;
+pub(in crate::engine) use fakes::{Does, Fake};
+pub(in crate::engine) use world::{Chat, Log};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::TurnStatus;
+use records::TurnStatus;
 use tokio::time::Instant;
 
 use super::fakes::{Does, Fake};

@@ -1,7 +1,7 @@
 //! Room in the model's window.
 
 use llm::{Error, Message, Stop};
-use store::TurnStatus;
+use records::TurnStatus;
 
 use super::fakes::{Does, Fake};
 use super::model::{Step, calls, ended, fails, says, text, took};

@@ -1,6 +1,6 @@
 //! Sub-agents: turns below a turn.
 
-use store::TurnStatus;
+use records::TurnStatus;
 
 use super::fakes::{Does, Fake};
 use super::model::{Step, calls, says, text, took};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use llm::{Content, Message, Stop};
-use store::TurnStatus;
+use records::TurnStatus;
 use tokio::time::Instant;
 
 use super::fakes::{Does, Fake};

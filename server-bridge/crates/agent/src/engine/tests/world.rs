@@ -8,15 +8,16 @@ use futures_util::future::BoxFuture;
 use llm::retry::Patience;
 use llm::slots::{Kind, Seat, Slots};
 use llm::{Content, Message, Request, ToolResult};
-use sandbox::Sandbox;
-use store::{
+use records::{
     ChatId, ItemId, MessageId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus, User, UserId,
 };
+use sandbox::Sandbox;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::model::{Played, Step};
+use crate::PortError;
 use crate::approval::{Access, Answer, Mode};
 use crate::context::history;
 use crate::engine::agents::AtWork;
@@ -25,13 +26,13 @@ use crate::engine::{
     Asked, CallState, Card, Change, Display, Entry, Journal, ModelPool, Name, Named, NewSubAgent,
     Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
 };
-use crate::models::{Admission, ModelChain, ModelSetup, Place, Tier};
+use crate::models::{Admission, ModelChain, ModelSetup, NoModel, Place, Tier};
 use crate::questions::{Asking, Questions, Said, Wanted};
 use crate::tool::{Failure, Registry, Tool};
 
 /// What happened, in its order. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Vec<String>>>);
+pub(in crate::engine) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
     pub(super) fn add(&self, line: String) {
@@ -67,8 +68,8 @@ impl Log {
 }
 
 /// An error of the store.
-pub(super) fn gone(what: &'static str) -> store::Error {
-    store::Error::NotFound { what, name: "x".to_owned() }
+pub(super) fn gone(what: &'static str) -> PortError {
+    PortError::Gone(format!("there is no {what} \"x\""))
 }
 
 /// What all chats of a test share.
@@ -369,7 +370,7 @@ fn of_card(card: Card<'_>) -> String {
     let Card { tool, hint, asked_by, state, .. } = card;
     let by = asked_by.map(|name| format!(" by {name}")).unwrap_or_default();
     let state = match state {
-        CallState::Asks(looked, _) => format!("asks {}", looked.document.effect),
+        CallState::Asks(looked, _) => format!("asks {}", looked.proposal.effect),
         CallState::Questions(question, options) => format!("questions {question} {options:?}"),
         CallState::Runs => "runs".to_owned(),
         CallState::Delegates(agent) => format!("delegates {} {}", agent.steps, agent.doing),
@@ -415,13 +416,13 @@ impl Permissions for Chat {
 }
 
 impl ModelPool for Chat {
-    fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, crate::Result<ModelChain>> {
+    fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, Result<ModelChain, NoModel>> {
         if let Some(tier) = tier {
             self.log(format!("chain of {}", tier.as_str()));
         }
         let chain = self.settings().chain.clone();
         Box::pin(async move {
-            let mut all = chain.map_err(|text| crate::Error::Refused { kind: "no_model", text })?;
+            let mut all = chain.map_err(NoModel::Told)?;
             let setup = all.remove(0);
             Ok(ModelChain { setup, others: all })
         })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::MessageId;
+use records::MessageId;
 use tokio::time::timeout;
 
 use super::run_tools::Begun;
@@ -46,7 +46,7 @@ impl Turn<'_> {
         };
         let ground = match ground {
             Ok(ground) => Some(ground),
-            Err(Failure::Store(error)) => return Err(error.into()),
+            Err(Failure::Port(error)) => return Err(error.into()),
             Err(error) if access.needs_ground() => return Ok(Err(error.to_string())),
             Err(_) => None,
         };
@@ -55,7 +55,7 @@ impl Turn<'_> {
                 Some(why) => looked.only_once(why),
                 None => looked,
             }),
-            Err(Failure::Store(error)) => return Err(error.into()),
+            Err(Failure::Port(error)) => return Err(error.into()),
             Err(error) => Err(error.to_string()),
         })
     }

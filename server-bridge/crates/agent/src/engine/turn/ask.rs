@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use llm::{Assistant, Delta, Draft, Message, Reply, Request};
-use store::{MessageId, Spent, TurnStatus};
+use records::{MessageId, Spent, TurnStatus};
 use tokio::sync::mpsc;
 
 use super::{End, Progress, Turn};
@@ -149,7 +149,7 @@ impl Turn<'_> {
     }
 
     /// Keeps what was said of an answer that its user stopped; calls that are not whole are not.
-    async fn keep_half(&self, progress: &mut Progress) -> store::Result<()> {
+    async fn keep_half(&self, progress: &mut Progress) -> crate::PortResult<()> {
         let Some(shown) = progress.shown.take() else { return Ok(()) };
         let text = shown.text.clone();
         if !text.is_empty() {
@@ -160,7 +160,7 @@ impl Turn<'_> {
     }
 
     /// The same of one that the server's end cuts off.
-    pub(super) async fn keep_cut_off(&self, progress: &mut Progress) -> store::Result<()> {
+    pub(super) async fn keep_cut_off(&self, progress: &mut Progress) -> crate::PortResult<()> {
         if progress.shown.as_ref().is_some_and(|shown| !shown.text.is_empty()) {
             self.keep_half(progress).await?;
         }
@@ -168,7 +168,7 @@ impl Turn<'_> {
     }
 
     /// Shows an answer as it is kept.
-    async fn settle(&self, shown: Shown, text: String, progress: &mut Progress) -> store::Result<()> {
+    async fn settle(&self, shown: Shown, text: String, progress: &mut Progress) -> crate::PortResult<()> {
         let Shown { message, mut reasoning, .. } = shown;
         reasoning.truncate(reasoning.floor_char_boundary(REASONING_SHOWN_BYTES));
         progress.said(&text);

@@ -1,8 +1,8 @@
 //! What a turn does for a call of a tool under way.
 
 use futures_util::future::BoxFuture;
+use records::MessageId;
 use sandbox::Sandbox;
-use store::MessageId;
 use tokio::time::timeout;
 
 use super::Turn;

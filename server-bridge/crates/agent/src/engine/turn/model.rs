@@ -1,13 +1,13 @@
 //! Which model a turn asks, when it may begin, and what stands in for a model that is not there.
 
 use llm::Reply;
-use store::TurnStatus;
+use records::TurnStatus;
 
 use super::{End, Progress, Turn};
 use crate::context::Conversation;
 use crate::engine::agents::Delegation;
 use crate::engine::ports::ReplyState;
-use crate::models::ModelChain;
+use crate::models::{ModelChain, NoModel};
 
 impl Turn<'_> {
     /// What its chat asks now; a sub-agent what the user's chat does, or the tier it was called with.
@@ -15,8 +15,8 @@ impl Turn<'_> {
         let tier = self.ancestry.delegation().and_then(Delegation::tier);
         let found = self.ports.models.chain(tier).await;
         found.map_err(|error| match error {
-            crate::Error::Store(error) => End::Store(error),
-            other => End::Failed(other.to_string()),
+            NoModel::Port(error) => End::Port(error),
+            NoModel::Told(why) => End::Failed(why),
         })
     }
 

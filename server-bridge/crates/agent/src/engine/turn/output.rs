@@ -3,19 +3,18 @@
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use store::MessageId;
+use records::MessageId;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::Channel;
 use crate::engine::ports::{Display, Stream};
-use crate::shell::Live;
+use crate::live::Live;
 
 /// What a call writes, shown until its card is changed.
 pub(super) struct Output<'a> {
     display: &'a dyn Display,
     message: MessageId,
-    gathered: Mutex<Live>,
+    gathered: Mutex<Live<()>>,
     news: Notify,
 }
 
@@ -26,7 +25,7 @@ impl<'a> Output<'a> {
 
     /// Adds what came next.
     pub(super) fn push(&self, text: &str) {
-        if self.gathered().push(Instant::now(), Channel::Stdout, text) {
+        if self.gathered().push(Instant::now(), (), text) {
             self.take();
         }
         self.news.notify_one();
@@ -53,7 +52,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    fn gathered(&self) -> MutexGuard<'_, Live> {
+    fn gathered(&self) -> MutexGuard<'_, Live<()>> {
         // Every change is one step, so a panic elsewhere leaves it whole.
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }

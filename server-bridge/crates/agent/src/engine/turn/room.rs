@@ -1,7 +1,7 @@
 //! Room for the next answer: what `context` says is due, done with the store, the model and the machine.
 
 use llm::{Draft, Message, Reply, Request, Stop, ToolCall};
-use store::Spent;
+use records::Spent;
 
 use super::{End, Progress, Turn};
 use crate::context::{Conversation, compress, mask};
@@ -17,7 +17,7 @@ const GO_ON: &str = "(Your answer was cut off because your window was full. What
 impl Turn<'_> {
     /// Compresses a chat in which nothing is under way: there is no answer of the turn to be shown. What the user is told of it,
     /// where that was not told yet.
-    pub(crate) async fn compress_alone(self) -> Option<String> {
+    pub async fn compress_alone(self) -> Option<String> {
         let work = async {
             let chain = &mut self.chain().await?;
             let mut conversation = self.conversation(&chain.setup).await?.conversation;
@@ -32,7 +32,7 @@ impl Turn<'_> {
             Err(End::Cancelled) => "it was cancelled".to_owned(),
             Err(End::Failed(why) | End::TooLong(why)) => why,
             Err(End::NotAnswered(error)) => error.to_string(),
-            Err(End::Store(error)) => {
+            Err(End::Port(error)) => {
                 tracing::error!(%error, "a conversation is not compressed: the store fails, or the chat is gone");
                 return None;
             }

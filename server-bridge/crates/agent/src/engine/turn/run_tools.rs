@@ -2,8 +2,8 @@
 
 use futures_util::{StreamExt, stream};
 use llm::ToolCall;
+use records::MessageId;
 use sandbox::Approval;
-use store::MessageId;
 use tokio::time::Instant;
 
 use super::approve::Question;
@@ -274,7 +274,7 @@ impl Turn<'_> {
                     End::Failed(format!("{why}; the turn ends here. Say anything to go on when it is back."));
                 Ok((Outcome::failed(&why), Some(end)))
             }
-            Err(Failure::Store(error)) => Err(error.into()),
+            Err(Failure::Port(error)) => Err(error.into()),
         }
     }
 }

@@ -1,0 +1,29 @@
+//! How many ports the engine has, and how wide they are.
+
+use std::path::{Path, PathBuf};
+
+/// Ports of the engine, and methods of one.
+const MOST: (usize, usize) = (6, 8);
+
+fn engine() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine")
+}
+
+#[test]
+fn ports_are_few_and_narrow() {
+    let text = std::fs::read_to_string(engine().join("ports.rs")).unwrap();
+    let mut ports: Vec<(String, usize)> = Vec::new();
+    let mut is_inside = false;
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("pub trait ") {
+            ports.push((rest.split(':').next().unwrap().to_owned(), 0));
+            is_inside = true;
+        }
+        is_inside &= line != "}";
+        if let (true, Some((_, methods))) = (is_inside, ports.last_mut()) {
+            *methods += usize::from(line.trim_start().starts_with("fn "));
+        }
+    }
+    assert!(!ports.is_empty() && ports.len() <= MOST.0, "{ports:?}");
+    assert!(ports.iter().all(|(_, methods)| (1..=MOST.1).contains(methods)), "{ports:?}");
+}

@@ -1,0 +1,116 @@
+//! What happens in chats, sent to every subscriber in one order, and kept for clients that come later.
+
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use store::{MessageId, UserId};
+use tools::Clients;
+
+use crate::ChatEvent;
+use crate::told::{Board, Told};
+
+/// Takes what happens in users' chats. It must not block: each subscriber keeps a cursor and a buffer of its own.
+pub type Subscriber = Arc<dyn Fn(UserId, &ChatEvent) + Send + Sync>;
+
+/// Sends what happens in chats to every subscriber. Cheap to clone; every clone is the same.
+#[derive(Clone, Default)]
+pub struct Bus(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    board: Board,
+    subscribers: RwLock<Vec<Subscriber>>,
+}
+
+/// A subscription, which ends when this is dropped.
+pub struct Subscription {
+    bus: Weak<Shared>,
+    subscriber: Subscriber,
+}
+
+impl Bus {
+    /// Sends each event from now on to `subscriber` as well, until the subscription is dropped.
+    #[must_use = "a subscription ends when it is dropped"]
+    pub fn subscribe(&self, subscriber: Subscriber) -> Subscription {
+        self.0.subscribers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&subscriber));
+        Subscription { bus: Arc::downgrade(&self.0), subscriber }
+    }
+
+    /// Sends an event to all subscribers.
+    pub(crate) fn send(&self, user: UserId, mut event: ChatEvent) {
+        // Held until it is sent, so that no two are sent in another order than they are counted in.
+        let mut board = self.0.board.write();
+        match &mut event {
+            ChatEvent::Output { message, channel, text, at, .. } => {
+                *at = board.add(*message, channel.as_str(), text);
+            }
+            ChatEvent::Said { message, part, text, at, .. } => {
+                *at = board.add(*message, part.as_str(), text);
+            }
+            ChatEvent::Message(message) => board.changed(message),
+            ChatEvent::Chat(_) | ChatEvent::ActiveRunner(_) => {}
+        }
+        for subscriber in &*self.0.subscribers.read().unwrap_or_else(PoisonError::into_inner) {
+            subscriber(user, &event);
+        }
+    }
+
+    /// Whether anything was sent live of a message under way.
+    pub(crate) fn knows(&self, message: MessageId) -> bool {
+        self.0.board.knows(message)
+    }
+
+    /// What was sent live of a message under way, the newest 256 KiB of it.
+    pub(crate) fn told(&self, message: MessageId) -> Vec<Told> {
+        self.0.board.of(message)
+    }
+
+    /// Forgets a message that is gone.
+    pub(crate) fn forget(&self, message: MessageId) {
+        self.0.board.write().forget(message);
+    }
+}
+
+impl Clients for Bus {
+    fn active_runner_changed(&self, user: UserId, choice: Option<&str>) {
+        self.send(user, ChatEvent::ActiveRunner(choice.map(str::to_owned)));
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        if let Some(bus) = self.bus.upgrade() {
+            let mut subscribers = bus.subscribers.write().unwrap_or_else(PoisonError::into_inner);
+            subscribers.retain(|subscriber| !Arc::ptr_eq(subscriber, &self.subscriber));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn every_subscriber_gets_all_events_in_one_order_until_it_leaves() {
+        let bus = Bus::default();
+        let listen = || {
+            let heard = Arc::new(Mutex::new(Vec::new()));
+            let ears = Arc::clone(&heard);
+            let subscriber: Subscriber = Arc::new(move |user, event| {
+                ears.lock().unwrap().push((user, event.clone()));
+            });
+            (bus.subscribe(subscriber), heard)
+        };
+        let ((one, first), (_two, second)) = (listen(), listen());
+        let laptop = |user| bus.active_runner_changed(UserId(user), Some("laptop"));
+        laptop(1);
+        laptop(2);
+        drop(one);
+        laptop(3);
+        let users = |heard: &Mutex<Vec<(UserId, ChatEvent)>>| -> Vec<i64> {
+            heard.lock().unwrap().iter().map(|(user, _)| user.0).collect()
+        };
+        assert_eq!((users(&first), users(&second)), (vec![1, 2], vec![1, 2, 3]));
+    }
+}

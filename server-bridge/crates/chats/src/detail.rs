@@ -1,0 +1,67 @@
+//! What a client is shown of a chat beside its messages.
+
+use sandbox::Sandbox;
+use store::{ChatId, User};
+
+use crate::{ChatService, Error, Result};
+use agent::context::Conversation;
+use execs::{sandbox_user, wish};
+
+/// How full a chat's model's window is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextUse {
+    /// The model, as `SUBSCRIPTION/MODEL`.
+    pub model: String,
+    /// About how many tokens the next call begins with.
+    pub used_tokens: usize,
+    /// How many the window holds.
+    pub window_tokens: usize,
+}
+
+impl ChatService {
+    /// How full the window of a chat's model is; `None` where no model answers there.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a chat that is gone or another user's.
+    pub async fn context_use(&self, user: &User, chat: &ChatId) -> Result<Option<ContextUse>> {
+        let store = &self.0.store;
+        store.chat(user.id, chat).await?;
+        let setup = match self.0.engine.models.of_chat(&self.0, user, chat, None).await {
+            Ok(chain) => chain.setup,
+            Err(error @ Error::Store(_)) => return Err(error),
+            Err(_) => return Ok(None),
+        };
+        let used_tokens = match store.last_begun_turn(user.id, chat).await? {
+            Some(turn) => {
+                let stored = store.stored_context(user.id, chat, turn).await?;
+                Conversation::of_stored(setup.window_tokens, stored).tokens()
+            }
+            None => 0,
+        };
+        let window_tokens = usize::try_from(setup.window_tokens).unwrap_or(usize::MAX);
+        Ok(Some(ContextUse { model: setup.origin(), used_tokens, window_tokens }))
+    }
+
+    /// Whether anything is under way in a chat: an answer, or a command.
+    pub fn is_busy(&self, user: &User, chat: &ChatId) -> bool {
+        self.0.running.is_running(user.id, chat) || self.0.engine.is_working(user.id, chat)
+    }
+
+    /// Whether any model answers this user.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn has_model(&self, user: &User) -> Result<bool> {
+        self.0.engine.models.has_any(&self.0, user).await
+    }
+
+    /// The sandbox that a chat's work goes to.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] with what the routing rules say.
+    pub async fn sandbox(&self, user: &User, chat: &ChatId) -> Result<Sandbox> {
+        let wish = wish(&self.0.store, user.id, Some(chat)).await?;
+        let found = self.0.router.for_user(&sandbox_user(user), &wish).await;
+        found.map_err(|error| Error::Refused { kind: error.kind(), text: error.to_string() })
+    }
+}

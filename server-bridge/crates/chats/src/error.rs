@@ -1,0 +1,84 @@
+//! What can go wrong, split by who is to blame.
+
+/// Shorthand for this crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every error of the chat. What befalls a command is no error: its message tells it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller's doing: the text breaks a rule.
+    #[error("the message {rule}")]
+    Invalid {
+        /// The rule it breaks, as the rest of a sentence.
+        rule: &'static str,
+    },
+    /// The caller's doing or the machine's; the store's error tells them apart.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// As [`Error::Store`], where the engine asked.
+    #[error(transparent)]
+    Port(#[from] agent::PortError),
+    /// It cannot be done as things are.
+    #[error("{text}")]
+    Refused {
+        /// Why, for programs.
+        kind: &'static str,
+        /// The same for people, with what to do next.
+        text: String,
+    },
+    /// There is no such model.
+    #[error("there is no model {name:?}; see `/models` or `sandbridge model list`")]
+    UnknownModel {
+        /// What was named.
+        name: String,
+    },
+    /// Neither the server nor the user has a model.
+    #[error(
+        "no model is set up; add one of your own with `sandbridge model add`, or ask whoever runs the server"
+    )]
+    NoModel,
+    /// A model cannot be asked, or did not answer.
+    #[error("{0}")]
+    Model(#[from] llm::Error),
+    /// The server is being stopped and takes no more messages.
+    #[error("the server is stopping; send the message again in a moment")]
+    Stopping,
+}
+
+impl Error {
+    pub(crate) fn refused(kind: &'static str, text: impl Into<String>) -> Self {
+        Self::Refused { kind, text: text.into() }
+    }
+
+    /// The word that stands for it in the HTTP interface.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "invalid",
+            Self::Refused { kind, .. } => kind,
+            Self::UnknownModel { .. } | Self::NoModel => "not_found",
+            Self::Model(error) => error.kind(),
+            Self::Stopping => "unavailable",
+            Self::Store(store::Error::NotFound { .. }) => "not_found",
+            Self::Store(store::Error::Taken { .. } | store::Error::Conflict { .. }) => "conflict",
+            Self::Store(error) if error.is_callers() => "invalid",
+            Self::Port(agent::PortError::Gone(_)) => "not_found",
+            Self::Store(_) | Self::Port(agent::PortError::Failed(_)) => "internal",
+        }
+    }
+
+    /// What a user may read: nothing of the machine's inside.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Port(agent::PortError::Failed(_)) => {
+                "the server could not do it; its log says why".to_owned()
+            }
+            Self::Store(error) if !error.is_callers() => {
+                "the server could not do it; its log says why".to_owned()
+            }
+            Self::Invalid { .. } | Self::Refused { .. } | Self::Store(_) | Self::Port(_) | Self::Stopping => {
+                self.to_string()
+            }
+            Self::UnknownModel { .. } | Self::NoModel | Self::Model(_) => self.to_string(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Chats: what is said in them, and what answers: slash commands, `!command`, and the agent.
+//!
+//! A [`ChatService`] takes what a user wrote into a chat, stores it, and answers. What changes later (a running command's output
+//! above all) is sent as [`ChatEvent`]s, which a front end spreads to the user's clients. Where a command runs is never decided
+//! here: a `Wish` is put together from the chat's binding and the user's setting, and the router answers with a sandbox handle
+//! that hides which machine it is on.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `service` | [`ChatService`]: post, cancel, recover, shut down |
+//! | `commands/` | one file per command, and the table of them |
+//! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
+//! | `recover` | goes on with what an earlier server left running |
+//! | [`models`] | which model a chat asks: the server's own, those that users bring, what stands in for them |
+//! | `turns/` | which chat's turn is next |
+//! | `stored/` | the engine's ports over the database, the router and the clients' events |
+//! | `prompt/` | what a model is told before and beside the conversation: one file per part |
+//! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
+//! | `tasks` | commands that go on by themselves, of a chat that is deleted |
+//! | `preferences` | what a user wants of every agent |
+//! | `detail` | what a client is shown of a chat beside its messages |
+//! | `running` | which commands run in which chat; their limit and their cancellation |
+//! | `sends` | messages that a client sends again, and that are done once |
+//! | `exec_document` | the document of a message that shows a command |
+//! | `bus` | [`Bus`]: what happens in chats, to every subscriber |
+//! | `told` | what was sent live of messages under way, for clients that come later |
+//! | `event`, `error` | what is sent, and what can go wrong |
+//! | [`limits`] | every limit and timeout |
+//!
+//! A new chat command: a file in `commands/` and a row of its table. A new part of the prompt: a file in `prompt/` and a line of its
+//! list.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod bus;
+mod commands;
+mod detail;
+mod error;
+mod event;
+mod exec_document;
+mod fork;
+pub mod limits;
+pub mod models;
+mod preferences;
+mod prompt;
+mod recover;
+mod running;
+mod sends;
+mod service;
+mod shell;
+mod stored;
+mod tasks;
+mod told;
+mod turns;
+mod undo;
+
+#[cfg(test)]
+mod tests;
+
+pub use bus::{Bus, Subscriber, Subscription};
+pub use commands::command_usages;
+pub use detail::ContextUse;
+pub use error::{Error, Result};
+pub use event::{Channel, ChatEvent, Part, Posted};
+pub use models::ModelsConfig;
+pub use preferences::Preferences;
+pub use sends::{Answered, Saying};
+pub use service::ChatService;
+pub use told::Told;
+pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

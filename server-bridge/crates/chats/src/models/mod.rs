@@ -1,0 +1,278 @@
+//! The models that answer: the server's own and those that users bring, and which of them a chat asks.
+//!
+//! ```text
+//!   the chat's choice ─or─ its user's ─or─ the server's own ─or─ the user's only one
+//!        └─▶ Subscription (whom to ask) + Tier or name (which model) ─▶ ModelSetup ─▶ and those that stand in for it
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `subscription` | [`Subscription`]: provider, address or runner, models, prices |
+//! | `choice` | [`Choice`]: the words that name a model |
+//! | `known` | a user's subscriptions beside the server's, and what a choice means among them |
+//! | `relay` | the transport through a runner |
+//! | `manage` | listing, adding, changing, choosing: what clients ask the service for |
+//! | `trial` | asking a model once, to see whether it answers |
+//! | `offer` | a subscription before it is kept: tried, and asked which models there are |
+
+mod choice;
+mod known;
+mod manage;
+mod offer;
+mod relay;
+mod subscription;
+mod trial;
+
+use agent::models::{Admission, ModelChain, ModelSetup, Place};
+use llm::anthropic::Anthropic;
+use llm::http::{Connections, Http, KeyHeader, Reach};
+use llm::openai::OpenAi;
+use llm::retry::Patience;
+use llm::slots::{Kind, Seat, Slots};
+use llm::{Deadlines, Dialect, Model};
+use store::{CHOSEN_MODEL, ChatId, User};
+
+use crate::Result;
+use crate::limits::FALLBACKS;
+use crate::service::Inner;
+use agent::limits::TURNS_AT_ONCE;
+use execs::sandbox_user;
+
+pub use agent::models::Tier;
+pub use choice::{Choice, Which};
+pub use known::Known;
+use known::Picked;
+pub use manage::{KeyGiven, NewSubscription, Owned};
+pub use offer::Offered;
+use relay::Relay;
+pub use subscription::{Provider, SERVER, Subscription, TierModel, subscription_name};
+pub use trial::Trial;
+
+/// What the server's own people set up.
+#[derive(Clone, Debug)]
+pub struct ModelsConfig {
+    /// The server's own subscription and its key, which all users share.
+    pub server: Option<(Subscription, Option<Secret>)>,
+    /// Whether users may name addresses of the server's own network; admins always may.
+    pub private_addresses: bool,
+    /// How often and how patiently a model is asked.
+    pub patience: Patience,
+    /// How long one attempt may take.
+    pub deadlines: Deadlines,
+    /// Answers that may be under way in the whole server.
+    pub turns_at_once: usize,
+}
+
+impl Default for ModelsConfig {
+    fn default() -> Self {
+        let (patience, deadlines) = Default::default();
+        Self { server: None, private_addresses: false, patience, deadlines, turns_at_once: TURNS_AT_ONCE }
+    }
+}
+
+/// A provider's key. `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+/// The models and the limits that they share.
+#[derive(Debug)]
+pub(crate) struct Models {
+    config: ModelsConfig,
+    connections: Connections,
+    slots: Slots,
+    admission: Admission,
+}
+
+impl ModelsConfig {
+    /// Whether the server's own model can be asked as it is set up.
+    ///
+    /// # Errors
+    /// An address that is none, or a key that cannot be one.
+    pub fn check(&self) -> Result<()> {
+        let Some((subscription, key)) = &self.server else { return Ok(()) };
+        subscription.check(Reach::Anywhere)?;
+        let key = key.as_ref().map(|key| key.0.as_str());
+        direct(&Connections::default(), Reach::Anywhere, subscription, key)?;
+        Ok(())
+    }
+}
+
+impl Models {
+    pub(crate) fn new(config: ModelsConfig) -> Self {
+        let admission = Admission::new(config.turns_at_once);
+        Self { config, connections: Connections::default(), slots: Slots::default(), admission }
+    }
+
+    /// How often and how patiently a model is asked.
+    pub(crate) fn patience(&self) -> Patience {
+        self.config.patience
+    }
+
+    /// Where one's calls to a model wait for their turn.
+    pub(crate) fn seat(&self, user: store::UserId, kind: Kind) -> Seat {
+        self.slots.seat(&user.to_string(), kind)
+    }
+
+    /// A place among the answers under way, which is not taken yet.
+    pub(crate) fn place(&self, user: store::UserId, kind: Kind) -> Place {
+        self.admission.place(user, kind)
+    }
+
+    /// How far a user's providers may be away.
+    pub(crate) fn reach(&self, user: &User) -> Reach {
+        if user.admin || self.config.private_addresses { Reach::Anywhere } else { Reach::Public }
+    }
+
+    /// Whether a user could have an answer at all.
+    pub(crate) async fn has_any(&self, service: &Inner, user: &User) -> Result<bool> {
+        Ok(!self.known(service, user).await?.is_empty())
+    }
+
+    /// A user's subscriptions beside the server's.
+    pub(crate) async fn known(&self, service: &Inner, user: &User) -> Result<Known> {
+        let server = self.config.server.as_ref().map(|(subscription, _)| subscription.clone());
+        let own = service.store.subscriptions(user.id).await?;
+        let own =
+            own.into_iter().filter_map(|one| Some((one.name, Subscription::from_json(&one.document_json)?)));
+        Ok(Known::new(server, own.collect()))
+    }
+
+    /// The words that name a chat's model: its own, or its user's.
+    pub(crate) async fn chosen(
+        &self,
+        service: &Inner,
+        user: &User,
+        chat: Option<&ChatId>,
+    ) -> Result<Option<String>> {
+        let own = match chat {
+            Some(chat) => service.store.chat_model(user.id, chat).await?,
+            None => None,
+        };
+        Ok(match own {
+            Some(own) => Some(own),
+            None => service.store.setting(user.id, CHOSEN_MODEL).await?,
+        })
+    }
+
+    /// What a chat asks now; or, of the same subscription, the model of another tier, such as the swift one for what need not
+    /// be able.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoModel`], [`crate::Error::UnknownModel`], [`crate::Error::Model`]: why it cannot be asked.
+    pub(crate) async fn of_chat(
+        &self,
+        service: &Inner,
+        user: &User,
+        chat: &ChatId,
+        tier: Option<Tier>,
+    ) -> Result<ModelChain> {
+        let known = self.known(service, user).await?;
+        let chosen = self.chosen(service, user, Some(chat)).await?;
+        let chosen = chosen.as_deref().map(Choice::parse).transpose()?;
+        let mut picked = known.pick(chosen.as_ref(), None)?;
+        if let Some(tier) = tier {
+            let of_tier = Choice { subscription: Some(picked.subscription), which: Some(Which::Tier(tier)) };
+            picked = known.pick(Some(&of_tier), None)?;
+        }
+        self.chain(service, user, &known, picked).await
+    }
+
+    /// A model and those that stand in for it.
+    async fn chain(&self, service: &Inner, user: &User, known: &Known, first: Picked) -> Result<ModelChain> {
+        let setup = self.setup(service, user, known, &first).await?;
+        let (mut others, mut last) = (Vec::<ModelSetup>::new(), first);
+        for _ in 0..FALLBACKS {
+            let Some(next) = known.fallback(&last) else { break };
+            match self.setup(service, user, known, &next).await {
+                Ok(other) => {
+                    let origin = other.origin();
+                    if setup.origin() == origin || others.iter().any(|known| known.origin() == origin) {
+                        break;
+                    }
+                    others.push(other);
+                }
+                Err(error) => tracing::warn!(%error, "a model cannot stand in for another one"),
+            }
+            last = next;
+        }
+        Ok(ModelChain { setup, others })
+    }
+
+    /// A model, ready to be asked.
+    async fn setup(
+        &self,
+        service: &Inner,
+        user: &User,
+        known: &Known,
+        picked: &Picked,
+    ) -> Result<ModelSetup> {
+        let Picked { subscription: name, model: tier_model } = picked;
+        let subscription = known.subscription(name)?;
+        let is_server = name == SERVER;
+        let key = match &self.config.server {
+            Some((_, key)) if is_server => key.as_ref().map(|key| key.0.clone()),
+            _ => service.store.subscription_key(user.id, name).await?,
+        };
+        let model = self.provider(service, user, subscription, key.as_deref(), is_server).await?;
+        Ok(ModelSetup {
+            model,
+            name: tier_model.name.clone(),
+            subscription: name.clone(),
+            kind: if is_server { Kind::Shared } else { Kind::Personal },
+            window_tokens: tier_model.window_tokens(),
+            reply_tokens: tier_model.reply_tokens(),
+            thinking_tokens: tier_model.thinking_tokens,
+            price: tier_model.price.unwrap_or_default(),
+        })
+    }
+
+    /// A subscription's provider, as it is reached with that key.
+    async fn provider(
+        &self,
+        service: &Inner,
+        user: &User,
+        subscription: &Subscription,
+        key: Option<&str>,
+        is_server: bool,
+    ) -> Result<Model> {
+        let model = match &subscription.runner {
+            Some(runner) => {
+                let registered = service.store.runners(user.id).await?.into_iter().map(|runner| runner.name);
+                let relay =
+                    Relay::new(service.router.clone(), sandbox_user(user), runner, registered.collect());
+                match subscription.provider {
+                    Provider::OpenAi => Model::new(OpenAi, relay),
+                    Provider::Anthropic => Model::new(Anthropic, relay),
+                }
+            }
+            None => {
+                let reach = if is_server { Reach::Anywhere } else { self.reach(user) };
+                direct(&self.connections, reach, subscription, key)?
+            }
+        };
+        Ok(model.with_deadlines(self.config.deadlines))
+    }
+}
+
+/// A provider that is asked from here.
+fn direct(
+    connections: &Connections,
+    reach: Reach,
+    subscription: &Subscription,
+    key: Option<&str>,
+) -> Result<Model, llm::Error> {
+    let http = |header| Http::new(connections, reach, subscription.address(), key.map(|key| (header, key)));
+    fn model(dialect: impl Dialect + 'static, http: Result<Http, llm::Error>) -> Result<Model, llm::Error> {
+        Ok(Model::new(dialect, http?))
+    }
+    match subscription.provider {
+        Provider::OpenAi => model(OpenAi, http(KeyHeader::Bearer)),
+        Provider::Anthropic => model(Anthropic, http(KeyHeader::ApiKey)),
+    }
+}

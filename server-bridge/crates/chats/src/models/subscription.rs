@@ -1,0 +1,285 @@
+//! What a subscription says: whom to ask, how, and for which models.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use llm::http::{Reach, check_address};
+use llm::price::Price;
+use serde::{Deserialize, Serialize};
+
+use super::{Choice, Tier};
+use crate::limits::{MODEL_NAME_CHARS, REPLY_TOKENS, TOKENS_MAX, WINDOW_TOKENS, WINDOW_TOKENS_MIN};
+use crate::{Error, Result};
+
+/// What the server's own subscription is called.
+pub const SERVER: &str = "server";
+
+/// Names that a user's subscription cannot have, since they mean something else.
+const RESERVED: [&str; 8] = [SERVER, "default", "auto", "none", "vanguard", "balance", "swift", "list"];
+
+/// What a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// Chat completions, as OpenAI and most others.
+    OpenAi,
+    /// Messages, as Anthropic.
+    Anthropic,
+}
+
+/// Whom to ask, how, and for which models. The key is kept apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Subscription {
+    /// What the provider speaks.
+    pub provider: Provider,
+    /// Where it is; the provider's own address if absent. Not with `runner`, which knows where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The runner that relays to an endpoint of its own, whose key only it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<String>,
+    /// At least one.
+    pub models: BTreeMap<Tier, TierModel>,
+    /// Which of them answers where nothing else is said; the ablest that is not beyond `balance` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_tier: Option<Tier>,
+    /// What answers where this provider is not there: a [`Choice`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+}
+
+/// One model of a subscription.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TierModel {
+    /// Its name, as its provider knows it.
+    pub name: String,
+    /// How many tokens its window holds; 200,000 if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_tokens: Option<u32>,
+    /// How many tokens it may answer with at once; 16,384 if absent, or less where the window is small.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_tokens: Option<u32>,
+    /// How much it shall think, in tokens; as its provider does if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_tokens: Option<u32>,
+    /// What its tokens cost; not known if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+impl Provider {
+    /// The word that stands for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+        }
+    }
+
+    /// Its own address.
+    pub fn address(self) -> &'static str {
+        match self {
+            Self::OpenAi => "https://api.openai.com",
+            Self::Anthropic => "https://api.anthropic.com",
+        }
+    }
+}
+
+impl FromStr for Provider {
+    type Err = &'static str;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "openai" => Ok(Self::OpenAi),
+            "anthropic" => Ok(Self::Anthropic),
+            _ => Err("say openai or anthropic"),
+        }
+    }
+}
+
+impl TierModel {
+    /// How many tokens its window holds.
+    pub fn window_tokens(&self) -> u32 {
+        self.window_tokens.unwrap_or(WINDOW_TOKENS)
+    }
+
+    /// How many tokens it may answer with at once: at most half of its window.
+    pub fn reply_tokens(&self) -> u32 {
+        self.reply_tokens.unwrap_or(REPLY_TOKENS).min(self.window_tokens() / 2)
+    }
+
+    fn check(&self) -> Result<()> {
+        let Self { name, window_tokens, reply_tokens, thinking_tokens, price } = self;
+        check_model_name(name)?;
+        let is_fine =
+            |tokens: &Option<u32>, least| tokens.is_none_or(|tokens| (least..=TOKENS_MAX).contains(&tokens));
+        if !is_fine(window_tokens, WINDOW_TOKENS_MIN) {
+            return refuse(format!("a window holds {WINDOW_TOKENS_MIN} to {TOKENS_MAX} tokens"));
+        }
+        if !is_fine(reply_tokens, 1) || !is_fine(thinking_tokens, 1) {
+            return refuse(format!("an answer has 1 to {TOKENS_MAX} tokens, and so has thinking"));
+        }
+        let prices = price.iter().flat_map(|price| {
+            [Some(price.input), Some(price.output), price.cache_read, price.cache_write].into_iter().flatten()
+        });
+        for price in prices {
+            if !price.is_finite() || price < 0.0 {
+                return refuse("a price is a number of dollars for a million tokens");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Subscription {
+    /// Whether it can be used by somebody with that reach.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], or [`Error::Model`] for its address: what is wrong with it.
+    pub fn check(&self, reach: Reach) -> Result<()> {
+        if self.models.is_empty() {
+            return refuse("name a model: of the tier vanguard, balance or swift");
+        }
+        self.models.values().try_for_each(TierModel::check)?;
+        if self.default_tier.is_some_and(|tier| !self.models.contains_key(&tier)) {
+            return refuse("the default tier has no model");
+        }
+        if let Some(fallback) = &self.fallback {
+            Choice::parse(fallback)?;
+        }
+        self.check_place(reach)
+    }
+
+    /// Whether its provider is where somebody with that reach may ask.
+    ///
+    /// # Errors
+    /// As for [`Subscription::check`].
+    pub(crate) fn check_place(&self, reach: Reach) -> Result<()> {
+        match (&self.runner, &self.base_url) {
+            (Some(_), Some(_)) => refuse("a runner knows its endpoint's address: name one of them, not both"),
+            (Some(_), None) => Ok(()),
+            (None, _) => Ok(check_address(self.address(), reach)?),
+        }
+    }
+
+    /// Where its provider is.
+    pub fn address(&self) -> &str {
+        self.base_url.as_deref().unwrap_or(self.provider.address())
+    }
+
+    /// The tier that answers where nothing else is said.
+    pub fn tier(&self) -> Tier {
+        let named = self.default_tier.unwrap_or(Tier::Balance);
+        self.of_tier(named).map_or(named, |(tier, _)| tier)
+    }
+
+    /// Its model of a tier, or of the nearest one.
+    pub fn of_tier(&self, tier: Tier) -> Option<(Tier, &TierModel)> {
+        tier.nearest().into_iter().find_map(|tier| Some((tier, self.models.get(&tier)?)))
+    }
+
+    /// Whether a model of this name is one of its own.
+    pub fn lists(&self, name: &str) -> bool {
+        self.models.values().any(|model| model.name == name)
+    }
+
+    /// A model by its name, with what is known of it; another one's limits stand for those of one that is not listed.
+    pub fn named(&self, name: &str) -> TierModel {
+        let listed = self.models.values().find(|model| model.name == name);
+        let like = listed.or_else(|| Some(self.of_tier(self.tier())?.1)).cloned().unwrap_or_default();
+        let price = like.price.filter(|_| listed.is_some());
+        TierModel { name: name.to_owned(), price, ..like }
+    }
+
+    /// From what the store keeps; none where a newer server wrote it.
+    pub(crate) fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json)
+            .inspect_err(|error| tracing::error!(%error, "a subscription cannot be read; it is left out"))
+            .ok()
+    }
+
+    /// As the store keeps it.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("texts and finite numbers are always JSON")
+    }
+}
+
+/// A name for a user's subscription.
+///
+/// # Errors
+/// [`Error::Store`] for what is no name, and [`Error::Refused`] for one that means something else.
+pub fn subscription_name(text: &str) -> Result<store::Name> {
+    let name = store::Name::parse(text)?;
+    if RESERVED.contains(&text) {
+        return refuse(format!("the name {text:?} means something else; choose another"));
+    }
+    Ok(name)
+}
+
+pub(super) fn check_model_name(name: &str) -> Result<()> {
+    let is_fine = !name.is_empty()
+        && name.trim() == name
+        && name.chars().count() <= MODEL_NAME_CHARS
+        && !name.chars().any(char::is_control);
+    if is_fine { Ok(()) } else { refuse(format!("a model's name has 1 to {MODEL_NAME_CHARS} characters")) }
+}
+
+pub(super) fn refuse<T>(why: impl Into<String>) -> Result<T> {
+    Err(Error::Refused { kind: "invalid", text: why.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(json: &str) -> Subscription {
+        Subscription::from_json(json).unwrap()
+    }
+
+    #[test]
+    fn a_tier_without_a_model_is_the_nearest_ones() {
+        let mine =
+            of(r#"{"provider":"openai","models":{"vanguard":{"name":"big"},"swift":{"name":"small"}}}"#);
+        let name = |tier| mine.of_tier(tier).unwrap().1.name.as_str();
+        assert_eq!((name(Tier::Vanguard), name(Tier::Balance), name(Tier::Swift)), ("big", "small", "small"));
+        assert_eq!((mine.tier(), mine.address()), (Tier::Swift, "https://api.openai.com"));
+        let only = of(r#"{"provider":"anthropic","models":{"vanguard":{"name":"big"}}}"#);
+        assert_eq!((only.tier(), only.of_tier(Tier::Swift).unwrap().0), (Tier::Vanguard, Tier::Vanguard));
+    }
+
+    #[test]
+    fn a_model_that_is_not_listed_has_anothers_limits_and_no_price() {
+        let mine = of(
+            r#"{"provider":"openai","models":{"balance":{"name":"a","window_tokens":8000,"price":{"input":3,"output":15}}}}"#,
+        );
+        assert_eq!(mine.named("a").price.unwrap().output, 15.0);
+        let other = mine.named("b");
+        assert_eq!((other.window_tokens(), other.reply_tokens(), other.price), (8000, 4000, None));
+        assert_eq!(TierModel::default().window_tokens(), 200_000);
+        assert_eq!(TierModel::default().reply_tokens(), 16_384);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused() {
+        let good = r#"{"provider":"openai","base_url":"http://127.0.0.1:1","models":{"swift":{"name":"m"}}}"#;
+        assert!(of(good).check(Reach::Anywhere).is_ok());
+        assert!(matches!(of(good).check(Reach::Public), Err(Error::Model(llm::Error::Address(_)))));
+        for bad in [
+            r#"{"provider":"openai","models":{}}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":""}}}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":"a\nb"}}}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":"m","window_tokens":999}}}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":"m","reply_tokens":0}}}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":"m","price":{"input":-1}}}}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":"m"}},"default_tier":"balance"}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":"m"}},"fallback":"/"}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":"m"}},"runner":"a","base_url":"https://a"}"#,
+            r#"{"provider":"openai","models":{"swift":{"name":"m"}},"base_url":"a"}"#,
+        ] {
+            assert!(of(bad).check(Reach::Anywhere).is_err(), "{bad}");
+        }
+        for name in ["server", "swift", "default", "", "A", "a/b"] {
+            assert!(subscription_name(name).is_err(), "{name}");
+        }
+    }
+}

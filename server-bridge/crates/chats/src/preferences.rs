@@ -1,0 +1,84 @@
+//! What a user wants of every agent of theirs.
+
+use store::{APPROVAL, LANGUAGE, Store, UserId};
+
+use crate::limits::{LANGUAGE_CHARS, OWN_INSTRUCTIONS_BYTES};
+use crate::{ChatService, Error, Result};
+use agent::approval::Mode;
+
+const INSTRUCTIONS: &str = "agent_instructions";
+
+/// What a user wants of their agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preferences {
+    /// What every agent is told, in all chats; at most 32 KiB.
+    pub instructions: Option<String>,
+    /// The language to answer in, in any words; the user's own where it is not set. At most 64 characters, on one line.
+    pub language: Option<String>,
+    /// How much the model of a new chat may do without asking; it asks where this is not set.
+    pub approval: Option<Mode>,
+}
+
+impl ChatService {
+    /// What a user wants of their agents.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn preferences(&self, user: UserId) -> Result<Preferences> {
+        let store = &self.0.store;
+        let (instructions, language) = (instructions(store, user).await?, language(store, user).await?);
+        let approval = store.setting(user, APPROVAL).await?.and_then(|mode| mode.parse().ok());
+        Ok(Preferences { instructions, language, approval })
+    }
+
+    /// Sets all of it; what is not there, or empty, is taken back. It holds from the next turn on.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for more than there is room for; [`Error::Store`].
+    pub async fn set_preferences(&self, user: UserId, wanted: &Preferences) -> Result<Preferences> {
+        let kept = |text: &Option<String>| {
+            text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let (instructions, language) = (kept(&wanted.instructions), kept(&wanted.language));
+        if instructions.as_ref().is_some_and(|text| text.len() > OWN_INSTRUCTIONS_BYTES) {
+            return Err(Error::refused("invalid", "the instructions are longer than 32 KiB; shorten them"));
+        }
+        let is_name =
+            |text: &String| text.chars().count() <= LANGUAGE_CHARS && !text.contains(char::is_control);
+        if !language.iter().all(is_name) {
+            return Err(Error::refused(
+                "invalid",
+                "that is no language; write its name on one line, like German",
+            ));
+        }
+        let store = &self.0.store;
+        store.set_setting(user, INSTRUCTIONS, instructions.as_deref()).await?;
+        store.set_setting(user, LANGUAGE, language.as_deref()).await?;
+        store.set_setting(user, APPROVAL, wanted.approval.map(Mode::as_str)).await?;
+        Ok(Preferences { instructions, language, approval: wanted.approval })
+    }
+
+    /// What is kept of a user, by name.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn memories(&self, user: UserId) -> Result<Vec<store::Memory>> {
+        Ok(self.0.store.memories(user).await?)
+    }
+
+    /// Forgets what is kept of a user under a name, in all of their chats to come; whether there was something.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn forget(&self, user: UserId, name: &str) -> Result<bool> {
+        Ok(self.0.store.forget(user, name).await?)
+    }
+}
+
+pub(crate) async fn instructions(store: &Store, user: UserId) -> store::Result<Option<String>> {
+    store.setting(user, INSTRUCTIONS).await
+}
+
+pub(crate) async fn language(store: &Store, user: UserId) -> store::Result<Option<String>> {
+    store.setting(user, LANGUAGE).await
+}

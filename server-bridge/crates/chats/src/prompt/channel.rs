@@ -1,0 +1,33 @@
+//! `05_channel`: who reads what the model writes.
+
+use futures_util::future::BoxFuture;
+
+use agent::engine::{Made, PromptContext, PromptPart};
+
+const CHAT: &str = "A person reads what you write as you write it, in a chat: plain words, Markdown where it helps, no HTML.";
+
+const SUB_AGENT: &str = "\
+You are a sub-agent: another agent, which works for the user, gave you a task. No person reads what you write, and nobody \
+answers questions: decide yourself, and say what you assumed. Your last words are your result, and all that the other agent \
+gets: say what you found or did, with the paths and lines it needs, and what is left open. Do what you were asked and no more.";
+
+/// `05_channel`.
+pub(super) struct Channel;
+
+impl PromptPart for Channel {
+    fn key(&self) -> &str {
+        "05_channel"
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async { Ok(Some(text(context))) })
+    }
+}
+
+fn text(context: &PromptContext<'_>) -> String {
+    let Some(delegation) = context.ancestry.delegation() else { return CHAT.to_owned() };
+    match delegation.role_text() {
+        "" => SUB_AGENT.to_owned(),
+        role => format!("{SUB_AGENT}\n\n# Your role\n\n{role}"),
+    }
+}

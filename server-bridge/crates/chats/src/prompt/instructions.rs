@@ -1,0 +1,84 @@
+//! `04_global_context` and `05_project_context`: what the server, the user and the project want of every agent.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use tools::Ported;
+
+use futures_util::future::BoxFuture;
+use store::Store;
+use tokio::io::AsyncReadExt;
+
+use crate::limits::INSTRUCTIONS_BYTES;
+use crate::preferences;
+use agent::engine::{Made, PromptContext, PromptPart};
+use agent::library::beginning;
+
+/// Where a project's instructions stand; each is taken where it is there.
+const PROJECT: [&str; 2] = ["AGENTS.md", ".sandbridge/AGENTS.md"];
+
+/// `04_global_context`.
+pub(super) struct Global {
+    store: Store,
+    file: Arc<OnceLock<PathBuf>>,
+}
+
+impl Global {
+    pub(super) fn new(store: Store, file: Arc<OnceLock<PathBuf>>) -> Self {
+        Self { store, file }
+    }
+
+    /// The server's, then the user's own, which may say otherwise.
+    async fn text(&self, context: &PromptContext<'_>) -> Made {
+        let mut texts = Vec::new();
+        if let Some(text) = self.of_server().await {
+            texts.push(format!("# Instructions of this server\n\n{text}"));
+        }
+        if let Some(text) = preferences::instructions(&self.store, context.user.id).await.ported()? {
+            texts.push(format!("# Instructions of the user\n\n{text}"));
+        }
+        Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
+    }
+
+    /// The beginning of the server's file, where there is one that can be read.
+    async fn of_server(&self) -> Option<String> {
+        let file = tokio::fs::File::open(self.file.get()?).await.ok()?;
+        let mut content = Vec::new();
+        file.take(INSTRUCTIONS_BYTES).read_to_end(&mut content).await.ok()?;
+        let text = String::from_utf8_lossy(&content).trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+impl PromptPart for Global {
+    fn key(&self) -> &str {
+        "04_global_context"
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(self.text(context))
+    }
+}
+
+/// `05_project_context`.
+pub(super) struct Project;
+
+impl PromptPart for Project {
+    fn key(&self) -> &str {
+        "05_project_context"
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(project(context))
+    }
+}
+
+async fn project(context: &PromptContext<'_>) -> Made {
+    let Ok(sandbox) = context.sandbox else { return Ok(None) };
+    let mut texts = Vec::new();
+    for file in PROJECT {
+        if let Some(text) = beginning(sandbox, file, INSTRUCTIONS_BYTES).await? {
+            texts.push(format!("# Instructions of this project ({file})\n\n{text}"));
+        }
+    }
+    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
+}

@@ -1,0 +1,64 @@
+//! The parts of what a model is told: one file each, and the list of all of them. A new part: a file here with its
+//! [`PromptPart`], and a line of [`parts`].
+//!
+//! | key | part |
+//! |---|---|
+//! | `00_base` | who the model is told to be |
+//! | `04_global_context` | the server's instructions, and the user's own |
+//! | `05_channel` | who reads what it writes |
+//! | `05_project_context` | the project's instructions |
+//! | `10_skills`, `15_agents` | what the workspace offers |
+//! | `14_perm_control` | what may be done without asking (changes) |
+//! | `20_memory` | what is kept of the user, as it was when the conversation began |
+//! | `30_sender`, `32_language` | who speaks, and how to answer |
+//! | `40_place` | where it works (changes) |
+
+mod base;
+mod channel;
+mod instructions;
+mod library;
+mod memory;
+mod permission;
+mod person;
+mod place;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use store::Store;
+
+use agent::engine::{PromptPart, PromptParts};
+
+/// All parts. `instructions_file` is what the server wants of every agent, once that was said.
+pub(crate) fn parts(store: &Store, instructions_file: &Arc<OnceLock<PathBuf>>) -> PromptParts {
+    let of_server = instructions::Global::new(store.clone(), Arc::clone(instructions_file));
+    let parts: Vec<Arc<dyn PromptPart>> = vec![
+        Arc::new(base::Base),
+        Arc::new(of_server),
+        Arc::new(channel::Channel),
+        Arc::new(instructions::Project),
+        Arc::new(library::Skills),
+        Arc::new(permission::Permission),
+        Arc::new(library::Roles),
+        Arc::new(memory::Memories(store.clone())),
+        Arc::new(person::Sender),
+        Arc::new(person::Language(store.clone())),
+        Arc::new(place::Place),
+    ];
+    parts.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn parts_stand_in_the_order_of_their_keys_and_each_key_is_there_once() {
+        let parts = parts(&Store::open_in_memory().await.unwrap(), &Arc::default());
+        let keys = parts.keys();
+        assert!(keys.is_sorted_by(|(one, _), (next, _)| one < next), "{keys:?}");
+        let changing: Vec<&str> =
+            keys.iter().filter(|(_, is_static)| !is_static).map(|(key, _)| *key).collect();
+        assert_eq!(changing, ["14_perm_control", "40_place"]);
+    }
+}

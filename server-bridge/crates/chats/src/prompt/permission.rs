@@ -1,0 +1,36 @@
+//! `14_perm_control`: what may be done without asking. It changes whenever the user says so.
+
+use futures_util::future::BoxFuture;
+
+use agent::approval::Mode;
+use agent::engine::{Made, PromptContext, PromptPart};
+
+/// `14_perm_control`.
+pub(super) struct Permission;
+
+impl PromptPart for Permission {
+    fn key(&self) -> &str {
+        "14_perm_control"
+    }
+
+    fn is_static(&self) -> bool {
+        false
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(async { Ok(Some(text(context.mode).to_owned())) })
+    }
+}
+
+fn text(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Plan => {
+            "Plan mode: look, change nothing. Files cannot be written, and commands run with a read-only workspace; what they write elsewhere is gone when they end. Say what you would do."
+        }
+        Mode::Ask => {
+            "Ask mode: the user is asked before a file is changed or a command runs. Ask for little, and for what matters."
+        }
+        Mode::AutoEdit => "Auto-edit mode: files may be changed; the user is asked before a command runs.",
+        Mode::Full => "Full mode: nothing is asked for. Be as careful as the user would be.",
+    }
+}

@@ -1,0 +1,41 @@
+//! `40_place`: where the model works. It changes with every change of the directory.
+
+use futures_util::future::BoxFuture;
+
+use agent::engine::{Made, PromptContext, PromptPart};
+
+/// `40_place`.
+pub(super) struct Place;
+
+impl PromptPart for Place {
+    fn key(&self) -> &str {
+        "40_place"
+    }
+
+    fn is_static(&self) -> bool {
+        false
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(text(context))
+    }
+}
+
+async fn text(context: &PromptContext<'_>) -> Made {
+    let sandbox = match context.sandbox {
+        Ok(sandbox) => sandbox,
+        Err(why) => {
+            return Ok(Some(format!(
+                "No machine can be reached at the moment ({why}), so no tool runs that works on one: no file, no command. Answer \
+                 what you can without them, and where the work needs a machine, say so and why there is none."
+            )));
+        }
+    };
+    let cwd = context.workplace.cwd().await?;
+    let cwd = if cwd.is_empty() { "." } else { &cwd };
+    let (facts, place) = (sandbox.facts(), sandbox.place());
+    let (os, arch) = (&facts.os, &facts.arch);
+    Ok(Some(format!(
+        "You work on {place} ({os}, {arch}). The current directory is {cwd}, as seen from the workspace."
+    )))
+}

@@ -1,0 +1,61 @@
+//! Goes on with what an earlier server left running.
+
+use std::sync::Arc;
+
+use store::{Exec, Message, User};
+
+use crate::service::Inner;
+use crate::shell::{Begin, Run};
+use crate::{Result, exec_document};
+use api::document::ExecDocument;
+use execs::Ending;
+
+/// Starts a task for each exec that is on record as running, and returns how many of them a message shows.
+pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
+    let mut count = 0;
+    for (user, exec) in service.execs.recover().await? {
+        let Some(message) = exec.message else { continue };
+        let message = match service.store.message(exec.user, message).await {
+            Ok(message) => message,
+            // Nothing shows the command any more; it ends all the same.
+            Err(store::Error::NotFound { .. }) => {
+                service.execs.follow(user, exec);
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(run) = go_on(service, user, exec, message).await? {
+            service.tasks.spawn(run.run());
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+async fn go_on(service: &Arc<Inner>, user: User, exec: Exec, message: Message) -> Result<Option<Run>> {
+    let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let mut document: ExecDocument =
+        document.unwrap_or_else(|| exec_document::running(&exec.exec_id, &exec.command, exec.runner.clone()));
+    if let Some(outcome) = exec_document::outcome(&document) {
+        // A server of an earlier version came no further than to the message.
+        let ending = Ending::on_record(outcome);
+        let _recorded = service.execs.end_of_record(&user, &exec, &ending).await?;
+        return Ok(None);
+    }
+    // What an earlier server waited for is no news any more.
+    document.error = None;
+    let wish = execs::wish_for(&service.store, user.id, exec.runner.as_deref()).await?;
+    let slot = service.running.take_over(user.id, &message.chat);
+    Ok(Some(Run {
+        service: Arc::clone(service),
+        user,
+        wish,
+        message,
+        document,
+        exec_id: exec.exec_id,
+        slot,
+        command: exec.command,
+        begin: Begin::Attach { was_routed: exec.runner.is_some() },
+        is_live: false,
+    }))
+}

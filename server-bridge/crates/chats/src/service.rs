@@ -1,0 +1,354 @@
+//! The service that the web layer talks to.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, PoisonError};
+
+use execs::{Ledger, Recorded};
+use sandbox::SandboxRouter;
+use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::commands::{self, Context, Input};
+use crate::limits::TURNS_QUEUED;
+use crate::models::ModelsConfig;
+use crate::prompt;
+use crate::running::Running;
+use crate::sends::{self, Sending};
+use crate::shell::LeftOut;
+use crate::told::Told;
+use crate::turns::{self, Engine};
+use agent::approval::{Answer, Mode};
+use agent::engine::PromptParts;
+use agent::questions;
+use agent::tool::Registry;
+use api::document::ExecDocument;
+use tools::Services;
+use tools::internet::Internet;
+
+use crate::bus::Bus;
+use crate::{Answered, ChatEvent, Error, Posted, Result, Saying, exec_document, recover};
+
+/// Answers what users write into chats. Cheap to clone; every clone is the same service.
+#[derive(Clone)]
+pub struct ChatService(pub(crate) Arc<Inner>);
+
+/// What a command works with.
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) router: SandboxRouter,
+    /// The life of every exec of the server.
+    pub(crate) execs: Ledger,
+    pub(crate) running: Running,
+    sending: Sending,
+    pub(crate) engine: Engine,
+    /// The house as the tools see it.
+    pub(crate) services: Services,
+    pub(crate) tools: Registry,
+    /// What models are told before and beside a conversation.
+    pub(crate) prompt: PromptParts,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
+    pub(crate) bus: Bus,
+    instructions_file: Arc<OnceLock<PathBuf>>,
+}
+
+impl ChatService {
+    /// A service over this store and router, which answers with these models, and lets them read the internet that way.
+    pub fn new(store: Store, router: SandboxRouter, models: ModelsConfig, internet: Internet) -> Self {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let execs = Ledger::new(store.clone(), router.clone());
+        let (running, sending, engine) = (Running::default(), Sending::default(), Engine::new(models));
+        let instructions_file = Arc::default();
+        let prompt = prompt::parts(&store, &instructions_file);
+        let (bus, tools) = (Bus::default(), Registry::default());
+        let services = Services {
+            store: store.clone(),
+            router: router.clone(),
+            execs: execs.clone(),
+            internet,
+            clients: Arc::new(bus.clone()),
+        };
+        tools::add_all(&tools, &services);
+        Self(Arc::new(Inner {
+            store,
+            router,
+            execs,
+            running,
+            sending,
+            engine,
+            services,
+            tools,
+            prompt,
+            tasks,
+            stop,
+            bus,
+            instructions_file,
+        }))
+    }
+
+    /// What happens in chats: where a front end subscribes.
+    pub fn bus(&self) -> &Bus {
+        &self.0.bus
+    }
+
+    /// Tells every agent of every user what stands in this file, where there is one; it is read anew at each turn, its first
+    /// 32 KiB. Said once, at a server's start.
+    #[must_use]
+    pub fn with_instructions(self, file: PathBuf) -> Self {
+        // Whoever said it first is right.
+        let _ = self.0.instructions_file.set(file);
+        self
+    }
+
+    /// Goes on with every exec that an earlier server left running, those of clients too, and with every message that it had not
+    /// begun to answer; tells of the answers that it was amid. Returns how many of a chat's there are. For a server's start, before
+    /// anything is posted: each command waits in the background for its runner, 10 min at most.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn recover(&self) -> Result<usize> {
+        self.0.store.remove_unfinished_forks().await?;
+        Ok(recover::recover(&self.0).await? + turns::recover(&self.0).await?)
+    }
+
+    /// Takes what a user wrote into one of their chats: stores it, and does what it asks for. A command that runs is
+    /// only begun; its output and its end come as events.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that is gone or another user's, or a text
+    /// beyond 1 MiB; [`Error::Refused`] where too many messages wait for the model; [`Error::Stopping`].
+    pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
+        let _tracked = self.check_saying(user, chat, text).await?;
+        let input = Input::parse(text);
+        self.0.check_room(user.id, chat, &input)?;
+        let said = self.0.say(user.id, chat, MessageRole::User, input.shown(text)).await?;
+        self.0.answer(user, chat, said, input).await
+    }
+
+    /// The same for a client that may have said it before, and heard no answer: under one id it is done once, and a
+    /// repetition is told what came of the first one.
+    ///
+    /// # Errors
+    /// As for [`ChatService::post`]; [`Error::Refused`] for another text under the same id.
+    pub async fn say(&self, user: &store::User, chat: &ChatId, saying: Saying<'_>) -> Result<Answered> {
+        let Saying { text, send_id } = saying;
+        let Some(send_id) = send_id else { return Ok(self.post(user, chat, text).await?.into()) };
+        let _tracked = self.check_saying(user, chat, text).await?;
+        let input = Input::parse(text);
+        if !self.0.store.was_said(user.id, chat, send_id).await? {
+            self.0.check_room(user.id, chat, &input)?;
+        }
+        // Nothing is waited for between this and the record, so that the first of several repetitions is the one that answers.
+        let under_way = self.0.sending.begin(chat, send_id);
+        let said = match self.0.store.say_once(user.id, chat, send_id, input.shown(text)).await? {
+            Said::New(message) => {
+                self.0.tell(user.id, ChatEvent::Message(message.clone()));
+                message
+            }
+            Said::Known(known) if known.message.text != input.shown(text) => {
+                return Err(Error::Refused {
+                    kind: "conflict",
+                    text: "something else was said under this send_id before; choose another one".to_owned(),
+                });
+            }
+            // The server died before anything came of it: it is done now.
+            Said::Known(known)
+                if under_way.is_some() && known.answer_json.is_none() && !known.is_followed =>
+            {
+                known.message
+            }
+            Said::Known(known) => return sends::recall(&self.0, user, *known).await,
+        };
+        let posted = self.0.answer(user, chat, said, input).await?;
+        sends::remember(&self.0, user, chat, send_id, &posted).await;
+        Ok(posted.into())
+    }
+
+    /// Whether something may be said at all. A shutdown waits for what comes of it: its command must not begin behind the
+    /// shutdown's back.
+    async fn check_saying(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<TaskTrackerToken> {
+        let tracked = self.0.tasks.token();
+        if self.0.stop.is_cancelled() {
+            return Err(Error::Stopping);
+        }
+        if text.trim().is_empty() {
+            return Err(Error::Invalid { rule: "is empty; write something, or /help to see what works" });
+        }
+        if self.0.store.sub_agent(user.id, chat).await?.is_some() {
+            return Err(Error::Invalid {
+                rule: "is for a sub-agent, which only its own agent talks to; say it in that one's chat",
+            });
+        }
+        Ok(tracked)
+    }
+
+    /// Sets how much a chat's model may do without asking: audited, and an event for the user's other windows.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a chat that is gone or another user's.
+    pub async fn set_approval(&self, user: &store::User, chat: &ChatId, mode: Mode) -> Result<()> {
+        self.0.set_approval(user, chat, mode).await
+    }
+
+    /// Tells every command and the answer under way in a chat to stop, and returns how many there were. Their messages say
+    /// the rest. Messages that wait are answered next.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a chat that is gone or another user's.
+    pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
+        self.0.store.chat(user, chat).await?;
+        Ok(self.0.stop(user, chat))
+    }
+
+    /// A user's answer to what their model asks with a message; whether anything waits for it.
+    pub fn answer(&self, user: UserId, message: MessageId, answer: Answer) -> bool {
+        self.0.engine.questions.answer(user, message, questions::Said::Approval(answer))
+    }
+
+    /// A user's answer in words to what their model asks with a message; none where nobody is there to give one. Whether
+    /// anything waits for it.
+    pub fn answer_in_words(&self, user: UserId, message: MessageId, words: Option<String>) -> bool {
+        self.0.engine.questions.answer(user, message, questions::Said::Words(words))
+    }
+
+    /// Puts the output so far into those of the messages whose command still runs. Output of which no event was sent yet
+    /// stays out: it comes as one, and a client that had it already would show it twice.
+    pub fn fill_live(&self, messages: &mut [Message]) {
+        let is_told = |message: &Message| message.role == MessageRole::Exec && self.0.bus.knows(message.id);
+        for message in messages.iter_mut().filter(|message| is_told(message)) {
+            if let Some(transcript) = self.0.running.transcript(message.id) {
+                let transcript = transcript.lock().unwrap_or_else(PoisonError::into_inner);
+                message.text = transcript.render(&LeftOut::SoFar);
+            }
+        }
+    }
+
+    /// What was told live of a message under way, the newest 256 KiB of it; the message's own text does not hold it yet.
+    /// What is told later begins where this ends.
+    pub fn told(&self, message: MessageId) -> Vec<Told> {
+        self.0.bus.told(message)
+    }
+
+    /// The life of every exec of the server: of chats, and of whatever else the server runs.
+    pub fn execs(&self) -> &Ledger {
+        &self.0.execs
+    }
+
+    /// Tells a user's clients of the message that shows an exec, where putting the exec's end on record changed it.
+    pub fn tell_ended(&self, user: UserId, recorded: &Recorded) {
+        if let Some(message) = recorded.message() {
+            self.0.tell(user, ChatEvent::Message(message.clone()));
+        }
+    }
+
+    /// Leaves what runs on machines that go on without this server, for [`ChatService::recover`], and begins to cancel what
+    /// runs elsewhere. Later posts are refused. Said at once when the server stops: nothing is waited for.
+    pub fn stop(&self) {
+        self.0.stop.cancel();
+        self.0.execs.stop();
+    }
+
+    /// The same, and returns when every task has ended and what was cancelled is on record.
+    pub async fn shutdown(&self) {
+        self.stop();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+        self.0.execs.shutdown().await;
+    }
+}
+
+impl Inner {
+    /// Does what a message asks for that is on record.
+    async fn answer(
+        self: &Arc<Self>,
+        user: &store::User,
+        chat: &ChatId,
+        said: Message,
+        input: Input<'_>,
+    ) -> Result<Posted> {
+        let chat = self.store.chat(user.id, chat).await?;
+        self.tell(user.id, ChatEvent::Chat(chat.clone()));
+        let context = Context { service: self, user, chat, said: said.id };
+        let mut posted = commands::dispatch(context, input).await?;
+        posted.messages.insert(0, said);
+        Ok(posted)
+    }
+
+    /// Refuses a message for the model while too many of its chat wait, before anything of it is stored: its client keeps it.
+    fn check_room(&self, user: UserId, chat: &ChatId, input: &Input<'_>) -> Result<()> {
+        if matches!(input, Input::Plain(_)) && self.engine.is_full(user, chat) {
+            let text = format!(
+                "{TURNS_QUEUED} messages wait for an answer in this chat already; send it again when one is answered"
+            );
+            return Err(Error::Refused { kind: "busy", text });
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn set_approval(&self, user: &store::User, chat: &ChatId, mode: Mode) -> Result<()> {
+        self.store.set_approval(user.id, chat, mode.as_str()).await?;
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: "approval.mode".to_owned(),
+            location: None,
+            target: chat.to_string(),
+            outcome: mode.to_string(),
+        };
+        self.store.append_audit(&entry).await?;
+        self.tell_chat(user.id, chat).await
+    }
+
+    /// Tells the user's clients that something of a chat, beside its messages, has changed.
+    pub(crate) async fn tell_chat(&self, user: UserId, chat: &ChatId) -> Result<()> {
+        let chat = self.store.chat(user, chat).await?;
+        self.tell(user, ChatEvent::Chat(chat));
+        Ok(())
+    }
+
+    /// Stops what is under way in a chat; what waits in it goes on.
+    pub(crate) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
+        self.running.cancel(user, chat) + self.engine.stop(user, chat)
+    }
+
+    /// Stops what is under way in a chat and what waits in it.
+    pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
+        self.running.cancel(user, chat) + self.engine.stop_all(user, chat)
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {
+        self.bus.send(user, event);
+    }
+
+    /// Stores a message without a command and tells it.
+    pub(crate) async fn say(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        role: MessageRole,
+        text: &str,
+    ) -> store::Result<Message> {
+        let message = self.store.append_message(user, chat, role, text, None).await?;
+        self.tell(user, ChatEvent::Message(message.clone()));
+        Ok(message)
+    }
+
+    /// Gives the message of a command a new text and document, and tells it.
+    pub(crate) async fn show(
+        &self,
+        user: UserId,
+        message: MessageId,
+        text: &str,
+        document: &ExecDocument,
+    ) -> store::Result<Message> {
+        let message =
+            self.store.update_message(user, message, text, Some(&exec_document::to_json(document))).await?;
+        self.tell(user, ChatEvent::Message(message.clone()));
+        Ok(message)
+    }
+}

@@ -1,0 +1,123 @@
+//! Goes on with a command that an earlier server began.
+
+use std::time::Duration;
+
+use execs::follow::sandbox_id;
+use sandbox::{AckMode, AttachOptions, ErrorKind, RouteError, Sandbox};
+use store::ExecStatus;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::run::{Ended, Run};
+use crate::limits::{RECOVER_NOTE_MS, RECOVER_RETRY_MS, RECOVER_TIMEOUT_S};
+use execs::Ending;
+
+impl Run {
+    /// Waits for its place and follows it from the beginning of its output to its end; `None` if it was left for the
+    /// next server once more.
+    pub(super) async fn go_on(&mut self, was_routed: bool) -> Option<Ended> {
+        if !was_routed {
+            return Some(self.lost("it is not known whether it began"));
+        }
+        let id = sandbox_id(&self.exec_id);
+        let deadline = Instant::now() + Duration::from_secs(RECOVER_TIMEOUT_S);
+        let (stop, command) = (self.service.stop.clone(), self.command.clone());
+        loop {
+            let routed = tokio::select! {
+                biased;
+                () = stop.cancelled() => return None,
+                routed = timeout_at(deadline, self.reach()) => routed,
+            };
+            let sandbox = match routed {
+                Ok(Ok(sandbox)) => sandbox,
+                Ok(Err(error)) => return Some(self.lost(&error.to_string())),
+                Err(_) => {
+                    let place = self.document.runner.as_deref().unwrap_or("its runner");
+                    let minutes = RECOVER_TIMEOUT_S / 60;
+                    return Some(self.lost(&format!("{place} did not come back within {minutes} min")));
+                }
+            };
+            self.command = sandbox.shown_as(None, &command);
+            let options = AttachOptions { output: true, acks: AckMode::Manual };
+            let ended = match sandbox.attach(id, 0, options).await {
+                Ok(exec) => self.accompany(exec, &sandbox).await?,
+                Err(error) => Ended::without_output(Ending::failed(&error)),
+            };
+            if !was_not_asked(&ended.ending) || Instant::now() >= deadline {
+                return Some(self.without_a_doubt(ended));
+            }
+            tokio::select! {
+                () = stop.cancelled() => return None,
+                () = sleep(Duration::from_millis(RECOVER_RETRY_MS)) => {}
+            }
+        }
+    }
+
+    /// The place where the command runs, once it is there. Says meanwhile what is waited for.
+    async fn reach(&mut self) -> Result<Sandbox, RouteError> {
+        let user = execs::sandbox_user(&self.user);
+        let router = self.service.router.clone();
+        let mut events = router.subscribe();
+        let mut note = std::pin::pin!(sleep(Duration::from_millis(RECOVER_NOTE_MS)));
+        let mut is_noted = false;
+        loop {
+            let runner = match router.for_user(&user, &self.wish).await {
+                Err(RouteError::Offline { runner }) => runner,
+                routed => return routed,
+            };
+            tokio::select! {
+                event = events.recv() => match event {
+                    // Whatever happened, a look costs little; what was missed may have been what is waited for.
+                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return Err(RouteError::Offline { runner }),
+                },
+                () = &mut note, if !is_noted => {
+                    is_noted = true;
+                    self.document.error = Some(format!(
+                        "the server was restarted while this ran; it goes on here as soon as {runner} is connected again"
+                    ));
+                    self.show_so_far().await;
+                }
+            }
+        }
+    }
+
+    /// What could not be followed after all is lost, and shows what was stored of it if that is more.
+    fn without_a_doubt(&self, ended: Ended) -> Ended {
+        let mut ended = match ended.ending.outcome.status {
+            ExecStatus::Failed => {
+                let error = ended.ending.outcome.error.as_deref().unwrap_or("no reason was given");
+                let why = match ended.ending.error_kind() {
+                    Some(kind) if kind == ErrorKind::NoSuchExec.name() => {
+                        "its runner does not know it any more"
+                    }
+                    Some(kind) if kind == ErrorKind::Expired.name() => {
+                        "its runner has forgotten how it ended"
+                    }
+                    _ => error,
+                };
+                let why = lost_by_restart(why);
+                Ended { ending: ended.ending.lost(why), ..ended }
+            }
+            _ => ended,
+        };
+        if ended.ending.outcome.status == ExecStatus::Lost && ended.text.len() < self.message.text.len() {
+            ended.text.clone_from(&self.message.text);
+        }
+        ended
+    }
+
+    fn lost(&self, why: &str) -> Ended {
+        let ending = Ending::refused(ExecStatus::Lost.as_str(), lost_by_restart(why));
+        Ended { text: self.message.text.clone(), ..Ended::without_output(ending) }
+    }
+}
+
+/// Whether the runner was not asked, so that it may be asked again.
+fn was_not_asked(ending: &Ending) -> bool {
+    ending.error_kind().is_some_and(|kind| kind == "offline" || kind == ErrorKind::Busy.name())
+}
+
+fn lost_by_restart(why: &str) -> String {
+    format!("the server was restarted while this ran, and {why}; look at the machine before running it again")
+}

@@ -1,0 +1,117 @@
+//! Everything that happens to a command's bytes on their way to people.
+
+use std::sync::PoisonError;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::keeper::{Keeper, Kept};
+use super::transcript::LeftOut;
+use crate::Channel;
+use crate::running::SharedTranscript;
+use agent::live::Live;
+use execs::Utf8Decoder;
+
+/// Pieces of output to be told to the user's clients, in order.
+pub(crate) type Told = Vec<(Channel, String)>;
+
+/// One command's output while it runs.
+pub(crate) struct Output {
+    stdout: Utf8Decoder,
+    stderr: Utf8Decoder,
+    transcript: SharedTranscript,
+    live: Live<Channel>,
+    keeper: Keeper,
+    counted: Counted,
+}
+
+/// How much came.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counted {
+    pub(crate) stdout_bytes: u64,
+    pub(crate) stderr_bytes: u64,
+    /// Whether some was dropped on the way here.
+    pub(crate) has_gap: bool,
+}
+
+/// One command's output after its end.
+pub(crate) struct FinishedOutput {
+    /// The text of the message.
+    pub(crate) text: String,
+    /// The file that holds all of it, if the text does not.
+    pub(crate) path: Option<String>,
+    /// True if the text does not show all of it, and no file holds it.
+    pub(crate) lost_some: bool,
+    pub(crate) counted: Counted,
+}
+
+impl Output {
+    pub(crate) fn new(transcript: SharedTranscript, keeper: Keeper) -> Self {
+        let (stdout, stderr) = (Utf8Decoder::default(), Utf8Decoder::default());
+        let (live, counted) = (Live::new(Instant::now()), Counted::default());
+        Self { stdout, stderr, transcript, live, keeper, counted }
+    }
+
+    /// Takes what came next, and returns what is to be told at once.
+    pub(crate) async fn push(&mut self, channel: Channel, bytes: &Bytes) -> Told {
+        let (decoder, counted_bytes) = match channel {
+            Channel::Stdout => (&mut self.stdout, &mut self.counted.stdout_bytes),
+            Channel::Stderr => (&mut self.stderr, &mut self.counted.stderr_bytes),
+        };
+        *counted_bytes += bytes.len() as u64;
+        let text = decoder.decode(bytes);
+        let (is_long, told) = self.show(channel, &text);
+        self.keeper.push(bytes, is_long).await;
+        told
+    }
+
+    /// Takes note of output that was dropped on the way here.
+    pub(crate) async fn push_gap(&mut self, channel: Channel, bytes: u64) -> Told {
+        self.counted.has_gap = true;
+        let note = format!("\n… {bytes} bytes of output were lost here …\n");
+        let (is_long, told) = self.show(channel, &note);
+        self.keeper.push(note.as_bytes(), is_long).await;
+        told
+    }
+
+    /// When [`Output::take_live`] has something to tell.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.live.due()
+    }
+
+    /// What was gathered for telling.
+    pub(crate) fn take_live(&mut self) -> Told {
+        self.live.take(Instant::now())
+    }
+
+    /// Forgets what was gathered for telling: it is told in another way.
+    pub(crate) fn forget_live(&mut self) {
+        self.live = Live::new(Instant::now());
+    }
+
+    /// Ends the output. `place` is where the command ran, as people are told.
+    pub(crate) async fn finish(mut self, place: &str) -> FinishedOutput {
+        let rest = format!("{}{}", self.stdout.finish(), self.stderr.finish());
+        let is_long = self.show(Channel::Stdout, &rest).0;
+        self.keeper.push(&[], is_long).await;
+        let kept = self.keeper.finish().await;
+        let transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        let (text, path, lost_some) = match kept {
+            Kept::NotNeeded => (transcript.render(&LeftOut::SoFar), None, false),
+            Kept::In(path) => (transcript.render(&LeftOut::KeptIn { path: &path, place }), Some(path), false),
+            Kept::Failed(why) => (transcript.render(&LeftOut::NotKept { why: &why }), None, true),
+        };
+        FinishedOutput { text, path, lost_some, counted: self.counted }
+    }
+
+    fn show(&mut self, channel: Channel, text: &str) -> (bool, Told) {
+        let is_long = {
+            let mut transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+            transcript.push(text);
+            transcript.is_long()
+        };
+        let now = Instant::now();
+        let is_full = self.live.push(now, channel, text);
+        (is_long, if is_full { self.live.take(now) } else { Told::new() })
+    }
+}

@@ -1,0 +1,223 @@
+//! Drives one command from its start to its record.
+
+use std::convert::Infallible;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use execs::{End, Point, Recorded, ShownEnd, fault};
+use sandbox::{ExecRequest, Sandbox, Wish};
+use store::{ExecStatus, Message};
+
+use super::transcript::LeftOut;
+use crate::ChatEvent;
+use crate::exec_document::{apply, to_json};
+use crate::limits::COMMAND_TIMEOUT_S;
+use crate::running::Slot;
+use crate::service::Inner;
+use api::document::ExecDocument;
+use execs::Ending;
+
+/// A command that is on record as running and shown by a message.
+pub(crate) struct Run {
+    pub(crate) service: Arc<Inner>,
+    pub(crate) user: store::User,
+    pub(crate) wish: Wish,
+    pub(crate) message: Message,
+    pub(crate) document: ExecDocument,
+    pub(crate) exec_id: store::ExecId,
+    pub(crate) slot: Slot,
+    pub(crate) command: String,
+    pub(crate) begin: Begin,
+    /// Whether the transcript has all that the command wrote so far; until then the message shows what was stored.
+    pub(crate) is_live: bool,
+}
+
+/// How a command is begun.
+#[derive(Clone)]
+pub(crate) enum Begin {
+    /// It is sent.
+    Send(Box<ExecRequest>),
+    /// An earlier server sent it, if it found a place for it.
+    Attach { was_routed: bool },
+}
+
+/// What a command came to, before it is put on record.
+pub(super) struct Ended {
+    pub(super) ending: Ending,
+    pub(super) text: String,
+    /// Unknown of one that an earlier server began and nobody knows the end of.
+    pub(super) duration: Option<Duration>,
+    /// Where its result is kept until it is on record.
+    pub(super) result_at: Option<Sandbox>,
+}
+
+impl Ended {
+    pub(super) fn without_output(ending: Ending) -> Self {
+        Self { ending, text: String::new(), duration: None, result_at: None }
+    }
+
+    fn before_it_began(ending: Ending) -> Self {
+        Self { duration: Some(Duration::ZERO), ..Self::without_output(ending) }
+    }
+}
+
+impl Run {
+    /// Runs it to its end and records that; or leaves it running, on record as that, when the server stops.
+    pub(crate) async fn run(mut self) {
+        let _watch = self.service.execs.watch(self.user.id, &self.exec_id);
+        let ended = match self.begin.clone() {
+            Begin::Send(request) => self.send(*request).await,
+            Begin::Attach { was_routed } => self.go_on(was_routed).await,
+        };
+        let Some(Ended { ending, text, duration, result_at }) = ended else { return };
+        self.document.duration_ms =
+            duration.map(|duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        let shown = Shown { user: &self.user, message: &self.message, command: &self.command };
+        let recorded =
+            conclude(&self.service, shown, &mut self.document, &self.exec_id, &ending, &text).await;
+        match recorded {
+            Ok((recorded, _)) => {
+                if let Some(sandbox) = result_at {
+                    recorded.acknowledge_at(&sandbox);
+                }
+            }
+            // Its runner keeps the result: the next start of the server records it.
+            Err(error) => {
+                tracing::warn!(%error, exec_id = %self.exec_id, "the end of a command could not be recorded");
+            }
+        }
+    }
+
+    async fn send(&mut self, request: ExecRequest) -> Option<Ended> {
+        let user = execs::sandbox_user(&self.user);
+        let (stop, cancelled) = (&self.service.stop, &self.slot.cancelled);
+        let routed = tokio::select! {
+            biased;
+            () = stop.cancelled() => None,
+            () = cancelled.cancelled() => None,
+            routed = self.service.router.for_user(&user, &self.wish) => Some(routed),
+        };
+        let sandbox = match routed {
+            Some(Ok(sandbox)) => sandbox,
+            Some(Err(error)) => {
+                return Some(Ended::before_it_began(Ending::refused(error.kind(), &error)));
+            }
+            None => {
+                let ending = self.explained(Ending::cancelled_before_it_began());
+                return Some(Ended::before_it_began(ending));
+            }
+        };
+        self.document.runner = Some(sandbox.place().to_owned());
+        self.command = sandbox.shown_as(request.named_user(), &self.command);
+        let sent = sandbox.exec(request).await;
+        fault(Point::Sent);
+        match sent {
+            Ok(exec) => self.accompany(exec, &sandbox).await,
+            Err(error) => Some(Ended::before_it_began(Ending::failed(&error))),
+        }
+    }
+
+    /// Follows a command to its end, and cancels it when its user or, where it cannot go on without the server, the
+    /// server's end wants that; `None` if it was left running for the next server.
+    pub(super) async fn accompany(&mut self, mut exec: sandbox::Exec, sandbox: &Sandbox) -> Option<Ended> {
+        let (stop, cancelled) = (self.service.stop.clone(), self.slot.cancelled.clone());
+        let outlives_server = sandbox.outlives_server();
+        let control = exec.control();
+        let relay = async {
+            tokio::select! {
+                () = cancelled.cancelled() => {}
+                () = stop.cancelled(), if !outlives_server => {}
+            }
+            control.cancel();
+            std::future::pending::<Infallible>().await
+        };
+        let ended = tokio::select! {
+            biased;
+            () = stop.cancelled(), if outlives_server => None,
+            never = relay => match never {},
+            ended = self.follow(&mut exec, sandbox) => Some(ended),
+        };
+        if ended.is_none() {
+            exec.leave();
+            if self.is_live {
+                self.store_snapshot().await;
+            }
+        }
+        ended
+    }
+
+    /// Adds what only a chat knows of an end.
+    pub(super) fn explained(&self, mut ending: Ending) -> Ending {
+        if ending.outcome.status == ExecStatus::TimedOut {
+            ending.outcome.error = Some(format!(
+                "stopped after {COMMAND_TIMEOUT_S} s, the time a command in a chat has; `sandbridge exec` has no such \
+                 limit"
+            ));
+        }
+        if self.service.is_stopping() { ending.while_the_server_stops() } else { ending }
+    }
+
+    /// What the message shows while the command runs.
+    pub(super) fn text_so_far(&self) -> String {
+        if !self.is_live {
+            return self.message.text.clone();
+        }
+        let transcript = self.slot.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        transcript.render(&LeftOut::SoFar)
+    }
+
+    /// Stores and tells how the command stands.
+    pub(super) async fn show_so_far(&self) {
+        let text = self.text_so_far();
+        if let Err(error) = self.service.show(self.user.id, self.message.id, &text, &self.document).await {
+            tracing::debug!(%error, exec_id = %self.exec_id, "how a command stands could not be stored");
+        }
+    }
+
+    pub(super) async fn store_snapshot(&self) {
+        let (text, document) = (self.text_so_far(), to_json(&self.document));
+        let stored = self.service.store.update_message(self.user.id, self.message.id, &text, Some(&document));
+        if let Err(error) = stored.await {
+            tracing::debug!(%error, exec_id = %self.exec_id, "the output so far could not be stored");
+        }
+    }
+}
+
+/// Whose command it is and what shows it.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    pub(crate) user: &'a store::User,
+    pub(crate) message: &'a Message,
+    pub(crate) command: &'a str,
+}
+
+/// Puts a command's end on record, with its audit entry and its message, and tells the user's clients. The message is `None`
+/// where it is gone; the rest is recorded all the same.
+pub(crate) async fn conclude(
+    service: &Inner,
+    shown: Shown<'_>,
+    document: &mut ExecDocument,
+    exec_id: &store::ExecId,
+    ending: &Ending,
+    text: &str,
+) -> store::Result<(Recorded, Option<Message>)> {
+    apply(document, &ending.outcome);
+    let json = to_json(document);
+    let end = End {
+        user: shown.user,
+        exec_id,
+        place: document.runner.as_deref(),
+        shown: shown.command,
+        ending,
+        message: Some(ShownEnd { id: shown.message.id, text, document: &json }),
+    };
+    let recorded = service.execs.end(end).await?;
+    let message = recorded.message().cloned();
+    match &message {
+        Some(message) => service.tell(shown.user.id, ChatEvent::Message(message.clone())),
+        None if recorded.is_new() => service.bus.forget(shown.message.id),
+        // Its end was on record before, without what the message shows.
+        None => drop(service.show(shown.user.id, shown.message.id, text, document).await),
+    }
+    Ok((recorded, message))
+}

@@ -1,0 +1,183 @@
+//! What people see of a turn: messages with documents, kept and told.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use api::document::{
+    AgentDocument, ApprovalDocument, ApprovalPart, ApprovalPlace, SubAgentDocument, TodoDocument, ToolData,
+    UsageDocument,
+};
+use std::collections::HashMap;
+use store::{Message, MessageId, TurnStatus};
+
+use super::screen::{self, shortened};
+use super::{Screen, Stored, asked};
+use agent::engine::{Asked, CallState, CallStatus, Card, Display, ReplyState, Stream};
+use agent::tool::{CardData, Proposal, ProposalPart, SubAgentState, TurnCost};
+
+impl Display for Stored {
+    fn add_reply(&self) -> Asked<'_, MessageId> {
+        asked(async { Ok(self.screen().add("", &screen::reply(TurnStatus::Running)).await?.id) })
+    }
+
+    fn reply<'a>(&'a self, message: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()> {
+        let ReplyState { status, reasoning, error, cost, waits } = state;
+        let document = AgentDocument::Reply {
+            status: status.as_str().into(),
+            reasoning: reasoning.to_owned(),
+            error: error.map(str::to_owned),
+            usage: cost.map(usage),
+            waits,
+        };
+        asked(async move { self.screen().change(message, text, &document).await })
+    }
+
+    fn stream(&self, message: MessageId, what: Stream, text: String) {
+        self.screen().stream(message, what, text);
+    }
+
+    fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()> {
+        asked(async move { self.screen().notice(text).await })
+    }
+
+    fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId> {
+        asked(async move {
+            let message = self.screen().keep("", &document(card)).await?;
+            let id = message.id;
+            self.untold().insert(id, message);
+            Ok(id)
+        })
+    }
+
+    fn tell(&self, message: MessageId) {
+        let untold = self.untold().remove(&message);
+        if let Some(message) = untold {
+            self.screen().tell(&message);
+        }
+    }
+
+    fn call<'a>(&'a self, message: MessageId, card: Card<'a>) -> Asked<'a, ()> {
+        let text = match card.state {
+            CallState::Ended(_, outcome, _) => shortened(&outcome.text),
+            _ => String::new(),
+        };
+        asked(async move { self.screen().change(message, &text, &document(card)).await })
+    }
+
+    fn settle(&self, first: MessageId) -> Asked<'_, ()> {
+        asked(async move { self.screen().settle_behind(first).await })
+    }
+}
+
+impl Stored {
+    fn screen(&self) -> Screen<'_> {
+        Screen { service: &self.service, user: &self.user, chat: &self.chat, turn: self.turn }
+    }
+
+    fn untold(&self) -> MutexGuard<'_, HashMap<MessageId, Message>> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call as clients read it.
+fn document(card: Card<'_>) -> AgentDocument {
+    let Card { tool, hint, place, asked_by, state } = card;
+    let (mut status, mut detail, mut approval, mut data) = ("running", String::new(), None, None);
+    let (mut agent, mut duration_ms) = (None, None);
+    match state {
+        CallState::Asks(looked, access) => {
+            status = "asking";
+            detail = looked.proposal.to_text();
+            if let Some(name) = asked_by {
+                detail = format!("The sub-agent {name} asks for this:\n{detail}");
+            }
+            approval = Some(Box::new(approval_of(&looked.proposal)));
+            data = if access.may_be_remembered() {
+                looked.edit.as_ref().map(data_of)
+            } else {
+                Some(ToolData::Once)
+            };
+        }
+        CallState::Questions(question, options) => {
+            status = "asking";
+            question.clone_into(&mut detail);
+            data = Some(ToolData::Question { options: options.to_vec() });
+        }
+        CallState::Runs => {}
+        CallState::Delegates(state) => agent = Some(sub_agent(state)),
+        CallState::Settled(end) => status = word(end),
+        CallState::Ended(end, outcome, took_ms) => {
+            (status, duration_ms) = (word(end), took_ms);
+            data = outcome.data.as_ref().map(data_of);
+            agent = outcome.sub_agent.as_ref().map(sub_agent);
+        }
+    }
+    AgentDocument::Tool {
+        tool: tool.to_owned(),
+        hint: hint.to_owned(),
+        status: status.into(),
+        place: place.map(str::to_owned),
+        detail,
+        approval,
+        data,
+        sub_agent: agent.map(Box::new),
+        asked_by: asked_by.map(str::to_owned),
+        duration_ms,
+    }
+}
+
+fn word(end: CallStatus) -> &'static str {
+    match end {
+        CallStatus::Done => "done",
+        CallStatus::Failed => "failed",
+        CallStatus::Denied => "denied",
+        CallStatus::Cancelled => "cancelled",
+    }
+}
+
+fn sub_agent(state: &SubAgentState) -> SubAgentDocument {
+    SubAgentDocument {
+        chat_id: state.chat.to_string(),
+        role: state.role.clone(),
+        instance: state.instance.clone(),
+        steps: state.steps,
+        doing: state.doing.clone(),
+        usage: state.cost.map(usage),
+    }
+}
+
+fn usage(cost: TurnCost) -> UsageDocument {
+    UsageDocument {
+        input_tokens: cost.usage.input_tokens,
+        cache_read_tokens: cost.usage.cache_read_tokens,
+        output_tokens: cost.usage.output_tokens,
+        cost_micros: cost.cost_micros,
+    }
+}
+
+/// What a person is asked to allow, as clients read it.
+fn approval_of(proposal: &Proposal) -> ApprovalDocument {
+    let Proposal { effect, target, place, parts, always, only_once, note } = proposal.clone();
+    let place = place.map(|place| ApprovalPlace {
+        machine: place.machine,
+        directory: place.directory,
+        user: place.user,
+    });
+    let part =
+        |part: ProposalPart| ApprovalPart { label: part.label, text: part.text, is_in_edit: part.is_in_edit };
+    let parts = parts.into_iter().map(part).collect();
+    ApprovalDocument { effect, target, place, parts, always, only_once, note }
+}
+
+/// What a card shows beside its text, as clients read it.
+fn data_of(data: &CardData) -> ToolData {
+    match data.clone() {
+        CardData::Todos(items) => ToolData::Todos {
+            items: items
+                .into_iter()
+                .map(|item| TodoDocument { content: item.content, status: item.status.into() })
+                .collect(),
+        },
+        CardData::Edit { old, new, first_line, is_cut } => ToolData::Edit { old, new, first_line, is_cut },
+    }
+}

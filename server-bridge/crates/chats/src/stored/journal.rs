@@ -1,0 +1,69 @@
+//! What was said, in the database.
+
+use llm::{Content, Message, ToolResult};
+use store::{ItemId, Spent, StoredContext, TurnStatus};
+
+use super::{Stored, asked, offload};
+use agent::approval::Access;
+use agent::context::history;
+use agent::engine::{Asked, Change, Entry, Journal};
+
+impl Journal for Stored {
+    fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, bool> {
+        asked(self.service.store.begin_turn(self.turn, model))
+    }
+
+    fn load(&self) -> Asked<'_, StoredContext> {
+        asked(self.service.store.stored_context(self.user.id, &self.chat, self.turn))
+    }
+
+    fn append<'a>(&'a self, entry: Entry<'a>) -> Asked<'a, (ItemId, Message)> {
+        asked(async move {
+            let (store, turn) = (&self.service.store, self.turn);
+            let message = match entry {
+                Entry::Said(message) => message,
+                Entry::Answer(message, spent, count) => {
+                    let item = store.append_answer(turn, &history::to_json(&message), spent, count).await?;
+                    return Ok((item, message));
+                }
+                Entry::Result(call, outcome, place) => {
+                    let whose = (self.user.id, &self.root, &self.chat);
+                    let text = offload::kept(store, whose, call, &outcome, place).await?;
+                    let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
+                    let (call_id, is_error) = (call.id.clone(), outcome.is_error);
+                    Message::Tool(ToolResult { call_id, content, is_error })
+                }
+            };
+            Ok((store.append_turn_item(turn, &history::to_json(&message)).await?, message))
+        })
+    }
+
+    fn change<'a>(&'a self, change: Change<'a>) -> Asked<'a, ()> {
+        asked(async move {
+            let (store, chat) = (&self.service.store, &self.chat);
+            match change {
+                Change::Amended(item, message) => store.amend_item(item, &history::to_json(message)).await,
+                Change::Masked(masks) => store.add_masks(chat, masks).await,
+                Change::Compacted(new) => store.add_compaction(chat, new).await,
+                Change::NotCompacted(at) => store.add_void_compaction(chat, at).await,
+            }
+        })
+    }
+
+    fn spend<'a>(&'a self, spent: Spent<'a>) -> Asked<'a, ()> {
+        asked(async move { self.service.store.add_turn_usage(self.turn, spent).await.map(drop) })
+    }
+
+    fn runs(&self, access: Access) -> Asked<'_, ()> {
+        asked(async move {
+            match access {
+                Access::Run | Access::Privileged => self.service.store.count_command(self.root_turn).await,
+                _ => Ok(()),
+            }
+        })
+    }
+
+    fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {
+        asked(async move { self.service.store.finish_turn(self.turn, status, error).await.map(drop) })
+    }
+}

@@ -1,0 +1,41 @@
+//! Long results of tools, put aside: the conversation keeps a few lines of each, and a name to ask for the rest by.
+
+use agent::context::offload::{is_long, shown};
+use agent::tool::Outcome;
+use llm::ToolCall;
+use store::{ChatId, OffloadedRead, Store, UserId};
+
+/// What the conversation keeps of a tool's result; `place` is where it ran. What is long is kept with `chat`, its user's own, for
+/// the model of `reader`, which read it: that chat, or a sub-agent's.
+///
+/// Fails with the store's errors.
+pub(super) async fn kept(
+    store: &Store,
+    (user, chat, reader): (UserId, &ChatId, &ChatId),
+    call: &ToolCall,
+    outcome: &Outcome,
+    place: Option<&str>,
+) -> store::Result<String> {
+    if let (Some(file), Some(place)) = (&outcome.file, place) {
+        store.mark_read_again(chat, reader, place, &file.path).await?;
+    }
+    if !outcome.may_be_offloaded || !is_long(&outcome.text) {
+        return Ok(outcome.text.clone());
+    }
+    let id = format!("ol_{:08x}", rand::random::<u32>());
+    let of = outcome.file.as_ref().zip(place).map(|(file, place)| OffloadedRead {
+        offload_id: id.clone(),
+        reader: reader.clone(),
+        place: place.to_owned(),
+        path: file.path.clone(),
+        hash: file.hash.clone(),
+        size_bytes: i64::try_from(file.size_bytes).unwrap_or(i64::MAX),
+        modified_ms: file.modified_ms,
+    });
+    match store.put_offload(user, chat, &id, &outcome.text, of.as_ref()).await {
+        Ok(()) => Ok(shown(&id, &call.name, &outcome.text)),
+        // Beyond what is kept: the beginning and the end say so.
+        Err(store::Error::Invalid { .. }) => Ok(shown("too long to be kept", &call.name, &outcome.text)),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,69 @@
+//! What the user lets the agent do, and the models that answer them.
+
+use futures_util::future::BoxFuture;
+use llm::retry::Patience;
+use llm::slots::{Kind, Seat};
+use store::MessageId;
+
+use super::{Stored, asked};
+use crate::Error;
+use agent::approval::Mode;
+use agent::engine::{Asked, ModelPool, Permissions};
+use agent::models::{ModelChain, NoModel, Place, Tier};
+use agent::questions::{Asking, Wanted};
+use tools::COMMANDS;
+use tools::ported;
+
+impl Permissions for Stored {
+    fn mode(&self) -> Asked<'_, Mode> {
+        asked(async {
+            let word = self.service.store.approval(self.user.id, &self.root).await?;
+            // A newer server's word: rather ask once too often.
+            Ok(word.parse().unwrap_or(Mode::Ask))
+        })
+    }
+
+    fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool> {
+        asked(self.service.store.is_allowed(self.user.id, &self.root, tool, subject))
+    }
+
+    fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, ()> {
+        asked(self.service.store.allow_for_good(self.user.id, &self.root, tool, subject))
+    }
+
+    fn files_change(&self) -> Asked<'_, ()> {
+        asked(self.service.store.forget_allowed(self.user.id, &self.root, COMMANDS))
+    }
+
+    fn ask(&self, message: MessageId, wanted: Wanted) -> Asking {
+        self.service.engine.questions.ask(self.user.id, message, wanted)
+    }
+
+    fn wants_room(&self) -> bool {
+        self.service.engine.takes_compression(self.user.id, &self.chat)
+    }
+}
+
+impl ModelPool for Stored {
+    fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, Result<ModelChain, NoModel>> {
+        Box::pin(async move {
+            let models = &self.service.engine.models;
+            models.of_chat(&self.service, &self.user, &self.root, tier).await.map_err(|error| match error {
+                Error::Store(error) => NoModel::Port(ported(error)),
+                other => NoModel::Told(other.to_string()),
+            })
+        })
+    }
+
+    fn seat(&self, kind: Kind) -> Seat {
+        self.service.engine.models.seat(self.user.id, kind)
+    }
+
+    fn patience(&self) -> Patience {
+        self.service.engine.models.patience()
+    }
+
+    fn place(&self, kind: Kind) -> Place {
+        self.service.engine.models.place(self.user.id, kind)
+    }
+}

@@ -1,0 +1,36 @@
+//! What holds now, told at the end of a request and not kept: what changes must not stand before what a provider's cache holds.
+
+use store::OffloadedRead;
+
+/// What is to be told; nothing where all is as a model expects it.
+pub(super) fn text(stale: &[OffloadedRead]) -> Option<String> {
+    let stale = stale.iter().map(|read| {
+        format!(
+            "STALE: {} on {} has changed since it was put aside as {}; read it again before you rely on it.",
+            read.path, read.place, read.offload_id
+        )
+    });
+    let lines: Vec<String> = stale.collect();
+    (!lines.is_empty()).then(|| format!("<system-reminder>\n{}\n</system-reminder>", lines.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_changed_and_else_nothing() {
+        assert_eq!(text(&[]), None);
+        let read = OffloadedRead {
+            offload_id: "ol_1".to_owned(),
+            reader: store::ChatId::random(),
+            place: "laptop".to_owned(),
+            path: "a.rs".to_owned(),
+            hash: String::new(),
+            size_bytes: 0,
+            modified_ms: 0,
+        };
+        let text = text(&[read]).unwrap();
+        assert!(text.contains("STALE: a.rs on laptop") && text.contains("ol_1"));
+    }
+}

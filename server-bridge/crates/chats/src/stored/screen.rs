@@ -1,0 +1,176 @@
+//! A turn as people see it: a message for each answer, and one for each call of a tool.
+
+use api::document::AgentDocument;
+use api::words::{self, ToolStatus};
+use store::limits::PAGE_MAX_ROWS;
+use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
+
+use crate::service::Inner;
+use crate::shell::{LeftOut, Transcript};
+use crate::{Channel, ChatEvent, Part};
+use agent::engine::Stream;
+
+/// The document of a turn's first answer.
+pub(crate) fn reply(status: TurnStatus) -> AgentDocument {
+    later_reply(status.as_str().into(), String::new())
+}
+
+/// The document of an answer that is not the first one of its turn.
+fn later_reply(status: words::TurnStatus, reasoning: String) -> AgentDocument {
+    AgentDocument::Reply { status, reasoning, error: None, usage: None, waits: false }
+}
+
+/// The same document of a tool that has not ended, with another status, and nothing left to be asked; `None` of any other.
+fn settled(document: AgentDocument) -> Option<AgentDocument> {
+    match document {
+        AgentDocument::Tool {
+            tool,
+            hint,
+            status: ToolStatus::Asking | ToolStatus::Running,
+            place,
+            sub_agent,
+            asked_by,
+            duration_ms,
+            ..
+        } => Some(AgentDocument::Tool {
+            tool,
+            hint,
+            status: ToolStatus::Cancelled,
+            place,
+            detail: String::new(),
+            approval: None,
+            data: None,
+            sub_agent,
+            asked_by,
+            duration_ms,
+        }),
+        AgentDocument::Reply { status: words::TurnStatus::Running, reasoning, usage: None, .. } => {
+            Some(later_reply(words::TurnStatus::Done, reasoning))
+        }
+        AgentDocument::Tool { .. } | AgentDocument::Reply { .. } => None,
+    }
+}
+
+/// As the store keeps it.
+pub(crate) fn to_json(document: &AgentDocument) -> String {
+    serde_json::to_string(document).expect("texts and numbers are always JSON")
+}
+
+/// Where a turn is shown.
+pub(crate) struct Screen<'a> {
+    pub(crate) service: &'a Inner,
+    pub(crate) user: &'a User,
+    pub(crate) chat: &'a ChatId,
+    /// What comes of it is taken back with it.
+    pub(crate) turn: TurnId,
+}
+
+impl Screen<'_> {
+    /// Adds a message.
+    pub(super) async fn add(&self, text: &str, document: &AgentDocument) -> store::Result<Message> {
+        let message = self.keep(text, document).await?;
+        self.tell(&message);
+        Ok(message)
+    }
+
+    /// Adds a message of which nobody is told yet.
+    pub(super) async fn keep(&self, text: &str, document: &AgentDocument) -> store::Result<Message> {
+        let (text, document) = (cut(text), to_json(document));
+        let role = MessageRole::Assistant;
+        let store = &self.service.store;
+        store.append_turn_message(self.user.id, self.chat, self.turn, role, &text, Some(&document)).await
+    }
+
+    /// Tells of a message.
+    pub(super) fn tell(&self, message: &Message) {
+        self.service.tell(self.user.id, ChatEvent::Message(message.clone()));
+    }
+
+    /// Changes a message.
+    pub(crate) async fn change(
+        &self,
+        id: MessageId,
+        text: &str,
+        document: &AgentDocument,
+    ) -> store::Result<()> {
+        let store = &self.service.store;
+        let updated = store.update_message(self.user.id, id, &cut(text), Some(&to_json(document))).await;
+        let message = updated.inspect_err(|_| self.service.bus.forget(id))?;
+        self.service.tell(self.user.id, ChatEvent::Message(message));
+        Ok(())
+    }
+
+    /// Says of what still looks as if it went on behind a turn's first message that it does not.
+    pub(crate) async fn settle_behind(&self, first: MessageId) -> store::Result<()> {
+        let (messages, _) = self.service.store.messages(self.user.id, self.chat, None, PAGE_MAX_ROWS).await?;
+        for message in messages.into_iter().filter(|message| message.id > first) {
+            let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+            let Some(settled) = document.and_then(settled) else { continue };
+            self.change(message.id, &message.text, &settled).await?;
+        }
+        Ok(())
+    }
+
+    /// Shows more at the end of a message, until that is changed.
+    pub(super) fn stream(&self, message: MessageId, what: Stream, text: String) {
+        let chat = self.chat.clone();
+        let said = |part, chat, text| ChatEvent::Said { chat, message, part, text, at: 0 };
+        let event = match what {
+            Stream::Text => said(Part::Text, chat, text),
+            Stream::Reasoning => said(Part::Reasoning, chat, text),
+            Stream::Output => ChatEvent::Output { chat, message, channel: Channel::Stdout, text, at: 0 },
+        };
+        self.service.tell(self.user.id, event);
+    }
+
+    /// A word of the server itself.
+    pub(super) async fn notice(&self, text: &str) -> store::Result<()> {
+        let store = &self.service.store;
+        let role = MessageRole::Notice;
+        let message =
+            store.append_turn_message(self.user.id, self.chat, self.turn, role, &cut(text), None).await?;
+        self.tell(&message);
+        Ok(())
+    }
+}
+
+/// What fits into a message.
+fn cut(text: &str) -> String {
+    let most = store::limits::MESSAGE_TEXT_MAX_BYTES;
+    text[..text.floor_char_boundary(most)].to_owned()
+}
+
+/// The beginning and the end of a tool's result.
+pub(super) fn shortened(text: &str) -> String {
+    let mut transcript = Transcript::default();
+    transcript.push(text);
+    transcript.render(&LeftOut::OfResult)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_says_no_more_than_there_is() {
+        assert_eq!(to_json(&reply(TurnStatus::Queued)), r#"{"kind":"reply","status":"queued"}"#);
+    }
+
+    #[test]
+    fn what_went_on_is_settled_and_what_ended_is_left_alone() {
+        let running = reply(TurnStatus::Running);
+        assert_eq!(settled(running), Some(later_reply(words::TurnStatus::Done, String::new())));
+        assert_eq!(settled(reply(TurnStatus::Failed)), None);
+    }
+
+    #[test]
+    fn a_long_result_is_shown_from_both_ends() {
+        assert_eq!(shortened("é"), "é");
+        let shown = shortened(&format!("{}{}", "a".repeat(4_000), "z".repeat(10)));
+        assert!(
+            shown.starts_with("aaa")
+                && shown.ends_with("zzz")
+                && shown.contains("… 10 characters left out; the model has them …")
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! Agents that an agent calls, each with a chat of its own below its parent's.
+
+use llm::Message;
+use store::{MessageRole, SubAgent, TurnStatus};
+
+use super::idle::named;
+use super::{Stored, asked, reply, to_json};
+use crate::ChatEvent;
+use agent::context::history;
+use agent::engine::{Asked, INTERRUPTED, Name, Named, NewSubAgent, SubAgentTask, SubAgents, Turn, TurnEnd};
+use agent::tool::TurnCost;
+
+impl SubAgents for Stored {
+    fn take_name(&self, name: &str) -> Option<Name> {
+        self.service.engine.at_work.take_name(&self.chat, name)
+    }
+
+    fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named> {
+        asked(named(&self.service.store, self.user.id, &self.chat, name))
+    }
+
+    fn create<'a>(&'a self, new: NewSubAgent<'a>) -> Asked<'a, SubAgent> {
+        asked(async move {
+            let NewSubAgent { card, role, instance, tools_json } = new;
+            let new = store::NewSubAgent { parent: &self.chat, message: card, role, instance, tools_json };
+            self.service.store.create_sub_agent(self.user.id, new).await
+        })
+    }
+
+    fn run<'a>(&'a self, task: SubAgentTask<'a>) -> Asked<'a, TurnEnd> {
+        asked(async move {
+            let Self { service, user, .. } = self;
+            let SubAgentTask { chat, card, text, ancestry, cancelled } = task;
+            let store = &service.store;
+            let _work = service.engine.at_work.begin(user.id, chat, cancelled);
+            store.use_sub_agent(user.id, chat, card).await?;
+            let said = service.say(user.id, chat, MessageRole::User, text).await?;
+            let document = to_json(&reply(TurnStatus::Queued));
+            let shown =
+                store.append_message(user.id, chat, MessageRole::Assistant, "", Some(&document)).await?;
+            let item = history::to_json(&Message::user(text));
+            let turn =
+                store.queue_turn_beneath(user.id, chat, said.id, shown.id, &item, ancestry.turn()).await?;
+            service.tell(user.id, ChatEvent::Message(shown.clone()));
+            let ports = &self.below(chat, turn, self.wish().await?.clone()).ports();
+            let (parts, stop, message) = (&service.prompt, &service.stop, shown.id);
+            let end = Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry }.run().await;
+            store.use_sub_agent(user.id, chat, card).await?;
+            // Its conversation may have been deleted meanwhile.
+            store.message(user.id, shown.id).await?;
+            Ok(end.unwrap_or_else(|| TurnEnd {
+                status: TurnStatus::Interrupted,
+                error: Some(INTERRUPTED.to_owned()),
+                cost: TurnCost::default(),
+                words: None,
+            }))
+        })
+    }
+}

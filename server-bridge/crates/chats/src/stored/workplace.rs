@@ -1,0 +1,53 @@
+//! The machine that the router finds for a turn's work.
+
+use futures_util::future::BoxFuture;
+use sandbox::{Sandbox, Wish};
+
+use super::Stored;
+use super::{asked, reminder, stale};
+use agent::engine::{Asked, Workplace};
+use agent::tool::Failure;
+use execs::{self, sandbox_user};
+use tools::Ported;
+
+impl Stored {
+    /// Where the work is to be done: fixed when it is first asked for.
+    pub(super) async fn wish(&self) -> store::Result<&Wish> {
+        let wish = || execs::wish(&self.service.store, self.user.id, Some(&self.chat));
+        self.wish.get_or_try_init(wish).await
+    }
+}
+
+impl Workplace for Stored {
+    fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>> {
+        Box::pin(async {
+            let wish = self.wish().await.ported()?;
+            Ok(self.service.router.for_user(&sandbox_user(&self.user), wish).await?)
+        })
+    }
+
+    fn name(&self) -> Asked<'_, Option<String>> {
+        asked(async {
+            let wish = self.wish().await?;
+            let place = self.service.router.check(&sandbox_user(&self.user), wish).ok();
+            Ok(place.map(|place| place.name().to_owned()))
+        })
+    }
+
+    fn cwd(&self) -> Asked<'_, String> {
+        asked(self.service.store.chat_cwd(self.user.id, &self.chat))
+    }
+
+    fn news(&self) -> Asked<'_, Option<String>> {
+        Box::pin(async {
+            let store = &self.service.store;
+            // Where there is no machine, nothing can be looked at, and the turn tells so by itself.
+            match self.sandbox().await {
+                Ok(sandbox) => stale::look(store, &sandbox, &self.root, &self.chat).await.ported()?,
+                Err(Failure::Port(error)) => return Err(error),
+                Err(_) => {}
+            }
+            Ok(reminder::text(&store.stale_reads(&self.root, &self.chat).await.ported()?))
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! A chat's tasks: commands of its model that go on by themselves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use store::{ChatId, Exec, User};
+use tokio::time::Instant;
+
+use crate::service::Inner;
+use crate::{ChatService, Result};
+use agent::tool::Failure;
+use tools::limits::TASK_LIFETIME_S;
+
+impl ChatService {
+    /// Deletes a user's chat. What runs in it is told to stop, its tasks too: where their machine is away, as soon as it is
+    /// back.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    pub async fn delete(&self, user: &User, chat: &ChatId) -> Result<()> {
+        let _tracked = self.0.tasks.token();
+        let store = &self.0.store;
+        store.chat(user.id, chat).await?;
+        self.0.stop_all(user.id, chat);
+        // On record first: where this server stops amid it, its next life goes on.
+        let tasks = store.abandon_chat_tasks(user.id, chat).await?;
+        store.delete_chat(user.id, chat).await?;
+        // What was posted in between finds no chat any more; it need not come to that.
+        self.0.stop_all(user.id, chat);
+        for task in tasks {
+            end_abandoned(&self.0, user, task);
+        }
+        Ok(())
+    }
+}
+
+/// Ends a task that nobody can ask for any more, as soon as its machine is there.
+fn end_abandoned(service: &Arc<Inner>, user: &User, task: Exec) {
+    let (service, user) = (Arc::clone(service), user.clone());
+    let tasks = service.tasks.clone();
+    tasks.spawn(async move {
+        let Inner { execs, stop, .. } = &*service;
+        let until = Instant::now() + Duration::from_secs(TASK_LIFETIME_S);
+        let followed = execs.followed(&user, &task);
+        let ended = async {
+            loop {
+                followed.available(until).await.map_err(|error| Failure::Told(error.to_string()))?;
+                match tools::tasks::kill(&service.services, &user, &task).await {
+                    // It went away again.
+                    Err(Failure::Away(_)) => {}
+                    ended => return ended,
+                }
+            }
+        };
+        tokio::select! {
+            ended = ended => {
+                if let Err(why) = ended {
+                    tracing::warn!(%why, id = %task.exec_id, "a task of a chat that was deleted could not be ended");
+                }
+            }
+            // The next life of the server goes on.
+            () = stop.cancelled() => {}
+        }
+    });
+}

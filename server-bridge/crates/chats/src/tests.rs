@@ -1,0 +1,134 @@
+//! The service against a scripted runner on an in-memory link, and a store in memory.
+
+mod commands;
+mod order;
+mod recover;
+mod runner;
+mod shell;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandbox::{RouterConfig, SandboxRouter};
+use store::{Chat, ExecStatus, Message, MessageId, MessageRole, Name, RunnerName, Store, User};
+use tokio::sync::mpsc;
+
+use api::document::ExecDocument;
+use tools::internet::Internet;
+
+use crate::{ChatEvent, ChatService, ModelsConfig, Posted, Subscription};
+use runner::ScriptedRunner;
+
+/// The longest anything here may take.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A service with one user, who has one chat and may have runners.
+struct Bench {
+    service: ChatService,
+    store: Store,
+    router: SandboxRouter,
+    user: User,
+    chat: Chat,
+    events: mpsc::UnboundedReceiver<ChatEvent>,
+    _subscription: Subscription,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let store = Store::open_in_memory().await.unwrap();
+        Self::with_store(store).await
+    }
+
+    async fn with_store(store: Store) -> Self {
+        Self::with_models(store, ModelsConfig::default()).await
+    }
+
+    async fn with_models(store: Store, models: ModelsConfig) -> Self {
+        let user = match store.user_by_name("ada").await.unwrap() {
+            Some(user) => user,
+            None => store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap(),
+        };
+        let chat = match store.chats(user.id, 1).await.unwrap().pop() {
+            Some(chat) => chat,
+            None => store.create_chat(user.id).await.unwrap(),
+        };
+        let router = SandboxRouter::new(RouterConfig::default());
+        let (sender, events) = mpsc::unbounded_channel();
+        let service = ChatService::new(store.clone(), router.clone(), models, Internet::default());
+        let subscription = service.bus().subscribe(Arc::new(move |_, event: &ChatEvent| {
+            let _ = sender.send(event.clone());
+        }));
+        Self { service, store, router, user, chat, events, _subscription: subscription }
+    }
+
+    /// Registers a runner of this name and connects it.
+    async fn connect(&self, name: &str) -> ScriptedRunner {
+        self.store.add_runner(self.user.id, &RunnerName::parse(name).unwrap()).await.unwrap();
+        ScriptedRunner::connect(&self.router, &execs::sandbox_user(&self.user).key, name).await
+    }
+
+    /// Gives this server a runner that another one had.
+    async fn take_over(&self, runner: &mut ScriptedRunner, name: &str) {
+        runner.connect_to(&self.router, &execs::sandbox_user(&self.user).key, name).await;
+    }
+
+    async fn post(&self, text: &str) -> Posted {
+        self.service.post(&self.user, &self.chat.id, text).await.unwrap()
+    }
+
+    /// Posts something that is answered at once, and returns the answer.
+    async fn ask(&self, text: &str) -> Message {
+        let mut posted = self.post(text).await;
+        assert_eq!(posted.messages.len(), 2, "{posted:?}");
+        posted.messages.remove(1)
+    }
+
+    async fn next_event(&mut self) -> ChatEvent {
+        tokio::time::timeout(DEADLINE, self.events.recv()).await.expect("an event in time").unwrap()
+    }
+
+    /// Waits until a message of a running command is told, and returns it.
+    async fn told_running(&mut self, id: MessageId) -> Message {
+        loop {
+            if let ChatEvent::Message(message) = self.next_event().await
+                && message.id == id
+                && document(&message).status == "running"
+            {
+                return message;
+            }
+        }
+    }
+
+    /// Waits until the command of a message has ended, and returns the message and the output told until then.
+    async fn ended(&mut self, id: MessageId) -> (Message, ExecDocument, String) {
+        let mut told = String::new();
+        loop {
+            match self.next_event().await {
+                ChatEvent::Output { message, text, .. } if message == id => told.push_str(&text),
+                ChatEvent::Message(message) if message.id == id => {
+                    let document = document(&message);
+                    if document.status != "running" {
+                        assert_eq!(
+                            self.store.message(self.user.id, id).await.unwrap(),
+                            message,
+                            "stored as told"
+                        );
+                        return (message, document, told);
+                    }
+                }
+                ChatEvent::Output { .. } | ChatEvent::Said { .. } => {}
+                ChatEvent::Message(_) | ChatEvent::Chat(_) | ChatEvent::ActiveRunner(_) => {}
+            }
+        }
+    }
+
+    /// The exec on record that a message shows.
+    async fn record(&self, document: &ExecDocument) -> store::Exec {
+        let id = store::ExecId::parse(&document.exec_id).unwrap();
+        self.store.exec(self.user.id, &id).await.unwrap()
+    }
+}
+
+fn document(message: &Message) -> ExecDocument {
+    serde_json::from_str(message.exec_json.as_deref().unwrap()).unwrap()
+}

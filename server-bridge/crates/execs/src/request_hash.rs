@@ -1,0 +1,13 @@
+//! Telling a repetition from another request.
+
+use sha2::{Digest, Sha256};
+
+/// A hash over all that is asked for.
+pub fn request_hash(target: Option<&str>, command: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in ["shell", target.unwrap_or_default(), command] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    store::hex(&hash.finalize())
+}

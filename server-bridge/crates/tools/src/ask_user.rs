@@ -1,0 +1,92 @@
+//! `AskUser`: a question, and waiting for its answer.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome};
+use crate::Services;
+use crate::limits::{QUESTION_CHARS, QUESTION_OPTION_CHARS, QUESTION_OPTIONS};
+use agent::approval::Access;
+use agent::tool::{Beside, ForSubAgents, Live, Rules, ToolContext, TypedTool};
+
+/// What to ask.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The question, with all that the user needs to know to answer it.
+    question: String,
+    /// Answers to choose from, at most 10; the user may always say something else.
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "AskUser";
+    const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Only for what you cannot find out by \
+yourself and what makes a difference: a choice that is theirs, a secret place, a doubt about what they want.";
+    // A question at a time.
+    const RULES: Rules = Rules::of(Access::Read)
+        .beside(Beside::Nothing)
+        .for_sub_agents(ForSubAgents::Never)
+        .waits_for_its_user()
+        .without_machine();
+
+    fn hint(&self) -> &str {
+        &self.question
+    }
+
+    async fn run(
+        &self,
+        _services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        self.check()?;
+        // Withdrawn by a cancel, which drops this.
+        Ok(match context.host.ask(&self.question, &self.options).await? {
+            Some(words) => Outcome::done(words),
+            None => Outcome {
+                is_error: true,
+                ..Outcome::done(
+                    "Nobody answered. Go on with what is safest, and say what you took for granted; or end here and say what \
+                     you need to know.",
+                )
+            },
+        })
+    }
+}
+
+impl Arguments {
+    fn check(&self) -> Result<(), Failure> {
+        let long = |text: &str, most| text.trim().is_empty() || text.chars().count() > most;
+        if long(&self.question, QUESTION_CHARS) {
+            return Err(Failure::Told(format!("a question has 1 to {QUESTION_CHARS} characters")));
+        }
+        if self.options.len() > QUESTION_OPTIONS {
+            return Err(Failure::Told(format!("a question has at most {QUESTION_OPTIONS} options")));
+        }
+        if self.options.iter().any(|option| long(option, QUESTION_OPTION_CHARS)) {
+            return Err(Failure::Told(format!("an option has 1 to {QUESTION_OPTION_CHARS} characters")));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_and_options_have_their_bounds() {
+        let ask = |question: String, options: Vec<String>| Arguments { question, options }.check().is_ok();
+        let full = vec!["é".repeat(QUESTION_OPTION_CHARS); QUESTION_OPTIONS];
+        assert!(ask("é".repeat(QUESTION_CHARS), full.clone()));
+        assert!(!ask("é".repeat(QUESTION_CHARS + 1), vec![]));
+        assert!(!ask(" \n".to_owned(), vec![]));
+        assert!(!ask("?".to_owned(), vec!["a".to_owned(); QUESTION_OPTIONS + 1]));
+        assert!(!ask("?".to_owned(), vec!["é".repeat(QUESTION_OPTION_CHARS + 1)]));
+        assert!(!ask("?".to_owned(), vec![String::new()]));
+    }
+}

@@ -1,0 +1,53 @@
+//! `Cd`: where the chat is.
+
+use sandbox::FileKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Work;
+use crate::{Ported, Services};
+use agent::approval::Access;
+use agent::tool::{Beside, Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Failure, Outcome, visible};
+
+/// Where to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The directory, relative to the current one or absolute; . is the workspace at first.
+    path: String,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "Cd";
+    const DESCRIPTION: &'static str =
+        "Changes the current directory, which Shell commands begin in and relative paths are meant from.";
+    // What comes behind it begins there.
+    const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing);
+
+    fn hint(&self) -> &str {
+        &self.path
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        run(self, work).await
+    }
+}
+
+async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
+    let path = work.path(&arguments.path).await?;
+    let found = work.sandbox().await?.stat(path.as_bytes()).await?;
+    if found.kind != FileKind::Directory {
+        return Err(Failure::Told(format!("{} is no directory", visible::line(&path))));
+    }
+    work.services.store.set_chat_cwd(work.user.id, work.chat, &path).await.ported()?;
+    Ok(Outcome::done(format!("now in {}", visible::line(&path))))
+}

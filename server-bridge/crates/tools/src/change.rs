@@ -1,0 +1,133 @@
+//! Changing a file so that its turn can be taken back: what it was is kept before, and what is left there is noted.
+
+use crate::Ported;
+use sandbox::{ErrorKind, Range, Sandbox, SandboxError, WriteOptions};
+use store::limits::{CHECKPOINT_FILE_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
+use store::{Before, Left};
+
+use super::read::hash;
+use super::{Failure, Work};
+
+/// Writes a file, whole; how many bytes it has then.
+///
+/// Fails with the sandbox's and the store's errors.
+pub(super) async fn write(
+    work: &Work<'_>,
+    sandbox: &Sandbox,
+    path: &str,
+    content: &[u8],
+    options: WriteOptions,
+) -> Result<u64, Failure> {
+    let left = Left::Content(hash(content));
+    let write = async {
+        let mut writer = sandbox.write_file(path.as_bytes(), options).await?;
+        writer.write(content).await?;
+        Ok(writer.finish().await?)
+    };
+    change(work, sandbox, path, left, write).await
+}
+
+/// Makes a change to a file that leaves it so.
+///
+/// Fails as the change does, and with the store's errors.
+pub(super) async fn change<T>(
+    work: &Work<'_>,
+    sandbox: &Sandbox,
+    path: &str,
+    left: Left,
+    making: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let (store, turn, place) = (&work.services.store, work.turn, sandbox.place());
+    let path = within(&sandbox.facts().workspace, path);
+    if path.len() > EXEC_ERROR_MAX_BYTES {
+        return Err(Failure::Told("the path is too long".to_owned()));
+    }
+    let earlier = match store.checkpoint(turn, place, path).await.ported()? {
+        Some(earlier) => earlier,
+        None => {
+            keep(work, sandbox, path).await?;
+            Left::Unchanged
+        }
+    };
+    // Noted before it is done: of what a killed server did nobody could tell otherwise.
+    store.leave_checkpoint(turn, place, path, &left).await.ported()?;
+    let done = making.await;
+    if let Err(Failure::Told(_)) = &done {
+        // It was refused. Of one whose runner went away amid it nobody knows.
+        store.leave_checkpoint(turn, place, path, &earlier).await.ported()?;
+    }
+    done
+}
+
+async fn keep(work: &Work<'_>, sandbox: &Sandbox, path: &str) -> Result<(), Failure> {
+    let (store, user, turn) = (&work.services.store, work.user.id, work.turn);
+    let found = present(sandbox, path).await?;
+    let before = match &found {
+        Present::Absent => Before::Absent,
+        Present::Content { mode, content } => Before::Content { mode: *mode, content },
+        Present::TooLarge => Before::TooLarge,
+        Present::Unreadable => Before::Unreadable,
+    };
+    store.keep_checkpoint(user, work.root, turn, sandbox.place(), path, before).await.ported()?;
+    Ok(())
+}
+
+enum Present {
+    Absent,
+    Content { mode: u32, content: Vec<u8> },
+    TooLarge,
+    Unreadable,
+}
+
+/// What a file is now; what cannot be read is said to be so, and its change says why.
+async fn present(sandbox: &Sandbox, path: &str) -> Result<Present, Failure> {
+    let mut reader = match sandbox.read_file(path.as_bytes(), Range::default()).await {
+        Ok(reader) => reader,
+        Err(SandboxError::Remote { kind: ErrorKind::NotFound, .. }) => return Ok(Present::Absent),
+        Err(error @ (SandboxError::Offline { .. } | SandboxError::Lost { .. })) => return Err(error.into()),
+        Err(_) => return Ok(Present::Unreadable),
+    };
+    if reader.size_bytes() > CHECKPOINT_FILE_MAX_BYTES as u64 {
+        return Ok(Present::TooLarge);
+    }
+    let mut content = Vec::new();
+    while let Some(piece) = reader.next().await {
+        match piece {
+            Ok(piece) => content.extend_from_slice(&piece),
+            Err(error @ (SandboxError::Offline { .. } | SandboxError::Lost { .. })) => {
+                return Err(error.into());
+            }
+            Err(_) => return Ok(Present::Unreadable),
+        }
+        if content.len() > CHECKPOINT_FILE_MAX_BYTES {
+            return Ok(Present::TooLarge);
+        }
+    }
+    Ok(Present::Content { mode: reader.mode(), content })
+}
+
+/// A path as seen from the workspace, where it is written from the root: one file has one name.
+pub(super) fn within<'a>(workspace: &str, path: &'a str) -> &'a str {
+    let rest = path.strip_prefix(workspace.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+    rest.filter(|rest| !workspace.is_empty() && !rest.is_empty()).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_name_however_it_is_written() {
+        for (workspace, path, expected) in [
+            ("/work", "/work/a/b", "a/b"),
+            ("/work/", "/work/a", "a"),
+            ("/work", "/workshop/a", "/workshop/a"),
+            ("/work", "a", "a"),
+            ("/work", "/work", "/work"),
+            ("", "/a", "/a"),
+            ("/", "/a", "a"),
+        ] {
+            assert_eq!(within(workspace, path), expected, "{workspace} {path}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `config`: what the user has set, as far as a model may see and change it.
+//!
+//! A new key: a row of [`KEYS`].
+
+use futures_util::future::BoxFuture;
+use sandbox::{Choice, DOCKER, NONE, Wish};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::{AuditEntry, LANGUAGE};
+
+use super::{Failure, Outcome, Work};
+use crate::limits::CONFIG_VALUE_CHARS;
+use crate::{Ported, Services};
+use agent::approval::{Access, Mode};
+use agent::tool::look::{Ground, Looked, part};
+use agent::tool::{ForSubAgents, Live, Rules, ToolContext, TypedTool};
+use execs::sandbox_user;
+
+/// What stands for no value.
+const AUTO: &str = "auto";
+
+/// What to do with which setting.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// get shows one setting, list all of them, set changes one.
+    action: Action,
+    /// The setting's name.
+    #[serde(default)]
+    key: String,
+    /// Its new value; auto takes it back.
+    #[serde(default)]
+    value: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Get,
+    Set,
+    List,
+}
+
+type Reading<'a> = BoxFuture<'a, Result<String, Failure>>;
+
+/// A setting.
+struct Key {
+    name: &'static str,
+    /// What it is, and what it may be.
+    about: &'static str,
+    read: for<'a> fn(&'a Work<'_>) -> Reading<'a>,
+    /// Sets it, and says what is to be known of that.
+    write: for<'a> fn(&'a Work<'_>, &'a str) -> Reading<'a>,
+}
+
+const KEYS: &[Key] = &[
+    Key {
+        name: store::ACTIVE_RUNNER,
+        about: "where the user's work goes in chats without a place of their own: a runner's name, __docker__, none (the \
+                server itself), or auto",
+        read: |work| Box::pin(read(work, store::ACTIVE_RUNNER)),
+        write: |work, value| Box::pin(set_active_runner(work, value)),
+    },
+    Key {
+        name: "language",
+        about: "the language to answer the user in, or auto",
+        read: |work| Box::pin(read(work, LANGUAGE)),
+        write: |work, value| Box::pin(set_language(work, value)),
+    },
+    Key {
+        name: "approval",
+        about: "what you may do in this chat without asking: plan, ask, auto-edit or full; you can only make it stricter",
+        read: |work| Box::pin(approval(work)),
+        write: |work, value| Box::pin(set_approval(work, value)),
+    },
+];
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "config";
+    const DESCRIPTION: &'static str = "Shows and changes what the user has set: active_runner, language, and this chat's \
+approval. Change something only where the user asks for it.";
+    const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
+
+    fn access(&self) -> Access {
+        if self.action == Action::Set { Access::Settings } else { Access::Read }
+    }
+
+    fn hint(&self) -> &str {
+        &self.key
+    }
+
+    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let parts = vec![part("setting", &self.key), part("new value", &self.value)];
+        Ok(Looked::words("changes what you have set", parts))
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        if self.action == Action::List {
+            let mut lines = Vec::new();
+            for key in KEYS {
+                lines.push(format!("{} = {} ({})", key.name, (key.read)(work).await?, key.about));
+            }
+            return Ok(Outcome::done(lines.join("\n")));
+        }
+        let known = || KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
+        let key = KEYS.iter().find(|key| key.name == self.key);
+        let key = key.ok_or_else(|| {
+            Failure::Told(format!("there is no setting {:?}; there are {}", self.key, known()))
+        })?;
+        if self.action == Action::Get {
+            return Ok(Outcome::done((key.read)(work).await?));
+        }
+        let value = self.value.trim();
+        let is_value = !value.is_empty() && value.chars().count() <= CONFIG_VALUE_CHARS;
+        if !is_value || value.chars().any(char::is_control) {
+            return Err(Failure::Told(format!(
+                "a value is one line of 1 to {CONFIG_VALUE_CHARS} characters"
+            )));
+        }
+        let told = (key.write)(work, value).await?;
+        let entry = AuditEntry {
+            user: Some(work.user.name.clone()),
+            action: format!("settings.{}", key.name),
+            location: None,
+            target: value.to_owned(),
+            outcome: "ok".to_owned(),
+        };
+        work.services.store.append_audit(&entry).await.ported()?;
+        Ok(Outcome::done(format!("{} is {value} now{told}", key.name)))
+    }
+}
+
+async fn read(work: &Work<'_>, key: &str) -> Result<String, Failure> {
+    let value = work.services.store.setting(work.user.id, key).await.ported()?;
+    Ok(value.unwrap_or_else(|| AUTO.to_owned()))
+}
+
+async fn set_language(work: &Work<'_>, value: &str) -> Result<String, Failure> {
+    let value = (value != AUTO).then_some(value);
+    work.services.store.set_setting(work.user.id, LANGUAGE, value).await.ported()?;
+    Ok("; it counts from the next message on".to_owned())
+}
+
+async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failure> {
+    let (services, user) = (work.services, work.user);
+    let runners = services.store.runners(user.id).await.ported()?;
+    let registered: Vec<String> = runners.into_iter().map(|runner| runner.name).collect();
+    let choice = (value != AUTO).then(|| value.to_owned());
+    let is_known = [AUTO, DOCKER, NONE].contains(&value) || registered.iter().any(|name| name == value);
+    if !is_known {
+        return Err(Failure::Told(format!(
+            "the user has no runner {value:?}; there are {}",
+            registered.join(", ")
+        )));
+    }
+    services.store.set_active_runner(user.id, choice.as_deref()).await.ported()?;
+    services.clients.active_runner_changed(user.id, choice.as_deref());
+    let wish = Wish { choice: Choice::parse(choice.as_deref()), registered };
+    let warning = services.router.check(&sandbox_user(user), &wish).err();
+    let warning = warning.map(|why| format!("; but nothing would run there now: {why}")).unwrap_or_default();
+    Ok(format!("; it counts from the next message on{warning}"))
+}
+
+async fn approval(work: &Work<'_>) -> Result<String, Failure> {
+    Ok(work.services.store.approval(work.user.id, work.chat).await.ported()?)
+}
+
+async fn set_approval(work: &Work<'_>, value: &str) -> Result<String, Failure> {
+    let wanted: Mode = value.parse().map_err(|error| Failure::Told(format!("approval {error}")))?;
+    // A newer server's word counts as the strictest.
+    let now = approval(work).await?.parse().unwrap_or(Mode::Plan);
+    let strictness = |mode| Mode::ALL.iter().position(|known| *known == mode);
+    if strictness(wanted) > strictness(now) {
+        return Err(Failure::Told(format!(
+            "only the user can let you do more: they say /approval {wanted}, or ask them to"
+        )));
+    }
+    work.services.store.set_approval(work.user.id, work.chat, wanted.as_str()).await.ported()?;
+    Ok(String::new())
+}

@@ -1,0 +1,95 @@
+//! `context_edit`: what is of no more use in the conversation, taken out of it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome, Work};
+use crate::{Ported, Services};
+use agent::approval::Access;
+use agent::context::Conversation;
+use agent::context::edit::{self, Action};
+use agent::tool::{Beside, ForSubAgents, Live, Rules, ToolContext, TypedTool};
+
+/// What to edit.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// What to do with the message.
+    action: Kind,
+    /// A piece of the message's text that stands in no other message.
+    contains: String,
+    /// For truncate: how many characters of it stay.
+    #[serde(default)]
+    keep_chars: Option<usize>,
+    /// For replace: what is replaced, everywhere in the message.
+    #[serde(default)]
+    old_string: Option<String>,
+    /// For replace: what stands there then.
+    #[serde(default)]
+    new_string: Option<String>,
+    /// For replace: whether old_string is a regular expression (Rust's syntax).
+    #[serde(default)]
+    regex: bool,
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    DeleteTurn,
+    Delete,
+    Truncate,
+    Replace,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "context_edit";
+    const DESCRIPTION: &'static str = "Edits what you see of this conversation, to save room or to take out what misleads: \
+delete a message (an answer goes with its calls' results), delete_turn (from a message of the user to the next one), truncate, or \
+replace. The last 3 messages cannot be edited. The user still sees everything.";
+    // What it edits is undone with the turn that it is called in: a user's own.
+    // Two at once would not see each other's work.
+    const RULES: Rules = Rules::of(Access::Read)
+        .beside(Beside::Nothing)
+        .for_sub_agents(ForSubAgents::Never)
+        .without_machine()
+        .edits_conversation();
+
+    fn hint(&self) -> &str {
+        &self.contains
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        let action = self.action().map_err(|missing| Failure::Told(format!("{missing} is missing")))?;
+        let (store, turn) = (&work.services.store, work.turn);
+        let stored = store.stored_context(work.user.id, work.chat, turn).await.ported()?;
+        let conversation = Conversation::of_stored(u32::MAX, stored);
+        let edits = edit::edits(&conversation, &self.contains, &action).map_err(Failure::Told)?;
+        store.edit_context(turn, &edits).await.ported()?;
+        Ok(Outcome::done(format!("{} messages edited", edits.len())))
+    }
+}
+
+impl Arguments {
+    /// What is asked for, or the argument that is missing.
+    fn action(&self) -> Result<Action<'_>, &'static str> {
+        Ok(match self.action {
+            Kind::DeleteTurn => Action::DeleteTurn,
+            Kind::Delete => Action::Delete,
+            Kind::Truncate => Action::Truncate(self.keep_chars.ok_or("keep_chars")?),
+            Kind::Replace => Action::Replace {
+                old: self.old_string.as_deref().ok_or("old_string")?,
+                new: self.new_string.as_deref().ok_or("new_string")?,
+                is_regex: self.regex,
+            },
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! `FileCreate`: a new file, or a new content for an old one.
+
+use sandbox::{SandboxError, WriteOptions};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome, Work, change, edit, visible};
+use crate::Services;
+use agent::approval::Access;
+use agent::tool::look::{Ground, Looked, edited, size};
+use agent::tool::{Live, Rules, ToolContext, TypedTool};
+
+/// What to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The file, relative to the current directory or absolute.
+    path: String,
+    /// All of its content.
+    content: String,
+    /// Whether an existing file is replaced.
+    #[serde(default)]
+    rewrite: bool,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "FileCreate";
+    const DESCRIPTION: &'static str = "Writes a file of the workspace, with the directories that are missing on the way to it. \
+An existing file is replaced only with rewrite; prefer FileReplace to change a part of a file.";
+    const RULES: Rules = Rules::of(Access::Edit);
+
+    fn hint(&self) -> &str {
+        &self.path
+    }
+
+    async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let Some(ground) = ground else { return Err(Failure::unreachable()) };
+        let target = ground.target(&self.path).await?;
+        if target.exists && !self.rewrite {
+            return Err(exists(&target.file.path));
+        }
+        let lines = self.content.lines().count();
+        let effect = match target.exists {
+            true => format!("replaces the whole file ({}) with {lines} lines", size(target.size_bytes)),
+            false => format!("makes a new file of {lines} lines"),
+        };
+        let parts = vec![edited("content", &self.content)];
+        Ok(Looked {
+            edit: Some(edit::whole(None, &self.content)),
+            ..ground.file_change(target, effect, parts)
+        })
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        run(self, work).await
+    }
+}
+
+async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
+    let Arguments { content, rewrite, .. } = arguments;
+    let (path, present) = work.target(&arguments.path).await?;
+    let sandbox = work.sandbox().await?;
+    let known = match sandbox.stat(path.as_bytes()).await {
+        Ok(_) => true,
+        Err(SandboxError::Remote { kind: sandbox::ErrorKind::NotFound, .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    if known && !rewrite {
+        return Err(exists(&path));
+    }
+    let size_bytes = Some(content.len() as u64);
+    let options = WriteOptions { parents: true, size_bytes, present, ..WriteOptions::default() };
+    let bytes = change::write(work, &sandbox, &path, content.as_bytes(), options).await?;
+    let (verb, lines) = (if known { "replaced" } else { "made" }, content.lines().count());
+    let path = visible::line(&path);
+    let data = Some(edit::whole(None, content));
+    Ok(Outcome { data, ..Outcome::done(format!("{verb} {path}: {lines} lines, {bytes} bytes")) })
+}
+
+fn exists(path: &str) -> Failure {
+    let path = visible::line(path);
+    Failure::Told(format!("{path} exists; change it with FileReplace, or set rewrite to replace it"))
+}

@@ -1,0 +1,70 @@
+//! `Glob`: files by their names.
+
+use sandbox::GlobQuery;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Services;
+use crate::Work;
+use crate::limits::GLOB_RESULTS;
+use agent::approval::Access;
+use agent::tool::{Failure, Outcome, visible};
+use agent::tool::{Live, Rules, ToolContext, TypedTool};
+
+/// What to find.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The pattern, matched against the path from the directory on.
+    pattern: String,
+    /// The directory to look beneath; the current one by default.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "Glob";
+    const DESCRIPTION: &'static str = "Finds files of the workspace by name, the newest first: **/*.rs, src/{a,b}*.ts. What \
+.gitignore excludes is not found.";
+    const RULES: Rules = Rules::of(Access::Read);
+
+    fn hint(&self) -> &str {
+        &self.pattern
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        run(self, work).await
+    }
+}
+
+async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
+    let path = work.path(arguments.path.as_deref().unwrap_or(".")).await?;
+    let query = GlobQuery {
+        pattern: arguments.pattern.clone(),
+        path: path.into_bytes(),
+        ignored: false,
+        max_results: GLOB_RESULTS,
+    };
+    let mut reader = work.sandbox().await?.glob(query).await?;
+    let mut paths = Vec::new();
+    while let Some(batch) = reader.next_batch().await {
+        if paths.len() > GLOB_RESULTS as usize {
+            return Err(Failure::Told("the runner found more than was asked for".to_owned()));
+        }
+        paths.extend(batch?.entries.iter().map(|entry| visible::path(&entry.path)));
+    }
+    if paths.is_empty() {
+        return Ok(Outcome::done("no file matches"));
+    }
+    let truncated = reader.done().is_some_and(|done| done.truncated.is_some());
+    let more = if truncated { "\n(there are more; make the pattern narrower)" } else { "" };
+    Ok(Outcome::done(format!("{}{more}", paths.join("\n"))))
+}

@@ -1,0 +1,98 @@
+//! `Grep`: lines by a regular expression.
+
+use sandbox::{GrepFile, GrepQuery};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Services;
+use crate::Work;
+use crate::limits::{GREP_BYTES, GREP_CONTEXT_LINES, GREP_RESULTS};
+use agent::approval::Access;
+use agent::tool::{Failure, Outcome, visible};
+use agent::tool::{Live, Rules, ToolContext, TypedTool};
+
+/// What to find.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The regular expression.
+    pattern: String,
+    /// The directory to look beneath, or one file; the current directory by default.
+    #[serde(default)]
+    path: Option<String>,
+    /// Only files whose name or path matches this, like *.rs.
+    #[serde(default)]
+    include: Option<String>,
+    /// Whether upper and lower case are the same.
+    #[serde(default)]
+    ignore_case: bool,
+    /// How many lines around each are wanted, at most 20.
+    #[serde(default)]
+    context_lines: u32,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "Grep";
+    const DESCRIPTION: &'static str = "Finds lines of the workspace's files by a regular expression (Rust's syntax, one line at \
+a time). What .gitignore excludes and binary files are not searched.";
+    const RULES: Rules = Rules::of(Access::Read);
+
+    fn hint(&self) -> &str {
+        &self.pattern
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        run(self, work).await
+    }
+}
+
+async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
+    let path = work.path(arguments.path.as_deref().unwrap_or(".")).await?;
+    let query = GrepQuery {
+        pattern: arguments.pattern.clone(),
+        path: path.into_bytes(),
+        include: arguments.include.clone(),
+        ignore_case: arguments.ignore_case,
+        context_lines: arguments.context_lines.min(GREP_CONTEXT_LINES),
+        ignored: false,
+        max_results: GREP_RESULTS,
+    };
+    let mut reader = work.sandbox().await?.grep(query).await?;
+    let mut text = String::new();
+    while let Some(batch) = reader.next_batch().await {
+        if text.len() > GREP_BYTES {
+            return Err(Failure::Told("that is too much; make the pattern or the path narrower".to_owned()));
+        }
+        batch?.files.iter().for_each(|file| show(file, &mut text));
+    }
+    if text.is_empty() {
+        return Ok(Outcome::done("no line matches"));
+    }
+    if reader.done().is_some_and(|done| done.truncated.is_some()) {
+        text.push_str("(there is more; make the pattern or the path narrower)\n");
+    }
+    Ok(Outcome::done(text))
+}
+
+/// `PATH:NUMBER:TEXT` for what was found, `PATH-NUMBER-TEXT` for what stands near it, and `--` between what does not touch.
+fn show(file: &GrepFile, text: &mut String) {
+    let path = visible::path(&file.path);
+    let mut last = None;
+    for line in &file.lines {
+        if last.is_some_and(|last| last + 1 < line.number) && file.lines.iter().any(|line| !line.is_match) {
+            text.push_str("--\n");
+        }
+        last = Some(line.number);
+        let (mark, cut) = (if line.is_match { ':' } else { '-' }, if line.is_cut { "…" } else { "" });
+        let (number, line) = (line.number, String::from_utf8_lossy(&line.text));
+        text.push_str(&format!("{path}{mark}{number}{mark}{line}{cut}\n"));
+    }
+}

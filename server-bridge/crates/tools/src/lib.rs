@@ -1,0 +1,96 @@
+//! What models may do: one file per tool.
+//!
+//! Files and commands are the sandbox handle's, within the workspace of the place that the chat works in; the internet is
+//! `internet`'s; lists, settings and what was said are the store's. A new tool: a file here with its arguments (their doc comments
+//! are what the model reads) as a [`TypedTool`](agent::tool::TypedTool), and a line of [`add_all`]. One that changes a file does it
+//! by `change`, so that it can be taken back.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `services` | [`Services`]: the house as tools see it |
+//! | [`internet`] | reading the internet: fetching a page, searching |
+//! | `shell`, [`tasks`] | commands, and those that go on by themselves |
+//! | `read`, `file_create`, `file_replace`, `glob`, `grep`, `cd`, `download_file` | files |
+//! | `fetch`, `web_search` | the internet |
+//! | `todo`, `memory`, `chat_history`, `config`, `ask_user` | lists, what is kept, what was said, settings, questions |
+//! | `recall`, `recall_masked`, `context_edit` | what of the conversation was put aside |
+//! | `sub_agent`, `skill` | other agents; what a workspace offers |
+//! | `change`, `edit`, `image`, `address`, `utc` | changing a file, showing a change, pictures, URLs, days |
+//! | [`limits`] | every limit and timeout |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod address;
+mod ask_user;
+mod cd;
+mod change;
+mod chat_history;
+mod config;
+mod context_edit;
+mod download_file;
+mod edit;
+mod fetch;
+mod file_create;
+mod file_replace;
+mod glob;
+mod grep;
+mod image;
+pub mod internet;
+pub mod limits;
+mod memory;
+mod read;
+mod recall;
+mod recall_masked;
+mod services;
+mod shell;
+mod skill;
+mod sub_agent;
+pub mod tasks;
+mod todo;
+mod utc;
+mod web_search;
+
+use agent::tool::{Failure, FileSeen, Outcome, Registry, Typed, visible};
+
+pub use read::{hash, whole};
+pub use services::{Clients, Ported, Services, ported};
+pub use shell::NAME as COMMANDS;
+pub use utc::utc_day;
+
+pub(crate) use services::Work;
+
+/// Adds all tools that these services allow, in the order in which models are told of them.
+pub fn add_all(tools: &Registry, services: &Services) {
+    tools.put(Typed::<shell::Arguments>::new(services.clone()));
+    tools.put(Typed::<read::Arguments>::new(services.clone()));
+    tools.put(Typed::<file_create::Arguments>::new(services.clone()));
+    tools.put(Typed::<file_replace::Arguments>::new(services.clone()));
+    tools.put(Typed::<glob::Arguments>::new(services.clone()));
+    tools.put(Typed::<grep::Arguments>::new(services.clone()));
+    tools.put(Typed::<cd::Arguments>::new(services.clone()));
+    tools.put(Typed::<tasks::Status>::new(services.clone()));
+    tools.put(Typed::<tasks::Read>::new(services.clone()));
+    tools.put(Typed::<tasks::Kill>::new(services.clone()));
+    tools.put(Typed::<recall::Arguments>::new(services.clone()));
+    tools.put(Typed::<todo::Write>::new(services.clone()));
+    tools.put(Typed::<todo::List>::new(services.clone()));
+    tools.put(Typed::<chat_history::Arguments>::new(services.clone()));
+    tools.put(Typed::<ask_user::Arguments>::new(services.clone()));
+    tools.put(Typed::<download_file::Arguments>::new(services.clone()));
+    if services.internet.fetch.is_some() {
+        tools.put(Typed::<fetch::Arguments>::new(services.clone()));
+    }
+    if services.internet.search.is_some() {
+        tools.put(Typed::<web_search::Arguments>::new(services.clone()));
+    }
+    tools.put(Typed::<config::Arguments>::new(services.clone()));
+    tools.put(Typed::<sub_agent::Arguments>::new(services.clone()));
+    tools.put(Typed::<skill::Arguments>::new(services.clone()));
+    tools.put(Typed::<memory::Write>::new(services.clone()));
+    tools.put(Typed::<memory::List>::new(services.clone()));
+    tools.put(Typed::<recall_masked::Arguments>::new(services.clone()));
+    tools.put(Typed::<context_edit::Arguments>::new(services.clone()));
+}
+
+#[cfg(test)]
+mod tests;

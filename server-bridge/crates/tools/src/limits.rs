@@ -1,0 +1,83 @@
+//! Every limit and timeout of what models may do.
+
+/// How much of what was put aside is read at once, in characters.
+pub const RECALL_CHARS: usize = 16_000;
+/// How long a model's command may run before it becomes a task, in seconds.
+pub const SHELL_TIMEOUT_S: u64 = 120;
+/// The longest it may ask for, in seconds.
+pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
+/// How long a cancelled command of a model may take to end by itself before it is killed with all that it started: half of
+/// [`CANCEL_PROMISE`], and less than a runner gives it by itself.
+pub const SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
+/// How long a cancelled command of a model is waited for; its runner goes on ending it.
+pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
+/// Within this a cancelled turn is over, on record, and nothing that it ran is left on a machine that can be reached.
+pub const CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);
+const _: () = assert!(
+    SHELL_CANCEL_GRACE.as_millis() < SHELL_CANCEL_PATIENCE.as_millis()
+        && SHELL_CANCEL_PATIENCE.as_millis() < CANCEL_PROMISE.as_millis()
+);
+/// How long a task may run: 24 hours.
+pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
+/// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.
+pub const SHELL_KEPT_BYTES: usize = 512 * 1024;
+/// How much of the beginning of a task's output is reported, in bytes: what a runner keeps of it beside the end.
+pub const TASK_HEAD_BYTES: u32 = 16_000;
+/// How much of its end, in bytes: 50 KB in all.
+pub const TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;
+/// Execs that are looked through for a chat's tasks.
+pub const TASKS_LISTED: u32 = 1_000;
+/// The largest file that is read at once, in bytes.
+pub const READ_FILE_BYTES: u64 = 8 * 1024 * 1024;
+/// The largest file that a replacement leaves behind, in bytes.
+pub const FILE_AFTER_BYTES: usize = 16 * 1024 * 1024;
+/// The most text that a search by content collects, in bytes.
+pub const GREP_BYTES: usize = 4 * 1024 * 1024;
+/// How much of each side of a file's change a card holds, in bytes.
+pub const EDIT_SHOWN_BYTES: usize = 16 * 1024;
+/// How many lines around a change it holds.
+pub const EDIT_CONTEXT_LINES: usize = 3;
+/// Lines that are read at once.
+pub const READ_LINES: u64 = 2_000;
+/// The longest line that is shown whole, in characters.
+pub const READ_LINE_CHARS: usize = 2_000;
+/// Paths that one search by name finds.
+pub const GLOB_RESULTS: u32 = 500;
+/// Lines that one search by content finds.
+pub const GREP_RESULTS: u32 = 500;
+/// Lines around each of those.
+pub const GREP_CONTEXT_LINES: u32 = 20;
+/// The longest question, in characters.
+pub const QUESTION_CHARS: usize = 4_000;
+/// Answers that a question gives to choose from.
+pub const QUESTION_OPTIONS: usize = 10;
+/// The longest of those, in characters.
+pub const QUESTION_OPTION_CHARS: usize = 200;
+/// The longest text that is made of a page, in bytes.
+pub const FETCH_TEXT_BYTES: usize = 2 * 1024 * 1024;
+/// How long a search may take.
+pub const SEARCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+/// The longest answer of a search provider, in bytes.
+pub const SEARCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
+/// How much is shown of each text of what was found, in characters.
+pub const SEARCH_SNIPPET_CHARS: usize = 1_000;
+/// What a search finds, unless it says how much it wants.
+pub const SEARCH_RESULTS: usize = 5;
+/// The most it may want.
+pub const SEARCH_RESULTS_MAX: usize = 20;
+/// The longest question to a search provider, in characters.
+pub const SEARCH_QUERY_CHARS: usize = 400;
+/// The largest file that is downloaded, in bytes; a runner has a limit of its own.
+pub const DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
+/// How long a download may take.
+pub const DOWNLOAD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
+/// The largest image that a model is shown, in bytes: what providers take.
+pub const IMAGE_BYTES: usize = 5_000_000;
+/// The most pixels that an image has in either direction: what providers take.
+pub const IMAGE_SIDE_PIXELS: u32 = 8_000;
+/// Messages that one search of the chats finds.
+pub const HISTORY_RESULTS: u32 = 20;
+/// How much is shown around what was found, in characters to either side.
+pub const HISTORY_SNIPPET_CHARS: usize = 150;
+/// The longest value that a model may set, in characters.
+pub const CONFIG_VALUE_CHARS: usize = 200;

@@ -1,0 +1,120 @@
+//! The services of the house that the server's own tools work with.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use agent::tool::{Failure, ToolContext, path, visible};
+use agent::{PortError, PortResult};
+use execs::Ledger;
+use sandbox::{Present, Sandbox, SandboxError, SandboxRouter};
+use store::{Store, UserId};
+
+use crate::internet::Internet;
+
+/// The services that the server's own tools work with, the same for all of them. Cheap to clone.
+#[derive(Clone)]
+pub struct Services {
+    /// Lists, settings and what was said.
+    pub store: Store,
+    /// The machines.
+    pub router: SandboxRouter,
+    /// The life of every exec of the server.
+    pub execs: Ledger,
+    /// The ways to the internet.
+    pub internet: Internet,
+    /// The user's clients.
+    pub clients: Arc<dyn Clients>,
+}
+
+/// The clients of users, as far as tools change what those show.
+pub trait Clients: Send + Sync {
+    /// Tells a user's clients where their work goes from now on: a runner's name, `__docker__` or `none`; without one the router
+    /// chooses.
+    fn active_runner_changed(&self, user: UserId, choice: Option<&str>);
+}
+
+/// A store's result as a port's: what is gone is told apart from what fails.
+pub trait Ported<T> {
+    /// The same, in the engine's words.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    fn ported(self) -> PortResult<T>;
+}
+
+impl<T> Ported<T> for store::Result<T> {
+    fn ported(self) -> PortResult<T> {
+        self.map_err(ported)
+    }
+}
+
+/// A store's error in the engine's words.
+pub fn ported(error: store::Error) -> PortError {
+    match error {
+        store::Error::NotFound { .. } => PortError::Gone(error.to_string()),
+        error => PortError::Failed(error.to_string()),
+    }
+}
+
+/// One call of one of the server's own tools: its context, and the services.
+pub(crate) struct Work<'a> {
+    pub(crate) services: &'a Services,
+    pub(crate) context: &'a ToolContext<'a>,
+}
+
+impl<'a> Deref for Work<'a> {
+    type Target = ToolContext<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        self.context
+    }
+}
+
+impl Work<'_> {
+    /// Where a path of the model's leads, from the workspace: relative ones begin where the chat is.
+    pub(crate) async fn path(&self, path: &str) -> Result<String, Failure> {
+        path::readable(path)?;
+        Ok(path::join(&self.services.store.chat_cwd(self.user.id, self.chat).await.ported()?, path))
+    }
+
+    /// The file that a path of the model's leads to, from the workspace, and what has to be there: that which was allowed,
+    /// where somebody was asked.
+    pub(crate) async fn target(&self, path: &str) -> Result<(String, Option<Present>), Failure> {
+        let Some(file) = &self.bound.file else { return Ok((self.path(path).await?, None)) };
+        if file.is_resolved {
+            return Ok((file.path.clone(), Some(file.present)));
+        }
+        // An older runner cannot hold the change to what was allowed: that is looked at again.
+        let found = self.sandbox().await?.stat(file.path.as_bytes()).await;
+        let is_there = match found {
+            Ok(_) => true,
+            Err(SandboxError::Remote { kind: sandbox::ErrorKind::NotFound, .. }) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if is_there == (file.present == Present::Nothing) {
+            let what = if is_there { "was made" } else { "went away" };
+            let path = visible::line(&file.path);
+            return Err(Failure::Told(format!(
+                "{path} {what} since this was allowed; nothing was written: look again"
+            )));
+        }
+        Ok((file.path.clone(), None))
+    }
+
+    /// The directory that a command begins in; empty for the workspace.
+    ///
+    /// Fails where it is another one than somebody allowed.
+    pub(crate) async fn directory(&self, sandbox: &Sandbox) -> Result<String, Failure> {
+        let cwd = self.services.store.chat_cwd(self.user.id, self.chat).await.ported()?;
+        let Some(allowed) = &self.bound.directory else { return Ok(cwd) };
+        let now = sandbox.resolve(path::join(&cwd, ".").as_bytes()).await?;
+        let now = now.map_or_else(|| path::join(&cwd, ".").into_bytes(), |now| now.path.as_bytes().to_vec());
+        if now != allowed.as_bytes() {
+            return Err(Failure::Told(
+                "the directory leads somewhere else than when this was allowed; nothing was run: look where you are"
+                    .to_owned(),
+            ));
+        }
+        Ok(allowed.clone())
+    }
+}

@@ -1,0 +1,395 @@
+//! `Shell`: a command in the sandbox. What takes too long goes on as a task.
+
+mod output;
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::time::Duration;
+
+use execs::{End, Point, Recorded, fault};
+use sandbox::{AckMode, Choice, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::ExecKind;
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::Work;
+use crate::limits::{
+    SHELL_CANCEL_GRACE, SHELL_CANCEL_PATIENCE, SHELL_TIMEOUT_MAX_S, SHELL_TIMEOUT_S, TASK_LIFETIME_S,
+};
+use crate::{Ported, Services};
+use agent::approval::Access;
+use agent::tool::look::{Ground, Looked, part};
+use agent::tool::{Failure, Outcome, visible};
+use agent::tool::{Live, Rules, ToolContext, TypedTool};
+use execs::Ending;
+use execs::{Utf8Decoder, request_hash};
+use output::Output;
+
+/// The signal that nothing can ignore, on every system that a runner is built for.
+const SIGKILL: i32 = 9;
+
+/// What models call it.
+pub const NAME: &str = "Shell";
+
+/// What to run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The command line.
+    command: String,
+    /// After how many seconds it becomes a task; 120 by default, 600 at most.
+    #[serde(default)]
+    timeout: Option<u64>,
+    /// Whether it is a task from the beginning.
+    #[serde(default)]
+    background: bool,
+    /// As which user of the machine, where its runner allows another one than its default; the privileged user always asks.
+    #[serde(default)]
+    run_as: Option<String>,
+    /// Why it is run, in a few words for the user, who may be asked to allow it.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = NAME;
+    const DESCRIPTION: &'static str = "Runs a command line in a shell of the sandbox, beginning in the current directory, and \
+answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
+task: see task_status, task_read and task_kill. Use background for servers and watchers. Use Read, Glob and Grep instead of \
+cat, find and grep.";
+    const RULES: Rules = Rules::of(Access::Run).sees_cancel();
+
+    fn hint(&self) -> &str {
+        &self.command
+    }
+    fn run_as(&self) -> Option<&str> {
+        self.run_as.as_deref()
+    }
+
+    async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let Some(ground) = ground else { return Err(Failure::unreachable()) };
+        let (machine, directory) = (ground.machine(), ground.directory());
+        let effect = if self.background { "runs a command in the background" } else { "runs a command" };
+        let reason = self.reason.iter().map(|reason| part("reason that the model gives", reason));
+        let parts = std::iter::once(part("command", &self.command)).chain(reason).collect();
+        let user = ground.user().unwrap_or_default();
+        let by = if user.is_empty() { String::new() } else { format!(" as {}", visible::line(user)) };
+        let shown = visible::line(&directory);
+        let words = format!(
+            "this very command in {shown} on {machine}{by}, in this chat, until a file is changed or downloaded unasked"
+        );
+        let subject = [machine, &directory, user, &self.command];
+        let looked = Looked { bound: ground.bound(), ..Looked::words(effect, parts) };
+        Ok(looked.at(Some(ground)).always(&subject, words))
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        run(self, work, live).await
+    }
+}
+
+async fn run(arguments: &Arguments, work: &Work<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
+    let sandbox = tokio::select! {
+        sandbox = work.sandbox() => sandbox,
+        () = work.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
+    };
+    let sandbox = match sandbox {
+        Ok(sandbox) => sandbox,
+        Err(failure) => {
+            audit_refusal(arguments, work).await?;
+            return Err(failure);
+        }
+    };
+    let request = request(arguments, work, &sandbox).await?;
+    let record = put_on_record(&request, arguments, work, &sandbox).await?;
+    let sent = sandbox.exec(request).await;
+    fault(Point::Sent);
+    let exec = match sent {
+        Ok(exec) => exec,
+        Err(error) => {
+            let _recorded = record.finish(work, &Ending::failed(&error)).await?;
+            return Err(error.into());
+        }
+    };
+    let patience = match arguments.background {
+        true => Duration::ZERO,
+        false => Duration::from_secs(timeout_s(arguments.timeout)),
+    };
+    Watch { exec, record, output: Output::default(), place: sandbox }.until(patience, work, live).await
+}
+
+/// After how many seconds a command becomes a task.
+fn timeout_s(asked: Option<u64>) -> u64 {
+    asked.unwrap_or(SHELL_TIMEOUT_S).clamp(1, SHELL_TIMEOUT_MAX_S)
+}
+
+async fn request(arguments: &Arguments, work: &Work<'_>, sandbox: &Sandbox) -> Result<ExecRequest, Failure> {
+    let cwd = work.directory(sandbox).await?;
+    let mut request = long_lived(&arguments.command);
+    request.cwd = (!cwd.is_empty()).then(|| cwd.into_bytes());
+    request.profile = work.is_plan.then_some(Profile::ReadOnly);
+    Ok(match &arguments.run_as {
+        Some(user) => request.run_as(user.as_str(), work.approval.clone()),
+        None => request,
+    })
+}
+
+/// A command that may become a task: it is read later, and by others.
+fn long_lived(command: &str) -> ExecRequest {
+    let mut request = ExecRequest::shell(command);
+    request.merge_stderr = true;
+    (request.retain, request.acks) = (true, AckMode::Manual);
+    request.timeout = Some(Duration::from_secs(TASK_LIFETIME_S));
+    request
+}
+
+/// Leaves a trace of a command that no machine could be found for.
+async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Failure> {
+    let (service, user) = (work.services, work.user);
+    let wish = execs::wish(&service.store, user.id, Some(work.root)).await.ported()?;
+    let named = match &wish.choice {
+        Choice::Named(name) => Some(name.as_str()),
+        Choice::Auto => None,
+    };
+    let checked = service.router.check(&execs::sandbox_user(user), &wish);
+    let kind = checked.err().map_or("unavailable", |error| error.kind());
+    let shown = match &arguments.run_as {
+        Some(run_as) => &format!("as {run_as}: {}", arguments.command),
+        None => &arguments.command,
+    };
+    Ok(service.execs.refused(user, named, shown, kind).await.ported()?)
+}
+
+/// An exec on record: after a restart of the server it is found, and ended unless it is a task.
+struct Record {
+    id: store::ExecId,
+    /// The command as the audit trail shows it, and where it runs.
+    command: String,
+    place: String,
+    /// Nobody else tells of its end while it is waited for.
+    _watch: execs::Watch,
+}
+
+async fn put_on_record(
+    request: &ExecRequest,
+    arguments: &Arguments,
+    work: &Work<'_>,
+    sandbox: &Sandbox,
+) -> Result<Record, Failure> {
+    let (exec_id, place) = (store::ExecId::from_bytes(request.exec_id.0), sandbox.place());
+    let shown = sandbox.shown_as(arguments.run_as.as_deref(), &arguments.command);
+    let command = if arguments.run_as.is_some() { shown.clone() } else { arguments.command.clone() };
+    let start = store::ExecRequest {
+        exec_id: exec_id.clone(),
+        kind: ExecKind::Tool,
+        user: work.user.id,
+        // Tasks of a sub-agent are the chat's, and outlive it.
+        chat: Some(work.root.clone()),
+        message: None,
+        request_hash: request_hash(Some(place), &command),
+        runner: Some(place.to_owned()),
+        command,
+        audited: Some(shown.clone()),
+        detached: arguments.background,
+        linger_ms: None,
+    };
+    work.services.execs.begin(&start).await.ported()?;
+    let watch = work.services.execs.watch(work.user.id, &exec_id);
+    Ok(Record { id: exec_id, command: shown, place: place.to_owned(), _watch: watch })
+}
+
+impl Record {
+    async fn finish(&self, work: &Work<'_>, ending: &Ending) -> Result<Recorded, Failure> {
+        let (user, place, shown) = (work.user, Some(self.place.as_str()), self.command.as_str());
+        let end = End { user, exec_id: &self.id, place, shown, ending, message: None };
+        Ok(work.services.execs.end(end).await.ported()?)
+    }
+}
+
+/// A command that is waited for.
+struct Watch {
+    exec: Exec,
+    record: Record,
+    output: Output,
+    place: Sandbox,
+}
+
+impl Watch {
+    async fn until(
+        mut self,
+        patience: Duration,
+        work: &Work<'_>,
+        live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let deadline = Instant::now() + patience;
+        let (mut decoder, mut has_started) = (Utf8Decoder::default(), false);
+        let mut ending = pin!(end_when_cancelled(self.exec.control(), work.cancelled));
+        loop {
+            let event = tokio::select! {
+                event = self.exec.next() => event,
+                // Its runner goes on ending it.
+                () = &mut ending => {
+                    let ending = Ending::refused("cancelled", "cancelled by the user");
+                    let _recorded = self.record.finish(work, &ending).await?;
+                    return Ok(Outcome::failed("cancelled by the user; it is being ended"));
+                }
+                () = sleep_until(deadline), if has_started && !work.cancelled.is_cancelled() => {
+                    return self.become_task(work).await;
+                }
+            };
+            if let Some(event) = &event {
+                execs::seen(event);
+            }
+            match event {
+                Some(ExecEvent::Stdout(bytes) | ExecEvent::Stderr(bytes)) => {
+                    self.exec.consumed(bytes.len());
+                    live(&decoder.decode(&bytes));
+                    self.output.push(&bytes);
+                }
+                Some(ExecEvent::Started { .. }) => has_started = true,
+                Some(ExecEvent::Gap { bytes, .. }) => {
+                    self.output.left_out_bytes = self.output.left_out_bytes.saturating_add(bytes);
+                }
+                Some(ExecEvent::Exited(_) | ExecEvent::Interrupted | ExecEvent::Resumed) => {}
+                Some(ExecEvent::Finished(outcome)) => {
+                    let ending = Ending::of(&outcome);
+                    self.record.finish(work, &ending).await?.acknowledge(&self.exec);
+                    return Ok(told(&self.output.text(), &ending, &outcome));
+                }
+                Some(ExecEvent::Failed(error)) => {
+                    let _recorded = self.record.finish(work, &Ending::failed(&error)).await?;
+                    return Err(error.into());
+                }
+                None => {
+                    let ending = Ending::refused("protocol", "the sandbox gave no answer; run it again");
+                    let _recorded = self.record.finish(work, &ending).await?;
+                    return Err(Failure::Told("the command's end was not told".to_owned()));
+                }
+            }
+        }
+    }
+
+    /// Lets it go on by itself.
+    async fn become_task(self, work: &Work<'_>) -> Result<Outcome, Failure> {
+        let Self { exec, record, output, place } = self;
+        // On record first: what is a task there is not ended after a restart of the server.
+        work.services.store.detach_exec(work.user.id, &record.id).await.ported()?;
+        exec.leave();
+        fault(Point::Left);
+        work.services.execs.follow_id(work.user, &record.id).await.ported()?;
+        let (id, place, text) = (&record.id, place.place(), output.text());
+        let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
+        Ok(Outcome::done(format!(
+            "{so_far}It goes on as task {id} on {place}; ask with task_status, task_read and task_kill."
+        )))
+    }
+}
+
+/// Ends a command once its user wants it to. Returns when it was waited for long enough.
+async fn end_when_cancelled(control: ExecControl, cancelled: &CancellationToken) {
+    cancelled.cancelled().await;
+    control.cancel();
+    insist(async {
+        if let Err(error) = control.signal(SIGKILL).await {
+            tracing::debug!(%error, "a cancelled command is left to its runner");
+        }
+    })
+    .await;
+}
+
+/// Kills what has not ended by itself in time, and waits for that, but not for ever.
+async fn insist(kill: impl Future<Output = ()>) {
+    let kill = async {
+        sleep(SHELL_CANCEL_GRACE).await;
+        kill.await;
+        std::future::pending().await
+    };
+    // It ends with the time alone.
+    let _: Result<Infallible, Elapsed> = timeout(SHELL_CANCEL_PATIENCE, kill).await;
+}
+
+/// What the model is told of a command that ended.
+fn told(text: &str, ending: &Ending, outcome: &ExecOutcome) -> Outcome {
+    let mut lines = Vec::new();
+    if !text.is_empty() {
+        lines.push(text.trim_end_matches('\n').to_owned());
+    }
+    lines.push(match (outcome.code, outcome.signal) {
+        _ if outcome.cancelled => "(cancelled by the user)".to_owned(),
+        _ if outcome.timed_out => "(ended: it ran for 24 hours)".to_owned(),
+        (Some(code), _) => format!("(exit code {code})"),
+        (None, Some(signal)) => format!("(killed by signal {signal})"),
+        (None, None) => ending.outcome.error.clone().unwrap_or_default(),
+    });
+    if outcome.sandbox_denied {
+        lines.push("(the sandbox denied it something: files outside the workspace and other machines' secrets are out of reach)".to_owned());
+    }
+    let failed = outcome.code != Some(0);
+    if failed && !outcome.cancelled {
+        lines.push("Do NOT retry the same command. Analyze the error, fix the root cause.".to_owned());
+    }
+    Outcome { is_error: failed, ..Outcome::done(lines.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_has_120_seconds_unless_it_asks_for_others_up_to_600() {
+        let asked = [None, Some(0), Some(1), Some(600), Some(601)];
+        assert_eq!(asked.map(timeout_s), [120, 1, 1, 600, 600]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancelled_command_is_killed_after_half_a_second_and_waited_for_less_than_one() {
+        let begun = Instant::now();
+        let mut killed_after = None;
+        insist(async { killed_after = Some(begun.elapsed()) }).await;
+        let (grace, patience) = (Duration::from_millis(500), Duration::from_millis(800));
+        assert_eq!((killed_after.map(rounded), rounded(begun.elapsed())), (Some(grace), patience));
+        // A machine that does not answer holds up nobody.
+        let begun = Instant::now();
+        insist(std::future::pending()).await;
+        assert_eq!(rounded(begun.elapsed()), patience);
+    }
+
+    /// Timers may be late by a millisecond.
+    fn rounded(duration: Duration) -> Duration {
+        Duration::from_millis(u64::try_from(duration.as_millis() / 10 * 10).unwrap())
+    }
+
+    #[test]
+    fn a_command_and_the_task_that_it_becomes_may_run_for_24_hours() {
+        assert_eq!(long_lived("make").timeout, Some(Duration::from_secs(24 * 60 * 60)));
+        let outcome = ExecOutcome {
+            code: None,
+            signal: Some(15),
+            timed_out: true,
+            cancelled: false,
+            sandbox_denied: false,
+            truncated: false,
+            still_open: false,
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            duration: Duration::from_secs(TASK_LIFETIME_S),
+        };
+        let told = told("built half", &Ending::of(&outcome), &outcome);
+        assert!(
+            told.is_error && told.text.starts_with("built half\n(ended: it ran for 24 hours)"),
+            "{}",
+            told.text
+        );
+    }
+}

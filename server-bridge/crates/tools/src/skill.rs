@@ -1,0 +1,51 @@
+//! `Skill`: how to do something, as the workspace's people wrote it down.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome, Work};
+use crate::Services;
+use agent::approval::Access;
+use agent::library::skills;
+use agent::tool::{Live, Rules, ToolContext, TypedTool};
+
+/// Which one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The skill's name, as the list of skills has it.
+    name: String,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "Skill";
+    const DESCRIPTION: &'static str = "Reads a skill of the workspace: how to do something here.";
+    const RULES: Rules = Rules::of(Access::Read);
+
+    fn hint(&self) -> &str {
+        &self.name
+    }
+
+    async fn run(
+        &self,
+        services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
+        let sandbox = work.sandbox().await?;
+        let Some(skill) = skills::read(&sandbox, &self.name).await? else {
+            let known = skills::catalogue(&sandbox).await?;
+            let known = known.unwrap_or_else(|| "there are none in .sandbridge/skills".to_owned());
+            return Err(Failure::Told(format!(
+                "there is no skill {:?}; take one of these:\n{known}",
+                self.name
+            )));
+        };
+        // All of it is meant to be read.
+        let at = format!("(Paths in it begin at {}.)", skill.directory);
+        Ok(Outcome::part(format!("{}\n\n{at}", skill.text)))
+    }
+}

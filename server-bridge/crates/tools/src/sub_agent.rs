@@ -1,0 +1,67 @@
+//! `SubAgent`: a part of the work, for somebody else.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Outcome};
+use crate::Services;
+use agent::approval::Access;
+use agent::tool::{Beside, DelegationRequest, ForSubAgents, Live, Rules, ToolContext, TypedTool, shortened};
+
+/// What to hand over.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// What it shall do, and all it has to know: it sees nothing of this conversation.
+    task: String,
+    /// Who it shall be: one of the roles of sub-agents, where there are any.
+    #[serde(default)]
+    role: Option<String>,
+    /// The tools it may use, by name, none but yours; without it, most of yours. Name SubAgent to let it call others.
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    /// How able a model it asks: vanguard, balance or swift; without it, your own.
+    #[serde(default)]
+    model: Option<String>,
+    /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said.
+    #[serde(default)]
+    instance: Option<String>,
+}
+
+impl TypedTool for Arguments {
+    type Services = Services;
+
+    const NAME: &'static str = "SubAgent";
+    const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
+with the same permissions, and answers with its last words. Use it for work that needs much reading and comes to a short result, \
+and to do several things at once: those called in one answer work side by side, 3 at a time. Say all it has to know, and what \
+its answer shall hold.";
+    // What it does is asked for where it is done.
+    const RULES: Rules = Rules::of(Access::Read)
+        .beside(Beside::SubAgents)
+        .for_sub_agents(ForSubAgents::Named)
+        .sees_cancel()
+        .without_machine();
+
+    fn hint(&self) -> &str {
+        self.task.trim().lines().next().unwrap_or_default()
+    }
+
+    async fn run(
+        &self,
+        _services: &Services,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        let request = DelegationRequest {
+            tool: Self::NAME,
+            hint: shortened(self.hint()),
+            task: &self.task,
+            role: self.role.as_deref(),
+            tools: self.tools.as_deref(),
+            model: self.model.as_deref(),
+            instance: self.instance.as_deref(),
+        };
+        context.host.delegate(request).await
+    }
+}

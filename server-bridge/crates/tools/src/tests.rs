@@ -1,0 +1,227 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use execs::Ledger;
+use llm::{Assistant, ToolCall};
+use sandbox::{RouterConfig, SandboxRouter};
+use serde_json::{Value, json};
+use store::{Store, UserId};
+
+use crate::internet::{Fetcher, Internet, Searcher};
+use crate::{Clients, Services, add_all};
+use agent::approval::Access;
+use agent::limits::ARGUMENTS_BYTES;
+use agent::tool::{Registry, Toolbox, Understood, kept};
+
+/// All tools with these ways to the internet, over a house without machines: they can be described and understood.
+fn all(internet: Internet) -> Toolbox {
+    struct Nobody;
+    impl Clients for Nobody {
+        fn active_runner_changed(&self, _: UserId, _: Option<&str>) {}
+    }
+    // Some tests have a runtime already, within which another one must not be waited for.
+    let opened = std::thread::spawn(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(Store::open_in_memory()).unwrap()
+    });
+    let store = opened.join().unwrap();
+    let router = SandboxRouter::new(RouterConfig::default());
+    let execs = Ledger::new(store.clone(), router.clone());
+    let registry = Registry::default();
+    add_all(&registry, &Services { store, router, execs, internet, clients: Arc::new(Nobody) });
+    registry.snapshot()
+}
+
+fn call(name: &str, arguments: &str) -> Result<Understood, String> {
+    let call = ToolCall { id: String::new(), name: name.to_owned(), arguments: arguments.to_owned() };
+    all(web()).understand(&call)
+}
+
+/// Why a call is not understood.
+fn refused(name: &str, arguments: &str) -> String {
+    call(name, arguments).err().expect("it is understood")
+}
+
+/// Every way to the internet.
+fn web() -> Internet {
+    let search = Searcher::new("searxng", Some("http://127.0.0.1:1"), None).unwrap();
+    Internet { fetch: Some(Fetcher::new(&[])), search: Some(search) }
+}
+
+fn catalogue(internet: Internet) -> Vec<llm::Tool> {
+    all(internet).catalogue()
+}
+
+/// What fits a property.
+fn sample(property: &Value) -> Value {
+    match (property["type"].as_str(), property["format"].as_str(), property["enum"].get(0)) {
+        (_, _, Some(first)) => first.clone(),
+        (Some("array"), ..) => json!([]),
+        (_, Some("uri"), _) => json!("https://example.com/"),
+        _ => json!("x"),
+    }
+}
+
+#[test]
+fn every_tool_is_described_with_all_its_arguments_and_can_be_called() {
+    for tool in catalogue(web()) {
+        assert!(!tool.description.is_empty() && tool.parameters["type"] == "object", "{}", tool.name);
+        let properties = tool.parameters["properties"].as_object().unwrap();
+        for (name, property) in properties {
+            let is_described = property["description"].as_str().is_some_and(|words| !words.is_empty());
+            assert!(is_described, "{} of {}", name, tool.name);
+        }
+        // With what is required and nothing else.
+        let required = tool.parameters["required"].as_array().cloned().unwrap_or_default();
+        let arguments: serde_json::Map<_, _> = required
+            .iter()
+            .map(|name| name.as_str().unwrap())
+            .map(|name| (name.to_owned(), sample(&properties[name])))
+            .collect();
+        let understood = call(&tool.name, &serde_json::to_string(&arguments).unwrap());
+        assert!(understood.is_ok(), "{}: {:?}", tool.name, understood.err());
+        assert!(call(&tool.name, r#"{"nonsense":1}"#).is_err(), "{} takes what it does not know", tool.name);
+    }
+}
+
+#[test]
+fn the_catalogue_is_the_same_each_time_and_names_each_tool_once() {
+    let (once, again) = (catalogue(web()), catalogue(web()));
+    assert_eq!(once, again);
+    let names: BTreeSet<String> = once.iter().map(|tool| tool.name.clone()).collect();
+    assert_eq!(names.len(), once.len());
+}
+
+#[test]
+fn what_is_not_set_up_is_not_offered() {
+    let without: BTreeSet<String> =
+        catalogue(Internet::default()).into_iter().map(|tool| tool.name).collect();
+    let with: BTreeSet<String> = catalogue(web()).into_iter().map(|tool| tool.name).collect();
+    let difference: Vec<&str> = with.difference(&without).map(String::as_str).collect();
+    assert_eq!(difference, ["Fetch", "WebSearch"]);
+    let fetch = r#"{"url":"https://example.com"}"#.to_owned();
+    let fetch = ToolCall { id: String::new(), name: "Fetch".to_owned(), arguments: fetch };
+    assert!(all(web()).understand(&fetch).is_ok());
+    assert!(all(Internet::default()).understand(&fetch).err().unwrap().contains("there is no tool"));
+}
+
+#[test]
+fn arguments_that_are_too_long_are_refused_and_not_kept() {
+    let of = |bytes: usize| format!(r#"{{"path":"{}"}}"#, "x".repeat(bytes - 11));
+    assert!(call("Read", &of(ARGUMENTS_BYTES)).is_ok());
+    let long = of(10 * 1024 * 1024);
+    assert!(refused("Read", &long).contains("do it in parts"));
+    assert!(call("Read", &of(ARGUMENTS_BYTES + 1)).is_err());
+    let said = |arguments: String| Assistant {
+        tool_calls: vec![ToolCall { arguments, ..ToolCall::default() }],
+        ..Assistant::default()
+    };
+    let short = said(of(ARGUMENTS_BYTES));
+    assert_eq!(kept(short.clone()), short);
+    let shortened = kept(said(long));
+    assert_eq!(shortened.tool_calls[0].arguments, r#"{"left_out":"10485760 bytes, too long"}"#);
+}
+
+#[tokio::test]
+async fn what_a_user_is_to_allow_is_shown_with_what_cannot_be_seen() {
+    let of = |name: &str, arguments: Value| call(name, &arguments.to_string()).ok().unwrap();
+    let write = of("FileCreate", json!({"path": "a\nok\u{1b}[2J", "content": "x"}));
+    assert_eq!(write.hint(), "a\nok\\u{1b}[2J");
+    assert!(write.look(None).await.is_err(), "nothing is said of a file without its machine");
+    let fetch = of("Fetch", json!({"url": "HTTP://Example.com:80/\u{202e}?q=a b"})).look(None).await.unwrap();
+    let expected = "this server reads a page of the internet\naddress:\n  | http://example.com/%E2%80%AE?q=a%20b\nalways: pages of \
+                    http://example.com, in this chat";
+    assert_eq!(fetch.proposal.to_text(), expected);
+    let other = of("Fetch", json!({"url": "http://example.com:8080/"})).look(None).await.unwrap();
+    assert_ne!(other.subject, fetch.subject, "another port is another thing");
+    let other = of("Fetch", json!({"url": "https://example.com/"})).look(None).await.unwrap();
+    assert_ne!(other.subject, fetch.subject, "and so is another scheme");
+    let set = of("config", json!({"action": "set", "key": "language", "value": "de\nnew value:\u{e0041}"}));
+    let text = set.look(None).await.unwrap().proposal.to_text();
+    assert_eq!(set.access(), Access::Settings);
+    assert!(text.ends_with("new value:\n  | de\n  | new value:\\u{e0041}"), "{text}");
+    assert_eq!(of("config", json!({"action": "list"})).access(), Access::Read);
+}
+
+#[test]
+fn a_url_that_is_no_pages_is_refused_before_anybody_is_asked() {
+    for url in ["", "a", "file:///etc/passwd", "ftp://a/b", "http://u:p@a/", "data:text/html,x", "http://"] {
+        let arguments = json!({"url": url}).to_string();
+        assert!(refused("Fetch", &arguments).contains("the arguments do not fit"), "{url}");
+    }
+    let long = json!({"url": format!("http://a/{}", "x".repeat(9_000))}).to_string();
+    assert!(refused("Fetch", &long).contains("too long"));
+}
+
+#[test]
+fn parameters_have_the_names_that_models_know() {
+    let known = [
+        ("Shell", &["command", "timeout", "background", "run_as", "reason"][..]),
+        ("Read", &["path", "offset", "max_lines"]),
+        ("FileCreate", &["path", "content", "rewrite"]),
+        (
+            "FileReplace",
+            &["path", "old_string", "new_string", "replace_all", "regex", "start_line", "end_line"],
+        ),
+        ("Glob", &["pattern", "path"]),
+        ("Grep", &["pattern", "path", "include", "ignore_case", "context_lines"]),
+        ("offload_recall", &["id", "offset", "limit"]),
+        ("todo_write", &["items"]),
+        ("AskUser", &["question", "options"]),
+        ("DownloadFile", &["url", "path"]),
+        ("Fetch", &["url", "max_chars", "format"]),
+        ("WebSearch", &["query", "max_results"]),
+        ("config", &["action", "key", "value"]),
+        ("SubAgent", &["task", "role", "tools", "model", "instance"]),
+        ("Skill", &["name"]),
+        ("memory_write", &["name", "text"]),
+        ("memory_list", &[]),
+    ];
+    let catalogue = catalogue(web());
+    for (name, parameters) in known {
+        let tool = catalogue.iter().find(|tool| tool.name == name).unwrap();
+        let properties: BTreeSet<&str> =
+            tool.parameters["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(properties, parameters.iter().copied().collect(), "{name}");
+    }
+}
+
+#[test]
+fn what_a_model_does_wrong_is_told_in_words() {
+    assert!(refused("Fly", "{}").contains("there are Shell, Read"));
+    assert!(refused("Read", "{\"path\":").contains("not a JSON object"));
+    assert!(refused("Read", "{}").contains("path"));
+    assert!(refused("Read", r#"{"path":1}"#).contains("string"));
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn a_sub_agent_gets_no_more_than_its_parent_and_some_things_only_where_they_are_named() {
+    let all = all(Internet::default());
+    let unasked = all.for_sub_agent(None, None).unwrap();
+    assert!(unasked.holds("Shell") && !unasked.holds("SubAgent") && !unasked.holds("memory_write"));
+    let named = all.for_sub_agent(None, Some(&names(&["Read", "SubAgent"]))).unwrap();
+    assert_eq!(named.names(), "Read, SubAgent");
+    assert_eq!(all.of_json(&named.to_json()).names(), named.names());
+    assert!(all.for_sub_agent(None, Some(&names(&["memory_write"]))).is_err());
+    assert!(named.for_sub_agent(None, Some(&names(&["Shell"]))).err().unwrap().contains("can have Read"));
+    let below = named.for_sub_agent(None, None).unwrap();
+    assert_eq!(below.names(), "Read");
+    assert_eq!(below.catalogue().len(), 1);
+    assert_eq!(named.without_sub_agents().names(), "Read");
+}
+
+#[test]
+fn a_role_narrows_and_its_parent_narrows_further() {
+    let all = all(Internet::default());
+    let role = names(&["Read", "Grep", "Bash"]);
+    assert_eq!(all.for_sub_agent(Some(&role), None).unwrap().names(), "Read, Grep");
+    assert_eq!(all.for_sub_agent(Some(&role), Some(&names(&["Grep"]))).unwrap().names(), "Grep");
+    assert!(all.for_sub_agent(Some(&role), Some(&names(&["Shell"]))).is_err());
+    assert!(all.for_sub_agent(Some(&names(&["Bash"])), None).err().unwrap().contains("no tools"));
+    assert!(all.for_sub_agent(None, Some(&[])).is_err());
+    assert_eq!(all.of_json("nonsense").names(), "");
+}

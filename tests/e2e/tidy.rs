@@ -97,6 +97,21 @@ fn arrows_between_crates_point_one_way() {
 }
 
 #[test]
+fn the_engine_is_built_without_a_database_or_a_server() {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "-p", "agent", "--edges", "normal", "--prefix", "none", "--locked", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert!(tree.starts_with("agent "), "{}", String::from_utf8_lossy(&output.stderr));
+    for line in tree.lines() {
+        let name = line.split(' ').next().unwrap_or_default();
+        assert!(!["axum", "sqlx", "sqlx-core", "store", "utoipa"].contains(&name), "agent needs {line}");
+    }
+}
+
+#[test]
 fn source_files_stay_readable() {
     for file in tracked_files() {
         let is_source = file.ends_with(".rs") || file.ends_with(".ts") || file.ends_with(".tsx");

@@ -2,10 +2,10 @@
 
 use crate::Ported;
 use sandbox::{ErrorKind, Range, Sandbox, SandboxError, WriteOptions};
+use sha2::{Digest as _, Sha256};
 use store::limits::{CHECKPOINT_FILE_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
 use store::{Before, Left};
 
-use super::read::hash;
 use super::{Failure, Work};
 
 /// Writes a file, whole; how many bytes it has then.
@@ -57,6 +57,11 @@ pub(super) async fn change<T>(
         store.leave_checkpoint(turn, place, path, &earlier).await.ported()?;
     }
     done
+}
+
+/// SHA-256, in hex.
+pub fn hash(content: &[u8]) -> String {
+    store::hex(&Sha256::digest(content))
 }
 
 async fn keep(work: &Work<'_>, sandbox: &Sandbox, path: &str) -> Result<(), Failure> {

@@ -52,7 +52,8 @@ mod web_search;
 
 use agent::tool::{Failure, FileSeen, Outcome, Registry, Typed, visible};
 
-pub use read::{hash, whole};
+pub use change::hash;
+pub use read::whole;
 pub use services::{Clients, Ported, Services, ported};
 pub use shell::NAME as COMMANDS;
 pub use utc::utc_day;

@@ -3,7 +3,6 @@
 use sandbox::{FileReader, Range, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 
 use super::{Failure, FileSeen, Outcome, Work, change, image, visible};
 use crate::Services;
@@ -58,7 +57,8 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     };
     let read = async {
         let (content, modified_ms) = whole_since(&sandbox, &path).await?;
-        (seen.hash, seen.size_bytes, seen.modified_ms) = (hash(&content), content.len() as u64, modified_ms);
+        (seen.hash, seen.size_bytes, seen.modified_ms) =
+            (change::hash(&content), content.len() as u64, modified_ms);
         shown(arguments, &path, content)
     };
     let outcome = match read.await {
@@ -111,11 +111,6 @@ fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
         shown.push_str(&format!("(lines {first} to {last} of {total})\n"));
     }
     shown
-}
-
-/// SHA-256, in hex.
-pub fn hash(content: &[u8]) -> String {
-    store::hex(&Sha256::digest(content))
 }
 
 /// All of a file that is not too large to be read at once.

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use chats::models::{
-    KeyGiven, NewSubscription, Owned, Provider, SERVER, Secret, Subscription, Tier, TierModel, Trial,
-};
+use chats::models::{Provider, SERVER, Secret, Subscription, Tier, TierModel};
+use chats::subscriptions::{KeyGiven, NewSubscription, Owned, Trial};
 use llm::price::Price;
 use serde::{Deserialize, Serialize};
 use store::User;

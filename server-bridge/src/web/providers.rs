@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use chats::models::{NewSubscription, Offered, Trial};
+use chats::subscriptions::{NewSubscription, Offered, Trial};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;

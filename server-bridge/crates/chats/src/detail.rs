@@ -26,7 +26,7 @@ impl ChatService {
     pub async fn context_use(&self, user: &User, chat: &ChatId) -> Result<Option<ContextUse>> {
         let store = &self.0.store;
         store.chat(user.id, chat).await?;
-        let setup = match self.0.engine.models.of_chat(&self.0, user, chat, None).await {
+        let setup = match self.0.models.of_chat(&self.0, user, chat, None).await {
             Ok(chain) => chain.setup,
             Err(error @ Error::Store(_)) => return Err(error),
             Err(_) => return Ok(None),
@@ -44,7 +44,7 @@ impl ChatService {
 
     /// Whether anything is under way in a chat: an answer, or a command.
     pub fn is_busy(&self, user: &User, chat: &ChatId) -> bool {
-        self.0.running.is_running(user.id, chat) || self.0.engine.is_working(user.id, chat)
+        self.0.running.is_running(user.id, chat) || self.0.is_answering(user.id, chat)
     }
 
     /// Whether any model answers this user.
@@ -52,7 +52,7 @@ impl ChatService {
     /// # Errors
     /// [`Error::Store`].
     pub async fn has_model(&self, user: &User) -> Result<bool> {
-        self.0.engine.models.has_any(&self.0, user).await
+        self.0.models.has_any(&self.0, user).await
     }
 
     /// The sandbox that a chat's work goes to.

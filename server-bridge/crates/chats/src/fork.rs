@@ -2,7 +2,7 @@
 
 use store::{Chat, ChatId, MessageId, TurnId, User};
 
-use crate::service::Inner;
+use crate::house::House;
 use crate::undo::Turns;
 use crate::{ChatEvent, ChatService, Error, Result};
 
@@ -25,7 +25,7 @@ impl ChatService {
 }
 
 /// Copies a chat up to and with a message, or without its last ones.
-pub(crate) async fn fork(service: &Inner, user: &User, chat: &ChatId, up_to: Option<Turns>) -> Result<Chat> {
+pub(crate) async fn fork(service: &House, user: &User, chat: &ChatId, up_to: Option<Turns>) -> Result<Chat> {
     let last = match up_to {
         None => None,
         Some(up_to) => Some(last_turn(service, user, chat, up_to).await?),
@@ -38,7 +38,7 @@ pub(crate) async fn fork(service: &Inner, user: &User, chat: &ChatId, up_to: Opt
     Ok(copy)
 }
 
-async fn last_turn(service: &Inner, user: &User, chat: &ChatId, up_to: Turns) -> Result<TurnId> {
+async fn last_turn(service: &House, user: &User, chat: &ChatId, up_to: Turns) -> Result<TurnId> {
     let past = service.store.past_turns(user.id, chat, store::limits::PAGE_MAX_ROWS).await?;
     let unknown = || {
         Error::refused("not_found", "That is no message of this chat that was answered; /rewind lists those.")

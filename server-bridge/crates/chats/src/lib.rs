@@ -7,12 +7,14 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `house` | the state that everything here works with |
 //! | `service` | [`ChatService`]: post, cancel, recover, shut down |
 //! | `commands/` | one file per command, and the table of them |
 //! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
 //! | `recover` | goes on with what an earlier server left running |
 //! | [`models`] | which model a chat asks: the server's own, those that users bring, what stands in for them |
-//! | `turns/` | which chat's turn is next |
+//! | [`subscriptions`] | the models that users bring: listing, adding, trying, choosing |
+//! | `queue`, `turns/` | which chat's turn is next, and having it answered |
 //! | `stored/` | the engine's ports over the database, the router and the clients' events |
 //! | `prompt/` | what a model is told before and beside the conversation: one file per part |
 //! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
@@ -20,9 +22,10 @@
 //! | `preferences` | what a user wants of every agent |
 //! | `detail` | what a client is shown of a chat beside its messages |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
-//! | `sends` | messages that a client sends again, and that are done once |
+//! | `sending`, `sends` | messages that a client sends again, and that are done once |
 //! | `exec_document` | the document of a message that shows a command |
 //! | `bus` | [`Bus`]: what happens in chats, to every subscriber |
+//! | `transcript` | head and tail of an output |
 //! | `told` | what was sent live of messages under way, for clients that come later |
 //! | `event`, `error` | what is sent, and what can go wrong |
 //! | [`limits`] | every limit and timeout |
@@ -39,18 +42,23 @@ mod error;
 mod event;
 mod exec_document;
 mod fork;
+mod house;
 pub mod limits;
 pub mod models;
 mod preferences;
 mod prompt;
+mod queue;
 mod recover;
 mod running;
+mod sending;
 mod sends;
 mod service;
 mod shell;
 mod stored;
+pub mod subscriptions;
 mod tasks;
 mod told;
+mod transcript;
 mod turns;
 mod undo;
 
@@ -62,9 +70,9 @@ pub use commands::command_usages;
 pub use detail::ContextUse;
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
+pub use house::ChatService;
 pub use models::ModelsConfig;
 pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
-pub use service::ChatService;
 pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use store::{Exec, Message, User};
 
-use crate::service::Inner;
+use crate::house::House;
 use crate::shell::{Begin, Run};
 use crate::{Result, exec_document};
 use api::document::ExecDocument;
 use execs::Ending;
 
 /// Starts a task for each exec that is on record as running, and returns how many of them a message shows.
-pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
+pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
     let mut count = 0;
     for (user, exec) in service.execs.recover().await? {
         let Some(message) = exec.message else { continue };
@@ -32,7 +32,7 @@ pub(crate) async fn recover(service: &Arc<Inner>) -> Result<usize> {
     Ok(count)
 }
 
-async fn go_on(service: &Arc<Inner>, user: User, exec: Exec, message: Message) -> Result<Option<Run>> {
+async fn go_on(service: &Arc<House>, user: User, exec: Exec, message: Message) -> Result<Option<Run>> {
     let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let mut document: ExecDocument =
         document.unwrap_or_else(|| exec_document::running(&exec.exec_id, &exec.command, exec.runner.clone()));

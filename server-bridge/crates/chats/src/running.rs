@@ -7,7 +7,7 @@ use store::{ChatId, MessageId, UserId};
 use tokio_util::sync::CancellationToken;
 
 use crate::limits::RUNNING_PER_CHAT;
-use crate::shell::Transcript;
+use crate::transcript::Transcript;
 
 /// A command's output so far, shared between what writes it and whoever asks for the chat's messages meanwhile.
 pub(crate) type SharedTranscript = Arc<Mutex<Transcript>>;

@@ -3,14 +3,11 @@
 //! A client that heard no answer cannot know whether its message arrived. It says it again under the same id, and has the
 //! answer to the first one: across a server's restart too, since the id stands on record with the message, in one step.
 
-use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use serde::{Deserialize, Serialize};
 use store::{Chat, ChatId, KnownSend, Message, MessageId, User};
 
+use crate::house::House;
 use crate::limits::SEND_INPUT_KEPT_BYTES;
-use crate::service::Inner;
 use crate::{Posted, Result};
 
 /// What a client said, and under which id.
@@ -49,39 +46,8 @@ struct AnswerDocument {
     input: Option<String>,
 }
 
-/// What is being done at the moment.
-#[derive(Debug, Default)]
-pub(crate) struct Sending(Mutex<HashSet<(ChatId, String)>>);
-
-/// Something that is being done, until it is dropped.
-pub(crate) struct UnderWay<'a> {
-    sending: &'a Sending,
-    key: (ChatId, String),
-}
-
-impl Sending {
-    /// Marks it; `None` where it is being done already.
-    pub(crate) fn begin(&self, chat: &ChatId, send_id: &str) -> Option<UnderWay<'_>> {
-        let key = (chat.clone(), send_id.to_owned());
-        let is_first = self.lock().insert(key.clone());
-        // Made only where it is the first: its drop ends what it marks.
-        is_first.then(|| UnderWay { sending: self, key })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<(ChatId, String)>> {
-        // Every change is one step, so a panic elsewhere leaves the set whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.sending.lock().remove(&self.key);
-    }
-}
-
 /// Remembers what came of it. A failure is logged only: it was done, and a repetition is told its message.
-pub(crate) async fn remember(service: &Inner, user: &User, chat: &ChatId, send_id: &str, posted: &Posted) {
+pub(crate) async fn remember(service: &House, user: &User, chat: &ChatId, send_id: &str, posted: &Posted) {
     let document = AnswerDocument {
         messages: posted.messages.iter().map(|message| message.id.0).collect(),
         chat: posted.chat.as_ref().map(|chat| chat.id.to_string()),
@@ -98,7 +64,7 @@ pub(crate) async fn remember(service: &Inner, user: &User, chat: &ChatId, send_i
 }
 
 /// What a repetition is told.
-pub(crate) async fn recall(service: &Inner, user: &User, known: KnownSend) -> Result<Answered> {
+pub(crate) async fn recall(service: &House, user: &User, known: KnownSend) -> Result<Answered> {
     let document = known.answer_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let Some(AnswerDocument { messages: ids, chat, error, input }) = document else {
         return Ok(Answered { messages: vec![known.message], ..Answered::default() });

@@ -1,84 +1,55 @@
 //! The service that the web layer talks to.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use execs::{Ledger, Recorded};
 use sandbox::SandboxRouter;
-use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
+use store::{ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::commands::{self, Context, Input};
+use crate::house::{ChatService, House};
 use crate::limits::TURNS_QUEUED;
-use crate::models::ModelsConfig;
+use crate::models::{Models, ModelsConfig};
 use crate::prompt;
 use crate::running::Running;
-use crate::sends::{self, Sending};
-use crate::shell::LeftOut;
+use crate::sending::Sending;
+use crate::sends;
 use crate::told::Told;
-use crate::turns::{self, Engine};
+use crate::transcript::LeftOut;
+use crate::turns;
 use agent::approval::{Answer, Mode};
-use agent::engine::PromptParts;
 use agent::questions;
 use agent::tool::Registry;
-use api::document::ExecDocument;
 use tools::Services;
 use tools::internet::Internet;
 
 use crate::bus::Bus;
-use crate::{Answered, ChatEvent, Error, Posted, Result, Saying, exec_document, recover};
-
-/// Answers what users write into chats. Cheap to clone; every clone is the same service.
-#[derive(Clone)]
-pub struct ChatService(pub(crate) Arc<Inner>);
-
-/// What a command works with.
-pub(crate) struct Inner {
-    pub(crate) store: Store,
-    pub(crate) router: SandboxRouter,
-    /// The life of every exec of the server.
-    pub(crate) execs: Ledger,
-    pub(crate) running: Running,
-    sending: Sending,
-    pub(crate) engine: Engine,
-    /// The house as the tools see it.
-    pub(crate) services: Services,
-    pub(crate) tools: Registry,
-    /// What models are told before and beside a conversation.
-    pub(crate) prompt: PromptParts,
-    pub(crate) tasks: TaskTracker,
-    pub(crate) stop: CancellationToken,
-    pub(crate) bus: Bus,
-    instructions_file: Arc<OnceLock<PathBuf>>,
-}
+use crate::{Answered, ChatEvent, Error, Posted, Result, Saying, recover};
 
 impl ChatService {
     /// A service over this store and router, which answers with these models, and lets them read the internet that way.
     pub fn new(store: Store, router: SandboxRouter, models: ModelsConfig, internet: Internet) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let execs = Ledger::new(store.clone(), router.clone());
-        let (running, sending, engine) = (Running::default(), Sending::default(), Engine::new(models));
+        let (running, sending, models) = (Running::default(), Sending::default(), Models::new(models));
+        let (queue, questions, at_work) = Default::default();
         let instructions_file = Arc::default();
         let prompt = prompt::parts(&store, &instructions_file);
         let (bus, tools) = (Bus::default(), Registry::default());
-        let services = Services {
-            store: store.clone(),
-            router: router.clone(),
-            execs: execs.clone(),
-            internet,
-            clients: Arc::new(bus.clone()),
-        };
+        let services = Services { store, router, execs, internet, clients: Arc::new(bus.clone()) };
         tools::add_all(&tools, &services);
-        Self(Arc::new(Inner {
-            store,
-            router,
-            execs,
+        Self(Arc::new(House {
+            services,
             running,
             sending,
-            engine,
-            services,
+            models,
+            queue,
+            questions,
+            at_work,
             tools,
             prompt,
             tasks,
@@ -204,13 +175,13 @@ impl ChatService {
 
     /// A user's answer to what their model asks with a message; whether anything waits for it.
     pub fn answer(&self, user: UserId, message: MessageId, answer: Answer) -> bool {
-        self.0.engine.questions.answer(user, message, questions::Said::Approval(answer))
+        self.0.questions.answer(user, message, questions::Said::Approval(answer))
     }
 
     /// A user's answer in words to what their model asks with a message; none where nobody is there to give one. Whether
     /// anything waits for it.
     pub fn answer_in_words(&self, user: UserId, message: MessageId, words: Option<String>) -> bool {
-        self.0.engine.questions.answer(user, message, questions::Said::Words(words))
+        self.0.questions.answer(user, message, questions::Said::Words(words))
     }
 
     /// Puts the output so far into those of the messages whose command still runs. Output of which no event was sent yet
@@ -259,7 +230,7 @@ impl ChatService {
     }
 }
 
-impl Inner {
+impl House {
     /// Does what a message asks for that is on record.
     async fn answer(
         self: &Arc<Self>,
@@ -278,77 +249,12 @@ impl Inner {
 
     /// Refuses a message for the model while too many of its chat wait, before anything of it is stored: its client keeps it.
     fn check_room(&self, user: UserId, chat: &ChatId, input: &Input<'_>) -> Result<()> {
-        if matches!(input, Input::Plain(_)) && self.engine.is_full(user, chat) {
+        if matches!(input, Input::Plain(_)) && self.is_queue_full(user, chat) {
             let text = format!(
                 "{TURNS_QUEUED} messages wait for an answer in this chat already; send it again when one is answered"
             );
             return Err(Error::Refused { kind: "busy", text });
         }
         Ok(())
-    }
-
-    pub(crate) async fn set_approval(&self, user: &store::User, chat: &ChatId, mode: Mode) -> Result<()> {
-        self.store.set_approval(user.id, chat, mode.as_str()).await?;
-        let entry = AuditEntry {
-            user: Some(user.name.clone()),
-            action: "approval.mode".to_owned(),
-            location: None,
-            target: chat.to_string(),
-            outcome: mode.to_string(),
-        };
-        self.store.append_audit(&entry).await?;
-        self.tell_chat(user.id, chat).await
-    }
-
-    /// Tells the user's clients that something of a chat, beside its messages, has changed.
-    pub(crate) async fn tell_chat(&self, user: UserId, chat: &ChatId) -> Result<()> {
-        let chat = self.store.chat(user, chat).await?;
-        self.tell(user, ChatEvent::Chat(chat));
-        Ok(())
-    }
-
-    /// Stops what is under way in a chat; what waits in it goes on.
-    pub(crate) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
-        self.running.cancel(user, chat) + self.engine.stop(user, chat)
-    }
-
-    /// Stops what is under way in a chat and what waits in it.
-    pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
-        self.running.cancel(user, chat) + self.engine.stop_all(user, chat)
-    }
-
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stop.is_cancelled()
-    }
-
-    pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {
-        self.bus.send(user, event);
-    }
-
-    /// Stores a message without a command and tells it.
-    pub(crate) async fn say(
-        &self,
-        user: UserId,
-        chat: &ChatId,
-        role: MessageRole,
-        text: &str,
-    ) -> store::Result<Message> {
-        let message = self.store.append_message(user, chat, role, text, None).await?;
-        self.tell(user, ChatEvent::Message(message.clone()));
-        Ok(message)
-    }
-
-    /// Gives the message of a command a new text and document, and tells it.
-    pub(crate) async fn show(
-        &self,
-        user: UserId,
-        message: MessageId,
-        text: &str,
-        document: &ExecDocument,
-    ) -> store::Result<Message> {
-        let message =
-            self.store.update_message(user, message, text, Some(&exec_document::to_json(document))).await?;
-        self.tell(user, ChatEvent::Message(message.clone()));
-        Ok(message)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use store::{ChatId, Exec, User};
 use tokio::time::Instant;
 
-use crate::service::Inner;
+use crate::house::House;
 use crate::{ChatService, Result};
 use agent::tool::Failure;
 use tools::limits::TASK_LIFETIME_S;
@@ -35,11 +35,11 @@ impl ChatService {
 }
 
 /// Ends a task that nobody can ask for any more, as soon as its machine is there.
-fn end_abandoned(service: &Arc<Inner>, user: &User, task: Exec) {
+fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
     let (service, user) = (Arc::clone(service), user.clone());
     let tasks = service.tasks.clone();
     tasks.spawn(async move {
-        let Inner { execs, stop, .. } = &*service;
+        let (execs, stop) = (&service.execs, &service.stop);
         let until = Instant::now() + Duration::from_secs(TASK_LIFETIME_S);
         let followed = execs.followed(&user, &task);
         let ended = async {

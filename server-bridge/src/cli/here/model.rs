@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-use chats::models::{KeyGiven, NewSubscription, Provider, Secret, Subscription, Tier, TierModel};
+use chats::models::{Provider, Secret, Subscription, Tier, TierModel};
+use chats::subscriptions::{KeyGiven, NewSubscription};
 use store::{Name, User};
 use tokio::time::timeout;
 

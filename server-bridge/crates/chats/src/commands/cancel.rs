@@ -16,7 +16,7 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
         1 => "What was running was told to stop.".to_owned(),
         count => format!("The {count} running commands and answers were told to stop."),
     };
-    let next = match context.service.engine.waiting(user, chat) {
+    let next = match context.service.waiting_messages(user, chat) {
         0 => "",
         1 => " The message that waits is answered next.",
         _ => " The messages that wait are answered next.",

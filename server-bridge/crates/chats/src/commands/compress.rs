@@ -10,12 +10,12 @@ pub(super) const COMMAND: Command = Command {
 };
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
-    if !context.service.engine.models.has_any(context.service, context.user).await? {
+    if !context.service.models.has_any(context.service, context.user).await? {
         return context
             .refusal("invalid", "No model is set up on this server that could write a summary.")
             .await;
     }
     let answer = context.notice("The conversation is compressed before the model is asked again.").await?;
-    turns::compress_soon(context);
+    turns::compress_soon(context.service, context.user, &context.chat.id);
     Ok(answer)
 }

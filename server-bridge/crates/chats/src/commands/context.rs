@@ -12,7 +12,7 @@ pub(super) const COMMAND: Command = Command {
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
     let (store, user, chat) = (&context.service.store, context.user.id, &context.chat.id);
-    let models = &context.service.engine.models;
+    let models = &context.service.models;
     let window_tokens = match models.of_chat(context.service, context.user, chat, None).await {
         Ok(chain) => chain.setup.window_tokens,
         Err(Error::Store(error)) => return Err(error.into()),

@@ -23,12 +23,12 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use store::{Chat, MessageId, MessageRole};
 
-use crate::service::Inner;
+use crate::house::House;
 use crate::{Posted, Result};
 
 /// What a command works with: who wrote, and where.
 pub(crate) struct Context<'a> {
-    pub(crate) service: &'a Arc<Inner>,
+    pub(crate) service: &'a Arc<House>,
     pub(crate) user: &'a store::User,
     pub(crate) chat: Chat,
     /// Their message.

@@ -39,7 +39,7 @@ async fn show(context: &Context<'_>) -> Result<Posted> {
         Some(own) => format!("as this chat says ({own})"),
         None => "as your settings say".to_owned(),
     };
-    match service.engine.models.of_chat(service, user, &chat.id, None).await {
+    match service.models.of_chat(service, user, &chat.id, None).await {
         Ok(chain) => {
             let mut text = format!("{} answers in this chat, {whence}.", chain.setup.origin());
             for other in &chain.others {
@@ -64,17 +64,12 @@ async fn choose(context: &Context<'_>, choice: &str) -> Result<Posted> {
 
 async fn list(context: &Context<'_>) -> Result<Posted> {
     let Context { service, user, chat, .. } = context;
-    let known = service.engine.models.known(service, user).await?;
+    let known = service.models.known(service, user).await?;
     if known.is_empty() {
         return refused(context, Error::NoModel).await;
     }
-    let here = service
-        .engine
-        .models
-        .of_chat(service, user, &chat.id, None)
-        .await
-        .ok()
-        .map(|chain| chain.setup.origin());
+    let here =
+        service.models.of_chat(service, user, &chat.id, None).await.ok().map(|chain| chain.setup.origin());
     context.notice(&lines(&known, here.as_deref())).await
 }
 

@@ -1,6 +1,7 @@
 //! A message that is no command: for a model to answer, where one is set up.
 
 use super::Context;
+use crate::limits::TURNS_QUEUED;
 use crate::{Posted, Result, turns};
 
 const NO_MODEL: &str = "\
@@ -15,10 +16,18 @@ SANDBRIDGE_LLM_MODEL      the name of the model
 and starts it again. Commands work without one: try !pwd, or /help.";
 
 pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
-    let Context { service, user, .. } = context;
-    if service.engine.models.has_any(service, user).await? {
-        turns::post(context, text).await
-    } else {
-        context.notice(NO_MODEL).await
+    let Context { service, user, chat, said } = context;
+    if !service.models.has_any(service, user).await? {
+        return context.notice(NO_MODEL).await;
+    }
+    match turns::post(service, user, &chat.id, (*said, text)).await? {
+        Some(shown) => Ok(Posted { messages: vec![shown], ..Posted::default() }),
+        // Most of a flood is refused before it is stored; here stands who came at the same moment.
+        None => {
+            let full = format!(
+                "{TURNS_QUEUED} messages wait for an answer in this chat already. This one is not answered: send it again when one is."
+            );
+            context.notice(&full).await
+        }
     }
 }

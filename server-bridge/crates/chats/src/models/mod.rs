@@ -11,17 +11,11 @@
 //! | `choice` | [`Choice`]: the words that name a model |
 //! | `known` | a user's subscriptions beside the server's, and what a choice means among them |
 //! | `relay` | the transport through a runner |
-//! | `manage` | listing, adding, changing, choosing: what clients ask the service for |
-//! | `trial` | asking a model once, to see whether it answers |
-//! | `offer` | a subscription before it is kept: tried, and asked which models there are |
 
 mod choice;
 mod known;
-mod manage;
-mod offer;
 mod relay;
 mod subscription;
-mod trial;
 
 use agent::models::{Admission, ModelChain, ModelSetup, Place};
 use llm::anthropic::Anthropic;
@@ -34,19 +28,17 @@ use store::{CHOSEN_MODEL, ChatId, User};
 
 use crate::Result;
 use crate::limits::FALLBACKS;
-use crate::service::Inner;
 use agent::limits::TURNS_AT_ONCE;
 use execs::sandbox_user;
+use tools::Services;
 
 pub use agent::models::Tier;
 pub use choice::{Choice, Which};
 pub use known::Known;
 use known::Picked;
-pub use manage::{KeyGiven, NewSubscription, Owned};
-pub use offer::Offered;
 use relay::Relay;
 pub use subscription::{Provider, SERVER, Subscription, TierModel, subscription_name};
-pub use trial::Trial;
+pub(crate) use subscription::{check_model_name, refuse};
 
 /// What the server's own people set up.
 #[derive(Clone, Debug)]
@@ -130,14 +122,14 @@ impl Models {
     }
 
     /// Whether a user could have an answer at all.
-    pub(crate) async fn has_any(&self, service: &Inner, user: &User) -> Result<bool> {
-        Ok(!self.known(service, user).await?.is_empty())
+    pub(crate) async fn has_any(&self, house: &Services, user: &User) -> Result<bool> {
+        Ok(!self.known(house, user).await?.is_empty())
     }
 
     /// A user's subscriptions beside the server's.
-    pub(crate) async fn known(&self, service: &Inner, user: &User) -> Result<Known> {
+    pub(crate) async fn known(&self, house: &Services, user: &User) -> Result<Known> {
         let server = self.config.server.as_ref().map(|(subscription, _)| subscription.clone());
-        let own = service.store.subscriptions(user.id).await?;
+        let own = house.store.subscriptions(user.id).await?;
         let own =
             own.into_iter().filter_map(|one| Some((one.name, Subscription::from_json(&one.document_json)?)));
         Ok(Known::new(server, own.collect()))
@@ -146,17 +138,17 @@ impl Models {
     /// The words that name a chat's model: its own, or its user's.
     pub(crate) async fn chosen(
         &self,
-        service: &Inner,
+        house: &Services,
         user: &User,
         chat: Option<&ChatId>,
     ) -> Result<Option<String>> {
         let own = match chat {
-            Some(chat) => service.store.chat_model(user.id, chat).await?,
+            Some(chat) => house.store.chat_model(user.id, chat).await?,
             None => None,
         };
         Ok(match own {
             Some(own) => Some(own),
-            None => service.store.setting(user.id, CHOSEN_MODEL).await?,
+            None => house.store.setting(user.id, CHOSEN_MODEL).await?,
         })
     }
 
@@ -167,29 +159,29 @@ impl Models {
     /// [`crate::Error::NoModel`], [`crate::Error::UnknownModel`], [`crate::Error::Model`]: why it cannot be asked.
     pub(crate) async fn of_chat(
         &self,
-        service: &Inner,
+        house: &Services,
         user: &User,
         chat: &ChatId,
         tier: Option<Tier>,
     ) -> Result<ModelChain> {
-        let known = self.known(service, user).await?;
-        let chosen = self.chosen(service, user, Some(chat)).await?;
+        let known = self.known(house, user).await?;
+        let chosen = self.chosen(house, user, Some(chat)).await?;
         let chosen = chosen.as_deref().map(Choice::parse).transpose()?;
         let mut picked = known.pick(chosen.as_ref(), None)?;
         if let Some(tier) = tier {
             let of_tier = Choice { subscription: Some(picked.subscription), which: Some(Which::Tier(tier)) };
             picked = known.pick(Some(&of_tier), None)?;
         }
-        self.chain(service, user, &known, picked).await
+        self.chain(house, user, &known, picked).await
     }
 
     /// A model and those that stand in for it.
-    async fn chain(&self, service: &Inner, user: &User, known: &Known, first: Picked) -> Result<ModelChain> {
-        let setup = self.setup(service, user, known, &first).await?;
+    async fn chain(&self, house: &Services, user: &User, known: &Known, first: Picked) -> Result<ModelChain> {
+        let setup = self.setup(house, user, known, &first).await?;
         let (mut others, mut last) = (Vec::<ModelSetup>::new(), first);
         for _ in 0..FALLBACKS {
             let Some(next) = known.fallback(&last) else { break };
-            match self.setup(service, user, known, &next).await {
+            match self.setup(house, user, known, &next).await {
                 Ok(other) => {
                     let origin = other.origin();
                     if setup.origin() == origin || others.iter().any(|known| known.origin() == origin) {
@@ -205,9 +197,9 @@ impl Models {
     }
 
     /// A model, ready to be asked.
-    async fn setup(
+    pub(crate) async fn setup(
         &self,
-        service: &Inner,
+        house: &Services,
         user: &User,
         known: &Known,
         picked: &Picked,
@@ -217,9 +209,9 @@ impl Models {
         let is_server = name == SERVER;
         let key = match &self.config.server {
             Some((_, key)) if is_server => key.as_ref().map(|key| key.0.clone()),
-            _ => service.store.subscription_key(user.id, name).await?,
+            _ => house.store.subscription_key(user.id, name).await?,
         };
-        let model = self.provider(service, user, subscription, key.as_deref(), is_server).await?;
+        let model = self.provider(house, user, subscription, key.as_deref(), is_server).await?;
         Ok(ModelSetup {
             model,
             name: tier_model.name.clone(),
@@ -233,9 +225,9 @@ impl Models {
     }
 
     /// A subscription's provider, as it is reached with that key.
-    async fn provider(
+    pub(crate) async fn provider(
         &self,
-        service: &Inner,
+        house: &Services,
         user: &User,
         subscription: &Subscription,
         key: Option<&str>,
@@ -243,9 +235,9 @@ impl Models {
     ) -> Result<Model> {
         let model = match &subscription.runner {
             Some(runner) => {
-                let registered = service.store.runners(user.id).await?.into_iter().map(|runner| runner.name);
+                let registered = house.store.runners(user.id).await?.into_iter().map(|runner| runner.name);
                 let relay =
-                    Relay::new(service.router.clone(), sandbox_user(user), runner, registered.collect());
+                    Relay::new(house.router.clone(), sandbox_user(user), runner, registered.collect());
                 match subscription.provider {
                     Provider::OpenAi => Model::new(OpenAi, relay),
                     Provider::Anthropic => Model::new(Anthropic, relay),

@@ -216,7 +216,7 @@ pub fn subscription_name(text: &str) -> Result<store::Name> {
     Ok(name)
 }
 
-pub(super) fn check_model_name(name: &str) -> Result<()> {
+pub(crate) fn check_model_name(name: &str) -> Result<()> {
     let is_fine = !name.is_empty()
         && name.trim() == name
         && name.chars().count() <= MODEL_NAME_CHARS
@@ -224,7 +224,7 @@ pub(super) fn check_model_name(name: &str) -> Result<()> {
     if is_fine { Ok(()) } else { refuse(format!("a model's name has 1 to {MODEL_NAME_CHARS} characters")) }
 }
 
-pub(super) fn refuse<T>(why: impl Into<String>) -> Result<T> {
+pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(Error::Refused { kind: "invalid", text: why.into() })
 }
 

@@ -16,7 +16,5 @@ mod keeper;
 mod output;
 mod run;
 mod tidy;
-mod transcript;
 
 pub(crate) use run::{Begin, Run, Shown, conclude};
-pub(crate) use transcript::{LeftOut, Transcript};

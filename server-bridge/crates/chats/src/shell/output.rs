@@ -6,9 +6,9 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::keeper::{Keeper, Kept};
-use super::transcript::LeftOut;
 use crate::Channel;
 use crate::running::SharedTranscript;
+use crate::transcript::LeftOut;
 use agent::live::Live;
 use execs::Utf8Decoder;
 

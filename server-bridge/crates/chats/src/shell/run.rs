@@ -8,18 +8,18 @@ use execs::{End, Point, Recorded, ShownEnd, fault};
 use sandbox::{ExecRequest, Sandbox, Wish};
 use store::{ExecStatus, Message};
 
-use super::transcript::LeftOut;
 use crate::ChatEvent;
 use crate::exec_document::{apply, to_json};
+use crate::house::House;
 use crate::limits::COMMAND_TIMEOUT_S;
 use crate::running::Slot;
-use crate::service::Inner;
+use crate::transcript::LeftOut;
 use api::document::ExecDocument;
 use execs::Ending;
 
 /// A command that is on record as running and shown by a message.
 pub(crate) struct Run {
-    pub(crate) service: Arc<Inner>,
+    pub(crate) service: Arc<House>,
     pub(crate) user: store::User,
     pub(crate) wish: Wish,
     pub(crate) message: Message,
@@ -194,7 +194,7 @@ pub(crate) struct Shown<'a> {
 /// Puts a command's end on record, with its audit entry and its message, and tells the user's clients. The message is `None`
 /// where it is gone; the rest is recorded all the same.
 pub(crate) async fn conclude(
-    service: &Inner,
+    service: &House,
     shown: Shown<'_>,
     document: &mut ExecDocument,
     exec_id: &store::ExecId,

@@ -28,14 +28,14 @@ use sandbox::Wish;
 use store::{ChatId, Message, MessageId, TurnId, User};
 use tokio::sync::OnceCell;
 
-use crate::service::Inner;
+use crate::house::House;
 use agent::engine::{Asked, Ports};
 pub(crate) use screen::{Screen, reply, to_json};
 use tools::Ported;
 
 /// A turn as the house knows it.
 pub(crate) struct Stored {
-    service: Arc<Inner>,
+    service: Arc<House>,
     user: User,
     chat: ChatId,
     turn: TurnId,
@@ -50,7 +50,7 @@ pub(crate) struct Stored {
 
 impl Stored {
     /// A turn of a user's own chat.
-    pub(crate) fn top(service: &Arc<Inner>, user: &User, chat: &ChatId, turn: TurnId) -> Self {
+    pub(crate) fn top(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> Self {
         Self {
             service: Arc::clone(service),
             user: user.clone(),

@@ -36,18 +36,18 @@ impl Permissions for Stored {
     }
 
     fn ask(&self, message: MessageId, wanted: Wanted) -> Asking {
-        self.service.engine.questions.ask(self.user.id, message, wanted)
+        self.service.questions.ask(self.user.id, message, wanted)
     }
 
     fn wants_room(&self) -> bool {
-        self.service.engine.takes_compression(self.user.id, &self.chat)
+        self.service.takes_compression(self.user.id, &self.chat)
     }
 }
 
 impl ModelPool for Stored {
     fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, Result<ModelChain, NoModel>> {
         Box::pin(async move {
-            let models = &self.service.engine.models;
+            let models = &self.service.models;
             models.of_chat(&self.service, &self.user, &self.root, tier).await.map_err(|error| match error {
                 Error::Store(error) => NoModel::Port(ported(error)),
                 other => NoModel::Told(other.to_string()),
@@ -56,14 +56,14 @@ impl ModelPool for Stored {
     }
 
     fn seat(&self, kind: Kind) -> Seat {
-        self.service.engine.models.seat(self.user.id, kind)
+        self.service.models.seat(self.user.id, kind)
     }
 
     fn patience(&self) -> Patience {
-        self.service.engine.models.patience()
+        self.service.models.patience()
     }
 
     fn place(&self, kind: Kind) -> Place {
-        self.service.engine.models.place(self.user.id, kind)
+        self.service.models.place(self.user.id, kind)
     }
 }

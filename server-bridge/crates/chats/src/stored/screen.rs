@@ -5,8 +5,8 @@ use api::words::{self, ToolStatus};
 use store::limits::PAGE_MAX_ROWS;
 use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
 
-use crate::service::Inner;
-use crate::shell::{LeftOut, Transcript};
+use crate::house::House;
+use crate::transcript::{LeftOut, Transcript};
 use crate::{Channel, ChatEvent, Part};
 use agent::engine::Stream;
 
@@ -58,7 +58,7 @@ pub(crate) fn to_json(document: &AgentDocument) -> String {
 
 /// Where a turn is shown.
 pub(crate) struct Screen<'a> {
-    pub(crate) service: &'a Inner,
+    pub(crate) service: &'a House,
     pub(crate) user: &'a User,
     pub(crate) chat: &'a ChatId,
     /// What comes of it is taken back with it.

@@ -12,7 +12,7 @@ use agent::tool::TurnCost;
 
 impl SubAgents for Stored {
     fn take_name(&self, name: &str) -> Option<Name> {
-        self.service.engine.at_work.take_name(&self.chat, name)
+        self.service.at_work.take_name(&self.chat, name)
     }
 
     fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named> {
@@ -32,7 +32,7 @@ impl SubAgents for Stored {
             let Self { service, user, .. } = self;
             let SubAgentTask { chat, card, text, ancestry, cancelled } = task;
             let store = &service.store;
-            let _work = service.engine.at_work.begin(user.id, chat, cancelled);
+            let _work = service.at_work.begin(user.id, chat, cancelled);
             store.use_sub_agent(user.id, chat, card).await?;
             let said = service.say(user.id, chat, MessageRole::User, text).await?;
             let document = to_json(&reply(TurnStatus::Queued));

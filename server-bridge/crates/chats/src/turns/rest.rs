@@ -6,23 +6,23 @@ use std::time::Duration;
 use store::{ChatId, User};
 use tokio::time::{Instant, sleep};
 
-use super::queue::{Hold, Worker};
+use crate::house::House;
 use crate::limits::{REST_LOOK_MS, REST_PATIENCE_MS};
-use crate::service::Inner;
+use crate::queue::{Hold, Worker};
 
 /// A chat at rest. Dropped, it goes on with what came meanwhile.
 pub(crate) struct Rest {
-    service: Arc<Inner>,
+    service: Arc<House>,
     user: User,
     chat: ChatId,
     worker: Option<Worker>,
 }
 
 /// Holds a chat up where nothing is under way in it; what was told to stop is waited for a moment. `None` where something is.
-pub(crate) async fn rest(service: &Arc<Inner>, user: &User, chat: &ChatId) -> Option<Rest> {
+pub(crate) async fn rest(service: &Arc<House>, user: &User, chat: &ChatId) -> Option<Rest> {
     let deadline = Instant::now() + Duration::from_millis(REST_PATIENCE_MS);
     loop {
-        match service.engine.queue.hold(user.id, chat) {
+        match service.queue.hold(user.id, chat) {
             Hold::Held(worker) => {
                 let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
                 return Some(Rest { service, user, chat, worker: Some(worker) });

@@ -10,8 +10,8 @@ use store::{AuditEntry, ChatId, Kept, Left, User};
 use super::RestoredFile;
 use super::plan::Planned;
 use super::words;
+use crate::house::House;
 use crate::limits::RESTORE_LOOK_BYTES;
-use crate::service::Inner;
 use crate::{Error, Result};
 use execs::{sandbox_user, wish_for};
 
@@ -35,7 +35,7 @@ enum Now {
 
 /// Who restores what of which chat.
 pub(super) struct Restore<'a> {
-    pub(super) service: &'a Arc<Inner>,
+    pub(super) service: &'a Arc<House>,
     pub(super) user: &'a User,
     pub(super) chat: &'a ChatId,
     pub(super) turns: usize,

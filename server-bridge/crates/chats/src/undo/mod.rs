@@ -16,7 +16,7 @@ use std::sync::Arc;
 use store::limits::PAGE_MAX_ROWS;
 use store::{ChatId, Message, MessageId, MessageRole, PastTurn, User};
 
-use crate::service::Inner;
+use crate::house::House;
 use crate::{ChatEvent, ChatService, Error, Result, turns};
 use files::Restored;
 pub(crate) use words::said;
@@ -85,7 +85,7 @@ impl ChatService {
 }
 
 pub(crate) async fn take_back(
-    service: &Arc<Inner>,
+    service: &Arc<House>,
     user: &User,
     chat: &ChatId,
     wanted: TakeBack,
@@ -123,7 +123,7 @@ pub(crate) async fn take_back(
 }
 
 /// The turns that are meant, the last one first.
-async fn chosen(service: &Inner, user: &User, chat: &ChatId, turns: Turns) -> Result<Vec<PastTurn>> {
+async fn chosen(service: &House, user: &User, chat: &ChatId, turns: Turns) -> Result<Vec<PastTurn>> {
     let mut past = service.store.past_turns(user.id, chat, PAGE_MAX_ROWS).await?;
     match turns {
         Turns::Last(count) if count > past.len() && count > 1 => {

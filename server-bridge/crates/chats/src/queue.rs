@@ -10,15 +10,15 @@ use crate::limits::TURNS_QUEUED;
 
 /// A turn that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
-    pub(super) turn: TurnId,
+pub(crate) struct Waiting {
+    pub(crate) turn: TurnId,
     /// What shows its answer.
-    pub(super) message: MessageId,
+    pub(crate) message: MessageId,
 }
 
 /// What a chat's worker does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Job {
+pub(crate) enum Job {
     Turn(Waiting),
     /// A summary takes the place of what was said.
     Compress,
@@ -28,7 +28,7 @@ type Key = (UserId, ChatId);
 
 /// The queues of all chats. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
-pub(super) struct Queue(Arc<Mutex<HashMap<Key, Line>>>);
+pub(crate) struct Queue(Arc<Mutex<HashMap<Key, Line>>>);
 
 #[derive(Default)]
 struct Line {
@@ -44,19 +44,19 @@ struct Line {
 }
 
 /// A place in a chat's queue, given back when dropped unfilled.
-pub(super) struct Place {
+pub(crate) struct Place {
     queue: Queue,
     key: Key,
 }
 
 /// Whoever works on a chat's queue.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     queue: Queue,
     key: Key,
 }
 
 /// What came of holding up a queue.
-pub(super) enum Hold {
+pub(crate) enum Hold {
     /// What comes meanwhile waits for this one.
     Held(Worker),
     /// Something goes on.
@@ -67,7 +67,7 @@ pub(super) enum Hold {
 
 impl Queue {
     /// Takes a place; `None` where too many wait.
-    pub(super) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Place> {
+    pub(crate) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Place> {
         let key = (user, chat.clone());
         let mut lines = self.lock();
         let line = lines.entry(key.clone()).or_default();
@@ -79,21 +79,21 @@ impl Queue {
     }
 
     /// Remembers that a chat is to be compressed.
-    pub(super) fn compress(&self, user: UserId, chat: &ChatId) {
+    pub(crate) fn compress(&self, user: UserId, chat: &ChatId) {
         let mut lines = self.lock();
         let line = lines.entry((user, chat.clone())).or_default();
         line.is_to_be_compressed = true;
     }
 
     /// Whether a chat is to be compressed; it is not any more then.
-    pub(super) fn take_compression(&self, user: UserId, chat: &ChatId) -> bool {
+    pub(crate) fn take_compression(&self, user: UserId, chat: &ChatId) -> bool {
         let mut lines = self.lock();
         let line = lines.get_mut(&(user, chat.clone()));
         line.is_some_and(|line| std::mem::take(&mut line.is_to_be_compressed))
     }
 
     /// Somebody to work on a chat's queue, unless somebody does.
-    pub(super) fn employ(&self, user: UserId, chat: &ChatId) -> Option<Worker> {
+    pub(crate) fn employ(&self, user: UserId, chat: &ChatId) -> Option<Worker> {
         let key = (user, chat.clone());
         let mut lines = self.lock();
         let line = lines.get_mut(&key)?;
@@ -101,7 +101,7 @@ impl Queue {
     }
 
     /// Somebody to hold up a chat's queue while nothing is under way in it.
-    pub(super) fn hold(&self, user: UserId, chat: &ChatId) -> Hold {
+    pub(crate) fn hold(&self, user: UserId, chat: &ChatId) -> Hold {
         let key = (user, chat.clone());
         let mut lines = self.lock();
         let line = lines.entry(key.clone()).or_default();
@@ -113,7 +113,7 @@ impl Queue {
     }
 
     /// Whether a turn is under way in a chat, or waits.
-    pub(super) fn is_working(&self, user: UserId, chat: &ChatId) -> bool {
+    pub(crate) fn is_working(&self, user: UserId, chat: &ChatId) -> bool {
         let lines = self.lock();
         let line = lines.get(&(user, chat.clone()));
         line.is_some_and(|line| line.has_worker || !line.waiting.is_empty())
@@ -121,7 +121,7 @@ impl Queue {
 
     /// Stops the turn under way, or the next one where none is; those that wait behind it go on. Returns how many were not
     /// stopped before: one or none.
-    pub(super) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
+    pub(crate) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
         let lines = self.lock();
         let line = lines.get(&(user, chat.clone()));
         let next =
@@ -130,18 +130,18 @@ impl Queue {
     }
 
     /// Stops the turn under way and all that wait; how many were not stopped before.
-    pub(super) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
+    pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
         let lines = self.lock();
         lines.get(&(user, chat.clone())).map_or(0, |line| line.tokens().map(cancel).sum())
     }
 
     /// Whether no more turns may wait in a chat.
-    pub(super) fn is_full(&self, user: UserId, chat: &ChatId) -> bool {
+    pub(crate) fn is_full(&self, user: UserId, chat: &ChatId) -> bool {
         self.lock().get(&(user, chat.clone())).is_some_and(Line::is_full)
     }
 
     /// How many turns wait in a chat and were not stopped.
-    pub(super) fn waiting(&self, user: UserId, chat: &ChatId) -> usize {
+    pub(crate) fn waiting(&self, user: UserId, chat: &ChatId) -> usize {
         let lines = self.lock();
         let Some(line) = lines.get(&(user, chat.clone())) else { return 0 };
         line.waiting.iter().filter(|(_, cancelled)| !cancelled.is_cancelled()).count()
@@ -155,7 +155,7 @@ impl Queue {
 
 impl Place {
     /// Lets a turn wait here.
-    pub(super) fn fill(self, waiting: Waiting) {
+    pub(crate) fn fill(self, waiting: Waiting) {
         if let Some(line) = self.queue.lock().get_mut(&self.key) {
             // In the order that they are on record in, whoever of two comes here first.
             let later = |(other, _): &(Waiting, _)| other.turn > waiting.turn;
@@ -203,7 +203,7 @@ impl Drop for Place {
 
 impl Worker {
     /// What comes next, and what tells that it is to stop; `None` ends the work.
-    pub(super) fn next(&self) -> Option<(Job, CancellationToken)> {
+    pub(crate) fn next(&self) -> Option<(Job, CancellationToken)> {
         let mut lines = self.queue.lock();
         let line = lines.get_mut(&self.key)?;
         // A turn that waits compresses first.

@@ -2,9 +2,10 @@
 
 use store::{CHOSEN_MODEL, ChatId, KeyChange, User};
 
-use super::subscription::refuse;
-use super::{Choice, Known, SERVER, Subscription, Trial, subscription_name};
+use super::Trial;
+use super::trial::trial;
 use crate::limits::{KEY_HIDDEN_CHARS, KEY_SHOWN_CHARS};
+use crate::models::{Choice, Known, SERVER, Secret, Subscription, refuse, subscription_name};
 use crate::{ChatService, Result};
 
 /// A subscription as its user sees it.
@@ -27,7 +28,7 @@ pub enum KeyGiven {
     /// There shall be none.
     None,
     /// This one.
-    Key(super::Secret),
+    Key(Secret),
 }
 
 /// A subscription to be added, or to take another one's place.
@@ -45,7 +46,7 @@ impl ChatService {
     /// # Errors
     /// [`crate::Error::Store`].
     pub async fn models(&self, user: &User) -> Result<Known> {
-        self.0.engine.models.known(&self.0, user).await
+        self.0.models.known(&self.0, user).await
     }
 
     /// A user's own subscription.
@@ -108,7 +109,7 @@ impl ChatService {
     /// # Errors
     /// [`crate::Error::Store`] for a chat that is gone or another user's.
     pub async fn chosen_model(&self, user: &User, chat: Option<&ChatId>) -> Result<Option<String>> {
-        self.0.engine.models.chosen(&self.0, user, chat).await
+        self.0.models.chosen(&self.0, user, chat).await
     }
 
     /// Chooses the model of a chat, or of all of a user's chats that have none of their own; `None` takes a choice back.
@@ -142,7 +143,7 @@ impl ChatService {
     /// # Errors
     /// [`crate::Error::Model`]: why it does not answer.
     pub async fn try_model(&self, user: &User, choice: &str) -> Result<Trial> {
-        self.0.engine.models.trial(&self.0, user, choice).await
+        trial(&self.0, user, choice).await
     }
 
     async fn in_full(&self, user: &User, chat: Option<&ChatId>, choice: &str) -> Result<String> {
@@ -156,7 +157,7 @@ impl ChatService {
     }
 
     pub(super) async fn check(&self, user: &User, subscription: &Subscription) -> Result<()> {
-        subscription.check(self.0.engine.models.reach(user))?;
+        subscription.check(self.0.models.reach(user))?;
         self.check_runner(user, subscription).await
     }
 

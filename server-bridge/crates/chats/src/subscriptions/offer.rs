@@ -8,11 +8,12 @@ use store::{KeyChange, User};
 use tokio::time::timeout;
 
 use super::manage::key_change;
-use super::subscription::{check_model_name, refuse};
 use agent::models::ModelSetup;
 
-use super::{NewSubscription, Trial, subscription_name};
+use super::trial::ask_for_a_word;
+use super::{NewSubscription, Trial};
 use crate::limits::{MODEL_LIST_TIMEOUT, MODELS_LISTED};
+use crate::models::{check_model_name, refuse, subscription_name};
 use crate::{ChatService, Error, Result};
 
 /// The models that a provider says it has.
@@ -51,7 +52,7 @@ impl ChatService {
             thinking_tokens: tier_model.thinking_tokens,
             price: tier_model.price.unwrap_or_default(),
         };
-        self.0.engine.models.ask_for_a_word(user.id, setup).await
+        ask_for_a_word(&self.0, user.id, setup).await
     }
 
     /// Asks a provider which models it has, with the key as for [`ChatService::try_subscription`]; `None` where it keeps no
@@ -65,7 +66,7 @@ impl ChatService {
         name: Option<&str>,
         new: &NewSubscription,
     ) -> Result<Option<Offered>> {
-        let models = &self.0.engine.models;
+        let models = &self.0.models;
         new.subscription.check_place(models.reach(user))?;
         self.check_runner(user, &new.subscription).await?;
         let model = self.provider_of(user, name, new).await?;
@@ -97,7 +98,7 @@ impl ChatService {
             (KeyChange::Keep, Some(name)) => self.0.store.subscription_key(user.id, name.as_str()).await?,
             (KeyChange::Keep, None) | (KeyChange::Remove, _) => None,
         };
-        self.0.engine.models.provider(&self.0, user, &new.subscription, key.as_deref(), false).await
+        self.0.models.provider(&self.0, user, &new.subscription, key.as_deref(), false).await
     }
 }
 

@@ -96,6 +96,35 @@ fn arrows_between_crates_point_one_way() {
     }
 }
 
+/// Else tokio and all above it are compiled once more for the tests, and the programs that the tests run are others than theirs.
+#[test]
+fn programs_and_tests_are_made_of_the_same_dependencies() {
+    let features = |edges: &str| {
+        let output = Command::new(env!("CARGO"))
+            .args([
+                "tree",
+                "--locked",
+                "--offline",
+                "--workspace",
+                "--prefix",
+                "none",
+                "--format",
+                "{p} {f}",
+                "--edges",
+                edges,
+            ])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect::<BTreeSet<_>>()
+    };
+    let (programs, tests) = (features("normal,build"), features("normal,build,dev"));
+    let differ: Vec<_> = programs.difference(&tests).collect();
+    assert!(differ.is_empty(), "give tests/testkit the features that tests add to {differ:#?}");
+}
+
 #[test]
 fn the_engine_is_built_without_a_database_or_a_server() {
     let output = Command::new(env!("CARGO"))

@@ -88,11 +88,22 @@ debian_root() {
     rm -rf --one-file-system "$root"
 }
 
-# build_static [--release]: the runner that goes into containers.
+# build_static [PROFILE]: the runner that goes into containers, in $STATIC_RUNNER. The dev build only links, once more and into one file, what
+# the workspace's programs are made of; a release is built from what the runner alone needs.
 build_static() {
-    local flags=${RUSTFLAGS:-}
-    RUSTFLAGS="$flags -C target-feature=+crt-static" \
-        cargo build --locked --quiet -p runner --target "$STATIC_TARGET" --target-dir "$TARGET_DIR/static" "$@"
+    local profile=${1:-dev} static="-C target-feature=+crt-static" built
+    STATIC_RUNNER=$TARGET_DIR/static/$STATIC_TARGET/$([ "$profile" = dev ] && echo debug || echo "$profile")/sandbridge-runner
+    if [ "$profile" = dev ]; then
+        # shellcheck disable=SC2086
+        cargo rustc --locked --quiet -p static-runner --features program -- $static
+        built=$TARGET_DIR/debug/static-runner
+        mkdir -p "$(dirname "$STATIC_RUNNER")"
+        # A new file for a new program: the old one may be running.
+        cmp -s "$built" "$STATIC_RUNNER" || { cp "$built" "$STATIC_RUNNER.new" && mv "$STATIC_RUNNER.new" "$STATIC_RUNNER"; }
+    else
+        RUSTFLAGS="${RUSTFLAGS:-} $static" \
+            cargo build --locked --quiet --profile "$profile" -p runner --target "$STATIC_TARGET" --target-dir "$TARGET_DIR/static"
+    fi
 }
 
 # The engine, started when none answers and we may; DOCKERD is set to its pid then.

@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("tests", &["proto", "sandbox"]),
     ("testkit", &[]),
+    ("static-runner", &["runner", "server-bridge", "testkit"]),
 ];
 
 /// The same as in `.deny.toml`.

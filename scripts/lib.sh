@@ -94,8 +94,10 @@ build_static() {
     local profile=${1:-dev} static="-C target-feature=+crt-static" built
     STATIC_RUNNER=$TARGET_DIR/static/$STATIC_TARGET/$([ "$profile" = dev ] && echo debug || echo "$profile")/sandbridge-runner
     if [ "$profile" = dev ]; then
+        # It is downloaded, copied and hashed by every test that installs it or starts a container: without its debug information, as in
+        # a release, it is less than half the size.
         # shellcheck disable=SC2086
-        cargo rustc --locked --quiet -p static-runner --features program -- $static
+        cargo rustc --locked --quiet -p static-runner --features program --bin static-runner -- $static -C strip=debuginfo
         built=$TARGET_DIR/debug/static-runner
         mkdir -p "$(dirname "$STATIC_RUNNER")"
         # A new file for a new program: the old one may be running.

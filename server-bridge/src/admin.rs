@@ -11,13 +11,14 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use store::{AuditEntry, Name, Store, User};
 
-use crate::config::{database, ensure_home, home_dir};
+use crate::config::database;
 
 /// The machine's own users, one a line.
 const ACCOUNTS_FILE: &str = "/etc/passwd";
 
-/// What can be done with accounts: `sandbridge user …`.
-#[derive(Debug, clap::Subcommand)]
+/// Manage the accounts of the server on this machine
+#[derive(Debug, clap::Parser)]
+#[command(name = "user")]
 pub enum UserCommand {
     /// Add a user; the first one becomes an administrator
     Add {
@@ -60,7 +61,7 @@ pub fn main(command: UserCommand, home: Option<&Path>) -> anyhow::Result<(Value,
 }
 
 async fn run(command: UserCommand, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
-    let home = home_dir(home)?;
+    let home = home::find(home)?;
     Ok(match command {
         UserCommand::Add { name, admin, password_stdin } => {
             let user = add_user(&home, &name, admin, &new_password(password_stdin)?).await?;
@@ -154,7 +155,7 @@ pub async fn remove_user(home: &Path, name: &str) -> anyhow::Result<()> {
 }
 
 async fn open(home: &Path) -> anyhow::Result<Store> {
-    ensure_home(home)?;
+    home::ensure(home)?;
     Ok(Store::open(&database(home)).await?)
 }
 

@@ -14,15 +14,16 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use store::Store;
 
-use crate::config::{database, home_dir, key_file};
+use crate::config::database;
 use crate::serve::own_key;
 use files::{check_target, with_suffix};
 
 /// What a database begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Where the backup goes, and what is in it.
-#[derive(Debug, clap::Args)]
+/// Copy the database of the server on this machine, which may run meanwhile
+#[derive(Debug, clap::Parser)]
+#[command(name = "backup")]
 pub struct BackupOptions {
     /// The file to write; an earlier backup there is replaced once the new one is whole
     #[arg(value_name = "FILE")]
@@ -37,7 +38,7 @@ pub struct BackupOptions {
 /// # Errors
 /// A line that says what to change; then an earlier backup is as it was.
 pub fn main(options: &BackupOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
-    block_on(run(options, &home_dir(home)?))
+    block_on(run(options, &home::find(home)?))
 }
 
 fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
@@ -49,7 +50,7 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 }
 
 async fn run(options: &BackupOptions, home: &Path) -> anyhow::Result<(Value, String)> {
-    let (from, key) = (database(home), key_file(home));
+    let (from, key) = (database(home), home::key_file(home));
     if !from.is_file() {
         bail!("there is no database at {}; pass --home DIR", from.display());
     }
@@ -129,8 +130,8 @@ mod tests {
     #[tokio::test]
     async fn a_backup_holds_the_key_only_where_it_is_asked_for_and_says_so() {
         let home = home().await;
-        fs::write(key_file(home.path()), KEY).unwrap();
-        fs::set_permissions(key_file(home.path()), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(home::key_file(home.path()), KEY).unwrap();
+        fs::set_permissions(home::key_file(home.path()), fs::Permissions::from_mode(0o600)).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (without, with) = (folder.path().join("one"), folder.path().join("two"));
         let words = back_up(home.path(), &without, false).await.unwrap();
@@ -158,7 +159,7 @@ mod tests {
         let error = back_up(home.path(), &file, false).await.unwrap_err();
         assert!(error.contains("no earlier backup"), "{error}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
-        fs::write(key_file(home.path()), KEY).unwrap();
+        fs::write(home::key_file(home.path()), KEY).unwrap();
         fs::write(folder.path().join("other.key"), "mine").unwrap();
         back_up(home.path(), &folder.path().join("other"), true).await.unwrap_err();
         assert!(!folder.path().join("other").exists());
@@ -183,15 +184,15 @@ mod tests {
     #[tokio::test]
     async fn a_restored_home_is_as_it_was_and_what_it_took_the_place_of_is_kept() {
         let home = home().await;
-        fs::write(key_file(home.path()), KEY).unwrap();
-        fs::set_permissions(key_file(home.path()), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(home::key_file(home.path()), KEY).unwrap();
+        fs::set_permissions(home::key_file(home.path()), fs::Permissions::from_mode(0o600)).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("backup");
         back_up(home.path(), &file, true).await.unwrap();
         let elsewhere = folder.path().join("elsewhere");
         let (told, words) = restore::run(&file, &elsewhere).await.unwrap();
         assert!(told["kept"].is_null() && told["key"] == true, "{words}");
-        assert_eq!(fs::read_to_string(key_file(&elsewhere)).unwrap(), KEY);
+        assert_eq!(fs::read_to_string(home::key_file(&elsewhere)).unwrap(), KEY);
         assert_eq!(fs::metadata(database(&elsewhere)).unwrap().mode() & 0o777, 0o600);
         crate::admin::add_user(&elsewhere, "bob", false, "correct horse").await.unwrap();
         let (told, words) = restore::run(&file, &elsewhere).await.unwrap();

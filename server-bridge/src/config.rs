@@ -7,25 +7,22 @@
 mod docker;
 mod model;
 mod proxy;
-mod settings;
 mod web;
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chats::ModelsConfig;
+use clap::Args;
 pub use docker::DockerArgs;
 use docker::docker_config;
-pub use model::{ModelArgs, parse_price};
+use home::Settings;
+pub use model::ModelArgs;
 use model::{encryption_key, models_config};
 pub use proxy::ProxyArgs;
 use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
 use sandbox::{DockerConfig, LocalPolicy, Requirement};
-pub use settings::Settings;
 use store::EncryptionKey;
 pub use web::WebArgs;
 
@@ -33,35 +30,19 @@ use crate::web::forwarded::TrustedProxies;
 
 /// Where the server listens unless it is told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+/// Keys of `config.json` that are no flags of `serve`: those of the client commands, and secrets.
+const OTHER_KEYS: [&str; 6] =
+    ["server", "ca_cert", "api_key", "llm_api_key", "encryption_key", "search_api_key"];
 /// Where Docker's socket is, unless `DOCKER_HOST` says otherwise.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 
 /// Why the configuration cannot be used. Each text says what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Neither a flag nor the environment says where the home directory is.
-    #[error("there is no home directory: set HOME or SANDBRIDGE_HOME, or pass --home DIR")]
-    NoHome,
-    /// The home directory cannot be made because what would hold it is not there.
-    #[error(
-        "cannot make the home directory {}: {} does not exist; make it, or pass --home DIR",
-        home.display(), parent.display()
-    )]
-    NoParent {
-        /// What was to be made.
-        home: PathBuf,
-        /// What is missing.
-        parent: PathBuf,
-    },
-    /// The home directory cannot be made or used.
-    #[error("cannot use the home directory {}: {source}; check its owner and mode, or pass --home DIR", home.display())]
-    Home {
-        /// The directory.
-        home: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A configuration file cannot be read or understood.
+    /// The home directory, or a settings file in it.
+    #[error(transparent)]
+    Home(#[from] home::Error),
+    /// A file that an option names cannot be read or understood.
     #[error("cannot read {}: {reason}", path.display())]
     File {
         /// The file.
@@ -173,10 +154,10 @@ impl Config {
     /// # Errors
     /// [`ConfigError`]; the home directory is made if only it is missing.
     pub fn load(options: ServeArgs, home: Option<&Path>) -> Result<Self, ConfigError> {
-        let home = home_dir(home)?;
-        ensure_home(&home)?;
+        let home = home::find(home)?;
+        home::ensure(&home)?;
         let settings = Settings::load(&home)?;
-        settings.warn_of_unknown_keys(&home);
+        warn_of_unknown_keys(&settings, &home);
         Self::from_settings(options, &home, &settings)
     }
 
@@ -239,58 +220,22 @@ pub fn database(home: &Path) -> PathBuf {
     home.join("sandbridge.db")
 }
 
-/// The server's own encryption key, beside the database.
-pub fn key_file(home: &Path) -> PathBuf {
-    home.join("sandbridge.key")
+/// Keys of `config.json` that no command reads, in alphabetical order.
+fn unknown_keys(settings: &Settings) -> Vec<&str> {
+    let serve = ServeArgs::augment_args(clap::Command::new("serve"));
+    let is_known = |key: &str| {
+        OTHER_KEYS.contains(&key) || serve.get_arguments().any(|argument| argument.get_id() == key)
+    };
+    settings.json_keys().filter(|key| !is_known(key)).collect()
 }
 
-/// Where the home directory is: the flag, else `SANDBRIDGE_HOME`, else `~/.sandbridge`. Makes nothing.
-///
-/// # Errors
-/// [`ConfigError::NoHome`].
-pub fn home_dir(flag: Option<&Path>) -> Result<PathBuf, ConfigError> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    flag.map(Path::to_owned)
-        .or_else(|| variable("SANDBRIDGE_HOME"))
-        .or_else(|| variable("HOME").map(|home| home.join(".sandbridge")))
-        .ok_or(ConfigError::NoHome)
-}
-
-/// Makes the home directory, readable by its owner only, unless it is there; its parent must exist.
-///
-/// # Errors
-/// [`ConfigError::NoParent`], [`ConfigError::Home`].
-pub fn ensure_home(home: &Path) -> Result<(), ConfigError> {
-    let unusable = |source| ConfigError::Home { home: home.to_owned(), source };
-    match fs::DirBuilder::new().mode(0o700).create(home) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        // Some file systems, like /proc, say "not found" of what may not be made.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match parent(home) {
-            parent if parent.exists() => return Err(unusable(io::Error::other("nothing can be made there"))),
-            parent => return Err(ConfigError::NoParent { home: home.to_owned(), parent: parent.to_owned() }),
-        },
-        Err(error) => return Err(unusable(error)),
-    }
-    let metadata = fs::metadata(home).map_err(unusable)?;
-    if !metadata.is_dir() {
-        return Err(unusable(io::Error::new(io::ErrorKind::NotADirectory, "it is not a directory")));
-    }
-    // Asks the kernel, which knows about read-only mounts and ACLs too.
-    rustix::fs::access(home, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
-        .map_err(|error| unusable(error.into()))?;
-    if metadata.mode() & 0o022 != 0 {
-        tracing::warn!(home = %home.display(), "others may write to the home directory; chmod go-w it");
-    }
-    Ok(())
-}
-
-/// What holds a path; a lone name is in the current directory.
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => path,
+/// Tells the log, in one line, which keys of `config.json` mean nothing.
+fn warn_of_unknown_keys(settings: &Settings, home: &Path) {
+    let unknown = unknown_keys(settings);
+    if !unknown.is_empty() {
+        let file = home.join("config.json");
+        let keys = unknown.join(", ");
+        tracing::warn!("{} has keys that mean nothing here: {keys}; remove or correct them", file.display());
     }
 }
 

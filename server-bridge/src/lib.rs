@@ -12,18 +12,18 @@
 //! | [`web`] | the HTTP API, the WebSockets, the embedded page |
 //! | [`tls`] | certificates |
 //! | [`admin`], [`backup`] | `sandbridge user …` and `sandbridge backup`, on the store itself |
-//! | [`cli`] | the command line: everything a person types |
-//! | `atomic_file` | files that take their place whole or not at all |
+//! | `here/` | `sandbridge here`: server, runner and chat for one directory |
+//! | [`commands`] | what a person types: the commands on this machine, beside those of crate `client` |
 //! | [`limits`] | every limit and timeout |
 //!
 //! A new HTTP route: a handler in the file of its area under [`web`], and a line in the `routes` function there.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod admin;
-mod atomic_file;
 pub mod backup;
-pub mod cli;
+pub mod commands;
 pub mod config;
+mod here;
 pub mod limits;
 pub mod serve;
 pub mod state;

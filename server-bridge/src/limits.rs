@@ -104,8 +104,6 @@ pub const EXEC_LIST_ROWS: u32 = 100;
 pub const EXEC_LIST_MAX_ROWS: u32 = 1000;
 /// How much of the beginning, and of the end, of an exec's output is reported unless asked for otherwise, in bytes.
 pub const REPORT_BYTES: u32 = 4096;
-/// The most an exec runs by its own time limit, in seconds (30 days).
-pub const EXEC_TIMEOUT_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
 /// The longest name of a user of a runner's machine, in bytes.
 pub const RUN_AS_MAX_BYTES: usize = 256;
 /// How often a client's socket is pinged: an answer that cannot be sent says that the client is gone.

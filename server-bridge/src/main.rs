@@ -2,5 +2,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    server_bridge::cli::main()
+    server_bridge::commands::main()
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::atomic_file::{AtomicFile, PRIVATE};
+use home::atomic_file::{AtomicFile, PRIVATE};
 
 /// An empty file for its owner alone, which may take the place `target`.
 pub(super) fn create(target: &Path) -> anyhow::Result<AtomicFile> {

@@ -10,15 +10,16 @@ use serde_json::{Value, json};
 use store::{SealedWith, Store};
 
 use super::files::{self, with_suffix};
-use crate::config::{database, ensure_home, home_dir, key_file};
+use crate::config::database;
 use crate::serve::lock::ServerLock;
 use crate::serve::own_key;
 
 /// What SQLite keeps beside a database.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// What is restored.
-#[derive(Debug, clap::Args)]
+/// Put a backup in the place of the database of the server on this machine, which must not run
+#[derive(Debug, clap::Parser)]
+#[command(name = "restore")]
 pub struct RestoreOptions {
     /// The file that `sandbridge backup` wrote; FILE.key beside it is taken too, where it is there
     #[arg(value_name = "FILE")]
@@ -30,17 +31,17 @@ pub struct RestoreOptions {
 /// # Errors
 /// A line that says what to change; then nothing was changed.
 pub fn main(options: &RestoreOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
-    super::block_on(run(&options.file, &home_dir(home)?))
+    super::block_on(run(&options.file, &home::find(home)?))
 }
 
 pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, String)> {
     if !file.is_file() {
         bail!("{} is no file; name one that `sandbridge backup` wrote", file.display());
     }
-    ensure_home(home)?;
+    home::ensure(home)?;
     // Nobody begins to serve what is being replaced.
     let _lock = ServerLock::take(home)?;
-    let (database, key) = (database(home), key_file(home));
+    let (database, key) = (database(home), home::key_file(home));
     let copy = files::copy(file, &database)?;
     // What is looked at is what will be used.
     let sealed_with =

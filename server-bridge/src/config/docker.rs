@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn config(json: &str) -> Result<DockerConfig, ConfigError> {
-        let settings = Settings { json: serde_json::from_str(json).unwrap(), ..Settings::default() };
+        let settings = Settings::parse("", json, []).unwrap();
         docker_config(DockerArgs::default(), &settings, Path::new("/home"), None)
     }
 

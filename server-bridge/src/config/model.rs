@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use api::model::PriceDocument;
 use chats::ModelsConfig;
 use chats::models::{Provider, Secret, Subscription, Tier, TierModel};
 use llm::Deadlines;
@@ -182,27 +183,12 @@ fn prices(flags: &[String], settings: &Settings) -> Result<Vec<(String, Price)>,
         [] => settings.value("llm_price").map(|list| super::split_list(&list)).unwrap_or_default(),
         flags => flags.to_vec(),
     };
-    list.iter().map(|text| parse_price(text).map_err(|rule| wrong("llm_price", text, rule))).collect()
-}
-
-/// A model's name and what its tokens cost: `NAME=IN/OUT[/CACHED[/CACHING]]`, in dollars for a million.
-///
-/// # Errors
-/// How it is written.
-pub fn parse_price(text: &str) -> Result<(String, Price), &'static str> {
-    let parsed = || {
-        let (name, numbers) = text.rsplit_once('=')?;
-        let numbers = numbers.split('/').map(|number| number.trim().parse::<f64>().ok());
-        let numbers = numbers.collect::<Option<Vec<f64>>>()?;
-        let is_fine = numbers.iter().all(|number| number.is_finite() && *number >= 0.0);
-        let (input, output, rest) = match &numbers[..] {
-            [input, output, rest @ ..] if rest.len() <= 2 && is_fine => (*input, *output, rest),
-            _ => return None,
-        };
-        let (cache_read, cache_write) = (rest.first().copied(), rest.get(1).copied());
-        Some((name.trim().to_owned(), Price { input, cache_read, cache_write, output }))
+    let price = |text: &String| {
+        let (name, price) = PriceDocument::of_model(text).map_err(|rule| wrong("llm_price", text, rule))?;
+        let PriceDocument { input, output, cache_read, cache_write } = price;
+        Ok((name, Price { input, cache_read, cache_write, output }))
     };
-    parsed().ok_or("use NAME=IN/OUT, in dollars for a million tokens, such as gpt-x=1.25/10/0.125")
+    list.iter().map(price).collect()
 }
 
 fn parse_number(key: &'static str, value: String) -> Result<u32, ConfigError> {

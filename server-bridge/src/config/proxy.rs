@@ -60,9 +60,7 @@ mod tests {
             trusted_proxy: networks.iter().map(|network| (*network).to_owned()).collect(),
             proxy_protocol: protocol.map(str::to_owned),
         };
-        let environment =
-            values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let settings = Settings { environment, ..Settings::default() };
+        let settings = Settings::parse("", "", values.iter().copied()).unwrap();
         from_settings(options, &settings).map(|proxies| (*proxies).clone()).map_err(|error| error.to_string())
     }
 

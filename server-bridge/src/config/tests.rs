@@ -1,17 +1,7 @@
-use std::fs;
-
-use super::settings::parse_dotenv;
 use super::*;
 
 fn settings(dotenv: &str, json: &str, environment: &[(&str, &str)]) -> Settings {
-    Settings {
-        dotenv: parse_dotenv(dotenv).unwrap(),
-        json: serde_json::from_str(json).unwrap(),
-        environment: environment
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect(),
-    }
+    Settings::parse(dotenv, json, environment.iter().copied()).unwrap()
 }
 
 fn config(options: ServeArgs, settings: &Settings) -> Result<Config, ConfigError> {
@@ -29,12 +19,6 @@ fn a_later_source_wins_over_an_earlier_one() {
     assert_eq!(with_environment.value("listen").unwrap(), "c:3");
     let flag = ServeArgs { listen: Some("d:4".to_owned()), ..ServeArgs::default() };
     assert_eq!(config(flag, &with_environment).unwrap().listen, "d:4");
-}
-
-#[test]
-fn an_empty_variable_is_no_value() {
-    let settings = settings("", r#"{"listen":"b:2"}"#, &[("SANDBRIDGE_LISTEN", "")]);
-    assert_eq!(settings.value("listen").unwrap(), "b:2");
 }
 
 #[test]
@@ -64,20 +48,6 @@ fn wrong_values_are_named_with_what_would_be_right() {
 }
 
 #[test]
-fn a_line_of_dotenv_that_is_no_pair_is_named() {
-    assert_eq!(parse_dotenv("A=1\nwhat\n").unwrap_err(), "line 2 is not KEY=VALUE");
-}
-
-#[test]
-fn a_home_without_a_parent_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let error = ensure_home(&folder.path().join("a/b")).unwrap_err().to_string();
-    assert!(error.contains("does not exist; make it, or pass --home DIR"), "{error}");
-    ensure_home(&folder.path().join("a")).unwrap();
-    assert_eq!(fs::metadata(folder.path().join("a")).unwrap().mode() & 0o777, 0o700);
-}
-
-#[test]
 fn true_in_json_is_no_policy_for_local_work() {
     let error =
         config(ServeArgs::default(), &settings("", r#"{"local":true}"#, &[])).unwrap_err().to_string();
@@ -88,18 +58,5 @@ fn true_in_json_is_no_policy_for_local_work() {
 fn keys_that_mean_nothing_are_named() {
     let json =
         r#"{"listen":"a:1","listne":"b:2","server":"http://x","ca_cert":"c","allow_host":[],"home":"h"}"#;
-    assert_eq!(settings("", json, &[]).unknown_keys(), ["home", "listne"]);
-}
-
-#[test]
-fn a_home_where_nothing_can_be_made_does_not_blame_its_parent() {
-    let error = ensure_home(Path::new("/proc/sandbridge-home")).unwrap_err().to_string();
-    assert!(error.starts_with("cannot use the home directory /proc/sandbridge-home"), "{error}");
-}
-
-#[test]
-fn a_home_that_is_a_file_is_refused() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let error = ensure_home(file.path()).unwrap_err().to_string();
-    assert!(error.contains("it is not a directory"), "{error}");
+    assert_eq!(unknown_keys(&settings("", json, &[])), ["home", "listne"]);
 }

@@ -86,9 +86,7 @@ mod tests {
     use super::*;
 
     fn load(options: WebArgs, values: &[(&str, &str)]) -> Result<Internet, String> {
-        let environment =
-            values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let settings = Settings { environment, ..Settings::default() };
+        let settings = Settings::parse("", "", values.iter().copied()).unwrap();
         from_settings(options, &settings).map_err(|error| error.to_string())
     }
 

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use home::atomic_file;
 use rustix::fs::OFlags;
 use store::limits::ENCRYPTION_KEY_BYTES;
 use store::{EncryptionKey, LostKeys, SealedWith, Store};
 
 use super::StartError;
-use crate::atomic_file;
-use crate::config::{Config, key_file};
+use crate::config::Config;
 use crate::limits::KEY_FILE_MAX_BYTES;
 
 /// What the file begins with, so that another file in its place is told apart.
@@ -27,7 +27,7 @@ pub(crate) const PREFIX: &str = "sandbridge-key-1:";
 /// # Errors
 /// [`StartError::KeyFile`], [`StartError::KeyMissing`], [`StartError::Store`].
 pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, StartError> {
-    let path = key_file(&config.home);
+    let path = home::key_file(&config.home);
     let sealed_with = store.sealed_with().await?;
     let lost = if config.forget_sealed_keys { LostKeys::Forget } else { LostKeys::Refuse };
     let (key, former) = match (&config.encryption_key, sealed_with) {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_first_start_makes_a_key_for_its_owner_alone_and_the_next_one_finds_it() {
         let home = tempfile::tempdir().unwrap();
-        let path = key_file(home.path());
+        let path = home::key_file(home.path());
         let key = nothing_sealed(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert!(own(&path, SealedWith::File, LostKeys::Refuse).unwrap() == key);
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_key_file_that_others_can_read_or_replace_is_refused() {
         let home = tempfile::tempdir().unwrap();
-        let path = key_file(home.path());
+        let path = home::key_file(home.path());
         nothing_sealed(&path).unwrap();
         let refusal = || read(&path).unwrap_err().to_string();
         for wide in [0o640, 0o604, 0o660, 0o777] {
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_key_file_without_a_whole_key_is_refused_and_left_as_it_is() {
         let home = tempfile::tempdir().unwrap();
-        let path = key_file(home.path());
+        let path = home::key_file(home.path());
         nothing_sealed(&path).unwrap();
         let whole = std::fs::read_to_string(&path).unwrap();
         let binary = b"\xff\xfe".to_vec();
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_key_file_that_is_gone_is_not_made_again_while_keys_need_it() {
         let home = tempfile::tempdir().unwrap();
-        let path = key_file(home.path());
+        let path = home::key_file(home.path());
         for (sealed_with, words) in
             [(SealedWith::File, "put it back"), (SealedWith::Passphrase, "SANDBRIDGE_ENCRYPTION_KEY")]
         {

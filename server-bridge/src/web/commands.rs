@@ -1,9 +1,8 @@
 //! What can be written into a chat besides messages.
 
+use api::chat::CommandView;
 use axum::Json;
 use chats::command_usages;
-use serde::Serialize;
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::web::auth::Caller;
@@ -15,22 +14,15 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Look, routes!(list))
 }
 
-/// A way to write a slash command.
-#[derive(Serialize, ToSchema)]
-pub struct CommandView {
-    /// What it is called, without the slash.
-    word: &'static str,
-    /// How it is written: `/undo --force`.
-    usage: &'static str,
-    /// What it does.
-    about: &'static str,
-}
-
 /// All slash commands, in the order of `/help`; one may be written in several ways.
 #[utoipa::path(get, path = "/api/v1/commands", tag = "chats", responses((status = 200, body = [CommandView])))]
 pub async fn list(_caller: Caller) -> Json<Vec<CommandView>> {
     let word =
-        |usage: &'static str| usage.trim_start_matches('/').split_whitespace().next().unwrap_or_default();
-    let view = |(usage, about)| CommandView { word: word(usage), usage, about };
+        |usage: &str| usage.trim_start_matches('/').split_whitespace().next().unwrap_or_default().to_owned();
+    let view = |(usage, about): (&str, &str)| CommandView {
+        word: word(usage),
+        usage: usage.to_owned(),
+        about: about.to_owned(),
+    };
     Json(command_usages().map(view).collect())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use api::model::PriceDocument;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -83,20 +84,6 @@ pub struct ModelDocument {
     thinking_tokens: Option<u32>,
     /// What its tokens cost; not known if left out.
     price: Option<PriceDocument>,
-}
-
-/// Prices in US dollars for a million tokens.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PriceDocument {
-    /// What it reads.
-    input: f64,
-    /// What it writes.
-    output: f64,
-    /// What it reads from a cache; as much as `input` if left out.
-    cache_read: Option<f64>,
-    /// What it puts into a cache; as much as `input` if left out.
-    cache_write: Option<f64>,
 }
 
 /// A subscription to be added, or to take another one's place.

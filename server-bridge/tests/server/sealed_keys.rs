@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use home::key_file;
 use reqwest::Method;
 use serde_json::json;
-use server_bridge::config::{Config, ModelArgs, ServeArgs, key_file};
+use server_bridge::config::{Config, ModelArgs, ServeArgs};
 use server_bridge::serve::Server;
 use tempfile::TempDir;
 

@@ -118,6 +118,21 @@ pub struct PostedView {
     pub input: Option<String>,
 }
 
+/// A way to write a slash command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CommandView {
+    /// What it is called, without the slash.
+    #[serde(default)]
+    #[schema(required)]
+    pub word: String,
+    /// How it is written: `/undo --force`.
+    pub usage: String,
+    /// What it does.
+    #[serde(default)]
+    #[schema(required)]
+    pub about: String,
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -17,6 +17,9 @@ use utoipa::ToSchema;
 
 use crate::words::ExecStatus;
 
+/// The most an exec runs by its own time limit, in seconds (30 days).
+pub const TIMEOUT_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
+
 /// The first byte of the client's binary frames: standard input. Alone, it ends the input.
 pub const STDIN: u8 = 0;
 /// The first byte of a binary frame of the server: standard output.

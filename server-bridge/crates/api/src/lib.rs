@@ -11,6 +11,7 @@
 //! | [`event`] | the events of `GET /api/v1/events` |
 //! | [`chat`] | conversations and their messages |
 //! | [`document`] | the documents that stand in messages: commands, answers, tools, approvals |
+//! | [`model`] | the models that answer |
 //! | [`runner`] | registered machines |
 //! | [`error`] | the body of every answer that says no |
 //! | [`words`] | texts that are one of some words, as enums |
@@ -23,5 +24,6 @@ pub mod error;
 pub mod event;
 pub mod exec;
 mod lenient;
+pub mod model;
 pub mod runner;
 pub mod words;

@@ -3,6 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// What stands for the Docker container, where a runner's name could stand.
+pub const DOCKER: &str = "__docker__";
+/// What stands for the server itself, where a runner's name could stand.
+pub const NONE: &str = "none";
+/// What leaves the choice of a place to the server.
+pub const AUTO: &str = "auto";
+
 /// A registered machine. The facts are those of its last registration, null before the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunnerView {

@@ -18,6 +18,11 @@ macro_rules! words {
             /// Every known word.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
+            /// Every known word, as itself.
+            pub fn known() -> impl Iterator<Item = Self> {
+                Self::WORDS.iter().map(|word| Self::from(*word))
+            }
+
             /// The word as it stands in JSON.
             pub fn as_str(&self) -> &str {
                 match self {

@@ -18,7 +18,6 @@
 //! | [`openai`], [`anthropic`] | the dialects |
 //! | [`draft`] | what was written of a conversation, kept for the next request |
 //! | [`transport`], [`http`] | how bytes travel; straight over HTTP |
-//! | `sse` | server-sent events out of bytes |
 //! | [`model`] | a dialect over a transport: one attempt |
 //! | [`listing`] | the models that a provider says it has |
 //! | [`mod@call`], [`retry`] | attempts until one answers; which failures are worth another one, and when |
@@ -42,7 +41,6 @@ pub mod price;
 pub mod reply;
 pub mod retry;
 pub mod slots;
-pub mod sse;
 pub mod transport;
 
 pub use call::{Progress, call};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use sse::Events;
 use tokio::time::{Instant, timeout_at};
 
 use crate::dialect::Dialect;
@@ -14,7 +15,6 @@ use crate::limits::{ANSWER_BYTES, ATTEMPT_LIMIT, ATTEMPT_TIMEOUT, LISTING_BYTES,
 use crate::listing::read_listing;
 use crate::message::Request;
 use crate::reply::{Assembly, Delta, Reply};
-use crate::sse::Events;
 use crate::transport::{Answer, Transport};
 
 /// A provider, as it is reached.

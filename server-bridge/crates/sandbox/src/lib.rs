@@ -13,7 +13,6 @@
 //! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | what is done in a sandbox; `upload` is what three of them share |
 //! | `update` | a runner that replaces its own program |
 //! | `path_text` | paths that people can read |
-//! | `replay` | showing a terminal again to somebody who attaches |
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
 //! | `on_demand` | links that the server makes itself, on first use |
@@ -41,7 +40,6 @@ mod llm;
 mod on_demand;
 mod path_text;
 mod registry;
-mod replay;
 pub mod requirement;
 mod router;
 pub mod routing;
@@ -78,7 +76,6 @@ pub use proto::message::{
 pub use proto::request::{Command, Overflow, Present, Profile, Pty};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
-pub use replay::Replay;
 pub use requirement::Requirement;
 pub use router::SandboxRouter;
 pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};

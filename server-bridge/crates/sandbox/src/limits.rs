@@ -133,12 +133,6 @@ pub(crate) const CONTAINER_COMMIT_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 /// The largest archive of a container's files that is exported or imported, in bytes.
 pub const CONTAINER_ARCHIVE_BYTES: u64 = 32 * 1024 * 1024 * 1024;
 
-/// How much of the end of a terminal's output is shown to somebody who attaches, in bytes.
-pub(crate) const REPLAY_BYTES: u64 = 256 * 1024;
-
-/// How much of a replay may be passed over in search of a place to begin at, in bytes.
-pub(crate) const REPLAY_SEARCH_BYTES: usize = 16 * 1024;
-
 /// How long a terminal has another size so that what runs in it notices.
 pub(crate) const REDRAW_PAUSE: Duration = Duration::from_millis(80);
 

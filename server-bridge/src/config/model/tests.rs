@@ -1,8 +1,7 @@
 use super::*;
 
 fn settings(values: &[(&str, &str)]) -> Settings {
-    let environment = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Settings { environment, ..Settings::default() }
+    Settings::parse("", "", values.iter().copied()).unwrap()
 }
 
 fn load(values: &[(&str, &str)]) -> Result<ModelsConfig, ConfigError> {

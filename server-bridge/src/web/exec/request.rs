@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use api::exec::ExecAsk;
+use api::exec::{ExecAsk, TIMEOUT_MAX_S};
 use sandbox::{AckMode, Approval, Command, ExecId, ExecRequest, Pty};
 use sha2::{Digest, Sha256};
 use store::ExecKind;
 
 use super::subject::Subject;
-use crate::limits::{EXEC_TIMEOUT_MAX_S, RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
+use crate::limits::{RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
 use crate::web::error::ApiError;
 use crate::web::shell_word::quoted;
 
@@ -137,12 +137,10 @@ fn hash(ask: &ExecAsk) -> String {
 }
 
 fn checked_timeout(seconds: f64) -> Result<Duration, ApiError> {
-    if seconds > 0.0 && seconds <= EXEC_TIMEOUT_MAX_S {
+    if seconds > 0.0 && seconds <= TIMEOUT_MAX_S {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err(ApiError::invalid(format!(
-            "timeout_s must be more than 0 and at most {EXEC_TIMEOUT_MAX_S} seconds"
-        )))
+        Err(ApiError::invalid(format!("timeout_s must be more than 0 and at most {TIMEOUT_MAX_S} seconds")))
     }
 }
 

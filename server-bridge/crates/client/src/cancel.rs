@@ -1,0 +1,40 @@
+//! `sandbridge cancel`: the end of a command that runs.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::json;
+
+use crate::command::{Command, block_on};
+use crate::failure::Failure;
+use crate::globals::Globals;
+use crate::http::{Client, percent_encoded};
+use crate::{names, output};
+
+/// End a command that runs
+#[derive(Parser)]
+#[command(name = "cancel")]
+pub(crate) struct CancelOptions {
+    /// Its id, as `exec --detach` and `ps` print it
+    #[arg(value_name = "ID", add = names::commands())]
+    exec_id: String,
+}
+
+impl Command for CancelOptions {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(cancel(globals, self))
+    }
+}
+
+/// Ends a command: TERM, grace, KILL on its whole tree.
+async fn cancel(globals: &Globals, options: CancelOptions) -> Result<ExitCode, Failure> {
+    let mut client = Client::new(&globals.session()?)?;
+    let path = format!("/api/v1/execs/{}/cancel", percent_encoded(&options.exec_id));
+    let answer = client.post(&path, &json!({})).await?;
+    if globals.json {
+        output::json_line(&answer);
+    } else {
+        output::line(&format!("{} has ended", options.exec_id));
+    }
+    Ok(ExitCode::SUCCESS)
+}

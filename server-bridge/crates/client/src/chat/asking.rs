@@ -1,0 +1,222 @@
+//! What a model waits for, asked of whoever is at the terminal; what happens meanwhile is shown all the same.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+
+use api::document::ToolData;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::printer::{Printer, visible};
+use super::read_lines;
+use crate::card;
+use crate::failure::Failure;
+
+/// How wide a terminal is that does not say it, in cells.
+const COLUMNS: u16 = 80;
+
+/// Who answers what a model asks.
+pub(super) enum Answers {
+    /// Somebody at a terminal.
+    Person(mpsc::Receiver<String>),
+    /// Nobody: a program is never left waiting for somebody.
+    Nobody,
+}
+
+impl Answers {
+    pub(super) fn new(as_json: bool) -> Result<Self, Failure> {
+        let has_person = !as_json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        if has_person { Ok(Self::Person(read_lines()?)) } else { Ok(Self::Nobody) }
+    }
+}
+
+/// An answer as the server takes it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Answer {
+    /// The last part of its path.
+    pub(super) to: &'static str,
+    pub(super) body: Value,
+}
+
+/// A tool that waits for a word of its user.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asking {
+    /// Its name.
+    pub(super) tool: String,
+    /// All that its user is to allow, or its question.
+    pub(super) detail: String,
+    /// What it asks beside words.
+    pub(super) data: Option<ToolData>,
+}
+
+impl Asking {
+    /// The answers to choose from, where it asks a question.
+    pub(super) fn options(&self) -> Option<&[String]> {
+        match &self.data {
+            Some(ToolData::Question { options }) => Some(options),
+            _ => None,
+        }
+    }
+}
+
+/// What waits for an answer, the oldest first; one at a time is asked.
+#[derive(Default)]
+pub(super) struct Questions {
+    waiting: BTreeMap<i64, Asking>,
+    asked: Option<i64>,
+}
+
+impl Questions {
+    /// A tool waits.
+    pub(super) fn add(&mut self, id: i64, asking: Asking) {
+        self.waiting.insert(id, asking);
+    }
+
+    /// It waits no more.
+    pub(super) fn settle(&mut self, id: i64) {
+        self.waiting.remove(&id);
+        if self.asked == Some(id) {
+            self.asked = None;
+            println!();
+        }
+    }
+
+    /// Asks the oldest question, unless one is asked already; where nobody is there, this is the answer.
+    pub(super) fn ask(&mut self, printer: &Printer, answers: &mut Answers) -> Option<Answer> {
+        if self.asked.is_some() {
+            return None;
+        }
+        let (&id, agent) = self.waiting.first_key_value()?;
+        match answers {
+            Answers::Person(lines) => {
+                // Nothing that was typed before the question answers it.
+                while lines.try_recv().is_ok() {}
+                prompt(agent);
+                self.asked = Some(id);
+                None
+            }
+            Answers::Nobody => {
+                printer.cannot_answer(agent);
+                let answer = answer(id, agent, None);
+                self.waiting.remove(&id);
+                Some(answer)
+            }
+        }
+    }
+
+    /// Waits for a line of whoever is asked; for ever where nobody is.
+    pub(super) async fn line(&self, answers: &mut Answers) -> Option<String> {
+        match answers {
+            Answers::Person(lines) if self.asked.is_some() => lines.recv().await,
+            Answers::Person(_) | Answers::Nobody => std::future::pending().await,
+        }
+    }
+
+    /// What a line answers; none at the end of the input.
+    pub(super) fn answered(&mut self, line: Option<String>) -> Option<Answer> {
+        let id = self.asked.take()?;
+        let agent = self.waiting.remove(&id)?;
+        // Somebody who ends the input is there, and says no.
+        Some(answer(id, &agent, Some(line.as_deref().unwrap_or_default())))
+    }
+}
+
+fn prompt(agent: &Asking) {
+    let columns = ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
+    for line in card::lines(&visible(&agent.detail), columns.into()) {
+        println!("{line}");
+    }
+    match agent.options() {
+        Some(options) => {
+            for (number, option) in (1..).zip(options) {
+                println!("  │ {number}) {}", visible(option).replace('\n', " "));
+            }
+            let how = if options.is_empty() { "" } else { " (a number, or in your own words)" };
+            print!("  answer{how}, empty for none: ");
+        }
+        None => {
+            let tool = visible(&agent.tool);
+            let always = if matches!(agent.data, Some(ToolData::Once)) { "" } else { "[a]lways, " };
+            print!("  allow {tool}? [y]es, {always}[N]o: ");
+        }
+    }
+    // Where nobody sees it, nobody answers.
+    let _ = std::io::stdout().flush();
+}
+
+fn answer(id: i64, agent: &Asking, line: Option<&str>) -> Answer {
+    let is_there = line.is_some();
+    let line = line.unwrap_or_default().trim();
+    if let Some(options) = agent.options() {
+        let chosen = line.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?));
+        let text = Some(chosen.map_or(line, String::as_str)).filter(|text| !text.is_empty());
+        return Answer { to: "answers", body: json!({"message_id": id, "text": text}) };
+    }
+    let (allow, always) = match line {
+        "y" | "yes" => (true, false),
+        "a" | "always" => (true, true),
+        _ => (false, false),
+    };
+    let body = json!({"message_id": id, "allow": allow, "always": always, "nobody": !is_there});
+    Answer { to: "approvals", body }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell() -> Asking {
+        Asking { tool: "Shell".to_owned(), ..Asking::default() }
+    }
+
+    #[test]
+    fn a_line_allows_or_does_not() {
+        let agent = shell();
+        for (line, allow, always) in [
+            (Some(" yes "), true, false),
+            (Some("a"), true, true),
+            (Some(""), false, false),
+            (None, false, false),
+        ] {
+            let body = json!({"message_id": 7, "allow": allow, "always": always, "nobody": line.is_none()});
+            assert_eq!(answer(7, &agent, line), Answer { to: "approvals", body });
+        }
+    }
+
+    #[test]
+    fn a_line_chooses_or_says_it_in_its_own_words() {
+        let options = vec!["red".to_owned(), "blue".to_owned()];
+        let agent = Asking { data: Some(ToolData::Question { options }), ..Asking::default() };
+        for (line, text) in [
+            (Some("2"), json!("blue")),
+            (Some("0"), json!("0")),
+            (Some("3"), json!("3")),
+            (Some(" green\n"), json!("green")),
+            (Some(" "), Value::Null),
+            (None, Value::Null),
+        ] {
+            let body = json!({"message_id": 7, "text": text});
+            assert_eq!(answer(7, &agent, line), Answer { to: "answers", body }, "{line:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn one_question_at_a_time_is_asked_and_only_while_it_waits() {
+        let (printer, (sender, lines)) = (Printer::new(false), mpsc::channel(4));
+        let (mut questions, mut answers) = (Questions::default(), Answers::Person(lines));
+        sender.send("typed before".to_owned()).await.unwrap();
+        questions.add(1, shell());
+        questions.add(2, shell());
+        assert_eq!(questions.ask(&printer, &mut answers), None);
+        sender.send("y".to_owned()).await.unwrap();
+        let line = questions.line(&mut answers).await;
+        assert_eq!(questions.answered(line).unwrap().body["message_id"], 1);
+        questions.ask(&printer, &mut answers);
+        questions.settle(2);
+        assert_eq!(questions.answered(Some("y".to_owned())), None, "somebody else was faster");
+        questions.add(3, shell());
+        let denied = questions.ask(&printer, &mut Answers::Nobody).unwrap();
+        assert_eq!(denied.body, json!({"message_id": 3, "allow": false, "always": false, "nobody": true}));
+        assert_eq!(questions.ask(&printer, &mut Answers::Nobody), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! What a client missed that was too slow for its events: it is read again, whole.
+
+use std::collections::BTreeSet;
+
+use api::chat::{MessagePage, MessageView};
+
+use crate::failure::Failure;
+use crate::http::{Client, read};
+use crate::limits::CATCH_UP_MESSAGES;
+
+/// Whose words may be shown as they come: those of which none was missed.
+#[derive(Default)]
+pub(super) struct Live {
+    has_missed: bool,
+    /// What began since.
+    whole: BTreeSet<i64>,
+}
+
+impl Live {
+    /// Some events were missed.
+    pub(super) fn miss(&mut self) {
+        self.has_missed = true;
+        self.whole.clear();
+    }
+
+    /// A message was told as it changed: with no text yet, all that is said in it is still to come.
+    pub(super) fn told(&mut self, message: &MessageView) {
+        if message.text.is_empty() {
+            self.whole.insert(message.id);
+        }
+    }
+
+    /// Whether all that was said in a message so far was told. What was not is shown once the message is whole.
+    pub(super) fn is_whole(&self, id: i64) -> bool {
+        !self.has_missed || self.whole.contains(&id)
+    }
+}
+
+/// Reads the messages of a chat from one on, as they stand now, page by page.
+pub(super) struct Pages<'a> {
+    client: &'a mut Client,
+    chat: &'a str,
+    after: Option<i64>,
+    limit: u32,
+}
+
+impl<'a> Pages<'a> {
+    pub(super) fn from(client: &'a mut Client, chat: &'a str, first: i64) -> Self {
+        Self { client, chat, after: Some(first - 1), limit: CATCH_UP_MESSAGES }
+    }
+
+    /// The next messages; `None` behind the last.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<MessageView>>, Failure> {
+        let Some(after) = self.after else { return Ok(None) };
+        let page = loop {
+            let path = format!("/api/v1/chats/{}/messages?after={after}&limit={}", self.chat, self.limit);
+            match self.client.get(&path).await {
+                Err(failure) if failure.kind == "too_large" && self.limit > 1 => self.limit /= 2,
+                page => break page?,
+            }
+        };
+        let MessagePage { messages, more } = read(page)?;
+        self.after = messages.last().map(|message| message.id).filter(|_| more);
+        Ok(Some(messages))
+    }
+}
+
+/// What is told where the server is gone amid an answer.
+pub(super) fn lost(failure: Failure, chat: &str) -> Failure {
+    let failure = failure.into_not_run();
+    if failure.kind != "lost" {
+        return failure;
+    }
+    let message = format!(
+        "{}; what was done so far is kept, and `sandbridge chat --resume {chat}` goes on with it",
+        failure.message
+    );
+    Failure { message, ..failure }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_began_behind_the_gap_is_shown_as_it_comes() {
+        let mut live = Live::default();
+        assert!(live.is_whole(1));
+        let message = |id: i64, text: &str| -> MessageView {
+            serde_json::from_value(json!({"id": id, "text": text})).unwrap()
+        };
+        live.told(&message(1, ""));
+        live.miss();
+        assert!(!live.is_whole(1), "what was said of it may be missing");
+        live.told(&message(1, "half"));
+        live.told(&message(2, ""));
+        assert!(!live.is_whole(1) && live.is_whole(2));
+        live.told(&message(1, ""));
+        assert!(live.is_whole(1), "it began anew");
+        live.miss();
+        assert!(!live.is_whole(2));
+    }
+}

@@ -1,0 +1,341 @@
+//! What is shown of a chat: words for a person, lines of JSON for a program.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{IsTerminal, Write};
+
+use api::chat::MessageView;
+use api::document::{ApprovalDocument, ExecDocument, SubAgentDocument, UsageDocument};
+use api::words::{Channel, ExecStatus, ToolStatus, TurnStatus};
+
+use super::asking::Asking;
+use crate::limits::HINT_CHARS;
+use crate::line::Line;
+use crate::output;
+
+/// Shows what happens.
+pub(super) struct Printer {
+    as_json: bool,
+    /// The last character shown of each running command's output; none while nothing was shown.
+    shown: BTreeMap<i64, Option<char>>,
+    /// What was shown of what a model says.
+    said: BTreeMap<i64, String>,
+    /// The tools of which a program was told that they ask.
+    asked: BTreeSet<i64>,
+    /// How many steps of each sub-agent were shown, by the message of its call.
+    steps: BTreeMap<i64, u32>,
+    /// Whether the last thing shown has not ended its line.
+    is_amid_line: bool,
+}
+
+impl Printer {
+    pub(super) fn new(as_json: bool) -> Self {
+        let (shown, said, asked, steps) = Default::default();
+        Self { as_json, shown, said, asked, steps, is_amid_line: false }
+    }
+
+    /// The server said something.
+    pub(super) fn notice(&self, text: &str) {
+        self.said(Line::Notice { text }, text);
+    }
+
+    /// Nothing came of what was said; people have read why.
+    pub(super) fn refused(&self, kind: &str, text: &str) {
+        if self.as_json {
+            print(&Line::Error { kind, message: Some(text) });
+        }
+    }
+
+    /// The agent said something.
+    pub(super) fn text(&self, text: &str) {
+        self.said(Line::Text { id: None, text }, text);
+    }
+
+    /// A command was begun.
+    pub(super) fn exec_started(&mut self, id: i64, exec: &ExecDocument) {
+        self.shown.insert(id, None);
+        if self.as_json {
+            let (command, runner) = (exec.command.as_str(), exec.runner.as_deref());
+            print(&Line::ToolStart { id, tool: "shell", command, runner });
+        }
+    }
+
+    /// A running command wrote something.
+    pub(super) fn output(&mut self, id: i64, channel: &Channel, text: &str) {
+        match channel {
+            Channel::Text => return self.words(id, text),
+            Channel::Reasoning if self.as_json => return print(&Line::Reasoning { id, text }),
+            // A person sees what comes of it.
+            Channel::Reasoning => return,
+            Channel::Stdout | Channel::Stderr | Channel::Unknown(_) => {}
+        }
+        if let Some(last) = text.chars().next_back() {
+            self.shown.insert(id, Some(last));
+        }
+        if self.as_json {
+            print(&Line::ToolOutput { id, channel: channel.as_str(), text, chat_id: None });
+        } else if *channel == Channel::Stderr {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        } else {
+            let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+        }
+    }
+
+    /// More of what the model says.
+    fn words(&mut self, id: i64, text: &str) {
+        self.said.entry(id).or_default().push_str(text);
+        if self.as_json {
+            return print(&Line::Text { id: Some(id), text });
+        }
+        self.is_amid_line = !text.ends_with('\n');
+        let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+    }
+
+    /// A message of the model as it stands now: what was not shown of it yet is, once it is whole.
+    pub(super) fn reply(&mut self, id: i64, text: &str) {
+        let shown = self.said.get(&id).map_or("", String::as_str);
+        match text.strip_prefix(shown) {
+            Some("") => {}
+            Some(rest) => self.words(id, rest),
+            // Only its beginning is kept.
+            None if !text.is_empty() && shown.starts_with(text) => {}
+            None => {
+                // It begins anew: what was shown is void. People are told so by a notice.
+                self.end_line();
+                self.said.remove(&id);
+                if self.as_json {
+                    print(&Line::Void { id });
+                }
+                if !text.is_empty() {
+                    self.words(id, text);
+                }
+            }
+        }
+    }
+
+    /// The model has said and done all it wanted to, or could.
+    pub(super) fn reply_ended(
+        &mut self,
+        status: &TurnStatus,
+        error: Option<&str>,
+        usage: Option<&UsageDocument>,
+    ) {
+        self.end_line();
+        if let (true, Some(usage)) = (self.as_json, usage) {
+            print(&Line::Usage(usage));
+        }
+        let Some(error) = error else { return };
+        if self.as_json {
+            print(&Line::Error { kind: status.as_str(), message: Some(error) });
+        } else {
+            output::warn(error);
+        }
+    }
+
+    /// The model called a tool.
+    pub(super) fn tool_started(&mut self, id: i64, tool: &str, hint: &str, place: Option<&str>) {
+        self.end_line();
+        self.shown.insert(id, None);
+        if self.as_json {
+            print(&Line::ToolStart { id, tool, command: hint, runner: place });
+        } else {
+            dim(&format!("● {tool} {}", one_line(hint)));
+        }
+    }
+
+    /// A tool waits for a word of its user.
+    pub(super) fn asked(
+        &mut self,
+        id: i64,
+        asking: &Asking,
+        approval: Option<&ApprovalDocument>,
+        runner: Option<&str>,
+    ) {
+        if self.as_json && self.asked.insert(id) {
+            let Asking { tool, detail, .. } = asking;
+            print(&Line::Approval { id, tool, detail, approval, runner });
+        }
+    }
+
+    /// A sub-agent, called with a tool, does something.
+    pub(super) fn agent_does(&mut self, id: i64, agent: &SubAgentDocument) {
+        let SubAgentDocument { chat_id, role, instance, steps, doing, .. } = agent;
+        // Before its first step it does nothing that could be told.
+        if doing.is_empty() || self.steps.insert(id, *steps).unwrap_or(0) >= *steps {
+            return;
+        }
+        if self.as_json {
+            return print(&Line::ToolOutput { id, channel: "agent", text: doing, chat_id: Some(chat_id) });
+        }
+        let name = [role.as_deref(), instance.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let name = if name.is_empty() { "sub-agent" } else { &name };
+        dim(&format!("  ↳ {name}: {}", one_line(doing)));
+    }
+
+    /// Says that nobody is there for what a tool waits for.
+    pub(super) fn cannot_answer(&self, asking: &Asking) {
+        let text = match asking.options() {
+            Some(_) => {
+                format!("the model asks something that nobody here can answer: {}", visible(&asking.detail))
+            }
+            None => "the model wants to do something that nobody here can allow; --approval full lets it"
+                .to_owned(),
+        };
+        if self.as_json {
+            print(&Line::Notice { text: &text });
+        } else {
+            output::warn(&text);
+        }
+    }
+
+    /// What it came to.
+    pub(super) fn tool_ended(&mut self, id: i64, tool: &str, status: &ToolStatus, text: &str) {
+        let shown = self.shown.remove(&id).flatten();
+        if self.as_json {
+            return print(&Line::ToolEnd { id, tool, status: status.as_str(), text });
+        }
+        if shown.is_some_and(|last| last != '\n') && std::io::stdout().is_terminal() {
+            println!();
+        }
+        if *status != ToolStatus::Done {
+            dim(&format!("  {status}: {}", text.lines().next().unwrap_or_default()));
+        }
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.is_amid_line) && !self.as_json {
+            println!();
+        }
+    }
+
+    /// A running command's runner is away, or is back; a program waits for the end anyway.
+    pub(super) fn exec_waits(&self, exec: &ExecDocument) {
+        if let (false, Some(why)) = (self.as_json, exec.error.as_deref()) {
+            output::warn(why);
+        }
+    }
+
+    /// A command ended; `message` is how it stands now.
+    pub(super) fn exec_ended(&mut self, exec: &ExecDocument, message: &MessageView) {
+        let MessageView { id, text, .. } = message;
+        let id = *id;
+        let mut shown = self.shown.remove(&id).flatten();
+        if self.as_json {
+            print(&Line::command_end(id, exec, text));
+            if matches!(exec.status, ExecStatus::Failed | ExecStatus::Lost) {
+                print(&Line::Error { kind: exec.status.as_str(), message: exec.error.as_deref() });
+            }
+            return;
+        }
+        if shown.is_none() && !text.is_empty() {
+            let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+            shown = text.chars().next_back();
+        }
+        if shown.is_some_and(|last| last != '\n') && std::io::stdout().is_terminal() {
+            println!();
+        }
+        dim(&status_line(exec));
+        if let Some(error) = &exec.error {
+            output::warn(error);
+        }
+    }
+
+    /// What was taken back, to be changed and said again; people read it in the notice.
+    pub(super) fn input(&self, text: &str) {
+        if self.as_json {
+            print(&Line::Input { text });
+        }
+    }
+
+    /// Some output came too fast to be shown.
+    pub(super) fn lagged(&self) {
+        if !self.as_json {
+            dim("some output came too fast to be shown live");
+        }
+    }
+
+    /// Everything that came of a message was shown.
+    pub(super) fn done(&self, chat: &str, code: u8) {
+        if self.as_json {
+            print(&Line::Done { chat_id: chat, exit_code: code });
+        }
+    }
+
+    fn said(&self, line: Line<'_>, text: &str) {
+        if self.as_json {
+            print(&line);
+        } else {
+            output::line(text);
+        }
+    }
+}
+
+fn print(line: &Line<'_>) {
+    output::line(&line.to_string());
+}
+
+/// How a command ended, how long it took, and where: `exit 0 · 1.2 s · on laptop`.
+fn status_line(exec: &ExecDocument) -> String {
+    let number =
+        |number: Option<i32>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
+    let mut parts = vec![match exec.status.as_str() {
+        "exited" => format!("exit {}", number(exec.exit_code)),
+        "signaled" => format!("signal {}", number(exec.signal)),
+        "timed_out" => "timed out".to_owned(),
+        "failed" => "could not run".to_owned(),
+        "" => "ended".to_owned(),
+        other => other.to_owned(),
+    }];
+    if exec.sandbox_denied {
+        parts.push("denied by the sandbox".to_owned());
+    }
+    if let Some(duration_ms) = exec.duration_ms {
+        parts.push(output::duration(duration_ms));
+    }
+    if let Some(runner) = &exec.runner {
+        parts.push(format!("on {runner}"));
+    }
+    if let Some(path) = &exec.output_path {
+        parts.push(format!("whole output in {path}"));
+    }
+    parts.join(" · ")
+}
+
+/// Text of a model's that cannot play tricks with a terminal.
+pub(super) fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// The beginning of something on one line.
+fn one_line(hint: &str) -> String {
+    visible(hint).lines().next().unwrap_or_default().chars().take(HINT_CHARS).collect()
+}
+
+fn dim(text: &str) {
+    let mut stderr = std::io::stderr();
+    let _ = if output::has_colour(stderr.is_terminal()) {
+        writeln!(stderr, "\x1b[2m{text}\x1b[0m")
+    } else {
+        writeln!(stderr, "{text}")
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_line_says_how_long_and_where() {
+        let exec = |status: &str, duration_ms| ExecDocument {
+            status: status.into(),
+            duration_ms: Some(duration_ms),
+            ..ExecDocument::default()
+        };
+        let exited =
+            ExecDocument { exit_code: Some(0), runner: Some("laptop".into()), ..exec("exited", 1234) };
+        assert_eq!(status_line(&exited), "exit 0 · 1.2 s · on laptop");
+        assert_eq!(status_line(&exec("failed", 0)), "could not run · 0 ms");
+        let denied = ExecDocument { signal: Some(9), sandbox_denied: true, ..exec("signaled", 61_000) };
+        assert_eq!(status_line(&denied), "signal 9 · denied by the sandbox · 1 min 1 s");
+        assert_eq!(status_line(&ExecDocument::default()), "ended");
+    }
+}

@@ -1,0 +1,66 @@
+//! A command of the program: its arguments, what it does, and how the program learns of it.
+
+use std::future::Future;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Parser};
+
+use crate::failure::Failure;
+use crate::globals::Globals;
+
+/// The end of a command: its exit code, or why it was not done.
+pub type Outcome = Result<ExitCode, Failure>;
+
+/// A command. Its arguments are the type's own, and its name and the line about it those that clap is given: `#[command(name = …)]`
+/// and the type's documentation.
+pub trait Command: Parser {
+    /// Does what the arguments ask for, and gives the exit code.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    fn run(self, globals: &Globals) -> Outcome;
+}
+
+/// A command as the program knows it.
+#[derive(Clone, Copy)]
+pub struct Registration {
+    arguments: fn() -> clap::Command,
+    run: fn(&Globals, &ArgMatches) -> Result<Outcome, clap::Error>,
+}
+
+impl Registration {
+    /// The registration of a command.
+    pub const fn of<C: Command>() -> Self {
+        Self { arguments: C::command, run: |globals, matches| Ok(C::from_arg_matches(matches)?.run(globals)) }
+    }
+
+    /// Its name, arguments and help.
+    pub(crate) fn arguments(self) -> clap::Command {
+        (self.arguments)()
+    }
+
+    /// Runs the command with what was given.
+    ///
+    /// # Errors
+    /// Arguments that make no sense; else how the command ended.
+    pub(crate) fn run(self, globals: &Globals, matches: &ArgMatches) -> Result<Outcome, clap::Error> {
+        (self.run)(globals, matches)
+    }
+}
+
+/// Runs a client command on this thread alone: no hop to another, and the least to start.
+///
+/// # Errors
+/// The command's own, and `internal` where nothing can be started.
+pub(crate) fn block_on(
+    command: impl Future<Output = Result<ExitCode, Failure>>,
+) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
+    let result = runtime.block_on(command);
+    // A read of a terminal may still be under way; it must not hold up the end.
+    runtime.shutdown_background();
+    result
+}

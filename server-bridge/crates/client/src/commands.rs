@@ -1,0 +1,24 @@
+//! Every command of the client, in the order of the help.
+
+use crate::command::Registration;
+
+/// Every command of the client, in the order of the help.
+pub const COMMANDS: &[Registration] = &[
+    Registration::of::<crate::login::LoginOptions>(),
+    Registration::of::<crate::logout::LogoutOptions>(),
+    Registration::of::<crate::runner::RunnerCommand>(),
+    Registration::of::<crate::key::KeyCommand>(),
+    Registration::of::<crate::container::ContainerCommand>(),
+    Registration::of::<crate::model::ModelCommand>(),
+    Registration::of::<crate::use_place::UseOptions>(),
+    Registration::of::<crate::exec::ExecOptions>(),
+    Registration::of::<crate::exec::attach::AttachOptions>(),
+    Registration::of::<crate::ps::PsOptions>(),
+    Registration::of::<crate::cancel::CancelOptions>(),
+    Registration::of::<crate::shell::ShellOptions>(),
+    Registration::of::<crate::cp::CpOptions>(),
+    Registration::of::<crate::chat::ChatOptions>(),
+    Registration::of::<crate::mcp::McpOptions>(),
+    Registration::of::<crate::completions::CompletionsOptions>(),
+    Registration::of::<crate::doctor::DoctorOptions>(),
+];

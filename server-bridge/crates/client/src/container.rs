@@ -1,0 +1,183 @@
+//! `sandbridge container`: one's own container as a whole.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::body::{FileBody, RequestBody};
+use super::cp::local::{Source, Target};
+use super::cp::progress::Progress;
+use super::failure::{self, Failure};
+use super::http::{Client, next_chunk};
+use super::interrupts::Interrupts;
+use super::output;
+use crate::command::{Command, block_on};
+use crate::globals::Globals;
+
+/// The permission bits of an exported archive: it holds whatever the container does.
+const ARCHIVE_MODE: u32 = 0o600;
+
+/// Look at, stop, keep, move or replace your container as a whole
+#[derive(Parser)]
+#[command(name = "container")]
+pub(crate) enum ContainerCommand {
+    /// Show how it is and what it may
+    Status,
+    /// Stop it, with all that runs in it; the next command starts it again
+    Stop,
+    /// Keep what is in it, its workspace aside, for when it is made anew; the workspace is kept in any case
+    Commit,
+    /// Write all files in it, those of its workspace included, to a tar archive
+    Export {
+        /// The archive
+        file: PathBuf,
+    },
+    /// Make it anew from the files in a tar archive, such as an exported one
+    Import {
+        /// The archive; its files count, and nothing else of what it says of an image
+        file: PathBuf,
+        /// Also replace the workspace by what the archive has in workspace/
+        #[arg(long)]
+        workspace: bool,
+    },
+    /// Remove it with what was committed or imported; the next command makes it from the server's image
+    Reset {
+        /// Also remove the workspace with all its files
+        #[arg(long)]
+        workspace: bool,
+    },
+}
+
+impl Command for ContainerCommand {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(run(globals, self))
+    }
+}
+
+async fn run(globals: &Globals, command: ContainerCommand) -> Result<ExitCode, Failure> {
+    let session = globals.session()?;
+    let mut client = Client::new(&session)?;
+    let mut interrupts = Interrupts::listen()?;
+    // Dropping an export removes what it has begun to write; an import that breaks off changes nothing.
+    let (value, words) = tokio::select! {
+        done = done(&mut client, command) => done?,
+        () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
+    };
+    if globals.json {
+        output::json_line(&value);
+    } else {
+        output::line(&words);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn done(client: &mut Client, command: ContainerCommand) -> Result<(Value, String), Failure> {
+    Ok(match command {
+        ContainerCommand::Status => {
+            let status = client.get("/api/v1/container").await?;
+            let words = status_words(&status);
+            (status, words)
+        }
+        ContainerCommand::Stop => {
+            send(client, Method::POST, "/api/v1/container/stop").await?;
+            (
+                json!({"state": "stopped"}),
+                "the container is stopped; the next command starts it again".to_owned(),
+            )
+        }
+        ContainerCommand::Commit => {
+            let answer = send(client, Method::POST, "/api/v1/container/commit").await?;
+            (answer, "what is in the container is kept for when it is made anew".to_owned())
+        }
+        ContainerCommand::Export { file } => {
+            let size_bytes = export(client, &file).await?;
+            (json!({"size": size_bytes}), format!("{} holds the container's files", file.display()))
+        }
+        ContainerCommand::Import { file, workspace } => {
+            import(client, &file, workspace).await?;
+            (json!({"imported": true}), "the next command runs in a container with these files".to_owned())
+        }
+        ContainerCommand::Reset { workspace } => {
+            send(client, Method::DELETE, &format!("/api/v1/container?workspace={workspace}")).await?;
+            let words = "the container is removed; the next command makes one from the server's image";
+            (json!({"state": "none"}), words.to_owned())
+        }
+    })
+}
+
+/// Without a time limit of the client's own: these take as long as the server's disk does.
+async fn send(client: &mut Client, method: Method, path: &str) -> Result<Value, Failure> {
+    let mut body = client.send(method, path, "", RequestBody::Empty).await?.into_body();
+    let mut answer = Vec::new();
+    while let Some(chunk) = next_chunk(&mut body).await {
+        answer.extend_from_slice(&chunk?);
+    }
+    Ok(serde_json::from_slice(&answer).unwrap_or_default())
+}
+
+async fn export(client: &mut Client, file: &Path) -> Result<u64, Failure> {
+    let response = client.send(Method::GET, "/api/v1/container/export", "", RequestBody::Empty).await?;
+    let target = Target::create(file, "container.tar".into(), ARCHIVE_MODE, 0)?;
+    target.receive(response.into_body(), &Progress::new(None)).await
+}
+
+async fn import(client: &mut Client, file: &Path, workspace: bool) -> Result<(), Failure> {
+    let source = Source::open(file)?;
+    let progress = Progress::new(Some(source.size_bytes));
+    let body = FileBody::new(source.file, source.size_bytes, progress.moved_bytes());
+    let path = format!("/api/v1/container/import?workspace={workspace}");
+    let sent = client.send(Method::PUT, &path, "application/x-tar", RequestBody::File(body));
+    progress.shown_while(sent).await.map(drop)
+}
+
+fn status_words(status: &Value) -> String {
+    let word = |key: &str| status[key].as_str().unwrap_or("-").to_owned();
+    let number = |key: &str| status[key].as_f64();
+    let limit = |key: &str, value: String| {
+        let is_held = !status["unlimited"].as_array().is_some_and(|list| list.iter().any(|name| name == key));
+        if is_held { value } else { "unlimited: the engine cannot limit it".to_owned() }
+    };
+    let image =
+        if status["own_image"] == true { format!("{} (your own)", word("image")) } else { word("image") };
+    let memory =
+        number("memory").map_or_else(String::new, |bytes| format!("{:.0} MiB", bytes / f64::from(1 << 20)));
+    let rows = [
+        ("container", word("name")),
+        ("state", word("state")),
+        ("image", image),
+        ("memory", limit("memory", memory)),
+        ("processes", limit("pids", number("pids").unwrap_or_default().to_string())),
+        (
+            "CPUs",
+            limit("cpus", number("cpus").map_or_else(|| "no limit".to_owned(), |cpus| cpus.to_string())),
+        ),
+        ("network", word("network")),
+        ("root", if status["read_only"] == true { "read-only" } else { "can be written to" }.to_owned()),
+        ("user namespace", word("user_namespace")),
+        ("workspace", word("workspace")),
+        (
+            "stops when idle",
+            status["idle_stop"].as_u64().map_or_else(|| "never".to_owned(), |idle| format!("after {idle} s")),
+        ),
+    ];
+    output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_says_what_the_engine_cannot_limit() {
+        let words = status_words(&json!({
+            "name": "sandbridge-x-u1", "state": "running", "image": "debian", "own_image": false,
+            "memory": 2_u64 << 30, "pids": 512, "cpus": null, "unlimited": ["pids"], "network": "bridge",
+            "read_only": false, "user_namespace": "none", "workspace": "volume", "idle_stop": 1800,
+        }));
+        assert!(words.contains("2048 MiB") && words.contains("after 1800 s"), "{words}");
+        assert!(words.contains("processes        unlimited") && !words.contains("512"), "{words}");
+    }
+}

@@ -1,0 +1,169 @@
+//! `sandbridge cp`: copy a file, or with `-r` a directory, to or from a runner.
+//!
+//! Bytes are streamed: neither side ever holds a whole file in memory. Both sides write beside the target and rename, so
+//! a copy that breaks leaves the old file as it was.
+
+pub(super) mod local;
+pub(super) mod progress;
+mod side;
+mod tree;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::body::{FileBody, RequestBody};
+use super::failure::{self, Failure};
+use super::http::{Client, next_chunk, path_query, percent_encoded};
+use super::interrupts::Interrupts;
+use super::{names, output};
+use crate::command::{Command, block_on};
+use crate::globals::Globals;
+use local::{Source, Target};
+use progress::Progress;
+use side::{Remote, Route};
+
+/// Copy a file to or from a runner
+#[derive(Parser)]
+#[command(name = "cp")]
+pub(crate) struct CpOptions {
+    /// Copy directories with all that is in them
+    #[arg(short, long)]
+    recursive: bool,
+    /// Make the target directory a mirror of SRC: remove what SRC has not. DST is the directory itself then
+    #[arg(long, requires = "recursive")]
+    delete: bool,
+    /// The place of a side that begins with ':' [default: your active runner]
+    #[arg(long, value_name = "NAME", add = names::places())]
+    on: Option<String>,
+    /// The file; NAME:PATH or :PATH is on a runner, ./a:b is a local file with a colon
+    #[arg(value_name = "SRC")]
+    source: OsString,
+    /// Where it goes; a directory takes it under its own name
+    #[arg(value_name = "DST")]
+    target: OsString,
+}
+
+impl Command for CpOptions {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(run(globals, self))
+    }
+}
+
+async fn run(globals: &Globals, options: CpOptions) -> Result<ExitCode, Failure> {
+    let route = Route::parse(&options.source, &options.target, options.on.as_deref())?;
+    let session = globals.session()?;
+    let mut client = Client::new(&session)?;
+    let copied = async {
+        match &route {
+            Route::Up { from, to } if options.recursive && from.is_dir() => {
+                tree::upload(&mut client, from, to, options.delete).await
+            }
+            Route::Up { from, to } => upload(&mut client, from, to).await.map(of_size),
+            Route::Down { from, to } => match stat(&mut client, from).await? {
+                Some(stat) if options.recursive && stat.kind == "directory" => {
+                    tree::download(&mut client, from, to, options.delete).await
+                }
+                stat => download(&mut client, from, stat, to).await.map(of_size),
+            },
+        }
+    };
+    let mut interrupts = Interrupts::listen()?;
+    // Dropping the copy removes what it has begun to write.
+    let done = tokio::select! {
+        copied = copied => copied?,
+        () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
+    };
+    if globals.json {
+        output::json_line(&done);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is told of a file that was copied.
+fn of_size(size_bytes: u64) -> Value {
+    json!({"size": size_bytes})
+}
+
+async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Failure> {
+    let source = Source::open(from)?;
+    let mut path = to.path.clone();
+    // Asked in any case: a refusal is better heard before the first byte is sent.
+    let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == "directory");
+    if is_directory || to.is_directory_by_name() {
+        path = side::inside(&path, &source.name);
+    }
+    let query = format!(
+        "/api/v1/files?{}&mode={:04o}&parents=true{}",
+        path_query(&path),
+        source.mode,
+        on_query(to.on.as_deref())
+    );
+    let progress = Progress::new(Some(source.size_bytes));
+    let body = FileBody::new(source.file, source.size_bytes, progress.moved_bytes());
+    let sent = async {
+        let response =
+            client.send(Method::PUT, &query, "application/octet-stream", RequestBody::File(body)).await?;
+        let mut body = response.into_body();
+        let mut answer = Vec::new();
+        while let Some(chunk) = next_chunk(&mut body).await {
+            answer.extend_from_slice(&chunk?);
+        }
+        Ok::<_, Failure>(answer)
+    };
+    let answer = progress.shown_while(sent).await?;
+    let stored: Value = serde_json::from_slice(&answer).unwrap_or_default();
+    match stored["size"].as_u64() {
+        Some(size_bytes) if size_bytes == source.size_bytes => Ok(size_bytes),
+        Some(_) | None => Err(Failure::other("io", "the server did not store the whole file; copy it again")),
+    }
+}
+
+async fn download(client: &mut Client, from: &Remote, stat: Option<Stat>, to: &Path) -> Result<u64, Failure> {
+    let shown = String::from_utf8_lossy(&from.path).into_owned();
+    let Some(stat) = stat else {
+        return Err(Failure::other("not_found", format!("{shown}: there is no such file on the runner")));
+    };
+    match stat.kind.as_str() {
+        "file" | "symlink" => {}
+        "directory" => return Err(is_directory(&shown)),
+        _ => return Err(Failure::other("special_file", format!("{shown} is no regular file"))),
+    }
+    let query = format!("/api/v1/files?{}{}", path_query(&from.path), on_query(from.on.as_deref()));
+    let response = client.send(Method::GET, &query, "", RequestBody::Empty).await?;
+    let target = Target::create(to, side::base_name(&from.path), stat.mode, stat.size_bytes)?;
+    target.receive(response.into_body(), &Progress::new(Some(stat.size_bytes))).await
+}
+
+/// What is at a remote path.
+struct Stat {
+    kind: String,
+    size_bytes: u64,
+    mode: u32,
+}
+
+/// What is there; `None` if nothing is.
+async fn stat(client: &mut Client, remote: &Remote) -> Result<Option<Stat>, Failure> {
+    let query = format!("/api/v1/files/stat?{}{}", path_query(&remote.path), on_query(remote.on.as_deref()));
+    match client.get(&query).await {
+        Ok(stat) => Ok(Some(Stat {
+            kind: stat["kind"].as_str().unwrap_or_default().to_owned(),
+            size_bytes: stat["size"].as_u64().unwrap_or_default(),
+            mode: stat["mode"].as_u64().and_then(|mode| u32::try_from(mode & 0o777).ok()).unwrap_or(0o644),
+        })),
+        Err(failure) if failure.kind == "not_found" => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn on_query(on: Option<&str>) -> String {
+    on.map(|name| format!("&on={}", percent_encoded(name))).unwrap_or_default()
+}
+
+fn is_directory(shown: &str) -> Failure {
+    Failure::other("is_a_directory", format!("{shown} is a directory; copy it with -r"))
+}

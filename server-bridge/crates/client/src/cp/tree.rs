@@ -1,0 +1,151 @@
+//! Directories: an archive that one side packs and the other unpacks.
+//!
+//! The runner is not trusted. What it sends is unpacked beneath an open handle of the target directory, as strictly as a
+//! runner unpacks what it is sent.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use hyper::Method;
+use pathguard::Root;
+use pathguard::tree::{Packer, TreeReport, UnpackOptions, Unpacker};
+use serde_json::{Value, json};
+
+use super::local::io_failure;
+use super::progress::Progress;
+use super::side::{self, Remote};
+use super::{on_query, stat};
+use crate::body::{RequestBody, TreeBody};
+use crate::failure::Failure;
+use crate::http::{Client, next_chunk, path_query};
+
+/// Copies a directory to a runner. Into a directory that is there it goes under its own name, unless that is to be a
+/// mirror.
+pub(super) async fn upload(
+    client: &mut Client,
+    from: &Path,
+    to: &Remote,
+    delete: bool,
+) -> Result<Value, Failure> {
+    let unreadable = |error: pathguard::Error| guarded("read", from, &error);
+    let root = Root::open(from).map_err(unreadable)?;
+    let packer = Packer::new(&root, ".").map_err(unreadable)?;
+    let mut path = to.path.clone();
+    let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == "directory");
+    if let Some(name) = from.file_name()
+        && !delete
+        && (is_directory || to.is_directory_by_name())
+    {
+        path = side::inside(&path, name);
+    }
+    let query = format!(
+        "/api/v1/files/tree?{}&delete_extra={delete}{}",
+        path_query(&path),
+        on_query(to.on.as_deref())
+    );
+    let progress = Progress::new(None);
+    let packed = Arc::new(OnceLock::new());
+    let body = RequestBody::Tree(TreeBody::new(packer, Arc::clone(&packed), progress.moved_bytes()));
+    let sent = async {
+        let response = client.send(Method::PUT, &query, "application/x-tar", body).await?;
+        let mut body = response.into_body();
+        let mut answer = Vec::new();
+        while let Some(chunk) = next_chunk(&mut body).await {
+            answer.extend_from_slice(&chunk?);
+        }
+        Ok::<_, Failure>(answer)
+    };
+    let answer = progress.shown_while(sent).await;
+    let report = match packed.get() {
+        // What was wrong here is why the rest was.
+        Some(Err(error)) => return Err(Failure::other("io", format!("{}: {error}", from.display()))),
+        Some(Ok(report)) => Some(report),
+        None => None,
+    };
+    let stored: Value = serde_json::from_slice(&answer?).unwrap_or_default();
+    match report {
+        Some(report) if stored["files"].as_u64() == Some(report.files) => {
+            complete(report)?;
+            Ok(stored)
+        }
+        Some(_) | None => {
+            Err(Failure::other("io", "the server did not store the whole directory; copy it again"))
+        }
+    }
+}
+
+/// Copies a directory from a runner, by the same rules.
+pub(super) async fn download(
+    client: &mut Client,
+    from: &Remote,
+    to: &Path,
+    delete: bool,
+) -> Result<Value, Failure> {
+    let name = side::base_name(&from.path);
+    let is_own = name.is_empty() || name == "." || name == "..";
+    let named_directory = to.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let to =
+        if !delete && !is_own && (named_directory || to.is_dir()) { to.join(name) } else { to.to_owned() };
+    let query = format!("/api/v1/files/tree?{}{}", path_query(&from.path), on_query(from.on.as_deref()));
+    let response = client.send(Method::GET, &query, "", RequestBody::Empty).await?;
+    let mut unpacker = target(&to, UnpackOptions { delete_extra: delete, durable: false })?;
+    let progress = Progress::new(None);
+    let moved_bytes = progress.moved_bytes();
+    let received = async {
+        let mut body = response.into_body();
+        while let Some(chunk) = next_chunk(&mut body).await {
+            let chunk = chunk?;
+            unpacker.push(&chunk).map_err(|error| unpack_failure(&to, &error))?;
+            moved_bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        }
+        unpacker.finish().map_err(|error| unpack_failure(&to, &error))
+    };
+    let received = progress.shown_while(received).await;
+    let report = received.map_err(|failure| with_report(failure, unpacker.report()))?;
+    complete(&report)?;
+    let TreeReport { files, directories, symlinks, size_bytes, removed, .. } = report;
+    Ok(json!({
+        "files": files, "directories": directories, "symlinks": symlinks, "size": size_bytes, "removed": removed
+    }))
+}
+
+/// The local directory that is filled; made, with what is missing on the way, unless it is there.
+fn target(to: &Path, options: UnpackOptions) -> Result<Unpacker, Failure> {
+    let (above, name): (PathBuf, OsString) = match to.file_name() {
+        Some(name) if !to.is_dir() => {
+            let above = to.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            fs::create_dir_all(above).map_err(|error| io_failure("make", above, &error))?;
+            (above.to_owned(), name.to_owned())
+        }
+        _ => (to.to_owned(), ".".into()),
+    };
+    let root = Root::open(&above).map_err(|error| guarded("write", &above, &error))?;
+    Unpacker::new(&root, &name, options).map_err(|error| guarded("write", to, &error))
+}
+
+/// Fails where something was left out: whoever runs this in a script has to know.
+fn complete(report: &TreeReport) -> Result<(), Failure> {
+    match &report.note {
+        None => Ok(()),
+        Some(note) => Err(Failure::other("incomplete", format!("it was copied, but {note}"))),
+    }
+}
+
+fn unpack_failure(to: &Path, error: &pathguard::tree::TreeError) -> Failure {
+    Failure::other("io", format!("cannot write {}: {error}", to.display()))
+}
+
+fn with_report(failure: Failure, report: &TreeReport) -> Failure {
+    let TreeReport { files, directories, symlinks, .. } = report;
+    let written =
+        format!("{files} files, {directories} directories and {symlinks} links were written before");
+    Failure { message: format!("{}; {written}", failure.message), ..failure }
+}
+
+fn guarded(what: &str, path: &Path, error: &pathguard::Error) -> Failure {
+    let kind = if *error == pathguard::Error::NotFound { "not_found" } else { "io" };
+    Failure::other(kind, format!("cannot {what} {}: {error}", path.display()))
+}

@@ -1,0 +1,111 @@
+//! `sandbridge doctor`: what works here, what does not, and the fix.
+//!
+//! | module | looks at |
+//! |---|---|
+//! | `server` | the server: reached, trusted, of this version, its clock, the login |
+//! | `places` | the runners and the other places where commands run |
+//! | `model` | what answers in chats |
+//! | `files` | files on this machine |
+
+mod files;
+mod model;
+mod places;
+mod server;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::json;
+
+use super::failure::Failure;
+use super::output;
+use crate::command::{Command, block_on};
+use crate::globals::Globals;
+
+/// Say what works here, what does not, and the fix
+#[derive(Parser)]
+#[command(name = "doctor")]
+pub(crate) struct DoctorOptions {
+    /// Do not ask the model for a word, which costs a few tokens
+    #[arg(long)]
+    skip_model: bool,
+}
+
+impl Command for DoctorOptions {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(run(globals, self))
+    }
+}
+
+/// How something stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Works,
+    /// It does not work, and need not for everything else to.
+    Missing,
+    Broken,
+}
+
+struct Check {
+    name: &'static str,
+    standing: Standing,
+    detail: String,
+    /// What to do about it.
+    fix: Option<String>,
+}
+
+impl Check {
+    fn works(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, standing: Standing::Works, detail: detail.into(), fix: None }
+    }
+
+    fn missing(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, standing: Standing::Missing, detail: detail.into(), fix: Some(fix.into()) }
+    }
+
+    fn broken(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, standing: Standing::Broken, detail: detail.into(), fix: Some(fix.into()) }
+    }
+}
+
+async fn run(globals: &Globals, options: DoctorOptions) -> Result<ExitCode, Failure> {
+    let home = globals.home()?;
+    let mut checks = Vec::new();
+    files::check_permissions(&home, &mut checks);
+    let settings = globals.settings(&home)?;
+    let session = globals.session()?;
+    if let Some(version) = server::check(&session, &mut checks).await {
+        places::check(&session, &version, &mut checks).await?;
+        model::check(&session, !options.skip_model, &mut checks).await?;
+    }
+    checks.push(files::check_static_runner(&settings, &home));
+    report(globals.json, &checks);
+    let is_broken = checks.iter().any(|check| check.standing == Standing::Broken);
+    Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn report(as_json: bool, checks: &[Check]) {
+    if as_json {
+        let values = checks.iter().map(|check| {
+            let standing = match check.standing {
+                Standing::Works => "works",
+                Standing::Missing => "missing",
+                Standing::Broken => "broken",
+            };
+            json!({"name": check.name, "standing": standing, "detail": check.detail, "fix": check.fix})
+        });
+        output::json_line(&json!({"checks": values.collect::<Vec<_>>()}));
+        return;
+    }
+    for check in checks {
+        let mark = match check.standing {
+            Standing::Works => "ok  ",
+            Standing::Missing => "--  ",
+            Standing::Broken => "!!  ",
+        };
+        output::line(&format!("{mark}{}: {}", check.name, output::printable(&check.detail)));
+        if let Some(fix) = &check.fix {
+            output::line(&format!("      {}", output::printable(fix)));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What answers in chats.
+
+use super::Check;
+use crate::failure::Failure;
+use crate::http::Client;
+use crate::limits::MODEL_PATIENCE;
+use crate::model;
+use crate::session::Session;
+
+/// Is a model set up, and does it answer?
+pub(super) async fn check(session: &Session, is_asked: bool, checks: &mut Vec<Check>) -> Result<(), Failure> {
+    let mut client = Client::new(session)?;
+    let known = client.get("/api/v1/models").await?;
+    if known["models"].as_array().is_none_or(Vec::is_empty) {
+        let fix = "add one with `sandbridge model add NAME`, or start the server with SANDBRIDGE_LLM_PROVIDER; \
+                   commands work without";
+        checks.push(Check::missing("model", "none is set up: nothing answers in chats", fix));
+        return Ok(());
+    }
+    if !is_asked {
+        return Ok(());
+    }
+    let asked = tokio::time::timeout(MODEL_PATIENCE, model::test(&mut client, None)).await;
+    let seconds = MODEL_PATIENCE.as_secs();
+    checks.push(match asked {
+        Ok(Ok((_, words))) => Check::works("model", words),
+        Ok(Err(failure)) => broken(failure.message),
+        Err(_) => broken(format!("it gives no answer within {seconds} s")),
+    });
+    Ok(())
+}
+
+fn broken(why: String) -> Check {
+    let fix = "see `sandbridge model list`: is its address right, and its key? Change it with `sandbridge model add --replace`, \
+               or choose another with `sandbridge model use`";
+    Check::broken("model", why, fix)
+}

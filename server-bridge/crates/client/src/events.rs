@@ -1,0 +1,87 @@
+//! What a server tells of its user's chats, runners and settings, as it happens.
+
+use api::event::{Event, ServerEvent};
+use serde::Deserialize;
+
+use super::failure::Failure;
+use super::http::{nonsense, percent_encoded};
+use super::session::Session;
+use super::socket::{self, Inbox};
+
+/// The events of one user.
+pub(super) struct Events {
+    inbox: Inbox,
+    stood: Stood,
+}
+
+/// How far they were heard: where another connection goes on.
+pub(super) struct Stood {
+    epoch: String,
+    seq: u64,
+}
+
+/// The kind of an event that cannot be read as a whole.
+#[derive(Deserialize)]
+struct Kind {
+    r#type: String,
+}
+
+impl Events {
+    /// Begins to listen; from its return on nothing is missed.
+    pub(super) async fn open(session: &Session) -> Result<Self, Failure> {
+        Ok(Self::go_on(session, None).await?.0)
+    }
+
+    /// The same where an earlier connection stood; says whether what came since then will come, each event once.
+    pub(super) async fn go_on(session: &Session, stood: Option<&Stood>) -> Result<(Self, bool), Failure> {
+        let path = match stood {
+            None => "/api/v1/events".to_owned(),
+            Some(Stood { epoch, seq }) => {
+                format!("/api/v1/events?epoch={}&after={seq}", percent_encoded(epoch))
+            }
+        };
+        let (_, inbox) = socket::open(session, &path).await?;
+        let mut events = Self { inbox, stood: Stood { epoch: String::new(), seq: 0 } };
+        let resumed = loop {
+            if let Event::Hello { epoch, resumed, .. } = events.next().await? {
+                events.stood.epoch = epoch;
+                break resumed;
+            }
+        };
+        if let Some(stood) = stood.filter(|_| resumed) {
+            // What was missed is still to come.
+            events.stood.seq = stood.seq;
+        }
+        Ok((events, resumed))
+    }
+
+    /// The next one that can be read; an error once the server is gone, or greets in a way that cannot be read.
+    pub(super) async fn next(&mut self) -> Result<Event, Failure> {
+        loop {
+            let message = self.inbox.next().await?;
+            if !message.is_text() {
+                continue;
+            }
+            match serde_json::from_slice(message.as_payload()) {
+                Ok(ServerEvent { seq, event }) => {
+                    if seq > 0 {
+                        self.stood.seq = seq;
+                    }
+                    return Ok(event);
+                }
+                // Who waits for the greeting would wait for ever.
+                Err(_) if is_hello(message.as_payload()) => return Err(nonsense()),
+                Err(error) => tracing::debug!(%error, "an event of no known shape"),
+            }
+        }
+    }
+
+    /// How far they were heard.
+    pub(super) fn stood(self) -> Stood {
+        self.stood
+    }
+}
+
+fn is_hello(frame: &[u8]) -> bool {
+    serde_json::from_slice::<Kind>(frame).is_ok_and(|kind| kind.r#type == "hello")
+}

@@ -1,0 +1,285 @@
+//! Everything that moves while a command runs, over as many connections as that takes.
+//!
+//! ```text
+//!   connected ──lost──► looking for the server ──found──► the same request again, with what is here already ──► connected
+//! ```
+
+use std::pin::Pin;
+
+use api::exec::{ClientFrame, ExecAsk, ExecExit};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio_websockets::Message;
+
+use super::stdin::Stdin;
+use super::wire::{self, Format, Incoming};
+use super::writer::Writer;
+use crate::failure::Failure;
+use crate::interrupts::Interrupts;
+use crate::limits::{
+    ACK_BYTES, ACK_DELAY, ACK_MIN_BYTES, AWAY_NOTE, CANCEL_TIMEOUT, RECONNECT_PATIENCE, RECONNECT_PAUSE,
+    RECONNECT_PAUSE_LIMIT,
+};
+use crate::output;
+use crate::session::Session;
+use crate::socket::{self, Inbox, Outbox};
+
+/// How the stream ended.
+pub(super) enum Ended {
+    /// The server told how the command ended.
+    Exit(ExecExit),
+    /// It goes on by itself.
+    Detached { exec_id: String, runner: Option<String> },
+    /// The server told why it could not be run, or the connection broke.
+    Failed(Failure),
+    /// The user does not want to wait any longer.
+    Interrupted,
+}
+
+/// What Ctrl-C does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnInterrupt {
+    /// It ends the command.
+    Cancel,
+    /// It ends this program; the command goes on.
+    Leave,
+}
+
+/// Where a connection leads, and what is said first on it.
+pub(super) enum Opening {
+    /// The exec socket; the request, which names its exec.
+    Request(Box<ExecAsk>),
+    /// An exec that runs already, by its path.
+    Attach(String),
+}
+
+impl Opening {
+    /// The socket's path for who has that much of the output.
+    fn path(&self, offset: u64) -> String {
+        match self {
+            Self::Request(_) => "/api/v1/exec".to_owned(),
+            Self::Attach(path) => format!("{path}?acks=true&offset={offset}"),
+        }
+    }
+
+    async fn open(&self, session: &Session, offset: u64) -> Result<(Outbox, Inbox), Failure> {
+        let (mut outbox, inbox) = socket::open(session, &self.path(offset)).await?;
+        if let Self::Request(request) = self {
+            outbox.push_json(&ExecAsk { offset, ..ExecAsk::clone(request) });
+        }
+        Ok((outbox, inbox))
+    }
+}
+
+/// A command's output, input and end. See the module's header.
+pub(super) struct Stream<'a> {
+    session: &'a Session,
+    opening: Opening,
+    pub(super) outbox: Outbox,
+    pub(super) inbox: Inbox,
+    pub(super) writer: Writer,
+    stdin: Stdin,
+    pub(super) interrupts: Interrupts,
+    format: Format,
+    on_interrupt: OnInterrupt,
+    /// How much of the output came, what was told to be missing included, and how much of that the server knows.
+    offset: u64,
+    acknowledged: u64,
+    /// Until the server is told of what is here and less than what is told at once; one timer, since most of what it is
+    /// set for is told before it.
+    acknowledge_later: Pin<Box<Sleep>>,
+    is_later: bool,
+    /// Whether input must wait for the server to say where it goes on.
+    awaits_start: bool,
+}
+
+impl<'a> Stream<'a> {
+    /// Connects for the first time.
+    pub(super) async fn start(
+        session: &'a Session,
+        opening: Opening,
+        on_interrupt: OnInterrupt,
+        stdin: Stdin,
+        format: Format,
+        offset: u64,
+    ) -> Result<Option<Self>, Failure> {
+        let mut interrupts = Interrupts::listen()?;
+        let (outbox, inbox) = tokio::select! {
+            socket = opening.open(session, offset) => socket?,
+            () = interrupts.next() => return Ok(None),
+        };
+        let writer = Writer::start();
+        let awaits_start = matches!(opening, Opening::Attach(_));
+        Ok(Some(Self {
+            session,
+            opening,
+            outbox,
+            inbox,
+            writer,
+            stdin,
+            interrupts,
+            format,
+            on_interrupt,
+            offset,
+            acknowledged: offset,
+            acknowledge_later: Box::pin(sleep(ACK_DELAY)),
+            is_later: false,
+            awaits_start,
+        }))
+    }
+
+    /// Moves bytes both ways until the command ended. No arm waits for more than its own event, so a command that
+    /// reads no input still has its output shown, and Ctrl-C is always heard.
+    pub(super) async fn run(&mut self) -> Ended {
+        let readers = self.writer.watch();
+        let mut given_up_at = None;
+        loop {
+            let is_blocked = self.writer.is_full();
+            let is_cancelled = given_up_at.is_some();
+            let may_send = !self.outbox.is_busy() && !self.awaits_start;
+            let sends_input = may_send && self.stdin.is_open() && self.stdin.may_go_ahead();
+            tokio::select! {
+                message = self.inbox.next(), if !is_blocked => match message {
+                    Ok(message) => {
+                        if let Some(ended) = self.take(message) {
+                            return ended;
+                        }
+                    }
+                    Err(failure) if is_cancelled => return Ended::Failed(failure),
+                    Err(failure) => {
+                        if let Some(ended) = self.reconnect(failure).await {
+                            return ended;
+                        }
+                    }
+                },
+                () = self.writer.has_room(), if is_blocked => {}
+                () = &mut self.acknowledge_later, if self.is_later => {
+                    self.is_later = false;
+                    self.acknowledge();
+                }
+                sent = self.outbox.send_all(), if self.outbox.is_busy() => {
+                    // A server that has ended the exec reads no more; what it said of the end is still to be read, and
+                    // a connection that is lost shows there too.
+                    self.awaits_start |= sent.is_err();
+                }
+                frame = self.stdin.next(), if sends_input && !is_cancelled => {
+                    self.outbox.push(Message::binary(frame));
+                }
+                () = readers.broken(), if !is_cancelled => given_up_at = Some(self.cancel()),
+                () = self.interrupts.next() => {
+                    if is_cancelled || self.on_interrupt == OnInterrupt::Leave {
+                        return Ended::Interrupted;
+                    }
+                    given_up_at = Some(self.cancel());
+                }
+                // Unread input may stand before the cancel; then closing the connection is what cancels.
+                () = sleep_until(given_up_at.unwrap_or_else(Instant::now)), if is_cancelled => {
+                    return Ended::Interrupted;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) -> Option<Ended> {
+        match wire::incoming(message, self.format)? {
+            Incoming::Output(channel, bytes, length) => {
+                self.writer.push(channel, bytes);
+                self.came(length as u64);
+            }
+            Incoming::Gap(bytes) => {
+                self.came(bytes);
+                self.note(&format!("{bytes} bytes of output are not there any more"));
+            }
+            Incoming::Started(stdin_offset) => {
+                if self.awaits_start && !self.stdin.rewind(stdin_offset) {
+                    self.cancel();
+                    let text = "input that was sent before the connection was lost is not kept any more; the command \
+                                was cancelled";
+                    return Some(Ended::Failed(Failure::other("lost", text)));
+                }
+                self.awaits_start = false;
+            }
+            Incoming::InputTaken(offset) => self.stdin.taken(offset),
+            Incoming::Away(true) => {
+                self.note("the runner is away; the command goes on there, waiting for it")
+            }
+            Incoming::Away(false) => self.note("the runner is back"),
+            Incoming::Detached { exec_id, runner } => return Some(Ended::Detached { exec_id, runner }),
+            Incoming::Exit(exit) => return Some(Ended::Exit(exit)),
+            Incoming::Failed(failure) => return Some(Ended::Failed(failure)),
+        }
+        None
+    }
+
+    fn came(&mut self, bytes: u64) {
+        self.offset = self.offset.saturating_add(bytes);
+        let unsaid = self.offset - self.acknowledged;
+        if unsaid >= ACK_BYTES {
+            self.acknowledge();
+        } else if unsaid >= ACK_MIN_BYTES && !self.is_later {
+            self.is_later = true;
+            self.acknowledge_later.as_mut().reset(Instant::now() + ACK_DELAY);
+        }
+    }
+
+    /// Tells the server what is here, unless it knows.
+    fn acknowledge(&mut self) {
+        if self.acknowledged < self.offset {
+            self.acknowledged = self.offset;
+            self.outbox.push_json(&ClientFrame::Ack { offset: self.offset });
+        }
+    }
+
+    /// Finds the server again and goes on; the end, where that cannot be.
+    async fn reconnect(&mut self, lost: Failure) -> Option<Ended> {
+        let lost_at = Instant::now();
+        let mut pause = RECONNECT_PAUSE;
+        let mut is_told = false;
+        loop {
+            if !is_told && lost_at.elapsed() >= AWAY_NOTE {
+                is_told = true;
+                self.note("the server is away; the command goes on without it, waiting for it");
+            }
+            let found = async {
+                // Also before the first time: a server that accepts and breaks at once is not hammered.
+                sleep(pause).await;
+                self.opening.open(self.session, self.offset).await
+            };
+            let opened = tokio::select! {
+                opened = found => opened,
+                () = self.interrupts.next() => return Some(Ended::Interrupted),
+            };
+            match opened {
+                Ok((outbox, inbox)) => {
+                    (self.outbox, self.inbox) = (outbox, inbox);
+                    self.acknowledged = self.offset;
+                    self.awaits_start = true;
+                    if is_told {
+                        self.note("the server is back");
+                    }
+                    return None;
+                }
+                Err(failure) if !is_passing(&failure) => return Some(Ended::Failed(failure)),
+                Err(_) if lost_at.elapsed() >= RECONNECT_PATIENCE => return Some(Ended::Failed(lost)),
+                Err(_) => pause = (pause * 2).min(RECONNECT_PAUSE_LIMIT),
+            }
+        }
+    }
+
+    /// Asks the server to end the command, and returns when to stop waiting for that.
+    fn cancel(&mut self) -> Instant {
+        self.outbox.push_json(&ClientFrame::Cancel);
+        Instant::now() + CANCEL_TIMEOUT
+    }
+
+    /// A word to a person; programs read the end.
+    fn note(&self, text: &str) {
+        if self.format == Format::Raw {
+            output::warn(text);
+        }
+    }
+}
+
+/// Whether a connection that failed like this may be made later.
+fn is_passing(failure: &Failure) -> bool {
+    ["unreachable", "unavailable", "lost", "rate_limited"].contains(&failure.kind.as_str())
+}

@@ -1,0 +1,258 @@
+//! Descriptors 1 and 2, written in order: at once what they take without waiting, the rest on a thread of its own.
+
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use bytes::{Buf, Bytes};
+use rustix::fd::AsFd;
+use rustix::fs::FileType;
+use rustix::io::{Errno, ReadWriteFlags};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::limits::OUTPUT_QUEUE;
+use crate::output;
+
+/// Which descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    /// 1.
+    Stdout,
+    /// 2.
+    Stderr,
+}
+
+type Piece = (Channel, Bytes);
+
+/// Writes pieces in the order they came. Takes one piece more than its queue holds, so that taking never waits.
+pub(crate) struct Writer {
+    thread: Option<Thread>,
+    waiting: Option<Piece>,
+    last: Option<Piece>,
+    broken: Arc<Broken>,
+    stdout: AtOnce,
+    stderr: AtOnce,
+}
+
+/// The thread that waits for whoever reads the output, once there was something to wait for.
+struct Thread {
+    queue: mpsc::Sender<Piece>,
+    done: oneshot::Receiver<()>,
+    _thread: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Broken {
+    is_broken: AtomicBool,
+    news: Notify,
+    /// Pieces that the thread has not written yet: nothing may pass them.
+    unwritten: AtomicUsize,
+}
+
+impl Broken {
+    fn tell(&self) {
+        self.is_broken.store(true, Ordering::Release);
+        self.news.notify_one();
+    }
+}
+
+/// Tells when nobody reads the output any more.
+pub(crate) struct BrokenWatch(Arc<Broken>);
+
+impl BrokenWatch {
+    /// Waits for it. May be given up at any time.
+    pub(crate) async fn broken(&self) {
+        while !self.0.is_broken.load(Ordering::Acquire) {
+            self.0.news.notified().await;
+        }
+    }
+}
+
+impl Writer {
+    pub(crate) fn start() -> Self {
+        Self {
+            thread: None,
+            waiting: None,
+            last: None,
+            broken: Arc::default(),
+            stdout: AtOnce::of(std::io::stdout()),
+            stderr: AtOnce::of(std::io::stderr()),
+        }
+    }
+
+    /// Takes a piece. Only when [`Writer::is_full`] says no.
+    pub(crate) fn push(&mut self, channel: Channel, mut bytes: Bytes) {
+        if self.waiting.is_none() && self.broken.unwritten.load(Ordering::Acquire) == 0 {
+            let written = match channel {
+                Channel::Stdout => self.stdout.write(std::io::stdout(), &bytes),
+                Channel::Stderr => self.stderr.write(std::io::stderr(), &bytes),
+            };
+            bytes.advance(written);
+            if bytes.is_empty() {
+                return;
+            }
+        }
+        let Some(queue) = self.queue() else { return };
+        self.broken.unwritten.fetch_add(1, Ordering::Relaxed);
+        if let Err(mpsc::error::TrySendError::Full(piece)) = queue.try_send((channel, bytes)) {
+            self.waiting = Some(piece);
+        }
+    }
+
+    /// The thread's queue; none where there can be no thread, which is as if nobody read the output.
+    fn queue(&mut self) -> Option<mpsc::Sender<Piece>> {
+        if self.thread.is_none() {
+            match Thread::start(&self.broken) {
+                Ok(thread) => self.thread = Some(thread),
+                Err(error) => {
+                    output::warn(&format!("cannot write output: {error}"));
+                    self.broken.tell();
+                }
+            }
+        }
+        self.thread.as_ref().map(|thread| thread.queue.clone())
+    }
+
+    /// Takes the very last piece, full or not.
+    pub(crate) fn push_last(&mut self, channel: Channel, bytes: Bytes) {
+        self.last = Some((channel, bytes));
+    }
+
+    /// True if no further piece can be taken.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Waits until a further piece can be taken. May be given up at any time.
+    pub(crate) async fn has_room(&mut self) {
+        let Some(Thread { queue, .. }) = &self.thread else { return };
+        if let Ok(permit) = queue.reserve().await
+            && let Some(piece) = self.waiting.take()
+        {
+            permit.send(piece);
+        }
+    }
+
+    /// True if nobody reads the output any more.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.is_broken.load(Ordering::Acquire)
+    }
+
+    /// A watch on the same, which can be waited on beside everything else.
+    pub(crate) fn watch(&self) -> BrokenWatch {
+        BrokenWatch(Arc::clone(&self.broken))
+    }
+
+    /// Waits until everything is written.
+    pub(crate) async fn finish(&mut self) {
+        while self.is_full() {
+            self.has_room().await;
+        }
+        if let Some((channel, bytes)) = self.last.take() {
+            self.push(channel, bytes);
+        }
+        while self.is_full() {
+            self.has_room().await;
+        }
+        if let Some(Thread { queue, done, .. }) = self.thread.take() {
+            drop(queue);
+            // An error says that the thread has ended as well.
+            let _ = done.await;
+        }
+    }
+}
+
+impl Thread {
+    fn start(broken: &Arc<Broken>) -> io::Result<Self> {
+        let (queue, pieces) = mpsc::channel(OUTPUT_QUEUE);
+        let (tell_done, done) = oneshot::channel();
+        let broken = Arc::clone(broken);
+        let thread = std::thread::Builder::new().name("output".to_owned()).spawn(move || {
+            write_all(pieces, &broken);
+            // Nobody listens if the user was tired of waiting.
+            let _ = tell_done.send(());
+        })?;
+        Ok(Self { queue, done, _thread: thread })
+    }
+}
+
+/// Writes until there is no more. After a failure the rest is taken and dropped.
+fn write_all(mut pieces: mpsc::Receiver<Piece>, broken: &Broken) {
+    while let Some((channel, bytes)) = pieces.blocking_recv() {
+        if broken.is_broken.load(Ordering::Acquire) {
+            broken.unwritten.fetch_sub(1, Ordering::Release);
+            continue;
+        }
+        let written = match channel {
+            Channel::Stdout => write(std::io::stdout(), &bytes),
+            Channel::Stderr => write(std::io::stderr(), &bytes),
+        };
+        broken.unwritten.fetch_sub(1, Ordering::Release);
+        // A closed standard error is no reason to stop a command whose output is still read.
+        if written.is_err() && channel == Channel::Stdout {
+            broken.tell();
+        }
+    }
+}
+
+/// What of a descriptor can be written without waiting for whoever reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtOnce {
+    /// All: a file.
+    All,
+    /// As much as fits now, for as long as the system can say how much that is.
+    WhatFits,
+    /// Nothing.
+    Nothing,
+}
+
+impl AtOnce {
+    fn of(descriptor: impl AsFd) -> Self {
+        match rustix::fs::fstat(descriptor).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            Ok(FileType::RegularFile) => Self::All,
+            // A terminal can be stopped by a key.
+            Ok(FileType::Fifo | FileType::CharacterDevice) => Self::WhatFits,
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Writes what can be written at once; how much that was. What went wrong shows in writing the rest.
+    fn write(&mut self, to: impl AsFd, bytes: &[u8]) -> usize {
+        /// Where the descriptor stands.
+        const HERE: u64 = u64::MAX;
+        let flags = match self {
+            Self::All => ReadWriteFlags::empty(),
+            Self::WhatFits => ReadWriteFlags::NOWAIT,
+            Self::Nothing => return 0,
+        };
+        match rustix::io::pwritev2(to, &[IoSlice::new(bytes)], HERE, flags) {
+            Ok(written) => written,
+            Err(Errno::INTR | Errno::AGAIN) => 0,
+            Err(_) => {
+                *self = Self::Nothing;
+                0
+            }
+        }
+    }
+}
+
+/// Straight to the descriptor: no buffer holds anything back.
+fn write(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::write(&to, bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                // Whoever gave us the descriptor made it non-blocking.
+                let mut wanted = [rustix::event::PollFd::new(&to, rustix::event::PollFlags::OUT)];
+                match rustix::event::poll(&mut wanted, None) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

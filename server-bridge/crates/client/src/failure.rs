@@ -1,0 +1,119 @@
+//! What went wrong, as people, programs and shells are told.
+
+use std::process::ExitCode;
+
+use super::line::Line;
+
+/// The command line makes no sense.
+pub const USAGE: u8 = 2;
+/// It ran longer than it was allowed to.
+pub const TIMED_OUT: u8 = 124;
+/// The sandbox could not run it.
+pub const NOT_RUN: u8 = 125;
+/// Its program cannot be executed.
+pub const NOT_EXECUTABLE: u8 = 126;
+/// Its program does not exist.
+pub const NOT_FOUND: u8 = 127;
+/// What a signal's number is added to.
+pub const SIGNALED: u8 = 128;
+/// Ended because its terminal was hung up.
+pub const HUNG_UP: u8 = SIGNALED + 1;
+/// Ended by Ctrl-C.
+pub const INTERRUPTED: u8 = SIGNALED + 2;
+/// Ended because nobody reads its output any more.
+pub const BROKEN_PIPE: u8 = SIGNALED + 13;
+
+/// Any other failure.
+pub const FAILED: u8 = 1;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// What programs match on.
+    pub kind: String,
+    /// What people read: what happened and what to do next, on one line.
+    pub message: String,
+    /// The exit code.
+    pub code: u8,
+}
+
+impl Failure {
+    /// The command line makes no sense.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { kind: "usage".to_owned(), message: message.into(), code: USAGE }
+    }
+
+    /// Anything else.
+    pub fn other(kind: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind: kind.into(), message: message.into(), code: FAILED }
+    }
+
+    /// The same as `exec` tells it: the sandbox could not run the command, for whatever reason.
+    pub fn into_not_run(self) -> Self {
+        let code = match (self.code, self.kind.as_str()) {
+            (FAILED, "command_not_found") => NOT_FOUND,
+            (FAILED, "not_executable") => NOT_EXECUTABLE,
+            (FAILED, _) => NOT_RUN,
+            (code, _) => code,
+        };
+        Self { code, ..self }
+    }
+
+    /// Tells it, and gives the exit code.
+    pub fn report(&self, as_json: bool) -> ExitCode {
+        if as_json {
+            let line = Line::Error { kind: &self.kind, message: Some(&self.message) };
+            super::output::line(&line.to_string());
+        } else {
+            super::output::warn(&self.message);
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+/// The exit code of a command that ended in this way.
+pub fn exit_code(code: Option<i32>, signal: Option<i32>, timed_out: bool, cancelled: bool) -> u8 {
+    if timed_out {
+        return TIMED_OUT;
+    }
+    if cancelled {
+        return INTERRUPTED;
+    }
+    match (code, signal) {
+        (_, Some(signal)) => u8::try_from(signal).map_or(u8::MAX, |signal| SIGNALED.saturating_add(signal)),
+        (Some(code), None) => u8::try_from(code & 0xff).unwrap_or(u8::MAX),
+        (None, None) => NOT_RUN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_as_promised() {
+        assert_eq!(exit_code(Some(0), None, false, false), 0);
+        assert_eq!(exit_code(Some(7), None, false, false), 7);
+        assert_eq!(exit_code(None, Some(9), false, false), 137);
+        assert_eq!(exit_code(None, Some(64), false, false), 192);
+        assert_eq!(exit_code(None, Some(15), true, false), TIMED_OUT);
+        assert_eq!(exit_code(None, Some(15), false, true), INTERRUPTED);
+        assert_eq!(exit_code(None, None, false, false), NOT_RUN);
+    }
+
+    #[test]
+    fn what_could_not_be_run_is_told_apart() {
+        for (kind, code) in [
+            ("offline", 125),
+            ("denied", 125),
+            ("lost", 125),
+            ("unauthorized", 125),
+            ("unreachable", 125),
+            ("command_not_found", 127),
+            ("not_executable", 126),
+        ] {
+            assert_eq!(Failure::other(kind, "").into_not_run().code, code, "{kind}");
+        }
+        assert_eq!(Failure::usage("").into_not_run().code, 2);
+    }
+}

@@ -1,0 +1,296 @@
+//! Requests to a server, over one connection that is kept for the next.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+
+use api::error::ErrorBody;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::body::RequestBody;
+use super::endpoint::Endpoint;
+use super::failure::Failure;
+use super::limits::{ANSWER_MAX_BYTES, ANSWER_TIMEOUT};
+use super::session::Session;
+
+/// Talks to one server as one user.
+pub struct Client {
+    endpoint: Endpoint,
+    token: Option<String>,
+    sender: Option<SendRequest<RequestBody>>,
+}
+
+impl Client {
+    /// A client with the session's login.
+    pub fn new(session: &Session) -> Result<Self, Failure> {
+        let endpoint = session.endpoint()?;
+        Ok(Self { endpoint, token: Some(session.token()?.to_owned()), sender: None })
+    }
+
+    /// A client without a login.
+    pub(super) fn anonymous(session: &Session) -> Result<Self, Failure> {
+        Ok(Self { endpoint: session.endpoint()?, token: None, sender: None })
+    }
+
+    /// Reads JSON.
+    pub(super) async fn get(&mut self, path: &str) -> Result<Value, Failure> {
+        self.small(Method::GET, path, None).await
+    }
+
+    /// Sends JSON and reads JSON; `Value::Null` if there is none.
+    pub async fn post(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.small(Method::POST, path, Some(body)).await
+    }
+
+    /// The same for what takes long: the answer may be this late.
+    pub(super) async fn post_within(
+        &mut self,
+        path: &str,
+        body: &Value,
+        patience: Duration,
+    ) -> Result<Value, Failure> {
+        self.small_within(Method::POST, path, Some(body), patience).await
+    }
+
+    /// Sends JSON and reads JSON.
+    pub(super) async fn put(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.small(Method::PUT, path, Some(body)).await
+    }
+
+    /// Deletes.
+    pub(super) async fn delete(&mut self, path: &str) -> Result<Value, Failure> {
+        self.small(Method::DELETE, path, None).await
+    }
+
+    /// Sends a request and returns its answer, whose body is still to be read. A status that is no success becomes the
+    /// failure that the server told.
+    pub(super) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: RequestBody,
+    ) -> Result<Response<Incoming>, Failure> {
+        let headers: &[_] = match content_type {
+            "" => &[],
+            content_type => &[(CONTENT_TYPE.as_str(), content_type.to_owned())],
+        };
+        let response = self.send_with(method, path, headers, body).await?;
+        if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
+    }
+
+    /// Sends a request with these headers and returns its answer, whatever its status.
+    pub(super) async fn send_with(
+        &mut self,
+        method: Method,
+        path: &str,
+        headers: &[(&'static str, String)],
+        body: RequestBody,
+    ) -> Result<Response<Incoming>, Failure> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.endpoint.base_path))
+            .header(HOST, &self.endpoint.authority);
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let request = request.body(body).map_err(|error| Failure::other("invalid", error.to_string()))?;
+        let mut kept = self.sender.take();
+        let is_usable = match &mut kept {
+            Some(sender) => sender.ready().await.is_ok(),
+            None => false,
+        };
+        let sender = match kept {
+            Some(sender) if is_usable => sender,
+            Some(_) | None => self.connect().await?,
+        };
+        let sender = self.sender.insert(sender);
+        sender.send_request(request).await.map_err(|error| {
+            if error.is_parse() || error.is_incomplete_message() {
+                self.endpoint.no_http(&cause(&error))
+            } else {
+                self.endpoint.unreachable(&cause(&error))
+            }
+        })
+    }
+
+    async fn small(&mut self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        self.small_within(method, path, body, ANSWER_TIMEOUT).await
+    }
+
+    async fn small_within(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        patience: Duration,
+    ) -> Result<Value, Failure> {
+        let (content_type, body) = match body {
+            Some(body) => ("application/json", RequestBody::Bytes(body.to_string().into())),
+            None => ("", RequestBody::Empty),
+        };
+        let answer = async {
+            let response = self.send(method, path, content_type, body).await?;
+            read_small(response).await
+        };
+        let bytes = tokio::time::timeout(patience, answer).await.unwrap_or_else(|_| {
+            let message = format!("the server gave no answer within {} s; try again", patience.as_secs());
+            Err(Failure::other("unreachable", message))
+        })?;
+        if bytes.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&bytes).map_err(|_| not_sandbridge())
+    }
+
+    async fn connect(&self) -> Result<SendRequest<RequestBody>, Failure> {
+        let socket = self.endpoint.connect().await?;
+        let (sender, connection) = http1::Builder::new()
+            .handshake(TokioIo::new(socket))
+            .await
+            .map_err(|error| self.endpoint.unreachable(&cause(&error)))?;
+        // It ends with its sender; what breaks it is told by the request that it breaks.
+        drop(tokio::spawn(connection));
+        Ok(sender)
+    }
+}
+
+/// The next piece of an answer.
+pub(super) async fn next_chunk(body: &mut Incoming) -> Option<Result<Bytes, Failure>> {
+    loop {
+        let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await?;
+        match frame.map(hyper::body::Frame::into_data) {
+            Ok(Ok(bytes)) => return Some(Ok(bytes)),
+            Ok(Err(_trailers)) => {}
+            Err(error) => {
+                let message = format!("the connection to the server broke: {}", cause(&error));
+                return Some(Err(Failure::other("unreachable", message)));
+            }
+        }
+    }
+}
+
+/// A query's `path=` or, where the path is not UTF-8, `path_base64=`.
+pub(super) fn path_query(path: &[u8]) -> String {
+    match std::str::from_utf8(path) {
+        Ok(text) => format!("path={}", percent_encoded(text)),
+        Err(_) => format!("path_base64={}", URL_SAFE_NO_PAD.encode(path)),
+    }
+}
+
+/// A text as a part of a URL.
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+/// The failure that a refusal tells, of which this was read.
+pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<&str>) -> Failure {
+    let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
+        let known = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
+        if known.contains(&status) {
+            return Failure::other("denied", format!("the server refused: {status}"));
+        }
+        return not_sandbridge();
+    };
+    let mut message = error.message;
+    if let Some(seconds) = retry_after {
+        message.push_str(&format!(" (in {seconds} s)"));
+    }
+    Failure::other(error.kind, message)
+}
+
+/// Reads an answer.
+///
+/// # Errors
+/// `protocol` for one that lacks what this version needs.
+pub(super) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+    serde_json::from_value(answer).map_err(|_| nonsense())
+}
+
+/// The server said something that this version does not understand.
+pub(super) fn nonsense() -> Failure {
+    Failure::other("protocol", "the server's answer makes no sense; are client and server of one version?")
+}
+
+/// The innermost reason, which says most.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+fn not_sandbridge() -> Failure {
+    let message = "the server does not answer as Sandbridge does; is --server (or SANDBRIDGE_SERVER) right?";
+    Failure::other("unreachable", message)
+}
+
+/// The failure that a server's refusal tells.
+pub(super) async fn refusal(response: Response<Incoming>) -> Failure {
+    let status = response.status();
+    let retry_after =
+        response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    match read_small(response).await {
+        Ok(body) => failure_from(status, &body, retry_after.as_deref()),
+        Err(failure) => failure,
+    }
+}
+
+/// All of an answer that is small enough.
+pub(super) async fn read_small(response: Response<Incoming>) -> Result<Vec<u8>, Failure> {
+    let mut body = response.into_body();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = next_chunk(&mut body).await {
+        bytes.extend_from_slice(&chunk?);
+        if bytes.len() > ANSWER_MAX_BYTES {
+            return Err(Failure::other("too_large", "the server's answer is too large"));
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_travel_whole_whatever_their_bytes() {
+        assert_eq!(path_query("a b/ä&?.txt".as_bytes()), "path=a%20b/%C3%A4%26%3F.txt");
+        assert_eq!(path_query(b"a\xff"), "path_base64=Yf8");
+    }
+
+    #[test]
+    fn refusals_are_told_in_the_servers_words() {
+        let failure = failure_from(
+            StatusCode::CONFLICT,
+            br#"{"error":{"kind":"offline","message":"runner laptop is offline"}}"#,
+            None,
+        );
+        assert_eq!(
+            (failure.kind.as_str(), failure.message.as_str()),
+            ("offline", "runner laptop is offline")
+        );
+        assert_eq!(failure_from(StatusCode::NOT_FOUND, b"<html>", None).kind, "unreachable");
+    }
+}

@@ -1,0 +1,138 @@
+//! `sandbridge key`: what one's programs show instead of a login.
+
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::http::{Client, percent_encoded};
+use super::runner::ttl_seconds;
+use super::{names, output};
+use crate::command::{Command, block_on};
+use crate::globals::Globals;
+
+/// Manage the keys of your programs
+#[derive(Parser)]
+#[command(name = "key")]
+pub(crate) enum KeyCommand {
+    /// Make a key for a program: prints it, once
+    Add {
+        /// Its name: a-z, 0-9, '_', '.' and '-'
+        name: String,
+        /// What it may do
+        #[arg(long, value_enum, default_value_t = Scope::Exec)]
+        scope: Scope,
+        /// How long it works, such as 90s, 30m, 1h or 7d [default: for ever]
+        #[arg(long, value_name = "TIME", value_parser = ttl_seconds)]
+        ttl: Option<u32>,
+    },
+    /// List your keys
+    List,
+    /// Remove a key: it stops working at once
+    Remove {
+        /// Its name
+        #[arg(add = names::keys())]
+        name: String,
+    },
+}
+
+impl Command for KeyCommand {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(run(globals, self))
+    }
+}
+
+/// What a key may do.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Scope {
+    /// Whatever you may, but for making keys and changing passwords
+    Full,
+    /// Commands, files and tasks on your runners
+    Exec,
+    /// Looking only
+    Read,
+}
+
+async fn run(globals: &Globals, command: KeyCommand) -> Result<ExitCode, Failure> {
+    let session = globals.session()?;
+    let mut client = Client::new(&session)?;
+    let (value, words) = match command {
+        KeyCommand::Add { name, scope, ttl } => {
+            let scope = match scope {
+                Scope::Full => "full",
+                Scope::Exec => "exec",
+                Scope::Read => "read",
+            };
+            let body = json!({"name": name, "scope": scope, "ttl_seconds": ttl});
+            let answer = client.post("/api/v1/keys", &body).await?;
+            let words = made_words(&answer, &session.server);
+            (answer, words)
+        }
+        KeyCommand::List => {
+            let answer = client.get("/api/v1/keys").await?;
+            let words = list_words(&answer);
+            (answer, words)
+        }
+        KeyCommand::Remove { name } => {
+            client.delete(&format!("/api/v1/keys/{}", percent_encoded(&name))).await?;
+            (json!({"name": name}), format!("key {name} was removed"))
+        }
+    };
+    if globals.json {
+        output::json_line(&value);
+    } else {
+        output::line(&words);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn made_words(answer: &Value, server: &str) -> String {
+    let word = |key: &str| answer[key].as_str().unwrap_or_default();
+    format!(
+        "key {} was made, for {}\n\nShown only now:\n\n    {}\n\nA program sends it as `Authorization: Bearer …`; this \
+         command line takes it from SANDBRIDGE_API_KEY, and an MCP client from {server}/mcp or `sandbridge mcp`.",
+        word("name"),
+        word("scope"),
+        word("key"),
+    )
+}
+
+fn list_words(keys: &Value) -> String {
+    let Some(keys) = keys.as_array().filter(|keys| !keys.is_empty()) else {
+        return "you have no key; `sandbridge key add NAME` makes one".to_owned();
+    };
+    let heading = ["NAME", "SCOPE", "MADE", "LAST USED", "ENDS"].map(str::to_owned).to_vec();
+    let rows = keys.iter().map(|key| {
+        let word = |field: &str| key[field].as_str().unwrap_or("-").to_owned();
+        let ago = |field: &str| key[field].as_i64().map_or_else(|| "never".to_owned(), output::ago);
+        let ends = match (key["expired"] == true, key["expires_at"].as_i64()) {
+            (true, Some(at_ms)) => format!("expired {}", output::ago(at_ms)),
+            (_, Some(at_ms)) => output::until(at_ms),
+            (_, None) => "never".to_owned(),
+        };
+        vec![word("name"), word("scope"), ago("created_at"), ago("last_used"), ends]
+    });
+    output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_has_expired_is_told_apart() {
+        let keys = json!([
+            {"name": "ci", "scope": "exec", "created_at": 0, "last_used": null, "expires_at": 1, "expired": true},
+            {"name": "mine", "scope": "full", "created_at": 0, "last_used": 0, "expires_at": null, "expired": false},
+        ]);
+        let words = list_words(&keys);
+        let lines: Vec<_> = words.lines().collect();
+        assert!(
+            lines[1].starts_with("ci") && lines[1].contains("never") && lines[1].contains("expired"),
+            "{words}"
+        );
+        assert!(lines[2].starts_with("mine") && lines[2].ends_with("never"), "{words}");
+        assert!(list_words(&json!([])).contains("sandbridge key add"));
+    }
+}

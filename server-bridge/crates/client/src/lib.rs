@@ -1,0 +1,176 @@
+//! The client: the command line and the terminal UI, on a server's HTTP interface.
+//!
+//! Every command here talks to a server and knows nothing of how it works inside; what works on the server's own machine
+//! (`serve`, `user`, `backup`, `restore`, `here`) is registered by the program that has both. A command runs on one thread and loads
+//! nothing it does not need: `sandbridge exec` has to start faster than `ssh`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`command`], `commands` | how a command is registered, and the list of them |
+//! | `exec/`, `shell/`, `cp/` | the streaming commands |
+//! | [`chat`] | the chat, line by line |
+//! | `tui/` | the chat on the full screen |
+//! | `card` | what a person is asked to allow, as lines of a terminal |
+//! | `mcp/` | the server's MCP endpoint over standard streams |
+//! | `runner`, `key`, `container`, `model`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | [`globals`] | the options of every command |
+//! | [`session`] | the server, and who one is there: `client.json` |
+//! | `endpoint`, [`http`], `body`, `socket`, `events` | connections: TCP or TLS, HTTP, WebSocket, what a server says by itself |
+//! | [`failure`] | what went wrong, for people, programs and shells |
+//! | `interrupts` | Ctrl-C and SIGTERM |
+//! | [`output`], `line` | words, and JSON for programs |
+//! | `names` | names that shells complete |
+//! | `limits` | every limit and timeout |
+//!
+//! A new command: a file here with its arguments and an `impl Command`, and a line in `commands`.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod body;
+mod cancel;
+mod card;
+pub mod chat;
+pub mod command;
+mod commands;
+mod completions;
+mod container;
+mod cp;
+mod doctor;
+mod endpoint;
+mod events;
+mod exec;
+pub mod failure;
+pub mod globals;
+pub mod http;
+mod interrupts;
+mod key;
+mod limits;
+mod line;
+mod login;
+mod logout;
+mod mcp;
+mod model;
+mod names;
+pub mod output;
+mod ps;
+mod run_as;
+mod runner;
+mod runner_update;
+pub mod session;
+mod shell;
+mod socket;
+mod tui;
+mod use_place;
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+use clap::builder::Resettable;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+
+use command::Registration;
+pub use commands::COMMANDS;
+use globals::Globals;
+
+/// Run commands, copy files and chat on machines you choose.
+#[derive(Parser)]
+#[command(
+    name = "sandbridge",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+}
+
+/// A command line that was read.
+struct Parsed {
+    globals: Globals,
+    registration: Registration,
+    matches: ArgMatches,
+}
+
+/// The whole of the `sandbridge` program with these commands: reads the command line, does what it asks for, says how it ended.
+pub fn main(commands: &[Registration]) -> ExitCode {
+    completions::answer(|| program(commands));
+    let mut command = without_empty_variables(program(commands));
+    let Parsed { globals, registration, matches } =
+        parse(&mut command, commands, std::env::args_os()).unwrap_or_else(|error| error.exit());
+    output::set_colour(globals.color);
+    let result =
+        registration.run(&globals, &matches).unwrap_or_else(|error| error.format(&mut command).exit());
+    match result {
+        Ok(code) => code,
+        Err(failure) => failure.report(globals.json),
+    }
+}
+
+/// The program's arguments with those of its commands, in the order of the help.
+fn program(commands: &[Registration]) -> clap::Command {
+    Cli::command().subcommands(commands.iter().map(|registration| registration.arguments()))
+}
+
+fn parse(
+    command: &mut clap::Command,
+    commands: &[Registration],
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Parsed, clap::Error> {
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    let globals = Cli::from_arg_matches(&matches).map_err(|error| error.format(command))?.globals;
+    let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+    let (name, matches) = matches.remove_subcommand().ok_or_else(missing)?;
+    let registration = commands.iter().find(|registration| registration.arguments().get_name() == name);
+    Ok(Parsed { globals, registration: *registration.ok_or_else(missing)?, matches })
+}
+
+/// An empty variable is no value, here as in the server's options; clap alone would read an empty text.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|argument| match argument.get_env() {
+            Some(name) if is_empty(name) => argument.env(Resettable::Reset),
+            Some(_) | None => argument,
+        })
+        .mut_subcommands(without_empty_variables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Parsed, clap::Error> {
+        parse(&mut program(COMMANDS), COMMANDS, arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        program(COMMANDS).debug_assert();
+    }
+
+    #[test]
+    fn a_command_keeps_its_own_options() {
+        let Parsed { globals, matches, .. } =
+            parsed(&["sandbridge", "exec", "--on", "laptop", "--", "ls", "--json", "-l"]).unwrap();
+        let options = exec::ExecOptions::from_arg_matches(&matches).unwrap();
+        assert_eq!(options.command, ["ls", "--json", "-l"]);
+        assert!(!globals.json);
+    }
+
+    #[test]
+    fn bad_usage_ends_with_two() {
+        for arguments in [
+            &["sandbridge", "exec"][..],
+            &["sandbridge", "exec", "--timeout", "soon", "--", "true"],
+            &["sandbridge", "exec", "--timeout", "-1", "--", "true"],
+            &["sandbridge", "exec", "--timeout", "99999999", "--", "true"],
+            &["sandbridge", "exec", "--env", "NOVALUE", "--", "true"],
+            &["sandbridge", "cp", "one"],
+            &["sandbridge", "nonsense"],
+        ] {
+            let error = parsed(arguments).err().unwrap();
+            assert_eq!(error.exit_code(), 2, "{arguments:?}");
+        }
+    }
+}

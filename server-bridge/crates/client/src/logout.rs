@@ -1,0 +1,46 @@
+//! `sandbridge logout`.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::json;
+
+use crate::command::{Command, block_on};
+use crate::failure::Failure;
+use crate::globals::Globals;
+use crate::http::Client;
+use crate::output;
+
+/// Log out
+#[derive(Parser)]
+#[command(name = "logout")]
+pub(crate) struct LogoutOptions {}
+
+impl Command for LogoutOptions {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(log_out(globals))
+    }
+}
+
+async fn log_out(globals: &Globals) -> Result<ExitCode, Failure> {
+    let mut session = globals.session()?;
+    if session.has_api_key() {
+        let message = "SANDBRIDGE_API_KEY is set, and a key has no login to end; unset it, or remove the key with \
+                       `sandbridge key remove`";
+        return Err(Failure::usage(message));
+    }
+    if session.login().is_some() {
+        let answer = Client::new(&session)?.post("/api/v1/logout", &json!({})).await;
+        session.forget()?;
+        // A session that the server has ended already is as good as ended now.
+        answer
+            .map(drop)
+            .or_else(|failure| if failure.kind == "unauthorized" { Ok(()) } else { Err(failure) })?;
+    }
+    if globals.json {
+        output::json_line(&json!({"server": session.server}));
+    } else {
+        output::line(&format!("logged out of {}", session.server));
+    }
+    Ok(ExitCode::SUCCESS)
+}

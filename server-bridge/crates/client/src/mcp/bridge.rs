@@ -1,0 +1,191 @@
+//! The HTTP side: a POST per message, the session that the server gave, and its answers as they come.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONTENT_TYPE};
+use hyper::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+use sse::Events;
+use tokio::time::timeout;
+
+use super::super::body::RequestBody;
+use super::super::failure::Failure;
+use super::super::http::{Client, failure_from, next_chunk, read_small};
+use super::super::limits::GOODBYE_TIMEOUT;
+use super::super::output;
+use super::super::session::Session;
+
+const PATH: &str = "/mcp";
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+/// Where a request of a version without sessions says which one it is.
+const VERSION_FIELD: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// Sends messages to a server's endpoint, and what it answers to standard output.
+pub(super) struct Bridge {
+    session: Session,
+    known: Mutex<Known>,
+    /// Connections that wait for the next message.
+    idle: Mutex<Vec<Client>>,
+    /// One opens a session at a time.
+    opening: tokio::sync::Mutex<()>,
+}
+
+/// What was agreed on.
+#[derive(Clone, Default)]
+struct Known {
+    session: Option<String>,
+    version: Option<String>,
+    /// The client's own words, to be said again to a server that was started anew.
+    initialize: Option<Value>,
+}
+
+impl Bridge {
+    pub(super) fn new(session: Session) -> Self {
+        let (known, idle) = (Mutex::default(), Mutex::default());
+        Self { session, known, idle, opening: tokio::sync::Mutex::default() }
+    }
+
+    /// Opens a session; what the server says of it goes to the client.
+    pub(super) async fn initialize(&self, message: &Value) -> Result<(), Failure> {
+        let _one = self.opening.lock().await;
+        *self.known() = Known { initialize: Some(message.clone()), ..Known::default() };
+        let (client, response) = self.send(Method::POST, Some(message)).await?;
+        self.learn(&response);
+        self.relay(client, response, |answer| {
+            self.known().version = answer["result"]["protocolVersion"].as_str().map(str::to_owned);
+            output::json_line(&answer);
+        })
+        .await
+    }
+
+    /// Sends a request, and its answers to the client; says when the server has it.
+    pub(super) async fn request(&self, message: &Value, accepted: impl FnOnce()) -> Result<(), Failure> {
+        let (client, response) = self.send_in_session(message).await?;
+        accepted();
+        self.relay(client, response, |answer| output::json_line(&answer)).await
+    }
+
+    /// Sends what has no answer.
+    pub(super) async fn notify(&self, message: &Value) -> Result<(), Failure> {
+        let (client, response) = self.send_in_session(message).await?;
+        self.relay(client, response, |_| {}).await
+    }
+
+    /// Ends the session, and with it what is under way there.
+    pub(super) async fn close(&self) {
+        if self.known().session.is_some() {
+            // A server that does not hear it ends the session by itself.
+            let _ = timeout(GOODBYE_TIMEOUT, self.send(Method::DELETE, None)).await;
+        }
+    }
+
+    /// Sends a message; to a server that knows the session no longer, after a new one was opened.
+    async fn send_in_session(&self, message: &Value) -> Result<(Client, Response<Incoming>), Failure> {
+        let before = self.known().session.clone();
+        let (client, response) = self.send(Method::POST, Some(message)).await?;
+        if response.status() != StatusCode::NOT_FOUND || before.is_none() {
+            return Ok((client, response));
+        }
+        self.open_again(before).await?;
+        self.send(Method::POST, Some(message)).await
+    }
+
+    /// Opens a session in the place of one that is gone, unless somebody did already.
+    async fn open_again(&self, gone: Option<String>) -> Result<(), Failure> {
+        let _one = self.opening.lock().await;
+        let known = self.known().clone();
+        let Some(initialize) = known.initialize.filter(|_| known.session == gone) else { return Ok(()) };
+        self.known().session = None;
+        let (client, response) = self.send(Method::POST, Some(&initialize)).await?;
+        self.learn(&response);
+        self.relay(client, response, |_| {}).await?;
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let (client, response) = self.send(Method::POST, Some(&ready)).await?;
+        self.relay(client, response, |_| {}).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        message: Option<&Value>,
+    ) -> Result<(Client, Response<Incoming>), Failure> {
+        let idle = self.idle().pop();
+        let mut client = match idle {
+            Some(client) => client,
+            None => Client::new(&self.session)?,
+        };
+        let mut headers = vec![(ACCEPT.as_str(), "application/json, text/event-stream".to_owned())];
+        let (body, known) = (message.map(Value::to_string), self.known().clone());
+        if body.is_some() {
+            headers.push((CONTENT_TYPE.as_str(), "application/json".to_owned()));
+        }
+        let message = message.unwrap_or(&Value::Null);
+        let own_version = message["params"]["_meta"][VERSION_FIELD].as_str().map(str::to_owned);
+        if own_version.is_some() {
+            headers.extend(message["method"].as_str().map(|method| (METHOD, method.to_owned())));
+            headers.extend(message["params"]["name"].as_str().map(|name| (NAME, name.to_owned())));
+        } else {
+            headers.extend(known.session.map(|session| (SESSION, session)));
+        }
+        headers.extend(own_version.or(known.version).map(|version| (VERSION, version)));
+        let body = body.map_or(RequestBody::Empty, |body| RequestBody::Bytes(body.into()));
+        let response = client.send_with(method, PATH, &headers, body).await?;
+        Ok((client, response))
+    }
+
+    /// Hands each message of an answer on. A refusal that is no message becomes a failure.
+    async fn relay(
+        &self,
+        client: Client,
+        response: Response<Incoming>,
+        mut each: impl FnMut(Value),
+    ) -> Result<(), Failure> {
+        let status = response.status();
+        let is_stream = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"));
+        if !is_stream {
+            let body = read_small(response).await?;
+            self.idle().push(client);
+            return match serde_json::from_slice::<Value>(&body) {
+                Ok(message) if message.get("jsonrpc").is_some() => {
+                    each(message);
+                    Ok(())
+                }
+                _ if status.is_success() => Ok(()),
+                _ => Err(failure_from(status, &body, None)),
+            };
+        }
+        let (mut body, mut events) = (response.into_body(), Events::default());
+        while let Some(chunk) = next_chunk(&mut body).await {
+            events.push(&chunk?, |data| {
+                // Some events only keep the connection alive, or number it.
+                if let Ok(message) = serde_json::from_str(data) {
+                    each(message);
+                }
+                Ok::<_, Failure>(false)
+            })?;
+        }
+        self.idle().push(client);
+        Ok(())
+    }
+
+    fn learn(&self, response: &Response<Incoming>) {
+        let session = response.headers().get(SESSION).and_then(|value| value.to_str().ok());
+        self.known().session = session.map(str::to_owned);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Client>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

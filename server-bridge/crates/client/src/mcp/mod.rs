@@ -1,0 +1,226 @@
+//! `sandbridge mcp`: the server's MCP endpoint for clients that start a program and talk with it over its standard streams.
+//!
+//! ```text
+//!   stdin, a message a line ─► read ─► a task per request ─► POST /mcp ─► its answers ─► stdout, a message a line
+//!                                └─ notifications: in their order
+//! ```
+//! Nothing is understood here beyond what the other transport needs. Standard output carries messages alone.
+
+mod bridge;
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use self::bridge::Bridge;
+use super::failure::Failure;
+use super::interrupts::Interrupts;
+use super::limits::{MCP_DRAIN_TIMEOUT, MCP_LINE_BYTES, STDIN_QUEUE};
+use super::output;
+use crate::command::{Command, block_on};
+use crate::globals::Globals;
+
+/// JSON-RPC: what came is no JSON.
+const PARSE_ERROR: i32 = -32700;
+/// JSON-RPC: it is JSON, and no message.
+const INVALID_REQUEST: i32 = -32600;
+/// JSON-RPC: what the transport failed of.
+const TRANSPORT_ERROR: i32 = -32000;
+
+/// Serve your runners to an MCP client over standard input and output
+#[derive(Parser)]
+#[command(name = "mcp")]
+pub(crate) struct McpOptions {}
+
+impl Command for McpOptions {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        block_on(run(globals))
+    }
+}
+
+async fn run(globals: &Globals) -> Result<ExitCode, Failure> {
+    let session = globals.session()?;
+    // Without a login or a key this says so at once, and the client shows it.
+    session.token()?;
+    let bridge = Arc::new(Bridge::new(session));
+    let mut interrupts = Interrupts::listen()?;
+    let mut requests = Requests::default();
+    let mut lines = read_lines();
+    loop {
+        let read = tokio::select! {
+            read = lines.recv() => read.unwrap_or(Ok(Read::End))?,
+            () = interrupts.next() => break,
+        };
+        match read {
+            Read::Line(line) => requests.take(&bridge, &line).await,
+            Read::TooLong => {
+                say_error(Value::Null, INVALID_REQUEST, "a message is too long; send large files in parts");
+            }
+            Read::End => {
+                // Those that were asked for are told, unless they take long.
+                let _ = timeout(MCP_DRAIN_TIMEOUT, requests.end()).await;
+                break;
+            }
+        }
+    }
+    bridge.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is under way.
+#[derive(Default)]
+struct Requests {
+    tasks: JoinSet<()>,
+    /// Whether the server has each one, by its id.
+    accepted: HashMap<String, watch::Receiver<bool>>,
+}
+
+impl Requests {
+    async fn take(&mut self, bridge: &Arc<Bridge>, line: &[u8]) {
+        while self.tasks.try_join_next().is_some() {}
+        // A sender that is gone says that its request is over.
+        self.accepted.retain(|_, accepted| accepted.has_changed().is_ok());
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let Ok(message) = serde_json::from_slice::<Value>(line) else {
+            return say_error(Value::Null, PARSE_ERROR, "this is no JSON");
+        };
+        let id = message.get("id").cloned();
+        match (message["method"].as_str(), id) {
+            (Some("initialize"), Some(id)) => self.tell(bridge.initialize(&message).await, id),
+            (Some(_), Some(id)) => self.request(bridge, message, id),
+            (Some("notifications/cancelled"), None) => {
+                let known = self.accepted.get(&message["params"]["requestId"].to_string()).cloned();
+                let bridge = Arc::clone(bridge);
+                self.tasks.spawn(async move {
+                    // It must not overtake what it cancels.
+                    if let Some(mut accepted) = known {
+                        let _ = accepted.wait_for(|is_accepted| *is_accepted).await;
+                    }
+                    warn_of(bridge.notify(&message).await);
+                });
+            }
+            // A notification, or an answer to the server.
+            (Some(_), None) | (None, Some(_)) if message.is_object() => {
+                warn_of(bridge.notify(&message).await)
+            }
+            (_, id) => say_error(id.unwrap_or_default(), INVALID_REQUEST, "this is no JSON-RPC message"),
+        }
+    }
+
+    fn request(&mut self, bridge: &Arc<Bridge>, message: Value, id: Value) {
+        let (accepted, is_accepted) = watch::channel(false);
+        self.accepted.insert(id.to_string(), is_accepted);
+        let bridge = Arc::clone(bridge);
+        self.tasks.spawn(async move {
+            if let Err(failure) = bridge.request(&message, || _ = accepted.send_replace(true)).await {
+                say_failure(id, &failure);
+            }
+        });
+    }
+
+    fn tell(&self, done: Result<(), Failure>, id: Value) {
+        if let Err(failure) = done {
+            say_failure(id, &failure);
+        }
+    }
+
+    async fn end(&mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+/// What was read.
+#[derive(Debug, PartialEq, Eq)]
+enum Read {
+    /// A whole line, its end taken off.
+    Line(Vec<u8>),
+    /// A line that is larger than any message may be; it was passed over.
+    TooLong,
+    /// Nothing more will come.
+    End,
+}
+
+/// The lines of standard input. A thread of its own reads them: a read there cannot be given up.
+fn read_lines() -> mpsc::Receiver<Result<Read, Failure>> {
+    let (sender, lines) = mpsc::channel(STDIN_QUEUE);
+    std::thread::spawn(move || {
+        let mut stdin = BufReader::new(std::io::stdin().lock());
+        loop {
+            let read = next_line(&mut stdin)
+                .map_err(|error| Failure::other("io", format!("cannot read standard input: {error}")));
+            let is_last = !matches!(read, Ok(Read::Line(_) | Read::TooLong));
+            if sender.blocking_send(read).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+fn next_line(stdin: &mut impl BufRead) -> std::io::Result<Read> {
+    let (mut line, mut is_too_long, mut has_bytes) = (Vec::new(), false, false);
+    loop {
+        let bytes = match stdin.fill_buf() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let (taken, is_end) = (end.map_or(bytes.len(), |end| end + 1), bytes.is_empty());
+        has_bytes |= !is_end;
+        is_too_long |= line.len() + taken > MCP_LINE_BYTES;
+        if is_too_long {
+            line.clear();
+        } else {
+            line.extend_from_slice(&bytes[..end.unwrap_or(taken)]);
+        }
+        stdin.consume(taken);
+        match (end.is_some() || is_end, is_too_long) {
+            (true, _) if !has_bytes => return Ok(Read::End),
+            (true, true) => return Ok(Read::TooLong),
+            (true, false) => return Ok(Read::Line(line)),
+            (false, _) => {}
+        }
+    }
+}
+
+fn warn_of(done: Result<(), Failure>) {
+    if let Err(failure) = done {
+        output::warn(&failure.message);
+    }
+}
+
+fn say_failure(id: Value, failure: &Failure) {
+    let error = json!({"code": TRANSPORT_ERROR, "message": failure.message, "data": {"kind": failure.kind}});
+    output::json_line(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+}
+
+fn say_error(id: Value, code: i32, message: &str) {
+    output::json_line(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_and_an_endless_one_is_passed_over() {
+        let text = format!("a\n{}\n\nb", "x".repeat(MCP_LINE_BYTES + 1));
+        let mut stdin = BufReader::with_capacity(1000, text.as_bytes());
+        let mut next = || next_line(&mut stdin).unwrap();
+        assert_eq!(next(), Read::Line(b"a".to_vec()));
+        assert_eq!(next(), Read::TooLong);
+        assert_eq!(next(), Read::Line(Vec::new()));
+        assert_eq!(next(), Read::Line(b"b".to_vec()));
+        assert_eq!(next(), Read::End);
+    }
+}

@@ -1,0 +1,158 @@
+//! Results on standard output, everything else on standard error.
+
+use std::io::Write;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb say otherwise; elsewhere if CLICOLOR_FORCE says so
+    #[default]
+    Auto,
+    /// Also where there is no terminal
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// What was asked for with `--color`.
+static COLOUR: OnceLock<Colour> = OnceLock::new();
+
+/// Says when colours are used; the first word counts.
+pub fn set_colour(colour: Colour) {
+    let _ = COLOUR.set(colour);
+}
+
+/// Whether colours are used where it is a terminal, or is none.
+pub fn has_colour(is_terminal: bool) -> bool {
+    let wanted = COLOUR.get().copied().unwrap_or_default();
+    decide(wanted, is_terminal, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
+fn decide(wanted: Colour, is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
+    let says = |name: &str, word: &str| variable(name).is_some_and(|value| value == word);
+    match wanted {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto if variable("NO_COLOR").is_some() => false,
+        Colour::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        Colour::Auto => is_terminal && !says("CLICOLOR", "0") && !says("TERM", "dumb"),
+    }
+}
+
+/// Prints one JSON value on a line of its own.
+pub fn json_line(value: &Value) {
+    line(&value.to_string());
+}
+
+/// Prints a line. Whoever stopped reading does not want it, so a failure is no news.
+pub fn line(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+}
+
+/// Prints a line for a person, beside the results.
+pub fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr(), "sandbridge: {}", printable(text));
+}
+
+/// Control characters are shown, not sent: what a runner or an archive says of itself may be in a text, and a terminal
+/// would obey them.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push('\n'),
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// A point in time, in Unix milliseconds, as "3 min ago".
+pub fn ago(at_ms: i64) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    match now_ms.saturating_sub(at_ms) / 1000 {
+        seconds if seconds < 5 => "just now".to_owned(),
+        seconds if seconds < 120 => format!("{seconds} s ago"),
+        seconds if seconds < 7200 => format!("{} min ago", seconds / 60),
+        seconds if seconds < 48 * 3600 => format!("{} h ago", seconds / 3600),
+        seconds => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+/// A point in time to come, in Unix milliseconds, as "in 3 min".
+pub(super) fn until(at_ms: i64) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    match at_ms.saturating_sub(now_ms) / 1000 {
+        seconds if seconds < 120 => format!("in {} s", seconds.max(0)),
+        seconds if seconds < 7200 => format!("in {} min", seconds / 60),
+        seconds if seconds < 48 * 3600 => format!("in {} h", seconds / 3600),
+        seconds => format!("in {} days", seconds / 86_400),
+    }
+}
+
+/// How long something took: `340 ms`, `1.2 s`, `1 min 1 s`.
+pub(super) fn duration(duration_ms: u64) -> String {
+    match duration_ms {
+        0..1000 => format!("{duration_ms} ms"),
+        1000..60_000 => format!("{}.{} s", duration_ms / 1000, duration_ms % 1000 / 100),
+        _ => format!("{} min {} s", duration_ms / 60_000, duration_ms % 60_000 / 1000),
+    }
+}
+
+/// Rows with their columns aligned; what a terminal would obey is shown, not sent.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let shown = |row: &Vec<String>| row.iter().map(|cell| printable(cell)).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let lines = rows.iter().map(|row| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_control_character_reaches_the_terminal() {
+        assert_eq!(printable("a\u{1b}]0;x\u{7}\r\u{9b}b\nä"), "a\\u{1b}]0;x\\u{7}\\r\\u{9b}b\nä");
+    }
+
+    #[test]
+    fn colours_are_where_they_are_wanted() {
+        let decided = |wanted, is_terminal, set: &[(&str, &str)]| {
+            decide(wanted, is_terminal, |name| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(decided(Colour::Auto, true, &[]) && !decided(Colour::Auto, false, &[]));
+        for off in [("NO_COLOR", "1"), ("CLICOLOR", "0"), ("TERM", "dumb")] {
+            assert!(!decided(Colour::Auto, true, &[off]), "{off:?}");
+            assert!(decided(Colour::Always, true, &[off]), "{off:?}");
+        }
+        assert!(decided(Colour::Auto, false, &[("CLICOLOR_FORCE", "1")]));
+        assert!(!decided(Colour::Auto, false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+        assert!(!decided(Colour::Auto, false, &[("CLICOLOR_FORCE", "0")]));
+        assert!(!decided(Colour::Never, true, &[("CLICOLOR_FORCE", "1")]));
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["NAME", "STATE"], ["laptop", "on"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(table(&rows), "NAME    STATE\nlaptop  on");
+        assert_eq!(table(&[vec!["a\u{1b}[2J".to_owned()]]), "a\\u{1b}[2J");
+    }
+}

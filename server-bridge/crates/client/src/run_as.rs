@@ -1,0 +1,118 @@
+//! `--run-as USER`: as whom a command runs, and asking the person before it does as one who may do more.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use api::exec::{ExecAsk, RunAsQuestion};
+use clap::Args;
+
+use super::failure::Failure;
+use super::http::{Client, percent_encoded, read};
+use super::interrupts;
+use super::session::Session;
+
+/// As whom.
+#[derive(Args, Default)]
+pub(super) struct RunAsOptions {
+    /// Run it as this user of the machine, one that its runner was told of
+    #[arg(long, value_name = "USER")]
+    run_as: Option<String>,
+    /// Approve of the machine's privileged user without being asked
+    #[arg(long, requires = "run_as")]
+    yes: bool,
+}
+
+impl RunAsOptions {
+    /// Puts into `request` as whom it is to run, having asked the person where that needs their word.
+    ///
+    /// `reads_stdin` says that standard input is the command's, so that no answer can be read from it.
+    ///
+    /// # Errors
+    /// `approval_required` where nobody agreed; what the server says of the place.
+    pub(super) async fn add_to(
+        &self,
+        request: &mut ExecAsk,
+        session: &Session,
+        reads_stdin: bool,
+    ) -> Result<(), Failure> {
+        let Some(user) = &self.run_as else { return Ok(()) };
+        request.run_as = Some(user.clone());
+        request.approved = self.yes || is_approved(session, request.on.as_deref(), user, reads_stdin).await?;
+        Ok(())
+    }
+}
+
+/// Whether the person agreed; `false` where nobody has to.
+async fn is_approved(
+    session: &Session,
+    on: Option<&str>,
+    user: &str,
+    reads_stdin: bool,
+) -> Result<bool, Failure> {
+    let on = on.map_or_else(String::new, |on| format!("&on={}", percent_encoded(on)));
+    let path = format!("/api/v1/exec/user?run_as={}{on}", percent_encoded(user));
+    let RunAsQuestion { runner, needs_approval, .. } = read(Client::new(session)?.get(&path).await?)?;
+    if !needs_approval {
+        return Ok(false);
+    }
+    let required = |why: &str| {
+        Failure::other(
+            "approval_required",
+            format!("running as {user} on {runner} needs your approval: {why}"),
+        )
+    };
+    if reads_stdin || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(required("pass --yes if you mean it; nobody can be asked here"));
+    }
+    match ask(&format!("Run as {user} on {runner}? [y/N] ")).await? {
+        true => Ok(true),
+        false => Err(required("nothing was run")),
+    }
+}
+
+/// Asks a question; anything but a yes is a no, and so is Ctrl-C.
+async fn ask(question: &str) -> Result<bool, Failure> {
+    let unread = |error| Failure::other("io", format!("the answer cannot be read: {error}"));
+    let mut interrupts = interrupts::ctrl_c()?;
+    eprint!("{question}");
+    let _ = std::io::stderr().flush();
+    let (sender, answer) = tokio::sync::oneshot::channel();
+    // A thread of its own, which nobody waits for: the terminal may never give an answer.
+    std::thread::Builder::new()
+        .name("answer".to_owned())
+        .spawn(move || {
+            let mut line = String::new();
+            let read = std::io::stdin().lock().read_line(&mut line);
+            // Whoever asked may have been interrupted.
+            let _ = sender.send(read.map(|_| line));
+        })
+        .map_err(unread)?;
+    tokio::select! {
+        answer = answer => {
+            let answer = answer.map_err(|_| unread(std::io::ErrorKind::UnexpectedEof.into()))?;
+            Ok(is_yes(&answer.map_err(unread)?))
+        }
+        _ = interrupts.recv() => {
+            eprintln!();
+            Ok(false)
+        }
+    }
+}
+
+fn is_yes(answer: &str) -> bool {
+    ["y", "yes"].iter().any(|yes| answer.trim().eq_ignore_ascii_case(yes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        for yes in ["y\n", "Y", " yes \n", "YES"] {
+            assert!(is_yes(yes), "{yes:?}");
+        }
+        for no in ["", "\n", "n", "no", "yy", "yes please", "1", "j"] {
+            assert!(!is_yes(no), "{no:?}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! This program's own terminal: raw while the other end has it, as it was on every way out.
+
+use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use rustix::termios::{OptionalActions, Termios, Winsize};
+
+use crate::failure::Failure;
+
+/// What a program may have left switched on: the other screen, mouse reports, bracketed paste, application keys, a hidden
+/// cursor, colours.
+const TIDY: &[u8] =
+    b"\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[?25h\x1b[m\r\n";
+
+/// How the terminal was, while it is raw.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+fn before() -> MutexGuard<'static, Option<Termios>> {
+    // It is set and taken whole.
+    BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The terminal in raw mode, until it is dropped; a panic anywhere restores it before it is reported.
+#[derive(Debug)]
+pub(super) struct RawTerminal(());
+
+impl RawTerminal {
+    /// Fails, as wrong usage, where standard input is no terminal.
+    pub(super) fn check() -> Result<(), Failure> {
+        if std::io::stdin().is_terminal() {
+            return Ok(());
+        }
+        Err(Failure::usage(
+            "shell needs a terminal as its standard input; to run a command without one: sandbridge exec -- CMD",
+        ))
+    }
+
+    /// Switches to raw mode: every key goes to the other end, Ctrl-C too.
+    pub(super) fn enter() -> Result<Self, Failure> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let report = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                restore();
+                report(panic);
+            }));
+        });
+        let stdin = std::io::stdin();
+        let failed = |error| Failure::other("io", format!("cannot set up the terminal: {error}"));
+        let modes = rustix::termios::tcgetattr(&stdin).map_err(failed)?;
+        let mut raw = modes.clone();
+        raw.make_raw();
+        *before() = Some(modes);
+        rustix::termios::tcsetattr(&stdin, OptionalActions::Drain, &raw).map_err(failed)?;
+        Ok(Self(()))
+    }
+
+    /// Switches off what the other end left switched on, for when it did not end by itself.
+    pub(super) fn tidy(&self) {
+        // Nobody sees it if it does not get there.
+        let _ = std::io::stdout().write_all(TIDY).and_then(|()| std::io::stdout().flush());
+    }
+}
+
+impl Drop for RawTerminal {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn restore() {
+    if let Some(modes) = before().take() {
+        // Whoever closed the terminal needs no restoring.
+        let _ = rustix::termios::tcsetattr(std::io::stdin(), OptionalActions::Now, &modes);
+    }
+}
+
+/// Height and width in character cells; the usual ones where the terminal does not know.
+pub(super) fn size() -> (u16, u16) {
+    let known = |size: &Winsize| size.ws_row > 0 && size.ws_col > 0;
+    let size = rustix::termios::tcgetwinsize(std::io::stdin()).ok().filter(known);
+    size.map_or((24, 80), |size| (size.ws_row, size.ws_col))
+}

@@ -1,0 +1,195 @@
+//! The chat on the full screen: `sandbridge chat` where there is a terminal to fill.
+//!
+//! ```text
+//!   keys (thread) ─┐                      ┌─► draw(frame, state)      at most every 16 ms
+//!   server ────────┼─► update(state, event)
+//!   time, signals ─┘                      └─► effects ─► server ─► Event::Done
+//! ```
+//! All that decides anything is `update`, a function of the state and an event, and `draw`, a function of the state: both
+//! without I/O, and tested without a server. Around them is a thin shell: this file, `server` and `terminal`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `state` | all that the screen knows |
+//! | `event` | what happens to it, and what it wants done |
+//! | `update/` | what an event changes |
+//! | `view/` | the picture |
+//! | `transcript` | the open chat's messages, bounded, and live output |
+//! | `places` | where the next command runs |
+//! | `input` | what is being written: history, completion |
+//! | `picker` | lists to choose from, searched as one types |
+//! | `markdown`, `text` | what models and commands write, made fit for a terminal |
+//! | `wire` | what the server tells, in types |
+//! | `server` | events with reconnection, and requests |
+//! | `terminal` | the terminal: entered, restored, read |
+//!
+//! A new command: an `Action` in `picker`, its row in `update::overlay::open_palette`, its arm in `act`; what the server
+//! does for it is an `Effect`.
+
+mod event;
+mod input;
+mod markdown;
+mod picker;
+mod places;
+mod server;
+mod state;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod text;
+mod transcript;
+mod update;
+mod view;
+mod wire;
+
+use std::process::ExitCode;
+
+use api::words::Approval;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::failure::{self, Failure};
+use super::limits::{FRAME_INTERVAL, IDLE_INTERVAL, SCREEN_QUEUE, TICK_INTERVAL};
+use super::output;
+use super::session::Session;
+use event::{Effect, Event};
+use server::Server;
+use state::State;
+use terminal::Screen;
+use view::theme::Theme;
+
+pub(super) use terminal::fits;
+
+/// Fills the terminal with a chat until its user has enough of it.
+pub(super) async fn run(session: Session, chat: &str, mode: Option<Approval>) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::listen()?;
+    let user = session.login().map(|login| login.user.clone()).unwrap_or_default();
+    let theme = if output::has_colour(true) { Theme::coloured() } else { Theme::plain() };
+    let own = format!("{:032x}", rand::random::<u128>());
+    let mut state = State::new(theme, &session.server, &user, chat, own);
+    if let Some(mode) = mode {
+        state.modes.insert(chat.to_owned(), mode.to_string());
+    }
+    let (sender, news) = mpsc::channel(SCREEN_QUEUE);
+    let server = Server::start(session.clone(), sender);
+    let (screen, keys) = (Screen::enter()?, terminal::read_keys()?);
+    let began = Instant::now();
+    let mut shell = Shell { screen, state, server, session, began, is_over: false };
+    let (mut keys, mut news) = (keys, news);
+    let code = shell.live(&mut keys, &mut news, &mut signals).await;
+    // What is on its way gets a moment, and the terminal is restored whatever becomes of it.
+    drop(shell.screen);
+    shell.server.end(news).await;
+    code
+}
+
+/// The screen and what it talks to.
+struct Shell {
+    screen: Screen,
+    state: State,
+    server: Server,
+    session: Session,
+    began: Instant,
+    is_over: bool,
+}
+
+impl Shell {
+    /// Takes in what happens, and draws, until it is over.
+    async fn live(
+        &mut self,
+        keys: &mut mpsc::Receiver<Event>,
+        news: &mut mpsc::Receiver<Event>,
+        signals: &mut Signals,
+    ) -> Result<ExitCode, Failure> {
+        let failed = |error: std::io::Error| Failure::other("io", format!("cannot draw: {error}"));
+        let (mut is_new, mut next_frame) = (true, Instant::now());
+        while !self.is_over {
+            if is_new && Instant::now() >= next_frame {
+                self.screen.draw(&mut self.state).map_err(failed)?;
+                (is_new, next_frame) = (false, Instant::now() + FRAME_INTERVAL);
+            }
+            let wake = match (is_new, self.state.is_moving()) {
+                (true, _) => next_frame,
+                (false, true) => next_frame + TICK_INTERVAL,
+                (false, false) => next_frame + IDLE_INTERVAL,
+            };
+            tokio::select! {
+                // Keys come first: however much is told, they are not late.
+                biased;
+                key = keys.recv() => match key {
+                    Some(key) => self.take(key)?,
+                    // The terminal is gone.
+                    None => return Ok(ExitCode::from(failure::HUNG_UP)),
+                },
+                signal = signals.next() => match signal {
+                    signal if signal == SignalKind::interrupt() => self.take(Event::Interrupt)?,
+                    signal => {
+                        let number = u8::try_from(signal.as_raw_value()).unwrap_or_default();
+                        return Ok(ExitCode::from(failure::SIGNALED + number));
+                    }
+                },
+                () = sleep_until(wake), if is_new => continue,
+                Some(event) = news.recv() => self.take(event)?,
+                () = sleep_until(wake) => self.take(Event::Tick)?,
+            }
+            is_new = true;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn take(&mut self, event: Event) -> Result<(), Failure> {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            let now_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            for effect in update::update(&mut self.state, now_ms, event) {
+                match effect {
+                    Effect::Quit => self.is_over = true,
+                    Effect::Reconnect => self.server.retry(),
+                    Effect::Redraw => {
+                        let cleared = self.screen.clear();
+                        cleared.map_err(|error| Failure::other("io", format!("cannot draw: {error}")))?;
+                    }
+                    Effect::Remember { chat } => {
+                        let remembered = self.session.remember_chat(&chat);
+                        events.push(Event::Done(
+                            Effect::Remember { chat },
+                            remembered.map(|()| serde_json::Value::Null),
+                        ));
+                    }
+                    effect => self.server.request(effect),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What ends this program from elsewhere.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| Failure::other("io", format!("cannot listen for signals: {error}")))
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// The next one. May be given up at any time.
+    async fn next(&mut self) -> SignalKind {
+        tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hang_up.recv() => SignalKind::hangup(),
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! All that the screen knows.
+
+use std::collections::{HashMap, VecDeque};
+
+use api::chat::CommandView;
+use api::words::Approval;
+use ratatui::text::Line;
+
+use super::event::Effect;
+use super::input::{Completion, Input, completions, joined};
+use super::picker::Picker;
+use super::places::{Places, Where};
+use super::text::one_line;
+use super::transcript::Transcript;
+use super::view::theme::Theme;
+use super::wire::{Chat, Role};
+use crate::limits::{APPROVAL_GUARD_MS, NOTE_MS, NOTES, TYPING_MS};
+
+/// Where keys go while nothing lies over the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Focus {
+    /// What is being written.
+    #[default]
+    Input,
+    /// What a model waits for.
+    Asking,
+    /// The cards.
+    Cards,
+}
+
+/// What lies over the screen and has the keys.
+pub(super) enum Overlay {
+    /// The command palette, places, models or modes.
+    Pick(Picker),
+    /// The chats, with keys of their own.
+    Chats(Picker),
+    /// A question to be answered with yes or no, what yes does, and since when it is on the screen.
+    Confirm { question: String, yes: Effect, since_ms: u64 },
+    /// A chat's new title.
+    Rename { chat: String, title: String },
+    /// The keys; how far it is scrolled.
+    Help(usize),
+}
+
+/// Whether the server is there.
+#[derive(Debug, Default)]
+pub(super) enum Connection {
+    #[default]
+    Connecting,
+    Online,
+    /// Why not, and when it is tried again, in milliseconds of this program.
+    Lost {
+        why: String,
+        retry_at_ms: u64,
+    },
+    /// It will not be there again: what to do.
+    Ended(String),
+}
+
+/// What a model waits for, as it is answered.
+#[derive(Debug, Default)]
+pub(super) struct Asking {
+    /// The message; 0 while nothing waits.
+    pub(super) message: i64,
+    /// Since when it is on the screen.
+    pub(super) since_ms: u64,
+    /// Whether the answer is on its way.
+    pub(super) is_sent: bool,
+    /// Which answer is chosen; the one behind the last stands for one's own words.
+    pub(super) selected: usize,
+    pub(super) own_words: String,
+    /// How many lines of what it wants to do are scrolled away.
+    pub(super) scrolled: usize,
+}
+
+/// Where the messages are scrolled to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Scroll {
+    /// The end, whatever comes.
+    #[default]
+    End,
+    /// This line of this message stands at the top.
+    At { id: i64, line: usize },
+}
+
+/// What the last picture showed; scrolling reckons with it.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// The lines of each message.
+    pub(super) heights: Vec<(i64, usize)>,
+    /// The lines that messages have on the screen.
+    pub(super) height: usize,
+}
+
+/// The lines of each message, as they were drawn last, and for which revision of it.
+#[derive(Default)]
+pub(super) struct Drawn {
+    pub(super) width: usize,
+    pub(super) lines: HashMap<i64, (u64, Vec<Line<'static>>)>,
+}
+
+/// A word about something that happened.
+pub(super) struct Note {
+    pub(super) text: String,
+    pub(super) is_warning: bool,
+    pub(super) until_ms: u64,
+}
+
+/// What was sent, and may have arrived or not.
+pub(super) struct Unanswered {
+    pub(super) chat: String,
+    pub(super) text: String,
+    pub(super) send_id: String,
+}
+
+/// All that the screen knows.
+pub(super) struct State {
+    pub(super) theme: Theme,
+    pub(super) server: String,
+    pub(super) user: String,
+    /// What makes the `send_id`s of this program its own, and how many there were.
+    own: String,
+    sends: u64,
+    pub(super) unanswered: Option<Unanswered>,
+    /// The time, in milliseconds of this program.
+    pub(super) now_ms: u64,
+    pub(super) connection: Connection,
+    pub(super) chats: Vec<Chat>,
+    /// The chat that is open.
+    pub(super) chat: String,
+    pub(super) transcript: Transcript,
+    pub(super) places: Places,
+    /// What answers in the chat, and what could.
+    pub(super) model: Option<String>,
+    pub(super) models: Vec<(String, String)>,
+    /// How much may be done without asking, where it was said here.
+    pub(super) modes: HashMap<String, String>,
+    /// What can be written into a chat besides messages.
+    pub(super) commands: Vec<CommandView>,
+    pub(super) input: Input,
+    /// What was being written in other chats.
+    pub(super) drafts: HashMap<String, String>,
+    /// Which completion is chosen; `None` while they are out of the way.
+    pub(super) completion: Option<usize>,
+    /// Whether something is on its way to the server.
+    pub(super) is_posting: bool,
+    pub(super) is_cancelling: bool,
+    pub(super) is_loading_older: bool,
+    pub(super) asking: Asking,
+    pub(super) focus: Focus,
+    pub(super) overlay: Option<Overlay>,
+    /// The card that is chosen.
+    pub(super) card: Option<i64>,
+    pub(super) scroll: Scroll,
+    pub(super) layout: Layout,
+    pub(super) drawn: Drawn,
+    pub(super) notes: VecDeque<Note>,
+    /// When a key was typed last, and when what was missed was read again.
+    pub(super) typed_ms: u64,
+    pub(super) refreshed_ms: u64,
+}
+
+impl State {
+    /// What is known at the start: where one is, and which chat is open.
+    ///
+    /// `own` is a word that no other program of the user has.
+    pub(super) fn new(theme: Theme, server: &str, user: &str, chat: &str, own: String) -> Self {
+        Self {
+            theme,
+            server: one_line(server),
+            user: one_line(user),
+            own,
+            sends: 0,
+            unanswered: None,
+            now_ms: 0,
+            connection: Connection::default(),
+            chats: Vec::new(),
+            chat: chat.to_owned(),
+            transcript: Transcript::default(),
+            places: Places::default(),
+            model: None,
+            models: Vec::new(),
+            modes: HashMap::new(),
+            commands: Vec::new(),
+            input: Input::default(),
+            drafts: HashMap::new(),
+            completion: Some(0),
+            is_posting: false,
+            is_cancelling: false,
+            is_loading_older: false,
+            asking: Asking::default(),
+            focus: Focus::default(),
+            overlay: None,
+            card: None,
+            scroll: Scroll::default(),
+            layout: Layout::default(),
+            drawn: Drawn::default(),
+            notes: VecDeque::new(),
+            typed_ms: 0,
+            refreshed_ms: 0,
+        }
+    }
+
+    /// Whether the server is there.
+    pub(super) fn is_online(&self) -> bool {
+        matches!(self.connection, Connection::Online)
+    }
+
+    /// Whether the picture changes by itself.
+    pub(super) fn is_moving(&self) -> bool {
+        self.transcript.is_running() || !self.notes.is_empty() || !self.is_online()
+    }
+
+    /// The open chat, as the server tells of it.
+    pub(super) fn open_chat(&self) -> Option<&Chat> {
+        self.chats.iter().find(|chat| chat.id == self.chat)
+    }
+
+    /// Where the next command runs.
+    pub(super) fn place(&self) -> Where {
+        self.places.of(self.open_chat().and_then(|chat| chat.runner.as_deref()))
+    }
+
+    /// Says something in passing.
+    pub(super) fn note(&mut self, text: impl Into<String>, is_warning: bool) {
+        let until_ms = self.now_ms + NOTE_MS;
+        self.notes.push_back(Note { text: text.into(), is_warning, until_ms });
+        if self.notes.len() > NOTES {
+            self.notes.pop_front();
+        }
+    }
+
+    /// Puts a text in front of what is written in a chat, whether it is open or not.
+    pub(super) fn put_back(&mut self, chat: String, text: &str) {
+        if chat == self.chat {
+            return self.input.put_back(text);
+        }
+        let draft = self.drafts.entry(chat).or_default();
+        *draft = joined(text, draft);
+    }
+
+    /// The `send_id` of a text that is said in the open chat: that of the one that may have arrived, if it is the same.
+    pub(super) fn send_id(&mut self, text: &str) -> String {
+        match self.unanswered.take() {
+            Some(sent) if sent.chat == self.chat && sent.text == text => sent.send_id,
+            _ => {
+                self.sends += 1;
+                format!("{}-{}", self.own, self.sends)
+            }
+        }
+    }
+
+    /// Whether something is written, here or in another chat, that was not sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        let is_text = |text: &str| !text.trim().is_empty();
+        is_text(&self.input.text()) || self.drafts.values().any(|draft| is_text(draft))
+    }
+
+    /// Opens a chat; what was being written in the other one waits there, or comes along if that one is gone.
+    pub(super) fn open(&mut self, chat: &str) -> Vec<Effect> {
+        let draft = self.input.text();
+        let is_gone = self.open_chat().is_none();
+        self.input.set(&self.drafts.remove(chat).unwrap_or_default());
+        if !draft.is_empty() && is_gone {
+            self.input.put_back(&draft);
+        } else if !draft.is_empty() {
+            self.drafts.insert(std::mem::take(&mut self.chat), draft);
+        }
+        self.input.set_history(Vec::new());
+        chat.clone_into(&mut self.chat);
+        self.transcript = Transcript::default();
+        self.drawn = Drawn::default();
+        (self.scroll, self.card, self.focus) = Default::default();
+        (self.overlay, self.is_loading_older, self.is_cancelling) = (None, false, false);
+        (self.asking, self.model) = (Asking::default(), None);
+        let chat = self.chat.clone();
+        vec![
+            Effect::LoadMessages { chat: chat.clone(), asked: 0 },
+            Effect::LoadModels { chat: chat.clone() },
+            Effect::Remember { chat },
+        ]
+    }
+
+    /// Keeps what is asked in step with what waits. It never takes the keys: the Tab key gives them to it.
+    pub(super) fn follow_asking(&mut self) {
+        let message = self.transcript.asking().next().map_or(0, |entry| entry.message.id);
+        if message != self.asking.message {
+            self.asking = Asking { message, since_ms: self.now_ms, ..Asking::default() };
+            if self.focus == Focus::Asking {
+                self.focus = Focus::Input;
+            }
+        }
+    }
+
+    /// Whether a question of this program may come up by itself: nobody is writing, and nothing else lies there.
+    pub(super) fn may_ask(&self) -> bool {
+        let is_typing = self.typed_ms > 0 && self.typed_ms + TYPING_MS > self.now_ms;
+        self.overlay.is_none() && self.input.is_empty() && !is_typing
+    }
+
+    /// Whether what is there since then was on the screen long enough for a key to be meant for it.
+    pub(super) fn may_answer(&self, since_ms: u64) -> bool {
+        self.now_ms >= since_ms + APPROVAL_GUARD_MS
+    }
+
+    /// How what is written could go on.
+    pub(super) fn completions(&self) -> Vec<Completion> {
+        if self.completion.is_none()
+            || !self.input.area.lines().first().is_some_and(|line| line.starts_with('/'))
+        {
+            return Vec::new();
+        }
+        completions(&self.input.text(), &self.commands, |word| match word {
+            "runner" => {
+                let places = self.places.choices.iter().map(|choice| choice.name.clone());
+                places.chain(["auto".to_owned()]).collect()
+            }
+            "approval" => Approval::WORDS.iter().map(|word| (*word).to_owned()).collect(),
+            "model" => self.models.iter().map(|(name, _)| name.clone()).collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// What was said in the chat becomes the history of what is written.
+    pub(super) fn follow_history(&mut self) {
+        let said = self.transcript.entries().filter(|entry| entry.message.role == Role::User);
+        let said = said.map(|entry| entry.said.clone()).collect();
+        self.input.set_history(said);
+    }
+}

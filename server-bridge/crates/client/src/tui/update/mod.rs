@@ -1,0 +1,174 @@
+//! What an event changes, and what is to be done about it: no I/O, no clock.
+//!
+//! | module | takes |
+//! |---|---|
+//! | `keys` | keys where nothing lies over the screen |
+//! | `asking` | keys that answer what a model waits for |
+//! | `overlay` | keys of what lies over the screen; what choosing something does |
+//! | `done` | what came of what was wanted |
+
+mod asking;
+mod done;
+mod keys;
+mod overlay;
+
+use super::event::{Effect, Event};
+use super::state::{Connection, Overlay, Scroll, State};
+use super::wire::Told;
+use crate::limits::REFRESH_MS;
+
+pub(super) use overlay::chat_items;
+
+/// Takes an event in at a time, in milliseconds of this program.
+pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect> {
+    state.now_ms = now_ms;
+    let mut effects = match event {
+        Event::Key(key) => keys::key(state, key),
+        Event::Paste(text) => keys::paste(state, &text),
+        Event::Wheel(lines) => scroll(state, lines as isize),
+        Event::Interrupt => keys::interrupt(state),
+        Event::Tick => Vec::new(),
+        Event::Connected { is_whole } => connected(state, is_whole),
+        Event::Lost { why, retry_ms } => {
+            let why = super::text::one_line(&why);
+            state.connection = Connection::Lost { why, retry_at_ms: now_ms + retry_ms };
+            // What was online a moment ago may be so no more.
+            state.places.is_known = false;
+            Vec::new()
+        }
+        Event::Ended(farewell) => {
+            state.connection = Connection::Ended(super::text::one_line(&farewell));
+            state.places.is_known = false;
+            Vec::new()
+        }
+        Event::Told(told) => take(state, told),
+        Event::Done(effect, result) => done::done(state, effect, result),
+    };
+    while state.notes.front().is_some_and(|note| note.until_ms <= now_ms) {
+        state.notes.pop_front();
+    }
+    if !state.transcript.is_running() {
+        state.is_cancelling = false;
+    }
+    state.follow_asking();
+    effects.extend(refresh(state));
+    effects
+}
+
+/// All is read again: what happened meanwhile was told to nobody here, or what was to be read meanwhile could not be.
+fn connected(state: &mut State, is_whole: bool) -> Vec<Effect> {
+    if matches!(state.connection, Connection::Lost { .. }) {
+        state.note("connected again", false);
+    }
+    state.connection = Connection::Online;
+    if !is_whole {
+        state.transcript.miss();
+    }
+    let (chat, asked) = (state.chat.clone(), state.transcript.clock());
+    vec![
+        Effect::LoadChats,
+        Effect::LoadPlaces,
+        Effect::LoadCommands,
+        Effect::LoadModels { chat: chat.clone() },
+        Effect::LoadMessages { chat, asked },
+    ]
+}
+
+fn take(state: &mut State, told: Told) -> Vec<Effect> {
+    let now_ms = state.now_ms;
+    match told {
+        Told::Message(message) if message.chat == state.chat => state.transcript.told(*message, now_ms),
+        Told::Message(_) => {}
+        Told::Output { chat, message, channel, text } if chat == state.chat => {
+            state.transcript.output(message, &channel, &text);
+        }
+        Told::Output { .. } => {}
+        Told::Chat(chat) => {
+            state.chats.retain(|known| known.id != chat.id);
+            state.chats.push(chat);
+            follow_chats(state);
+        }
+        Told::ChatRemoved(id) => {
+            state.chats.retain(|known| known.id != id);
+            state.drafts.remove(&id);
+            follow_chats(state);
+            if id == state.chat {
+                state.note("this chat was deleted", true);
+                return match state.chats.first().map(|chat| chat.id.clone()) {
+                    Some(chat) => state.open(&chat),
+                    None => vec![Effect::NewChat],
+                };
+            }
+        }
+        Told::Places => return vec![Effect::LoadPlaces],
+        Told::Notice { is_warning, text } => state.note(text, is_warning),
+        Told::Lagged => {
+            state.transcript.miss();
+            let (chat, asked) = (state.chat.clone(), state.transcript.clock());
+            return vec![Effect::LoadMessages { chat, asked }, Effect::LoadChats, Effect::LoadPlaces];
+        }
+    }
+    Vec::new()
+}
+
+/// The chats in their order, in the list that may be open too.
+fn follow_chats(state: &mut State) {
+    state.chats.sort_by_key(|chat| std::cmp::Reverse(chat.updated_at));
+    let items = chat_items(state);
+    if let Some(Overlay::Chats(picker)) = &mut state.overlay {
+        picker.replace(items);
+    }
+}
+
+/// Reads again, now and then, what was missed of something that goes on.
+fn refresh(state: &mut State) -> Option<Effect> {
+    let first = state.transcript.stale()?;
+    if !state.is_online() || state.now_ms < state.refreshed_ms + REFRESH_MS {
+        return None;
+    }
+    state.refreshed_ms = state.now_ms;
+    Some(Effect::LoadFrom { chat: state.chat.clone(), first, asked: state.transcript.clock() })
+}
+
+/// Moves the messages by so many lines, downwards if positive.
+pub(super) fn scroll(state: &mut State, by: isize) -> Vec<Effect> {
+    if let Some(Overlay::Help(scrolled)) = &mut state.overlay {
+        *scrolled = scrolled.saturating_add_signed(by);
+        return Vec::new();
+    }
+    let heights = &state.layout.heights;
+    let total: usize = heights.iter().map(|(_, lines)| lines).sum();
+    let last_top = total.saturating_sub(state.layout.height);
+    let mut top = last_top;
+    if let Scroll::At { id, line } = state.scroll {
+        let before: usize = heights.iter().take_while(|(known, _)| *known < id).map(|(_, lines)| lines).sum();
+        top = (before + line).min(last_top);
+    }
+    let wanted = top.saturating_add_signed(by);
+    if wanted >= last_top {
+        state.scroll = Scroll::End;
+    } else {
+        let mut rest = wanted;
+        for (id, lines) in heights {
+            if rest < *lines {
+                state.scroll = Scroll::At { id: *id, line: rest };
+                break;
+            }
+            rest -= lines;
+        }
+    }
+    if wanted == 0 && by < 0 { load_older(state) } else { Vec::new() }
+}
+
+fn load_older(state: &mut State) -> Vec<Effect> {
+    let has_room = state.transcript.entries().count() < crate::limits::TRANSCRIPT_MESSAGES;
+    match state.transcript.first() {
+        Some(before)
+            if state.transcript.has_older && has_room && !state.is_loading_older && state.is_online() =>
+        {
+            state.is_loading_older = true;
+            vec![Effect::LoadOlder { chat: state.chat.clone(), before }]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,164 @@
+//! Files that take their place whole or not at all: written under another name in the same directory, then renamed.
+//!
+//! The other name is drawn at random and must be new, so nobody who may write in the directory can prepare a file or a link
+//! that is written through. A symbolic link at the place itself is replaced, not followed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The mode of files for their owner alone.
+pub const PRIVATE: u32 = 0o600;
+
+/// A file that is being written; removed again unless it takes its place.
+#[derive(Debug)]
+pub struct AtomicFile {
+    file: File,
+    path: PathBuf,
+    target: PathBuf,
+    is_in_place: bool,
+}
+
+impl AtomicFile {
+    /// An empty file of this mode (less the process's umask) for the place `target`.
+    ///
+    /// # Errors
+    /// The directory of `target` is missing, or takes no new files.
+    pub fn create(target: &Path, mode: u32) -> io::Result<Self> {
+        // Its length does not depend on the target's, which may be as long as names can be.
+        let path = target.with_file_name(format!(".sandbridge-{:016x}.part", rand::random::<u64>()));
+        let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
+        Ok(Self { file, path, target: target.to_owned(), is_in_place: false })
+    }
+
+    /// Where it is written.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Its name until it takes its place.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The place it may take.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Writes its content through to the disk.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    /// Takes its place in one step. A loss of power may undo it.
+    ///
+    /// # Errors
+    /// The system's; then the place is as it was.
+    pub fn replace(mut self) -> io::Result<()> {
+        fs::rename(&self.path, &self.target)?;
+        self.is_in_place = true;
+        Ok(())
+    }
+
+    /// The same for good: content and name are on the disk when it returns.
+    ///
+    /// # Errors
+    /// The system's. The place is as it was, or, where only its directory could not be written through, holds the new file.
+    pub fn commit(self) -> io::Result<()> {
+        self.sync()?;
+        let directory = match self.target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            Some(_) | None => PathBuf::from("."),
+        };
+        self.replace()?;
+        File::open(directory)?.sync_all()
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if !self.is_in_place {
+            // It was created here under a new name, so it is nobody else's.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Makes a file, or replaces it, for its owner alone; it is on the disk when this returns.
+///
+/// # Errors
+/// As [`AtomicFile::create`] and [`AtomicFile::commit`].
+pub fn write(target: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = AtomicFile::create(target, PRIVATE)?;
+    file.file().write_all(content)?;
+    file.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_takes_its_place_whole_or_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x".repeat(255));
+        write(&target, b"one").unwrap();
+        let mut half = AtomicFile::create(&target, PRIVATE).unwrap();
+        half.file().write_all(b"tw").unwrap();
+        assert_eq!(fs::metadata(half.path()).unwrap().mode() & 0o777, PRIVATE);
+        assert_eq!(fs::read(&target).unwrap(), b"one");
+        drop(half);
+        write(&target, b"two").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"two");
+        assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, PRIVATE);
+        assert_eq!(names(directory.path()).len(), 1, "nothing is left beside it");
+        // A directory in its place is no file, and stays.
+        fs::create_dir(directory.path().join("taken")).unwrap();
+        write(&directory.path().join("taken"), b"x").unwrap_err();
+        assert_eq!(names(directory.path()).len(), 2, "nothing is left beside it");
+    }
+
+    #[test]
+    fn links_that_others_put_in_the_directory_are_not_written_through() {
+        let (directory, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let victim = elsewhere.path().join("victim");
+        fs::write(&victim, "theirs").unwrap();
+        let target = directory.path().join("here.json");
+        // The place itself, and every name that could be guessed from it.
+        let guesses = ["here.json.new", "here.json.tmp", "here.json.part", ".here.json.swp", "here.key.new"];
+        for name in guesses.into_iter().chain(["here.json"]) {
+            symlink(&victim, directory.path().join(name)).unwrap();
+        }
+        let before = names(directory.path());
+        write(&target, b"ours").unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "theirs");
+        assert!(fs::symlink_metadata(&target).unwrap().is_file());
+        assert_eq!(fs::read(&target).unwrap(), b"ours");
+        for name in guesses {
+            assert_eq!(fs::read_link(directory.path().join(name)).unwrap(), victim, "{name}");
+        }
+        assert_eq!(names(directory.path()), before);
+    }
+
+    #[test]
+    fn two_names_for_one_place_differ() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let made = [0; 2].map(|_| AtomicFile::create(&target, PRIVATE).unwrap());
+        assert_ne!(made[0].path(), made[1].path());
+    }
+}

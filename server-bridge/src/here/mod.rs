@@ -1,0 +1,180 @@
+//! `sandbridge here`: server, runner and chat for one person in one directory.
+//!
+//! ```text
+//!  place ─► lock of its home ─┬─ free ─► server ─► account, runner, model ─► chat or page ─► all of it ends
+//!                             └─ held ─► the server that is there ──────────► chat or page
+//! ```
+//! Each directory has a home of its own under `~/.sandbridge/here`: its chats are there the next time. The server lives in
+//! this process and the runner is told to end with it by the kernel, so nothing outlives this program, however it ends.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `place` | the directory, and the home that belongs to it |
+//! | `standing` | who serves a home now |
+//! | `server` | the server, its account and its session |
+//! | `runner` | the runner beneath it |
+//! | `model` | what answers: from the environment, from before, or asked for once |
+//! | `limits` | every limit and timeout |
+
+mod limits;
+mod model;
+mod place;
+mod runner;
+mod server;
+mod standing;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use client::chat::{self, TalkOptions};
+use client::command::Command;
+use client::failure::{self, Failure};
+use client::globals::Globals;
+use client::http::Client;
+use client::output;
+use client::session::Session;
+use home::Settings;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::config::Config;
+use place::Place;
+use server::{Begun, OwnServer};
+use standing::Standing;
+
+/// Chat in this directory, with a server, a runner and an account of its own that end with the chat
+#[derive(Parser)]
+#[command(name = "here")]
+pub(crate) struct HereOptions {
+    /// The directory that commands work in [default: the current one]
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Chat in the browser: prints an address that opens the page, signed in, once
+    #[arg(long, conflicts_with_all = ["new", "resume", "approval", "lines"])]
+    web: bool,
+    /// The runner [default: sandbridge-runner beside this program]
+    #[arg(long, value_name = "FILE")]
+    runner: Option<PathBuf>,
+    #[command(flatten)]
+    talk: TalkOptions,
+}
+
+impl Command for HereOptions {
+    fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
+        run(globals, self)
+    }
+}
+
+fn run(globals: &Globals, options: HereOptions) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
+    let result = runtime.block_on(live(globals, options));
+    // A read of a terminal may still be under way; it must not hold up the end.
+    runtime.shutdown_background();
+    result
+}
+
+async fn live(globals: &Globals, options: HereOptions) -> Result<ExitCode, Failure> {
+    let home = globals.home()?;
+    let place = Place::find(&home, options.directory.as_deref())?;
+    server::log_to(&place.home)?;
+    let settings = server::settings(globals.settings(&home)?);
+    let config = server::config(&place, &settings, options.runner.clone())?;
+    match server::begin(&place, &config).await? {
+        Begun::There(standing) => {
+            let session = Session::load(&place.home, Some(&standing.url), None)?;
+            let session = session.joining(standing.pid, &place.directory);
+            tell_who_is_there(&place, &standing);
+            if options.web {
+                print_address(globals, &session).await?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            chat::run_in(session, options.talk, None, globals.json).await
+        }
+        Begun::First(server) => {
+            let code = serve(globals, options, &place, (&settings, &config), &server).await;
+            server.end().await;
+            code
+        }
+    }
+}
+
+/// With the server of this process: from the account to the end of the chat.
+async fn serve(
+    globals: &Globals,
+    options: HereOptions,
+    place: &Place,
+    (settings, config): (&Settings, &Config),
+    server: &OwnServer,
+) -> Result<ExitCode, Failure> {
+    let user = server.account().await?;
+    let session = server.session(&user, &place.home).await?;
+    let mut runner = runner::start(config, place, server, &user).await?;
+    // Nothing is asked of who has no terminal; the page asks by itself.
+    model::find(server, &user, place, (settings, config), !options.web && !globals.json).await?;
+    let code = match runner.online(server, &user).await {
+        Ok(facts) => {
+            runner.tell_what_is_missing(&facts);
+            Standing::now(server.url()).write(&place.home)?;
+            talk(globals, options, session).await
+        }
+        Err(failure) => Err(failure),
+    };
+    runner.end().await;
+    code
+}
+
+/// The chat, or the page, until it is over or this program is told to end.
+async fn talk(globals: &Globals, options: HereOptions, session: Session) -> Result<ExitCode, Failure> {
+    let listen = |kind| {
+        signal(kind).map_err(|error| Failure::other("io", format!("cannot listen for signals: {error}")))
+    };
+    let (mut terminate, mut hang_up) = (listen(SignalKind::terminate())?, listen(SignalKind::hangup())?);
+    let chatting = async {
+        if !options.web {
+            return chat::run_in(session, options.talk, None, globals.json).await;
+        }
+        let mut interrupt = listen(SignalKind::interrupt())?;
+        print_address(globals, &session).await?;
+        interrupt.recv().await;
+        Ok(ExitCode::from(failure::INTERRUPTED))
+    };
+    let ended_by = |kind: SignalKind| {
+        ExitCode::from(failure::SIGNALED + u8::try_from(kind.as_raw_value()).unwrap_or_default())
+    };
+    tokio::select! {
+        code = chatting => code,
+        _ = terminate.recv() => Ok(ended_by(SignalKind::terminate())),
+        _ = hang_up.recv() => Ok(ended_by(SignalKind::hangup())),
+    }
+}
+
+/// Prints the page's address, with what signs a browser in once.
+async fn print_address(globals: &Globals, session: &Session) -> Result<(), Failure> {
+    let answer = Client::new(session)?.post("/api/v1/sign-ins", &json!({})).await?;
+    let code = answer["code"].as_str().ok_or_else(|| {
+        Failure::other("protocol", "the server's answer holds no code; is it of this version?")
+    })?;
+    let url = format!("{}/#sign-in={code}", session.server);
+    if globals.json {
+        output::json_line(&json!({"url": url, "expires_in_s": answer["expires_in_s"]}));
+    } else {
+        let minutes = answer["expires_in_s"].as_u64().unwrap_or_default() / 60;
+        output::line(&format!(
+            "open {url}\n(once, within {minutes} min; `sandbridge here --web` makes another)"
+        ));
+    }
+    Ok(())
+}
+
+fn tell_who_is_there(place: &Place, standing: &Standing) {
+    output::warn(&format!(
+        "joining the chats of {}: process {} serves them, since {}; this ends with it",
+        place.directory.display(),
+        standing.pid,
+        output::ago(standing.since_ms)
+    ));
+}

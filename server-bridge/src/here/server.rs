@@ -1,0 +1,164 @@
+//! The server of this process: how it is set up, its one account, and who is at its home before it.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use client::failure::Failure;
+use client::session::Session;
+use home::Settings;
+use sandbox::{LocalPolicy, Requirement};
+use store::{Name, User};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+use super::limits::{HERE_LOG_BYTES, STANDING_INTERVAL, STANDING_PATIENCE};
+use super::model;
+use super::place::Place;
+use super::standing::Standing;
+use crate::commands::failure_of;
+use crate::config::{Config, ServeArgs};
+use crate::serve::{Server, StartError};
+use crate::state::AppState;
+
+/// Where the server's own words go: the terminal is the chat's.
+const LOG_FILE: &str = "server.log";
+/// On this machine alone, at a port that is free.
+const LISTEN: &str = "127.0.0.1:0";
+/// What the account is called where the user's own name can be no account's.
+const UNNAMED: &str = "me";
+
+/// A server that runs in this process.
+pub(super) struct OwnServer {
+    pub(super) state: AppState,
+    url: String,
+    task: JoinHandle<()>,
+    shutdown: CancellationToken,
+}
+
+/// Who serves a home.
+pub(super) enum Begun {
+    /// This process, from now on.
+    First(OwnServer),
+    /// Another one.
+    There(Standing),
+}
+
+/// Lets this process's log go to a file of the home.
+pub(super) fn log_to(home: &Path) -> Result<(), Failure> {
+    let path = home.join(LOG_FILE);
+    let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).and_then(|file| {
+        if file.metadata()?.len() > HERE_LOG_BYTES {
+            file.set_len(0)?;
+        }
+        Ok(file)
+    });
+    let file =
+        opened.map_err(|error| Failure::other("io", format!("cannot write {}: {error}", path.display())))?;
+    let filter =
+        EnvFilter::try_from_env("SANDBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Mutex::new(file)).init();
+    Ok(())
+}
+
+/// The person's settings, and what follows from them of a model.
+pub(super) fn settings(mut settings: Settings) -> Settings {
+    model::fill_in(&mut settings);
+    settings
+}
+
+/// The server's options: the person's own, but for what is about a server that others reach.
+pub(super) fn config(place: &Place, settings: &Settings, runner: Option<PathBuf>) -> Result<Config, Failure> {
+    let options = ServeArgs {
+        listen: Some(LISTEN.to_owned()),
+        docker: Some("off".to_owned()),
+        runner,
+        ..ServeArgs::default()
+    };
+    let config = Config::from_settings(options, &place.home, settings)
+        .map_err(|error| Failure::other("invalid", error.to_string()))?;
+    Ok(Config {
+        tls: None,
+        public_url: None,
+        allow_host: Vec::new(),
+        local: LocalPolicy::Off,
+        encryption_key: None,
+        proxies: std::sync::Arc::default(),
+        require: Requirement::default(),
+        one_person: true,
+        ..config
+    })
+}
+
+/// Serves the home, or finds who does. Of two that begin at once one serves and the other waits until it is ready.
+pub(super) async fn begin(place: &Place, config: &Config) -> Result<Begun, Failure> {
+    let deadline = Instant::now() + STANDING_PATIENCE;
+    loop {
+        match Server::bind(config.clone()).await {
+            Ok(server) => return Ok(Begun::First(OwnServer::run(server))),
+            Err(error @ StartError::HomeInUse { pid, .. }) => {
+                if let Some(standing) = pid.and_then(|pid| Standing::read(&place.home, pid)) {
+                    return Ok(Begun::There(standing));
+                }
+                // It is not ready yet, or has just ended.
+                if Instant::now() >= deadline {
+                    return Err(Failure::other("in_use", error.to_string()));
+                }
+                sleep(STANDING_INTERVAL).await;
+            }
+            Err(error) => return Err(failure_of(&error.into())),
+        }
+    }
+}
+
+impl OwnServer {
+    fn run(server: Server) -> Self {
+        let (state, url, shutdown) = (server.state().clone(), server.url(), server.shutdown_token());
+        Self { state, url, task: tokio::spawn(server.run()), shutdown }
+    }
+
+    /// Where it is.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The one who chats here: an account that is made at the first start. Nobody knows its password.
+    pub(super) async fn account(&self) -> Result<User, Failure> {
+        let failed = |error: store::Error| failure_of(&error.into());
+        let store = &self.state.store;
+        let known = store.users().await.map_err(failed)?;
+        if let Some(user) = known.into_iter().find(|user| user.admin) {
+            return Ok(user);
+        }
+        let own = std::env::var("USER").unwrap_or_default().to_ascii_lowercase();
+        let name =
+            Name::parse(&own).or_else(|_| Name::parse(UNNAMED)).expect("it follows the rule for names");
+        let password = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
+        let user = store.add_user(&name, &password, true).await.map_err(failed)?;
+        // What the page's first steps would ask for is there.
+        store.end_welcome(user.id).await.map_err(failed)?;
+        Ok(user)
+    }
+
+    /// Logs the account in, for this program and those that join it; the session before this one ends.
+    pub(super) async fn session(&self, user: &User, home: &Path) -> Result<Session, Failure> {
+        let failed = |error: store::Error| failure_of(&error.into());
+        let token = self.state.store.create_session(user.id).await.map_err(failed)?.token;
+        let (session, former) = Session::renew(home, &self.url, &user.name, token.into_exposed())?;
+        if let Some(former) = former {
+            self.state.store.delete_session(&former).await.map_err(failed)?;
+        }
+        Ok(session)
+    }
+
+    /// Stops, and waits until everything in it has ended.
+    pub(super) async fn end(self) {
+        self.shutdown.cancel();
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the server did not end in order");
+        }
+    }
+}

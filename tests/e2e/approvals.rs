@@ -176,6 +176,10 @@ impl World {
         let body = json!({"message_id": card["id"], "allow": true, "always": always}).to_string();
         let path = format!("/chats/{}/approvals", self.chat);
         assert_eq!(self.client.send("POST", &path, body.as_bytes()).status, 204);
+        // The first answer counts, and whoever comes second learns so.
+        let denial = json!({"message_id": card["id"], "allow": false}).to_string();
+        let second = self.client.send("POST", &path, denial.as_bytes());
+        assert_eq!(second.status, 409, "{}", String::from_utf8_lossy(&second.body));
     }
 
     fn results(&self) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Answers in words to what a model asks.
 
+use agent::ask::Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use chats::limits::ANSWER_BYTES;
 use serde::Deserialize;
 use store::MessageId;
 use utoipa::ToSchema;
@@ -39,13 +39,8 @@ pub async fn answer(
     Path(id): Path<String>,
     extract::Json(QuestionAnswer { message_id, text }): extract::Json<QuestionAnswer>,
 ) -> Result<StatusCode, ApiError> {
-    state.store.chat(caller.user.id, &chat_id(&id)?).await?;
-    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-    if text.as_ref().is_some_and(|text| text.len() > ANSWER_BYTES) {
-        return Err(ApiError::invalid(format!("an answer has at most {ANSWER_BYTES} bytes; shorten it")));
-    }
-    if !state.chats.answer_in_words(caller.user.id, MessageId(message_id), text) {
-        return Err(ApiError::new("not_found", "nothing waits for this answer any more"));
-    }
+    let words = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let (chat, message) = (chat_id(&id)?, MessageId(message_id));
+    state.chats.answer(&caller.user, &chat, message, Reply::Words(words), caller.surface()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -8,6 +8,7 @@ use std::time::Instant as Moment;
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
+use chats::Surface;
 use store::{API_KEY_PREFIX, ApiKey, KeyScope, User};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -77,6 +78,15 @@ impl FromRequestParts<AppState> for Caller {
 }
 
 impl Caller {
+    /// The surface that the request comes from, as answers to questions are recorded with.
+    pub fn surface(&self) -> Surface<'_> {
+        match (&self.key, &self.browser) {
+            (Some(key), _) => Surface(&key.name),
+            (None, Some(_)) => Surface("page"),
+            (None, None) => Surface("cli"),
+        }
+    }
+
     /// Whose token or key this is; `None` if it is unknown or has ended, or is a page's and its cookie is not among these.
     async fn of_token(state: &AppState, token: &str, cookies: &[&str]) -> store::Result<Option<Self>> {
         let token = token.to_owned();

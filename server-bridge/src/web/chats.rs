@@ -1,6 +1,7 @@
 //! Conversations and what is said in them.
 
 use agent::approval::{Answer, Mode};
+use agent::ask::Reply;
 use api::chat::{ChatView, FoundView, LiveView, MessagePage, MessageView, PostedView};
 use api::event::Event;
 use api::words::Approval;
@@ -261,7 +262,6 @@ pub async fn approve(
     Path(id): Path<String>,
     extract::Json(asked): extract::Json<ApprovalAnswer>,
 ) -> Result<StatusCode, ApiError> {
-    state.store.chat(caller.user.id, &chat_id(&id)?).await?;
     if asked.nobody && asked.allow {
         return Err(ApiError::invalid("nobody cannot allow something; leave out `nobody` or `allow`"));
     }
@@ -271,17 +271,8 @@ pub async fn approve(
         (true, false) => Answer::Allow,
         (true, true) => Answer::AllowForGood,
     };
-    let word = match (asked.allow, asked.nobody) {
-        (true, _) => "allow",
-        (false, true) => "nobody there",
-        (false, false) => "deny",
-    };
-    if !state.chats.answer(caller.user.id, MessageId(asked.message_id), answer) {
-        return Err(ApiError::new("not_found", "nothing waits for this answer any more"));
-    }
-    state
-        .audit(Some(&caller.user.name), "approval", None, &format!("message {}", asked.message_id), word)
-        .await;
+    let (chat, message) = (chat_id(&id)?, MessageId(asked.message_id));
+    state.chats.answer(&caller.user, &chat, message, Reply::Approval(answer), caller.surface()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

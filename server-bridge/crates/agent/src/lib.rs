@@ -10,7 +10,7 @@
 //! | [`tool`] | what a tool is to the engine, and the registry of all of them |
 //! | [`models`] | the model that is asked and those that stand in for it; how many answers may be under way |
 //! | [`approval`] | what a model may do without asking |
-//! | [`questions`] | what a model waits for: an approval, an answer |
+//! | [`ask`] | questions to people: one shape for all of them, answered once |
 //! | [`library`] | skills and roles, as a workspace offers them |
 //! | [`live`] | output that is shown while it is written |
 //! | [`mod@grouped`] | large numbers for people |
@@ -22,6 +22,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod approval;
+pub mod ask;
 pub mod context;
 pub mod engine;
 mod error;
@@ -30,7 +31,6 @@ pub mod library;
 pub mod limits;
 pub mod live;
 pub mod models;
-pub mod questions;
 pub mod tool;
 
 #[cfg(test)]

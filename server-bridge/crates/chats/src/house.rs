@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use agent::approval::Mode;
+use agent::ask::Waiters;
 use agent::engine::{AtWork, PromptParts};
-use agent::questions::Questions;
 use agent::tool::Registry;
 use api::document::ExecDocument;
 use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, UserId};
@@ -32,8 +32,8 @@ pub(crate) struct House {
     pub(crate) models: Models,
     /// Which chats have a turn under way, and what waits.
     pub(crate) queue: Queue,
-    /// What models wait for.
-    pub(crate) questions: Questions,
+    /// The questions that wait for their answers.
+    pub(crate) asks: Waiters,
     /// The sub-agents under way.
     pub(crate) at_work: AtWork,
     /// What tools see of it, and everything else too: the store, the machines, the execs.

@@ -24,6 +24,7 @@
 //! | `running` | which commands run in which chat; their limit and their cancellation |
 //! | `sending`, `sends` | messages that a client sends again, and that are done once |
 //! | `exec_document` | the document of a message that shows a command |
+//! | `asks` | answers to what was asked with a message, whatever surface they come from |
 //! | `bus` | [`Bus`]: what happens in chats, to every subscriber |
 //! | `transcript` | head and tail of an output |
 //! | `told` | what was sent live of messages under way, for clients that come later |
@@ -35,6 +36,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod asks;
 mod bus;
 mod commands;
 mod detail;
@@ -65,6 +67,7 @@ mod undo;
 #[cfg(test)]
 mod tests;
 
+pub use asks::Surface;
 pub use bus::{Bus, Subscriber, Subscription};
 pub use commands::command_usages;
 pub use detail::ContextUse;

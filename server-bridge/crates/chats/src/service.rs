@@ -21,8 +21,7 @@ use crate::sends;
 use crate::told::Told;
 use crate::transcript::LeftOut;
 use crate::turns;
-use agent::approval::{Answer, Mode};
-use agent::questions;
+use agent::approval::Mode;
 use agent::tool::Registry;
 use tools::Services;
 use tools::internet::Internet;
@@ -36,7 +35,7 @@ impl ChatService {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let execs = Ledger::new(store.clone(), router.clone());
         let (running, sending, models) = (Running::default(), Sending::default(), Models::new(models));
-        let (queue, questions, at_work) = Default::default();
+        let (queue, asks, at_work) = Default::default();
         let instructions_file = Arc::default();
         let prompt = prompt::parts(&store, &instructions_file);
         let (bus, tools) = (Bus::default(), Registry::default());
@@ -48,7 +47,7 @@ impl ChatService {
             sending,
             models,
             queue,
-            questions,
+            asks,
             at_work,
             tools,
             prompt,
@@ -171,17 +170,6 @@ impl ChatService {
     pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
         self.0.store.chat(user, chat).await?;
         Ok(self.0.stop(user, chat))
-    }
-
-    /// A user's answer to what their model asks with a message; whether anything waits for it.
-    pub fn answer(&self, user: UserId, message: MessageId, answer: Answer) -> bool {
-        self.0.questions.answer(user, message, questions::Said::Approval(answer))
-    }
-
-    /// A user's answer in words to what their model asks with a message; none where nobody is there to give one. Whether
-    /// anything waits for it.
-    pub fn answer_in_words(&self, user: UserId, message: MessageId, words: Option<String>) -> bool {
-        self.0.questions.answer(user, message, questions::Said::Words(words))
     }
 
     /// Puts the output so far into those of the messages whose command still runs. Output of which no event was sent yet

@@ -22,6 +22,7 @@
 //! | `checkpoints` | files as they were before a turn changed them |
 //! | `undo`, `fork` | turns taken back; a conversation that goes on as two |
 //! | `approvals` | what a chat's model may do without asking |
+//! | `asks` | questions to people, answered once |
 //! | `todos` | what a chat's model wants to do |
 //! | `search`, `chat_search` | finding what was said, and the conversation |
 //! | `login_addresses` | where an account was logged in to |
@@ -40,6 +41,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod approvals;
+mod asks;
 mod audit;
 mod backup;
 mod chat_search;
@@ -79,6 +81,7 @@ mod users;
 
 use std::path::Path;
 
+pub use asks::{AskAnswered, GivenAnswer};
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
 pub use backup::check_backup;
 pub use chat_search::{ChatSearch, FoundChat};

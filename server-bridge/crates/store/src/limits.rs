@@ -158,6 +158,9 @@ pub(crate) fn rows(limit: u32) -> i64 {
     i64::from(limit.min(PAGE_MAX_ROWS))
 }
 
+/// The longest answer to a question that is kept, in bytes: 256 KiB.
+pub const ASK_ANSWER_MAX_BYTES: usize = 256 * 1024;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,8 +25,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::agents::{Name, Named, TurnAncestry};
 use crate::approval::{Access, Mode};
+use crate::ask::{Ask, Asking};
 use crate::models::{ModelChain, NoModel, Place, Tier};
-use crate::questions::{Asking, Wanted};
 use crate::tool::{Failure, Looked, Outcome, SubAgentState, TurnCost};
 
 /// What comes of asking a port; it fails where the store does, or the chat is gone.
@@ -215,8 +215,8 @@ pub trait Permissions: Send + Sync {
     /// now, and is asked for again.
     fn files_change(&self) -> Asked<'_, ()>;
 
-    /// Asks the user with a message, which is told afterwards: no answer comes too soon.
-    fn ask(&self, message: MessageId, wanted: Wanted) -> Asking;
+    /// Asks the user with a message, which is shown afterwards: no answer comes too soon.
+    fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking>;
 
     /// Whether the user wants the conversation compressed; asked for once, it is not wanted any more.
     fn wants_room(&self) -> bool;

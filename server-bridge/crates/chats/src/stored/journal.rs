@@ -64,6 +64,10 @@ impl Journal for Stored {
     }
 
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {
-        asked(async move { self.service.store.finish_turn(self.turn, status, error).await.map(drop) })
+        asked(async move {
+            let store = &self.service.store;
+            store.withdraw_asks(self.turn).await?;
+            store.finish_turn(self.turn, status, error).await.map(drop)
+        })
     }
 }

@@ -8,9 +8,9 @@ use store::MessageId;
 use super::{Stored, asked};
 use crate::Error;
 use agent::approval::Mode;
+use agent::ask::{Ask, Asking};
 use agent::engine::{Asked, ModelPool, Permissions};
 use agent::models::{ModelChain, NoModel, Place, Tier};
-use agent::questions::{Asking, Wanted};
 use tools::COMMANDS;
 use tools::ported;
 
@@ -35,8 +35,12 @@ impl Permissions for Stored {
         asked(self.service.store.forget_allowed(self.user.id, &self.root, COMMANDS))
     }
 
-    fn ask(&self, message: MessageId, wanted: Wanted) -> Asking {
-        self.service.questions.ask(self.user.id, message, wanted)
+    fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking> {
+        asked(async move {
+            let patience_ms = i64::try_from(ask.patience.as_millis()).unwrap_or(i64::MAX);
+            self.service.store.put_ask(self.user.id, message, ask.kind.as_str(), patience_ms).await?;
+            Ok(self.service.asks.wait(self.user.id, message, ask))
+        })
     }
 
     fn wants_room(&self) -> bool {

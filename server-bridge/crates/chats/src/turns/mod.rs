@@ -126,6 +126,7 @@ pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
     for turn in open {
         let Some(user) = service.store.user_by_id(turn.user).await? else { continue };
         let Some(message) = turn.message else {
+            service.store.withdraw_asks(turn.id).await?;
             service.store.finish_turn(turn.id, TurnStatus::Interrupted, None).await?;
             continue;
         };
@@ -150,6 +151,7 @@ async fn interrupted(
     chat: &ChatId,
     waiting: Waiting,
 ) -> store::Result<()> {
+    service.store.withdraw_asks(waiting.turn).await?;
     service.store.finish_turn(waiting.turn, TurnStatus::Interrupted, Some(INTERRUPTED)).await?;
     let shown = service.store.message(user.id, waiting.message).await?;
     let mut document = reply(TurnStatus::Interrupted);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod asks;
 mod chats;
 mod database;
 mod enrolment;

@@ -10,8 +10,8 @@ use super::fakes::{Does, Fake};
 use super::model::{calls, ended, says, text, written};
 use super::world::World;
 use crate::approval::Access;
+use crate::ask::Reply;
 use crate::limits::{ARGUMENTS_BYTES, QUESTION_PATIENCE, TOOLS_AT_ONCE};
-use crate::questions::Said;
 use crate::tool::Rules;
 
 fn world_with(answer: &[(&str, &str)], tool: impl FnOnce(&super::world::Log) -> Fake) -> World {
@@ -180,7 +180,7 @@ async fn a_question_is_shown_until_it_is_answered() {
     let rules = Rules::of(Access::Read).waits_for_its_user();
     let world = world_with(&[("Ask", r#"{"x":"which?"}"#)], |log| Fake::new(log, "Ask", rules, Does::Asks));
     let turn = world.begin("go");
-    world.answer(Said::Words(Some("the red one".to_owned()))).await;
+    world.answer(Reply::Words(Some("the red one".to_owned()))).await;
     assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Done);
     assert_eq!(world.chat.results(), ["the red one"]);
     world.log.came(&[
@@ -210,7 +210,7 @@ async fn other_answers_go_on_while_a_call_waits_for_its_user() {
     let turn = world.begin("go");
     world.wait(100).await;
     let place = world.take_place();
-    world.answer(Said::Words(None)).await;
+    world.answer(Reply::Words(None)).await;
     world.wait(1_000).await;
     assert!(!turn.is_finished(), "the place is another's");
     drop(place);

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::model::{Played, Step};
 use crate::PortError;
 use crate::approval::{Access, Answer, Mode};
+use crate::ask::{Ask, Asking, Reply, Waiters};
 use crate::context::history;
 use crate::engine::agents::AtWork;
 use crate::engine::pipeline::{Made, PromptContext, PromptPart, PromptParts};
@@ -27,7 +28,6 @@ use crate::engine::{
     Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
 };
 use crate::models::{Admission, ModelChain, ModelSetup, NoModel, Place, Tier};
-use crate::questions::{Asking, Questions, Said, Wanted};
 use crate::tool::{Failure, Registry, Tool};
 
 /// What happened, in its order. Cheap to clone; every clone is the same.
@@ -77,7 +77,7 @@ pub(super) fn gone(what: &'static str) -> PortError {
 struct House {
     log: Log,
     played: Option<Played>,
-    questions: Questions,
+    asks: Waiters,
     at_work: AtWork,
     slots: Arc<Slots>,
     admission: Arc<Admission>,
@@ -138,7 +138,7 @@ impl Default for Chat {
         let house = House {
             log: Log::default(),
             played: None,
-            questions: Questions::default(),
+            asks: Waiters::default(),
             at_work: AtWork::default(),
             slots: Arc::default(),
             admission: Arc::new(Admission::new(1)),
@@ -405,9 +405,10 @@ impl Permissions for Chat {
         self.asked("files_change", ())
     }
 
-    fn ask(&self, message: MessageId, wanted: Wanted) -> Asking {
-        self.log(format!("ask with {} {wanted:?}", message.0));
-        self.house.questions.ask(UserId(1), message, wanted)
+    fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking> {
+        self.log(format!("ask with {} {:?}", message.0, ask.kind));
+        let asking = self.house.asks.wait(UserId(1), message, ask);
+        Box::pin(async { Ok(asking) })
     }
 
     fn wants_room(&self) -> bool {
@@ -635,12 +636,12 @@ impl World {
     }
 
     /// Answers the next question, as soon as somebody is asked; the number of the message that asked it.
-    pub(super) async fn answer(&self, said: Said) -> i64 {
+    pub(super) async fn answer(&self, said: Reply) -> i64 {
         for _ in 0..100_000 {
             for line in self.log.lines() {
                 let Some(rest) = line.trim_start_matches('>').strip_prefix("ask with ") else { continue };
                 let message: i64 = rest.split(' ').next().unwrap().parse().unwrap();
-                if self.chat.house.questions.answer(UserId(1), MessageId(message), said.clone()) {
+                if self.chat.house.asks.deliver(UserId(1), MessageId(message), said.clone()) {
                     return message;
                 }
             }
@@ -651,7 +652,7 @@ impl World {
 
     /// The same about what a tool may do.
     pub(super) async fn allow(&self, answer: Answer) -> i64 {
-        self.answer(Said::Approval(answer)).await
+        self.answer(Reply::Approval(answer)).await
     }
 
     /// Takes the only place of the server for an answer of somebody else.

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use records::MessageId;
-use tokio::time::timeout;
 
 use super::run_tools::Begun;
 use super::{End, Turn};
 use crate::approval::{Access, Answer};
+use crate::ask::{Ask, Asking, Kind};
 use crate::engine::ports::{CallState, CallStatus, Card, Display};
 use crate::limits::APPROVAL_PATIENCE;
-use crate::questions::{Asking, Wanted};
 use crate::tool::{Failure, Ground, Looked, Outcome, Understood};
 
 /// A question to the user that waits for its answer.
@@ -74,15 +73,16 @@ impl Turn<'_> {
     /// asks.
     pub(super) async fn ask_user(&self, begun: &Begun, message: MessageId) -> Result<Question, End> {
         let permissions = &self.ports.permissions;
+        let ask = Ask { kind: Kind::Approval, patience: APPROVAL_PATIENCE };
         let Some(delegation) = self.ancestry.delegation() else {
-            let asking = permissions.ask(message, Wanted::Approval);
+            let asking = permissions.ask(message, ask).await?;
             return Ok(Question { asking, elsewhere: None });
         };
         let display = Arc::clone(self.ancestry.users_display());
         let name = delegation.name();
         let asks = CallState::Asks(begun.looked(), begun.access());
         let shown = display.keep_call(Card { asked_by: Some(&name), ..begun.card(asks) }).await?;
-        let asking = permissions.ask(shown, Wanted::Approval);
+        let asking = permissions.ask(shown, ask).await?;
         display.tell(shown);
         Ok(Question { asking, elsewhere: Some((shown, display)) })
     }
@@ -96,7 +96,7 @@ impl Turn<'_> {
         let Some(Question { mut asking, elsewhere }) = question else { return Ok(None) };
         let away = self.ancestry.place().leave();
         let answer = async {
-            let answer = timeout(APPROVAL_PATIENCE, asking.approval()).await;
+            let answer = asking.approval().await;
             away.end().await;
             answer
         };
@@ -106,8 +106,8 @@ impl Turn<'_> {
         };
         if let (Some((shown, display)), Some(delegation)) = (elsewhere, self.ancestry.delegation()) {
             let status = match answer {
-                Some(Ok(Answer::Allow | Answer::AllowForGood)) => CallStatus::Done,
-                Some(Ok(Answer::Deny | Answer::NobodyThere) | Err(_)) => CallStatus::Denied,
+                Some(Some(Answer::Allow | Answer::AllowForGood)) => CallStatus::Done,
+                Some(Some(Answer::Deny | Answer::NobodyThere) | None) => CallStatus::Denied,
                 None => CallStatus::Cancelled,
             };
             let name = delegation.name();
@@ -116,17 +116,17 @@ impl Turn<'_> {
         }
         let Some(answer) = answer else { return Ok(Some(Outcome::denied("Cancelled by the user"))) };
         Ok(match answer {
-            Ok(Answer::Allow) => None,
-            Ok(Answer::AllowForGood) if !begun.access().may_be_remembered() => None,
-            Ok(Answer::AllowForGood) => {
+            Some(Answer::Allow) => None,
+            Some(Answer::AllowForGood) if !begun.access().may_be_remembered() => None,
+            Some(Answer::AllowForGood) => {
                 self.ports.permissions.allow_for_good(begun.tool(), &begun.looked().subject).await?;
                 None
             }
-            Ok(Answer::NobodyThere) => Some(Outcome::denied(
+            Some(Answer::NobodyThere) => Some(Outcome::denied(
                 "This needs the user's word, and nobody could be asked: no person is at the other end of this chat",
             )),
-            Ok(Answer::Deny) => Some(Outcome::denied("The user does not allow this")),
-            Err(_) => Some(Outcome::denied("Nobody was there to allow this, so it is denied")),
+            Some(Answer::Deny) => Some(Outcome::denied("The user does not allow this")),
+            None => Some(Outcome::denied("Nobody was there to allow this, so it is denied")),
         })
     }
 }

@@ -3,14 +3,13 @@
 use futures_util::future::BoxFuture;
 use records::MessageId;
 use sandbox::Sandbox;
-use tokio::time::timeout;
 
 use super::Turn;
 use super::run_tools::Begun;
+use crate::ask::{Ask, Kind};
 use crate::engine::agents;
 use crate::engine::ports::CallState;
 use crate::limits::QUESTION_PATIENCE;
-use crate::questions::Wanted;
 use crate::tool::{DelegationRequest, Failure, Host, Outcome};
 
 /// A call's own way to its turn.
@@ -34,12 +33,13 @@ impl Host for CallHost<'_> {
         Box::pin(async move {
             let Self { turn, begun, message } = *self;
             // Before anybody is told, so that no answer comes too soon.
-            let mut asking = turn.ports.permissions.ask(message, Wanted::Words);
+            let ask = Ask { kind: Kind::Words, patience: QUESTION_PATIENCE };
+            let mut asking = turn.ports.permissions.ask(message, ask).await?;
             let card = begun.card(CallState::Questions(question, options));
             turn.display().call(message, card).await?;
-            let answered = timeout(QUESTION_PATIENCE, asking.words()).await;
+            let answered = asking.words().await;
             turn.display().call(message, begun.card(CallState::Runs)).await?;
-            Ok(answered.ok().flatten())
+            Ok(answered)
         })
     }
 

@@ -1,0 +1,83 @@
+//! Answers to what was asked with a message: taken here, whatever surface they come from.
+
+use agent::ask::{Kind, Reply};
+use store::{AskAnswered, AuditEntry, ChatId, GivenAnswer, MessageId, User};
+
+use crate::house::ChatService;
+use crate::limits::ANSWER_BYTES;
+use crate::{Error, Result};
+
+/// Where an answer comes from, as the record and the audit trail name it: `page`, `cli`, a key's or a channel's name.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface<'a>(pub &'a str);
+
+impl ChatService {
+    /// Takes a user's answer to what was asked with a message of a chat of theirs: it is recorded with its audit entry, and then
+    /// acted on. Of several answers the first counts.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for one that is too long; [`Error::Store`] for a chat that is gone or another user's;
+    /// [`Error::Refused`] where nothing waits for it (`not_found`) and where another one was first (`conflict`).
+    pub async fn answer(
+        &self,
+        user: &User,
+        chat: &ChatId,
+        message: MessageId,
+        reply: Reply,
+        surface: Surface<'_>,
+    ) -> Result<()> {
+        self.0.store.chat(user.id, chat).await?;
+        if matches!(&reply, Reply::Words(Some(words)) if words.len() > ANSWER_BYTES) {
+            let text = format!("an answer has at most {ANSWER_BYTES} bytes; shorten it");
+            return Err(Error::Refused { kind: "invalid", text });
+        }
+        let kind = reply.kind();
+        // One that nobody waits for changes nothing, so it is not recorded as one that did.
+        let is_waited_for = self.0.asks.is_waited_for(user.id, message, kind);
+        let answer_json = serde_json::to_string(&reply).expect("words and flags are always JSON");
+        let given = GivenAnswer { answer_json, surface: surface.0.to_owned() };
+        let answered = match is_waited_for {
+            true => {
+                let audit = entry(user, message, &reply, surface);
+                self.0.store.answer_ask(user.id, message, kind.as_str(), &given, &audit).await?
+            }
+            false => match self.0.store.given_answer(user.id, message, kind.as_str()).await? {
+                Some(before) => AskAnswered::Before(before),
+                None => AskAnswered::Gone,
+            },
+        };
+        match answered {
+            AskAnswered::Now => {
+                // Who asked may have been stopped since; then the answer stands on record alone.
+                self.0.asks.deliver(user.id, message, reply);
+                Ok(())
+            }
+            AskAnswered::Before(before) => Err(Error::Refused { kind: "conflict", text: already(&before) }),
+            AskAnswered::Gone => Err(Error::Refused {
+                kind: "not_found",
+                text: "nothing waits for this answer any more".to_owned(),
+            }),
+        }
+    }
+}
+
+fn entry(user: &User, message: MessageId, reply: &Reply, surface: Surface<'_>) -> AuditEntry {
+    let action = match reply.kind() {
+        Kind::Approval => "approval",
+        Kind::Words | Kind::Form | Kind::Url | Kind::Gate => "answer",
+    };
+    AuditEntry {
+        user: Some(user.name.clone()),
+        action: action.to_owned(),
+        location: None,
+        target: format!("message {message} ({})", surface.0),
+        outcome: reply.outcome().to_owned(),
+    }
+}
+
+/// The words for somebody whose answer came second.
+fn already(before: &GivenAnswer) -> String {
+    let outcome = serde_json::from_str::<Reply>(&before.answer_json).map(|reply| reply.outcome());
+    let outcome = outcome.unwrap_or("answered");
+    format!("this was answered already ({outcome}, from {}); the first answer counts", before.surface)
+}

@@ -1,0 +1,158 @@
+//! Questions to people: each is asked with a message, and answered once, with its audit entry in the same step.
+
+use sqlx::{FromRow, SqliteExecutor};
+
+use crate::audit::append_entry;
+use crate::error::{Result, check_length};
+use crate::limits::{ASK_ANSWER_MAX_BYTES, SETTING_KEY_MAX_BYTES};
+use crate::{AuditEntry, MessageId, Store, TurnId, UserId};
+
+/// What [`Store::answer_ask`] did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AskAnswered {
+    /// The answer is on record by this call.
+    Now,
+    /// Another answer was there first.
+    Before(GivenAnswer),
+    /// Nothing of this kind waits with this message: it was withdrawn, its time is over, or nothing was asked.
+    Gone,
+}
+
+/// An answer on record.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct GivenAnswer {
+    /// The answer, as the JSON text that its writer gave.
+    pub answer_json: String,
+    /// Where it was given: `page`, `cli`, a channel's name.
+    pub surface: String,
+}
+
+impl Store {
+    /// Records that a user is asked something of this kind with a message of theirs; what was asked with it before is withdrawn.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] for a kind that is no word; [`crate::Error::NotFound`] for a message that is gone or another
+    /// user's.
+    pub async fn put_ask(
+        &self,
+        user: UserId,
+        message: MessageId,
+        kind: &str,
+        patience_ms: i64,
+    ) -> Result<()> {
+        check_length("kind", kind, SETTING_KEY_MAX_BYTES)?;
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write().await?;
+        sqlx::query(
+            "UPDATE asks SET withdrawn_at_ms = $1
+             WHERE message_id = $2 AND answered_at_ms IS NULL AND withdrawn_at_ms IS NULL",
+        )
+        .bind(now_ms)
+        .bind(message)
+        .execute(&mut *transaction)
+        .await?;
+        let put = sqlx::query(
+            "INSERT INTO asks (message_id, user_id, kind, asked_at_ms, expires_at_ms)
+             SELECT m.id, c.user_id, $1, $2, $3 FROM messages m JOIN chats c ON c.id = m.chat_id
+             WHERE m.id = $4 AND c.user_id = $5",
+        )
+        .bind(kind)
+        .bind(now_ms)
+        .bind(now_ms.saturating_add(patience_ms))
+        .bind(message)
+        .bind(user)
+        .execute(&mut *transaction)
+        .await?;
+        if put.rows_affected() == 0 {
+            return Err(crate::Error::not_found("message", message.0));
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Records a user's answer to what was asked with a message, and its audit entry: both or nothing. Of several answers the
+    /// first counts.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] for an answer beyond 256 KiB.
+    pub async fn answer_ask(
+        &self,
+        user: UserId,
+        message: MessageId,
+        kind: &str,
+        given: &GivenAnswer,
+        audit: &AuditEntry,
+    ) -> Result<AskAnswered> {
+        check_length("answer", &given.answer_json, ASK_ANSWER_MAX_BYTES)?;
+        check_length("surface", &given.surface, SETTING_KEY_MAX_BYTES)?;
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write().await?;
+        let answered = sqlx::query(
+            "UPDATE asks SET answer_json = $1, surface = $2, answered_at_ms = $3
+             WHERE message_id = $4 AND user_id = $5 AND kind = $6
+                AND answered_at_ms IS NULL AND withdrawn_at_ms IS NULL AND expires_at_ms > $3",
+        )
+        .bind(&given.answer_json)
+        .bind(&given.surface)
+        .bind(now_ms)
+        .bind(message)
+        .bind(user)
+        .bind(kind)
+        .execute(&mut *transaction)
+        .await?;
+        if answered.rows_affected() > 0 {
+            append_entry(&mut *transaction, now_ms, audit).await?;
+            transaction.commit().await?;
+            return Ok(AskAnswered::Now);
+        }
+        let before = first_given(user, message, kind, &mut *transaction).await?;
+        Ok(before.map_or(AskAnswered::Gone, AskAnswered::Before))
+    }
+
+    /// A user's answer on record to what was asked with a message, where there is one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn given_answer(
+        &self,
+        user: UserId,
+        message: MessageId,
+        kind: &str,
+    ) -> Result<Option<GivenAnswer>> {
+        first_given(user, message, kind, self.database.reader()).await
+    }
+
+    /// Withdraws what was asked with the messages of a turn and has no answer: nobody waits for one any more.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn withdraw_asks(&self, turn: TurnId) -> Result<()> {
+        sqlx::query(
+            "UPDATE asks SET withdrawn_at_ms = $1
+             WHERE answered_at_ms IS NULL AND withdrawn_at_ms IS NULL
+                AND message_id IN (SELECT id FROM messages WHERE turn_id = $2)",
+        )
+        .bind(self.now_ms())
+        .bind(turn)
+        .execute(self.database.writer())
+        .await?;
+        Ok(())
+    }
+}
+
+async fn first_given(
+    user: UserId,
+    message: MessageId,
+    kind: &str,
+    executor: impl SqliteExecutor<'_>,
+) -> Result<Option<GivenAnswer>> {
+    Ok(sqlx::query_as(
+        "SELECT answer_json, surface FROM asks
+         WHERE message_id = $1 AND user_id = $2 AND kind = $3 AND answered_at_ms IS NOT NULL ORDER BY id DESC LIMIT 1",
+    )
+    .bind(message)
+    .bind(user)
+    .bind(kind)
+    .fetch_optional(executor)
+    .await?)
+}

@@ -17,6 +17,29 @@ step() {
     say "== $name: $((SECONDS - start)) s"
 }
 
+# beside NAME COMMAND…: runs it in the background, until `joined NAME`.
+declare -A BESIDE=()
+beside() {
+    local name=$1
+    mkdir -p "$TARGET_DIR/beside"
+    step "$@" >"$TARGET_DIR/beside/$name.log" 2>&1 &
+    BESIDE[$name]=$!
+}
+
+# joined NAME: waits for it, prints what it wrote, and fails if it failed.
+joined() {
+    local name=$1 code=0
+    wait "${BESIDE[$name]}" || code=$?
+    unset "BESIDE[$name]"
+    cat "$TARGET_DIR/beside/$name.log" >&2
+    return $code
+}
+
+# Ends what still runs in the background, when the script ends early.
+stop_beside() {
+    [ ${#BESIDE[@]} = 0 ] || kill "${BESIDE[@]}" 2>/dev/null || true
+}
+
 # need PROGRAM PACKAGE…: installs Debian packages when a program is missing, or says what to install.
 need() {
     local program=$1

@@ -40,7 +40,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
         "PERSONAL_TURNS: usize = 1;",
         "a_user_with_a_model_of_their_own_has_one_answer_at_a_time_and_keeps_nobody_waiting",
     ),
-    (AGENT, "TURNS_QUEUED: usize = 32;", "a_queue_holds_32_and_a_place_that_is_not_filled_is_free_again"),
+    (CHATS, "TURNS_QUEUED: usize = 32;", "a_queue_holds_32_and_a_place_that_is_not_filled_is_free_again"),
     (
         AGENT,
         "TURN_ITERATIONS: usize = 100;",
@@ -54,35 +54,35 @@ const NUMBERS: &[(&str, &str, &str)] = &[
         "sub_agents_go_three_deep_and_the_last_ones_have_no_tool_for_more",
     ),
     // Tools.
-    (AGENT, "COMMAND_TIMEOUT_S: u64 = 120;", "every_end_has_its_state"),
+    (CHATS, "COMMAND_TIMEOUT_S: u64 = 120;", "every_end_has_its_state"),
     (
-        AGENT,
+        CHATS,
         "OUTPUT_WHOLE_MAX_CHARS: usize = 4_000;",
         "a_long_output_is_kept_whole_and_shown_as_head_and_tail",
     ),
-    (AGENT, "SHELL_TIMEOUT_S: u64 = 120;", "a_command_has_120_seconds_unless_it_asks_for_others_up_to_600"),
+    (TOOLS, "SHELL_TIMEOUT_S: u64 = 120;", "a_command_has_120_seconds_unless_it_asks_for_others_up_to_600"),
     (
-        AGENT,
+        TOOLS,
         "SHELL_TIMEOUT_MAX_S: u64 = 600;",
         "a_command_has_120_seconds_unless_it_asks_for_others_up_to_600",
     ),
-    (AGENT, "CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);", CANCEL),
-    (AGENT, "SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);", CANCEL),
+    (TOOLS, "CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);", CANCEL),
+    (TOOLS, "SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);", CANCEL),
     (
-        AGENT,
+        TOOLS,
         "TASK_LIFETIME_S: u64 = 24 * 60 * 60;",
         "a_command_and_the_task_that_it_becomes_may_run_for_24_hours",
     ),
-    (AGENT, "TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;", "a_task_is_read_whole_up_to_50_000_bytes"),
+    (TOOLS, "TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;", "a_task_is_read_whole_up_to_50_000_bytes"),
     (
-        AGENT,
+        CHATS,
         "SUB_AGENT_IDLE_MS: i64 = 30 * 60 * 1_000;",
         "a_sub_agent_that_has_a_name_waits_for_30_minutes_and_no_longer",
     ),
     // What a model is shown.
     (AGENT, "OFFLOAD_TOKENS: usize = 2_000;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
     (AGENT, "OFFLOAD_BYTES: usize = 10_240;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
-    (AGENT, "RECALL_CHARS: usize = 16_000;", "a_page_has_16_000_characters_at_most"),
+    (TOOLS, "RECALL_CHARS: usize = 16_000;", "a_page_has_16_000_characters_at_most"),
     (AGENT, "MASK_AT_PERCENT: usize = 60;", "the_fuller_the_window_the_fewer_groups_keep_their_results"),
     (
         AGENT,
@@ -116,6 +116,8 @@ const NUMBERS: &[(&str, &str, &str)] = &[
 
 const CANCEL: &str = "a_cancelled_command_is_killed_after_half_a_second_and_waited_for_less_than_one";
 const AGENT: &str = "server-bridge/crates/agent/src/limits.rs";
+const CHATS: &str = "server-bridge/crates/chats/src/limits.rs";
+const TOOLS: &str = "server-bridge/crates/tools/src/limits.rs";
 const LLM: &str = "server-bridge/crates/llm/src/limits.rs";
 const STORE: &str = "server-bridge/crates/store/src/limits.rs";
 

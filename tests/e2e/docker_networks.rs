@@ -12,6 +12,9 @@ use crate::docker::{Cleanup, shell};
 /// How long a connection that leads nowhere is waited for, in seconds.
 const WAIT_S: &str = "2";
 
+/// How long anything else may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn start(options: &[&str]) -> (Server, [Person; 2], Cleanup) {
     ready();
     let server = Server::start_with(&[&["--docker", "on", "--docker-image", IMAGE], options].concat());
@@ -40,12 +43,12 @@ fn address(container: &str) -> String {
 
 /// The ways by which one container reaches the other, tried without the runner's own confinement.
 fn ways(from: &str, to: &str) -> Vec<&'static str> {
-    docker(&["exec", "-d", to, "sh", "-c", "while :; do echo hello | nc -l -p 5000; done"]).unwrap();
+    docker(&["exec", "-d", to, "nc", "-ll", "-p", "5000", "-e", "echo", "hello"]).unwrap();
     let heard = |at: &str, host: &str| {
         docker(&["exec", at, "sh", "-c", &format!("nc -w {WAIT_S} {host} 5000 < /dev/null")])
             .is_some_and(|text| text.contains("hello"))
     };
-    eventually("it listens", Duration::from_secs(10), || heard(to, "127.0.0.1").then_some(()));
+    eventually("it listens", PATIENCE, || heard(to, "127.0.0.1").then_some(()));
     let address = address(to);
     // From a container beside it, with the rights that its own commands lack.
     let network = format!("container:{from}");
@@ -70,7 +73,8 @@ fn users_in_containers_reach_each_other_in_no_way() {
     let networks = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}} {{end}}";
     assert_eq!(inspect(&alices, networks), alices, "it has one network, called as it is");
     assert!(address(&alices).starts_with("10.213."), "{}", address(&alices));
-    let own = "echo hello | nc -l -p 5002 & sleep 0.5; nc -w 2 127.0.0.1 5002 < /dev/null";
+    let own = "nc -ll -p 5002 -e echo hello & \
+               for i in $(seq 100); do nc -w 2 127.0.0.1 5002 < /dev/null && break; sleep 0.1; done; kill $!";
     assert!(shell(&alice, own).contains("hello"), "its own services are there");
 }
 

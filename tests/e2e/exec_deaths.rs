@@ -17,7 +17,7 @@ use tungstenite::client::IntoClientRequest;
 use crate::agent::{messages, new_chat};
 
 /// How long any one step may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What everything that is read to its end comes to.
 const READ: [&str; 10] = [
@@ -92,6 +92,14 @@ impl Stage {
         all.as_array().unwrap().iter().filter(is_it).cloned().collect()
     }
 
+    /// The same, once none of them runs.
+    fn ended(&self, word: &str) -> Vec<Value> {
+        eventually("all of it has ended", PATIENCE, || {
+            let execs = self.execs(word);
+            execs.iter().all(|exec| exec["status"] != "running").then_some(execs)
+        })
+    }
+
     /// What the audit trail says of them.
     fn audit(&self, word: &str) -> Vec<Value> {
         let all = self.client.call("GET", "/audit?action=exec&limit=1000").json();
@@ -113,13 +121,11 @@ fn dies_at_every_point(points: &[&str], stage: &mut Stage, asker: &mut dyn Asker
         stage.server.wait_killed(PATIENCE);
         stage.restart(None);
         // What ran comes to its end; what nobody can tell of any more counts as lost.
-        let execs = eventually("all of it has ended", PATIENCE, || {
-            let execs = stage.execs(&word);
-            execs.iter().all(|exec| exec["status"] != "running").then_some(execs)
-        });
+        stage.ended(&word);
         asker.check(stage, stage.runs(&word) == 1);
-        let (execs, audit, runs) =
-            (stage.execs(&word).len().max(execs.len()), stage.audit(&word), stage.runs(&word));
+        // A client that came again may have started it only now.
+        let execs = stage.ended(&word);
+        let (execs, audit, runs) = (execs.len(), stage.audit(&word), stage.runs(&word));
         assert!(execs <= 1 && runs <= execs, "{point}: {execs} execs, {runs} runs");
         // A client that asks again before the runner is back is refused, which is no end of an exec.
         let ends = audit.iter().filter(|entry| entry["outcome"] != "offline").count();

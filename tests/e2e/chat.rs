@@ -47,7 +47,7 @@ fn large_output_is_kept_whole_on_the_sandbox() {
     alice.run(&["chat", "--new", "!seq 1 5000"]);
     let client = Client::login(&server, "alice");
     let chat = client.call("GET", "/chats").json()[0]["id"].as_str().unwrap().to_owned();
-    let message = eventually("the command ended", Duration::from_secs(10), || {
+    let message = eventually("the command ended", Duration::from_secs(60), || {
         let messages = client.call("GET", &format!("/chats/{chat}/messages")).json();
         let list = messages["messages"].as_array().unwrap().clone();
         list.into_iter().find(|message| message["exec"]["status"] == "exited")
@@ -116,11 +116,11 @@ fn cancel_ends_what_runs_and_messages_survive_a_restart() {
             .collect()
     };
     post("!sleep 300");
-    eventually("it runs", Duration::from_secs(10), || (statuses() == ["running"]).then_some(()));
+    eventually("it runs", Duration::from_secs(60), || (statuses() == ["running"]).then_some(()));
     post("/cancel");
-    eventually("it was cancelled", Duration::from_secs(10), || (statuses() == ["cancelled"]).then_some(()));
+    eventually("it was cancelled", Duration::from_secs(60), || (statuses() == ["cancelled"]).then_some(()));
     post("!echo before");
-    eventually("both ended", Duration::from_secs(10), || {
+    eventually("both ended", Duration::from_secs(60), || {
         (statuses() == ["cancelled", "exited"]).then_some(())
     });
     server.restart(&["--docker", "off"]);
@@ -150,14 +150,14 @@ fn goes_on(before_the_restart: impl Fn(&Server)) {
     let command = r#"{"text": "!echo before; until [ -e go ]; do sleep 0.1; done; echo after; exit 3"}"#;
     let answer = client.send("POST", &format!("/chats/{chat}/messages"), command.as_bytes());
     assert_eq!(answer.status, 202, "{answer:?}");
-    eventually("it wrote", Duration::from_secs(10), || (shown()["text"] == "before\n").then_some(()));
+    eventually("it wrote", Duration::from_secs(60), || (shown()["text"] == "before\n").then_some(()));
     before_the_restart(&server);
     server.restart(&["--docker", "off"]);
     assert_eq!(shown()["exec"]["status"], "running");
-    eventually("the runner is back", Duration::from_secs(20), || {
+    eventually("the runner is back", Duration::from_secs(60), || {
         (alice.run(&["exec", "--on", "laptop", "--", "touch", "go"]).code == 0).then_some(())
     });
-    eventually("it ended", Duration::from_secs(20), || (shown()["exec"]["status"] == "exited").then_some(()));
+    eventually("it ended", Duration::from_secs(60), || (shown()["exec"]["status"] == "exited").then_some(()));
     assert_eq!(
         (shown()["text"].as_str(), shown()["exec"]["exit_code"].as_i64()),
         (Some("before\nafter\n"), Some(3))

@@ -79,7 +79,7 @@ fn token_on_the_command_line_is_taken_out_of_it() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    tests::eventually("online", std::time::Duration::from_secs(20), || {
+    tests::eventually("online", std::time::Duration::from_secs(60), || {
         alice.is_online("laptop").then_some(())
     });
     let everyone = process::with_marker(&token);

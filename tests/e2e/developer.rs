@@ -58,7 +58,7 @@ fn with_repository(options: &[&str]) -> (Server, Person, Machine) {
     git(machine.workspace(), &["commit", "-qm", "first"]);
     machine.restart(&server, "laptop", &token, options);
     let is_back = || shell(&person, "test -f .git/HEAD").code == 0;
-    tests::eventually("the runner is back", std::time::Duration::from_secs(20), || is_back().then_some(()));
+    tests::eventually("the runner is back", std::time::Duration::from_secs(60), || is_back().then_some(()));
     (server, person, machine)
 }
 
@@ -161,7 +161,7 @@ fn a_test_server_is_reached_by_another_command() {
     let get = format!(
         "import urllib.request as u; print(u.urlopen('http://127.0.0.1:{port}/page').read().decode(), end='')"
     );
-    let page = tests::eventually("the page is served", std::time::Duration::from_secs(20), || {
+    let page = tests::eventually("the page is served", std::time::Duration::from_secs(60), || {
         let output = alice.run(&["exec", "--", "python3", "-c", &get]);
         (output.code == 0).then_some(output.stdout)
     });

@@ -74,7 +74,7 @@ fn container_keeps_its_files_over_a_stop_and_start() {
     assert_eq!(cleanup.containers(), container, "the same container again");
     docker(&["kill", &container[0]]).unwrap();
     let again =
-        tests::eventually("a killed container is started again", std::time::Duration::from_secs(15), || {
+        tests::eventually("a killed container is started again", std::time::Duration::from_secs(60), || {
             let output = alice.run(&["exec", "--", "cat", "file"]);
             (output.code == 0).then_some(output.stdout)
         });
@@ -136,7 +136,7 @@ fn tree_is_killed_in_a_container_too() {
     assert_eq!(shell(&alice, living), "", "no sleeper is left");
     let background = std::time::Instant::now();
     assert_eq!(shell(&alice, "sleep 60 & echo x"), "x");
-    assert!(background.elapsed() < std::time::Duration::from_secs(3), "{:?}", background.elapsed());
+    assert!(background.elapsed() < std::time::Duration::from_secs(45), "{:?}", background.elapsed());
 }
 
 #[test]

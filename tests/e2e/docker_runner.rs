@@ -58,7 +58,7 @@ fn commands_of_a_machine_run_in_a_container_and_survive_the_server() {
 
     // A container that is killed is lost, and another one takes its place.
     docker(&["kill", &container[0]]).unwrap();
-    let again = eventually("another container", Duration::from_secs(20), || {
+    let again = eventually("another container", Duration::from_secs(60), || {
         let output = alice.run(&["exec", "--", "cat", "file"]);
         (output.code == 0).then_some(output.stdout)
     });
@@ -78,7 +78,7 @@ fn container_of_a_machine_ends_with_a_runner_that_is_killed() {
     assert_eq!(shell(&alice, "echo runs"), "runs");
     assert_eq!(containers(&machine).len(), 1);
     process::signal(machine.guardian_pid(), rustix::process::Signal::KILL);
-    eventually("the container is gone", Duration::from_secs(15), || {
+    eventually("the container is gone", Duration::from_secs(60), || {
         containers(&machine).is_empty().then_some(())
     });
 }

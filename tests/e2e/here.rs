@@ -15,10 +15,9 @@ use tests::tmux::Tmux;
 use tests::{Asked, Reply, ScriptedModel, binaries, eventually, process};
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// From an empty home to the answer of the first command: five times the three seconds of a release build that has the machine
-/// to itself.
-const FIRST_ANSWER: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(60);
+/// From an empty home to the answer of the first command: three seconds of a release build that has the machine to itself.
+const FIRST_ANSWER: Duration = Duration::from_secs(60);
 /// How many begin at once in one directory.
 const AT_ONCE: usize = 4;
 

@@ -14,7 +14,7 @@ use tests::random::{Random, count};
 use tests::{Machine, Person, Server, binaries, eventually, process};
 
 /// How long a runner may take to be back once nothing keeps it.
-const BACK_WITHIN: Duration = Duration::from_secs(10);
+const BACK_WITHIN: Duration = Duration::from_secs(60);
 
 /// The server gives a silent runner up after half a minute.
 const SILENT_WITHIN: Duration = Duration::from_secs(60);

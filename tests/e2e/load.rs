@@ -40,7 +40,7 @@ fn memory_is_flat_behind_a_reader_that_stopped() {
     let programs = [server.pid(), machine.runner_pid(), caller.id() as i32];
     let resident = || programs.map(process::resident_kib);
     let mut before = resident();
-    eventually("all that is under way has filled", Duration::from_secs(20), || {
+    eventually("all that is under way has filled", Duration::from_secs(60), || {
         thread::sleep(LOOK);
         let now = resident();
         (std::mem::replace(&mut before, now) == now).then_some(())
@@ -135,13 +135,13 @@ fn many_commands_in_a_row_leave_nothing_behind() {
     // What is made once is made by then.
     run_all(0..100);
     let at_rest = || process::children(runner).is_empty().then(descriptors);
-    let before = eventually("no child is left", Duration::from_secs(10), at_rest);
+    let before = eventually("no child is left", Duration::from_secs(60), at_rest);
     let resident = process::resident_kib(runner);
     run_all(100..100 + count("SANDBRIDGE_EXECS", 500));
-    eventually("no child and no descriptor is left", Duration::from_secs(10), || {
+    eventually("no child and no descriptor is left", Duration::from_secs(60), || {
         at_rest().filter(|now| *now <= before)
     });
-    eventually("memory is back", Duration::from_secs(10), || {
+    eventually("memory is back", Duration::from_secs(60), || {
         (process::resident_kib(runner) <= resident + FLAT_KIB).then_some(())
     });
 }

@@ -9,7 +9,7 @@ use tests::terminal::Terminal;
 use tests::{Machine, Server, eventually};
 
 /// How long a runner may take to be back after a cut.
-const BACK_WITHIN: Duration = Duration::from_secs(20);
+const BACK_WITHIN: Duration = Duration::from_secs(60);
 
 /// Tries to connect to a port of the machine, and says what came of it.
 const REACH: &str = "import socket, sys

@@ -15,7 +15,7 @@ use tests::{Authority, BareRoot, Person, Server, Who, binaries, eventually, proc
 use crate::install::here;
 
 /// How long a runner may take to be online, or to say why it is not.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// A name that nobody on this machine knows.
 const NAME: &str = "bridge.test";
 /// What the proxies here want to be shown, and as it is sent.

@@ -256,10 +256,10 @@ fn a_command_whose_caller_died_with_the_server_is_cancelled_once_that_is_back() 
     server.restart(&["--docker", "off"]);
     machine.wait_online(&alice, "laptop");
     assert!(alice.run(&["ps"]).stdout.contains(&marker), "it still runs, and is listed");
-    tests::eventually("the command is gone", Duration::from_secs(30), || {
+    tests::eventually("the command is gone", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
-    tests::eventually("it is on record", Duration::from_secs(10), || {
+    tests::eventually("it is on record", Duration::from_secs(60), || {
         alice.run(&["ps", "--all"]).stdout.contains("cancelled").then_some(())
     });
 }

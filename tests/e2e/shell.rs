@@ -128,10 +128,10 @@ fn control_c_interrupts_there_and_not_here() {
     let marker = 32_000_000 + std::process::id();
     terminal.types(format!("sleep {marker}; echo status $?\r"));
     let is_running = || !process::with_marker(&format!("sleep {marker}")).is_empty();
-    eventually("it sleeps", Duration::from_secs(20), || is_running().then_some(()));
+    eventually("it sleeps", Duration::from_secs(60), || is_running().then_some(()));
     // Once: what is typed while a shell answers a second one is thrown away with the line it was typed on.
     terminal.types("\x03");
-    eventually("Ctrl-C ends it", Duration::from_secs(20), || (!is_running()).then_some(()));
+    eventually("Ctrl-C ends it", Duration::from_secs(60), || (!is_running()).then_some(()));
     terminal.sees("ready> ");
     terminal.types("echo still $((40 + 2))\r");
     terminal.sees("still 42");
@@ -152,7 +152,7 @@ fn the_escape_hangs_up_and_leaves_nothing_behind() {
     assert_eq!(terminal.ends(), 129);
     terminal.wait_raw(false);
     assert!(terminal.rest().contains("\x1b[?1049l"), "the other screen is left");
-    eventually("nothing is left", Duration::from_secs(20), || {
+    eventually("nothing is left", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
 }

@@ -11,7 +11,7 @@ use tungstenite::{Message, WebSocket};
 
 const ID: &str = "000102030405060708090a0b0c0d0e0f";
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal as a page has it.
 struct Page {

@@ -114,13 +114,13 @@ fn a_result_under_way_at_a_disconnect_is_told_as_lost() {
     let (_server, person, mut runner) = setup();
     let begun = runner.workspace().join("begun");
     let child = person
-        .command(&["exec", "--json", "--", "sh", "-c", "touch begun; sleep 5"])
+        .command(&["exec", "--json", "--", "sh", "-c", "touch begun; sleep 60"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    eventually("the command runs", Duration::from_secs(10), || begun.exists().then_some(()));
+    eventually("the command runs", Duration::from_secs(60), || begun.exists().then_some(()));
     let begin = Instant::now();
     runner.disconnect();
     let output = child.wait_with_output().unwrap();
@@ -128,7 +128,7 @@ fn a_result_under_way_at_a_disconnect_is_told_as_lost() {
     let last: Value = serde_json::from_str(&last).unwrap();
     assert_eq!((last["type"].as_str(), last["kind"].as_str()), (Some("error"), Some("lost")), "{last}");
     assert_eq!(output.status.code(), Some(125));
-    assert!(begin.elapsed() < Duration::from_secs(5), "it does not wait for what cannot come");
+    assert!(begin.elapsed() < Duration::from_secs(45), "it does not wait for what cannot come");
     let offline = person.run(&["exec", "--", "true"]);
     assert!(offline.code == 125 && offline.stderr.contains("offline"), "{offline:?}");
 }

@@ -17,7 +17,7 @@ use crate::{eventually, process};
 /// The user and group of `dev`, who is nobody special.
 const DEV: u32 = 4711;
 /// Time for the root to be set up.
-const SET_UP_WITHIN: Duration = Duration::from_secs(20);
+const SET_UP_WITHIN: Duration = Duration::from_secs(60);
 
 /// Makes the root the process's own, then waits: it is the first process of what runs there.
 const SET_UP: &str = r#"

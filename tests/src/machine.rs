@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::{Person, Server, binaries, eventually, process};
 
 /// How long a runner may take to be online.
-const ONLINE_WITHIN: Duration = Duration::from_secs(20);
+const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// A runner process; it is stopped when this is dropped.
 pub struct Machine {

@@ -14,7 +14,7 @@ use rustix::termios::{LocalModes, Winsize};
 use crate::eventually;
 
 /// How long anything may take to be shown.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program on a terminal of its own.
 pub struct Terminal {

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::{Person, eventually};
 
 /// How long anything may take to be shown.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal of its own, with a shell in it; it ends when this is dropped.
 pub struct Tmux {

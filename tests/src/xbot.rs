@@ -26,7 +26,7 @@ use crate::{Person, Server, eventually};
 const TURN: Duration = Duration::from_millis(5);
 
 /// How long it may take to be online.
-const ONLINE_WITHIN: Duration = Duration::from_secs(20);
+const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// A connected stand-in; it disconnects when this is dropped.
 pub struct XbotRunner {

@@ -9,7 +9,7 @@ import { binary, output, start, stop } from "./process";
 export const PASSWORD = "correct horse battery";
 
 /** A runner is online this soon, or not at all. */
-const ONLINE_MS = 20_000;
+const ONLINE_MS = 60_000;
 const POLL_MS = 50;
 
 export function temporary(name: string): string {

@@ -18,10 +18,10 @@ pub(super) const NOTHING_HERE: i32 = 77;
 /// The first version of Landlock that covers sockets that are files.
 const FIRST_WITH_SOCKET_FILES: u32 = 9;
 
-const ONLINE_WITHIN: Duration = Duration::from_secs(30);
+const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// How long a survivor may take to be noticed, and how long nobody must be noticed: they write every 20 ms.
-const SEEN_WITHIN: Duration = Duration::from_secs(5);
+const SEEN_WITHIN: Duration = Duration::from_secs(60);
 const SILENT_FOR: Duration = Duration::from_millis(200);
 
 /// How the attacks are let loose.

@@ -10,6 +10,7 @@
 //! | [`tool`] | what a tool is to the engine, and the registry of all of them |
 //! | [`models`] | the model that is asked and those that stand in for it; how many answers may be under way |
 //! | [`approval`] | what a model may do without asking |
+//! | [`hooks`] | places where hooks hang: they watch turns, and may deny or question what those do |
 //! | [`ask`] | questions to people: one shape for all of them, answered once |
 //! | [`library`] | skills and roles, as a workspace offers them |
 //! | [`live`] | output that is shown while it is written |
@@ -27,6 +28,7 @@ pub mod context;
 pub mod engine;
 mod error;
 pub mod grouped;
+pub mod hooks;
 pub mod library;
 pub mod limits;
 pub mod live;

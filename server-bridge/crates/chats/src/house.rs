@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use agent::approval::Mode;
 use agent::ask::Waiters;
 use agent::engine::{AtWork, PromptParts};
+use agent::hooks::Hooks;
 use agent::tool::Registry;
 use api::document::ExecDocument;
 use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, UserId};
@@ -39,6 +40,8 @@ pub(crate) struct House {
     /// What tools see of it, and everything else too: the store, the machines, the execs.
     pub(crate) services: Services,
     pub(crate) tools: Registry,
+    /// What hangs at the places of turns.
+    pub(crate) hooks: Hooks,
     /// What models are told before and beside a conversation.
     pub(crate) prompt: PromptParts,
     pub(crate) tasks: TaskTracker,

@@ -22,6 +22,7 @@ use crate::told::Told;
 use crate::transcript::LeftOut;
 use crate::turns;
 use agent::approval::Mode;
+use agent::hooks::Hooks;
 use agent::tool::Registry;
 use tools::Services;
 use tools::internet::Internet;
@@ -50,12 +51,23 @@ impl ChatService {
             asks,
             at_work,
             tools,
+            hooks: Hooks::default(),
             prompt,
             tasks,
             stop,
             bus,
             instructions_file,
         }))
+    }
+
+    /// The hooks of all turns: where an extension registers its own.
+    pub fn hooks(&self) -> &Hooks {
+        &self.0.hooks
+    }
+
+    /// The tools of all turns: where an extension registers its own. A turn keeps those that it began with.
+    pub fn tools(&self) -> &Registry {
+        &self.0.tools
     }
 
     /// What happens in chats: where a front end subscribes.

@@ -25,6 +25,7 @@ use super::ports::{Change, Display, Entry, Ports, ReplyState, TurnEnd};
 use crate::PortError;
 use crate::approval::Mode;
 use crate::context::Conversation;
+use crate::hooks::{HookedTurn, Hooks, Place};
 use crate::limits::REPLY_WINDOW_SHARE;
 use crate::models::{ModelChain, ModelSetup};
 use crate::tool::{Failure, TurnCost, gone};
@@ -36,6 +37,8 @@ pub struct Turn<'a> {
     pub ports: &'a Ports,
     /// The parts of its prompt.
     pub parts: &'a PromptParts,
+    /// The hooks that it comes by.
+    pub hooks: &'a Hooks,
     /// The user whose agent answers.
     pub user: &'a User,
     /// The chat that it is a turn of.
@@ -154,6 +157,7 @@ impl Turn<'_> {
                 (TurnStatus::Interrupted, Some(INTERRUPTED.to_owned()))
             }
         };
+        self.hooks.at(self.hooked(), Place::TurnEnds { status }).await;
         let cost = TurnCost { usage: progress.usage, cost_micros: progress.cost_micros };
         let words = progress.words.take();
         log(self.finish(progress, status, error.as_deref(), cost).await);
@@ -192,6 +196,12 @@ impl Turn<'_> {
         self.display().reply(self.message, &progress.text, state).await
     }
 
+    /// The turn as hooks see it.
+    fn hooked(&self) -> HookedTurn<'_> {
+        let (root, turn) = (self.ancestry.root(), self.turn);
+        HookedTurn { user: self.user, chat: self.chat, root, turn }
+    }
+
     fn display(&self) -> &dyn Display {
         &*self.ports.display
     }
@@ -205,11 +215,16 @@ impl Turn<'_> {
             return Err(End::Failed("it was ended elsewhere".to_owned()));
         }
         self.display().reply(self.message, "", ReplyState::of(TurnStatus::Running)).await?;
+        let words = self.hooks.at(self.hooked(), Place::TurnBegins).await;
+        if let Some(why) = words.denied {
+            return Err(End::Failed(why));
+        }
         let Setting { mut conversation, note, away } = tokio::select! {
             conversation = self.conversation(&chain.setup) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
         let conversation = &mut conversation;
+        let note = [vec![note], words.notes].concat().join("\n");
         let note = |messages: &mut [_]| pipeline::put_note(messages, &note).is_some();
         if let Some(noted) = conversation.amend_last(self.turn, note) {
             self.ports.journal.change(Change::Amended(noted.id, &noted.message)).await?;

@@ -201,6 +201,16 @@ impl Looked {
         self
     }
 
+    /// The same of a call that somebody wants its user to be asked about, and why; it is asked about each time.
+    pub fn asked_for(mut self, why: &str) -> Self {
+        let why = visible::line(why);
+        self.proposal.note = Some(match self.proposal.note {
+            Some(note) => format!("{note}; {why}"),
+            None => why.clone(),
+        });
+        self.only_once(&why)
+    }
+
     /// How much of it its user is shown, in bytes.
     pub fn shown_bytes(&self) -> usize {
         self.proposal.to_text().len()

@@ -43,8 +43,11 @@ impl SubAgents for Stored {
                 store.queue_turn_beneath(user.id, chat, said.id, shown.id, &item, ancestry.turn()).await?;
             service.tell(user.id, ChatEvent::Message(shown.clone()));
             let ports = &self.below(chat, turn, self.wish().await?.clone()).ports();
-            let (parts, stop, message) = (&service.prompt, &service.stop, shown.id);
-            let end = Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry }.run().await;
+            let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stop);
+            let message = shown.id;
+            let end = Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }
+                .run()
+                .await;
             store.use_sub_agent(user.id, chat, card).await?;
             // Its conversation may have been deleted meanwhile.
             store.message(user.id, shown.id).await?;

@@ -95,8 +95,8 @@ fn of<'a>(
     ports: &'a Ports,
     ancestry: &'a TurnAncestry,
 ) -> Turn<'a> {
-    let (parts, stop) = (&service.prompt, &service.stop);
-    Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry }
+    let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stop);
+    Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }
 }
 
 /// Compresses a chat in which nothing is under way.

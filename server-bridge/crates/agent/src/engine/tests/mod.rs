@@ -9,11 +9,13 @@
 //! | `ends` | cancels, stops and failures at each point |
 //! | `tools` | calls: their order, their failures, sub-agents |
 //! | `permissions` | what is asked for, and what comes of the answer |
+//! | `hooks` | what hooks deny, question and add |
 //! | `room` | room in the model's window |
 
 mod ask;
 mod ends;
 mod fakes;
+mod hooks;
 mod model;
 mod permissions;
 mod room;

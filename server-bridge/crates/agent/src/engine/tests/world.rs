@@ -27,6 +27,7 @@ use crate::engine::{
     Asked, CallState, Card, Change, Display, Entry, Journal, ModelPool, Name, Named, NewSubAgent,
     Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
 };
+use crate::hooks::{Hook, Hooks};
 use crate::models::{Admission, ModelChain, ModelSetup, NoModel, Place, Tier};
 use crate::tool::{Failure, Registry, Tool};
 
@@ -78,6 +79,7 @@ struct House {
     log: Log,
     played: Option<Played>,
     asks: Waiters,
+    hooks: Hooks,
     at_work: AtWork,
     slots: Arc<Slots>,
     admission: Arc<Admission>,
@@ -139,6 +141,7 @@ impl Default for Chat {
             log: Log::default(),
             played: None,
             asks: Waiters::default(),
+            hooks: Hooks::default(),
             at_work: AtWork::default(),
             slots: Arc::default(),
             admission: Arc::new(Admission::new(1)),
@@ -511,8 +514,9 @@ impl SubAgents for Chat {
             }
             let (turn, message) = child.begin_turn(text);
             let (ports, parts, user) = (&child.ports(), &PromptParts::default(), &ada());
+            let hooks = &child.house.hooks;
             let (stop, chat) = (&CancellationToken::new(), &child.id);
-            let turn = Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry };
+            let turn = Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry };
             Ok(turn.run().await.unwrap())
         })
     }
@@ -580,6 +584,12 @@ impl World {
         self
     }
 
+    /// The same with a hook.
+    pub(super) fn hooked(self, hook: impl Hook) -> Self {
+        self.chat.house.hooks.put(hook);
+        self
+    }
+
     /// The same in another mode.
     pub(super) fn mode(self, mode: Mode) -> Self {
         self.set(|settings| settings.mode = mode);
@@ -616,8 +626,9 @@ impl World {
         tokio::spawn(async move {
             let (ports, parts, user) = (&chat.ports(), &parts(), &ada());
             let ancestry = &TurnAncestry::top(&chat.id, turn, tools, Arc::clone(&ports.display));
+            let hooks = &chat.house.hooks;
             let (chat, cancelled, stop) = (&chat.id, &cancelled, &stop);
-            Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry }.run().await
+            Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }.run().await
         })
     }
 
@@ -631,8 +642,11 @@ impl World {
         let (ports, parts, user, chat) = (&self.chat.ports(), &parts(), &ada(), &self.chat.id);
         let turn = TurnId(self.chat.kept().turn);
         let ancestry = &TurnAncestry::top(chat, turn, self.tools.snapshot(), Arc::clone(&ports.display));
+        let hooks = &self.chat.house.hooks;
         let (message, cancelled, stop) = (MessageId(0), &self.cancelled, &self.stop);
-        Turn { ports, parts, user, chat, turn, message, cancelled, stop, ancestry }.compress_alone().await
+        Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }
+            .compress_alone()
+            .await
     }
 
     /// Answers the next question, as soon as somebody is asked; the number of the message that asked it.

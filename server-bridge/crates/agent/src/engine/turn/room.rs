@@ -7,6 +7,7 @@ use super::{End, Progress, Turn};
 use crate::context::{Conversation, compress, mask};
 use crate::engine::ports::{Change, Entry};
 use crate::grouped::grouped;
+use crate::hooks::Place;
 use crate::limits::{COMPRESS_COOL_DOWN_ROUNDS, COMPRESS_FORCED_TIMES, COMPRESS_SAVES_PERCENT};
 use crate::models::{ModelChain, ModelSetup};
 use crate::tool::Beside;
@@ -117,6 +118,7 @@ impl Turn<'_> {
         let Some(cut) = compress::cut(conversation) else {
             return self.leave_as_it_is(conversation, "there is nothing in it to leave out").await;
         };
+        self.hooks.at(self.hooked(), Place::Compresses).await;
         let said = match self.summary(chain, conversation, cut, progress).await? {
             Ok(said) => said,
             Err(why) => return self.leave_as_it_is(conversation, &why).await,

@@ -14,6 +14,7 @@ use crate::approval::{Access, Mode, Verdict, verdict};
 use crate::context::Conversation;
 use crate::engine::ports::{CallState, CallStatus, Card, Entry};
 use crate::engine::tools_of_reply::{at_once, groups};
+use crate::hooks::{Place, Words};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
 use crate::tool::{Beside, Failure, Live, Looked, Outcome, ToolContext, Understood};
 
@@ -32,6 +33,8 @@ pub(super) struct Begun {
     /// What it would do, where its user was to be asked.
     looked: Looked,
     verdict: Verdict,
+    /// Why a hook denies it.
+    denied: Option<String>,
 }
 
 impl Begun {
@@ -136,18 +139,32 @@ impl Turn<'_> {
         let mode = if access == Access::Read { None } else { Some(self.ports.permissions.mode().await?) };
         let (mut understood, mut looked) = (understood, Looked::default());
         let mut verdict = mode.map_or(Verdict::Allowed, |mode| verdict(mode, access));
+        let words = match &understood {
+            Ok(_) => self.hooks.at(self.hooked(), Place::CallBegins { call: &call, access }).await,
+            Err(_) => Words::default(),
+        };
+        let Words { denied, asks, .. } = words;
+        if denied.is_some() {
+            verdict = Verdict::Denied;
+        } else if asks.is_some() && verdict == Verdict::Allowed {
+            verdict = Verdict::Asks;
+        }
         let hint = understood.as_ref().map(Understood::hint).unwrap_or_default();
         if let (Ok(known), Verdict::Asks) = (&understood, verdict) {
             match self.look(known, access).await? {
                 Ok(found) => {
-                    if self.is_allowed_for_good(&call.name, access, &found.subject).await? {
+                    let is_asked_for = asks.is_some();
+                    if !is_asked_for && self.is_allowed_for_good(&call.name, access, &found.subject).await? {
                         verdict = Verdict::Allowed;
                     } else if found.shown_bytes() > APPROVAL_DETAIL_BYTES {
                         let why =
                             "this is too long to be shown to the user, who has to allow it; do it in parts";
                         (verdict, understood) = (Verdict::Allowed, Err(why.to_owned()));
                     }
-                    looked = found;
+                    looked = match asks {
+                        Some(why) => found.asked_for(&why),
+                        None => found,
+                    };
                 }
                 // It would come to nothing, so that nobody has to be asked.
                 Err(why) => (verdict, understood) = (Verdict::Allowed, Err(why)),
@@ -155,7 +172,7 @@ impl Turn<'_> {
         }
         let hint = if understood.is_ok() { hint } else { String::new() };
         let name = call.name.chars().take(TOOL_NAME_CHARS).collect();
-        let begun = Begun { call, name, hint, understood, place, access, mode, looked, verdict };
+        let begun = Begun { call, name, hint, understood, place, access, mode, looked, verdict, denied };
         // What a sub-agent asks is asked elsewhere.
         let asks_here = verdict == Verdict::Asks && self.ancestry.delegation().is_none();
         let state = if asks_here { CallState::Asks(&begun.looked, access) } else { CallState::Runs };
@@ -181,7 +198,7 @@ impl Turn<'_> {
     ) -> Result<Ran, End> {
         let denied = match (begun.verdict, &begun.understood) {
             (Verdict::Asks, Ok(_)) => self.answered(&begun, question).await?,
-            (Verdict::Denied, _) => Some(Outcome::denied(PLAN_MODE)),
+            (Verdict::Denied, _) => Some(Outcome::denied(begun.denied.as_deref().unwrap_or(PLAN_MODE))),
             (Verdict::Asks | Verdict::Allowed, _) => None,
         };
         if begun.verdict == Verdict::Asks && denied.is_none() {
@@ -189,7 +206,7 @@ impl Turn<'_> {
         }
         let began = denied.is_none().then(Instant::now);
         let output = Output::new(self.display(), message);
-        let (outcome, stops) = match (denied, &begun.understood) {
+        let (mut outcome, stops) = match (denied, &begun.understood) {
             (Some(denied), _) => (denied, self.cancelled.is_cancelled().then_some(End::Cancelled)),
             (None, Ok(call)) => {
                 let mut live = |text: &str| output.push(text);
@@ -200,6 +217,12 @@ impl Turn<'_> {
             }
             (None, Err(why)) => (Outcome::failed(why), None),
         };
+        let ends = Place::CallEnds { call: &begun.call, outcome: &outcome };
+        let notes = self.hooks.at(self.hooked(), ends).await.notes;
+        for note in notes {
+            outcome.text.push_str("\n\n");
+            outcome.text.push_str(&note);
+        }
         let status = match (&stops, outcome.is_error) {
             (Some(End::Cancelled), _) => CallStatus::Cancelled,
             _ if outcome.is_denied => CallStatus::Denied,

@@ -15,6 +15,19 @@ pub struct TurnItem {
     pub turn: TurnId,
     /// What was said.
     pub item_json: String,
+    /// Whether its turn keeps a record of each call before that takes effect.
+    pub is_journaled: bool,
+}
+
+/// A call of a tool that was about to take effect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
+pub struct BegunCall {
+    /// Its turn.
+    #[cfg_attr(feature = "sqlx", sqlx(rename = "turn_id"))]
+    pub turn: TurnId,
+    /// Its id, as the model's provider gave it.
+    pub call_id: String,
 }
 
 /// A summary that stands for the beginning of a conversation.
@@ -95,6 +108,8 @@ pub struct StoredContext {
     pub compaction_tried_at: ItemId,
     /// In the order they were made.
     pub masks: Vec<Mask>,
+    /// The calls that were begun and may have changed something.
+    pub begun: Vec<BegunCall>,
     /// The latest of each item.
     pub edits: Vec<ContextEdit>,
     /// What the last request took.

@@ -19,7 +19,9 @@ mod people;
 mod turn;
 mod unseen;
 
-pub use conversation::{Compaction, ContextEdit, Mask, NewCompaction, PromptCount, StoredContext, TurnItem};
+pub use conversation::{
+    BegunCall, Compaction, ContextEdit, Mask, NewCompaction, PromptCount, StoredContext, TurnItem,
+};
 pub use ids::{AuditId, ChatId, ExecId, ItemId, KeyId, MessageId, RunnerId, TurnId, UserId, hex};
 pub use people::{SubAgent, User};
 pub use turn::{Spent, TurnStatus, TurnUsage};

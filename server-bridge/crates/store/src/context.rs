@@ -53,7 +53,7 @@ impl Store {
         .await?;
         let cut = compaction.as_ref().map_or(ItemId(0), |compaction| compaction.up_to_item);
         let items = sqlx::query_as(concat!(
-            "SELECT i.id, i.turn_id, i.item_json FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE ",
+            "SELECT i.id, i.turn_id, i.item_json, t.is_journaled FROM turn_items i JOIN turns t ON t.id = i.turn_id WHERE ",
             live_turns!(),
             " AND i.id > $3 ORDER BY t.id, i.id"
         ))
@@ -74,7 +74,16 @@ impl Store {
         let (masks, edits) = (self.masks(chat, cut).await?, self.edits(chat, up_to, cut).await?);
         let (compaction_tried_at, count) =
             (tried.unwrap_or(ItemId(0)), self.prompt_count(chat, up_to).await?);
-        Ok(StoredContext { compaction, items, compaction_tried_at, masks, edits, count })
+        let begun = sqlx::query_as(concat!(
+            "SELECT b.turn_id, b.call_id FROM begun_calls b JOIN turns t ON t.id = b.turn_id WHERE ",
+            live_turns!(),
+            " ORDER BY b.turn_id, b.call_id"
+        ))
+        .bind(chat)
+        .bind(up_to)
+        .fetch_all(self.database.reader())
+        .await?;
+        Ok(StoredContext { compaction, items, compaction_tried_at, masks, edits, begun, count })
     }
 
     async fn masks(&self, chat: &ChatId, cut: ItemId) -> Result<Vec<Mask>> {

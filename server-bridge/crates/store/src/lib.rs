@@ -99,9 +99,9 @@ pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use offloads::{Offload, OffloadedRead};
 pub use records::{
-    AuditId, ChatId, Compaction, ContextEdit, ExecId, ItemId, KeyId, Mask, MessageId, NewCompaction,
-    PromptCount, RunnerId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus, TurnUsage, User,
-    UserId, hex, is_unseen,
+    AuditId, BegunCall, ChatId, Compaction, ContextEdit, ExecId, ItemId, KeyId, Mask, MessageId,
+    NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus,
+    TurnUsage, User, UserId, hex, is_unseen,
 };
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;

@@ -116,7 +116,7 @@ impl Store {
     pub async fn begin_turn(&self, turn: TurnId, model: &str) -> Result<bool> {
         let mut transaction = self.database.write().await?;
         let begun = sqlx::query(
-            "UPDATE turns SET status = 'running', model = $1,
+            "UPDATE turns SET status = 'running', model = $1, is_journaled = 1,
                 cwd = (SELECT c.cwd FROM chats c WHERE c.id = turns.chat_id)
              WHERE id = $2 AND status = 'queued'",
         )
@@ -155,6 +155,29 @@ impl Store {
     pub async fn append_turn_item(&self, turn: TurnId, item_json: &str) -> Result<ItemId> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         append(turn, item_json, self.database.writer()).await
+    }
+
+    /// Records that a call of a turn is about to take effect, once however often it is told; a command's, with the command
+    /// counted for the turn that is taken back as one with it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an id beyond 4 KiB; [`Error::Database`].
+    pub async fn begin_call(&self, turn: TurnId, call_id: &str, counts_for: Option<TurnId>) -> Result<()> {
+        check_length("call id", call_id, EXEC_ERROR_MAX_BYTES)?;
+        let mut transaction = self.database.write().await?;
+        sqlx::query("INSERT INTO begun_calls (turn_id, call_id) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+            .bind(turn)
+            .bind(call_id)
+            .execute(&mut *transaction)
+            .await?;
+        if let Some(turn) = counts_for {
+            sqlx::query("UPDATE turns SET commands = commands + 1 WHERE id = $1")
+                .bind(turn)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
     }
 
     /// Puts another item in an item's place.

@@ -69,18 +69,6 @@ impl Store {
             .ok_or_else(|| Error::not_found("message", message))
     }
 
-    /// Counts a command that a turn runs, and that may change anything.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn count_command(&self, turn: TurnId) -> Result<()> {
-        sqlx::query("UPDATE turns SET commands = commands + 1 WHERE id = $1")
-            .bind(turn)
-            .execute(self.database.writer())
-            .await?;
-        Ok(())
-    }
-
     /// Takes back these turns of a user's conversation, with what sub-agents did for them, and returns the messages that are marked
     /// by it. The agents are where they were before the first of them, with what was to be done then; a sub-agent that was called
     /// first in them is called by its name no more; what their files were is forgotten.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use llm::{Draft, Message, Request};
-use records::{Compaction, ContextEdit, ItemId, Mask, PromptCount, StoredContext, TurnId};
+use records::{BegunCall, Compaction, ContextEdit, ItemId, Mask, PromptCount, StoredContext, TurnId};
 
 use super::{history, tokens};
 use crate::models::forget_foreign_thoughts;
@@ -18,6 +18,8 @@ pub struct Item {
     pub turn: TurnId,
     /// The words, as they are shown to the model.
     pub message: Message,
+    /// Whether each call of its turn that may change something was on record before it took effect.
+    pub is_journaled: bool,
 }
 
 /// A conversation.
@@ -32,6 +34,8 @@ pub struct Conversation {
     window_tokens: usize,
     items: Vec<Item>,
     masks: HashMap<ItemId, Mask>,
+    /// The calls that were begun and may have changed something.
+    begun: HashSet<BegunCall>,
     compaction: Option<Compaction>,
     compaction_tried_at: ItemId,
     /// About how many tokens the system prompt and the tools are.
@@ -54,6 +58,7 @@ impl Conversation {
             window_tokens: usize::try_from(window_tokens).unwrap_or(usize::MAX).max(1),
             items: Vec::new(),
             masks: HashMap::new(),
+            begun: HashSet::new(),
             compaction: None,
             compaction_tried_at: ItemId(0),
             base,
@@ -84,7 +89,7 @@ impl Conversation {
 
     /// Takes everything anew from what is stored.
     pub fn load(&mut self, stored: StoredContext) {
-        let StoredContext { compaction, items, compaction_tried_at, masks, edits, count } = stored;
+        let StoredContext { compaction, items, compaction_tried_at, masks, edits, begun, count } = stored;
         let mut edits: HashMap<ItemId, Option<String>> =
             edits.into_iter().map(|ContextEdit { item, item_json }| (item, item_json)).collect();
         self.items = items
@@ -94,9 +99,11 @@ impl Conversation {
                     None => stored.item_json,
                     Some(edited) => edited?,
                 };
-                Some(Item { id: stored.id, turn: stored.turn, message: history::from_json(&json)? })
+                let message = history::from_json(&json)?;
+                Some(Item { id: stored.id, turn: stored.turn, message, is_journaled: stored.is_journaled })
             })
             .collect();
+        self.begun = begun.into_iter().collect();
         self.masks = masks.into_iter().map(|mask| (mask.item, mask)).collect();
         (self.compaction, self.compaction_tried_at, self.count) = (compaction, compaction_tried_at, count);
         self.show();
@@ -112,7 +119,8 @@ impl Conversation {
     /// What the model is shown of the first items, or all.
     fn shown(&self, items: &[Item]) -> Vec<Message> {
         let summary = self.compaction.iter().map(|compaction| Message::user(&compaction.summary));
-        let mut messages: Vec<Message> = summary.chain(history::shown(items, &self.masks)).collect();
+        let mut messages: Vec<Message> =
+            summary.chain(history::shown(items, &self.masks, &self.begun)).collect();
         if !self.origin.is_empty() {
             forget_foreign_thoughts(&mut messages, &self.origin);
         }
@@ -173,7 +181,7 @@ impl Conversation {
     pub fn push(&mut self, id: ItemId, turn: TurnId, message: Message) {
         self.messages_tokens += tokens::of_message(&message);
         self.request.messages.push(Arc::new(message.clone()));
-        self.items.push(Item { id, turn, message });
+        self.items.push(Item { id, turn, message, is_journaled: true });
     }
 
     /// What the next request takes, where the provider counts so many tokens; `None` where it does not count.
@@ -257,7 +265,7 @@ impl Conversation {
     /// Our estimate of the request if a summary stood for the first items.
     pub fn estimate_behind(&self, cut: usize, summary: &str) -> usize {
         let left: usize =
-            history::shown(&self.items[cut..], &self.masks).iter().map(tokens::of_message).sum();
+            history::shown(&self.items[cut..], &self.masks, &self.begun).iter().map(tokens::of_message).sum();
         self.base.0 + self.base.1 + tokens::of_message(&Message::user(summary)) + left
     }
 
@@ -329,6 +337,7 @@ pub(super) mod tests {
             id: ItemId(id),
             turn: TurnId(1),
             item_json: history::to_json(message),
+            is_journaled: true,
         });
         StoredContext { items: items.collect(), ..StoredContext::default() }
     }

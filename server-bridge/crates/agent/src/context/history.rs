@@ -1,15 +1,19 @@
 //! The conversation as the model sees it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use llm::{Assistant, Content, Message, ToolResult};
-use records::{ItemId, Mask};
+use llm::{Assistant, Content, Message, ToolCall, ToolResult};
+use records::{BegunCall, ItemId, Mask};
 
 use super::conversation::Item;
 
 /// What stands for a result that nobody kept: the server was killed, or the turn ended, amid the call.
 const NO_RESULT: &str =
     "Error: this was interrupted. Whether it took effect is not known: look before you do it again.";
+
+/// Stands for the result of a call that changes something and was never begun, or of one that only looks.
+const NOT_BEGUN: &str =
+    "Error: this was interrupted before it changed anything. Do it again if it is still wanted.";
 
 /// An item as it is kept.
 pub fn to_json(message: &Message) -> String {
@@ -27,7 +31,11 @@ pub fn from_json(json: &str) -> Option<Message> {
 
 /// A conversation out of its items, with lines in the place of what is masked. Every call has one result behind its answer, in
 /// the order of the calls: providers refuse anything else.
-pub(super) fn shown(items: &[Item], masks: &HashMap<ItemId, Mask>) -> Vec<Message> {
+pub(super) fn shown(
+    items: &[Item],
+    masks: &HashMap<ItemId, Mask>,
+    begun: &HashSet<BegunCall>,
+) -> Vec<Message> {
     let mut messages = Vec::with_capacity(items.len());
     let mut open: Option<Open> = None;
     for item in items {
@@ -43,7 +51,7 @@ pub(super) fn shown(items: &[Item], masks: &HashMap<ItemId, Mask>) -> Vec<Messag
                 if *said == Assistant::default() {
                     continue;
                 }
-                open = (!said.tool_calls.is_empty()).then(|| Open::of(said));
+                open = (!said.tool_calls.is_empty()).then(|| Open::of(said, item, begun));
                 messages.push(item.message.clone());
             }
             Message::User(_) => {
@@ -58,7 +66,8 @@ pub(super) fn shown(items: &[Item], masks: &HashMap<ItemId, Mask>) -> Vec<Messag
 
 /// An answer whose results are collected.
 struct Open {
-    calls: Vec<String>,
+    /// The id of each call, and whether it may have taken effect where it has no result.
+    calls: Vec<(String, bool)>,
     results: HashMap<String, ToolResult>,
     /// The lines that stand for results.
     lines: Vec<String>,
@@ -67,9 +76,14 @@ struct Open {
 }
 
 impl Open {
-    fn of(said: &Assistant) -> Self {
+    fn of(said: &Assistant, item: &Item, begun: &HashSet<BegunCall>) -> Self {
+        let call = |call: &ToolCall| {
+            let call = BegunCall { turn: item.turn, call_id: call.id.clone() };
+            let may_have_begun = !item.is_journaled || begun.contains(&call);
+            (call.call_id, may_have_begun)
+        };
         Self {
-            calls: said.tool_calls.iter().map(|call| call.id.clone()).collect(),
+            calls: said.tool_calls.iter().map(call).collect(),
             results: HashMap::new(),
             lines: Vec::new(),
             is_pure: said.text.is_empty() && said.reasoning.is_empty(),
@@ -92,13 +106,13 @@ fn close(open: Option<Open>, messages: &mut Vec<Message>) {
     if let (true, true, Some(Message::Assistant(said))) = (is_masked, is_pure, messages.last_mut()) {
         // One pair of messages stands for all of them.
         said.tool_calls.truncate(1);
-        let (call_id, content) = (calls[0].clone(), vec![Content::Text(lines.join("\n"))]);
+        let (call_id, content) = (calls[0].0.clone(), vec![Content::Text(lines.join("\n"))]);
         messages.push(Message::Tool(ToolResult { call_id, content, is_error: false }));
         return;
     }
-    for call_id in calls {
+    for (call_id, may_have_begun) in calls {
         let result = results.remove(&call_id).unwrap_or_else(|| ToolResult {
-            content: vec![Content::Text(NO_RESULT.to_owned())],
+            content: vec![Content::Text(if may_have_begun { NO_RESULT } else { NOT_BEGUN }.to_owned())],
             call_id,
             is_error: true,
         });
@@ -192,5 +206,22 @@ mod tests {
         assert_eq!(masked(&thinking, &[3, 4]).len(), 5);
         // A result that is missing is told, not lost.
         assert_eq!(masked(&group[..3], &[3]).len(), 4);
+    }
+
+    #[test]
+    fn a_call_without_a_result_was_begun_or_it_was_not_where_that_is_on_record() {
+        let said = |is_journaled| {
+            let mut context = stored(&[Message::user("go"), reads(&["1", "2"])]);
+            context.items.iter_mut().for_each(|item| item.is_journaled = is_journaled);
+            context.begun = vec![BegunCall { turn: context.items[1].turn, call_id: "1".to_owned() }];
+            let conversation = Conversation::new(request(), "", 1_000, context);
+            let text = |message: &Message| match message {
+                Message::Tool(result) => result.content[0].text().map(str::to_owned),
+                _ => None,
+            };
+            messages_of(&conversation).iter().filter_map(text).collect::<Vec<_>>()
+        };
+        assert_eq!(said(true), [NO_RESULT, NOT_BEGUN]);
+        assert_eq!(said(false), [NO_RESULT, NO_RESULT], "an earlier version kept no such record");
     }
 }

@@ -66,8 +66,8 @@ pub trait Journal: Send + Sync {
     /// Notes what a request took that left no entry.
     fn spend<'a>(&'a self, spent: Spent<'a>) -> Asked<'a, ()>;
 
-    /// Notes that a call with this access is about to take effect.
-    fn runs(&self, access: Access) -> Asked<'_, ()>;
+    /// Notes that a call which may change something is about to take effect: after a death, one that was not noted was not begun.
+    fn begins<'a>(&'a self, call: &'a ToolCall, access: Access) -> Asked<'a, ()>;
 
     /// Notes how the turn ended.
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()>;

@@ -1,6 +1,6 @@
 //! What was said, in the database.
 
-use llm::{Content, Message, ToolResult};
+use llm::{Content, Message, ToolCall, ToolResult};
 use store::{ItemId, Spent, StoredContext, TurnStatus};
 
 use super::{Stored, asked, offload};
@@ -54,13 +54,10 @@ impl Journal for Stored {
         asked(async move { self.service.store.add_turn_usage(self.turn, spent).await.map(drop) })
     }
 
-    fn runs(&self, access: Access) -> Asked<'_, ()> {
-        asked(async move {
-            match access {
-                Access::Run | Access::Privileged => self.service.store.count_command(self.root_turn).await,
-                _ => Ok(()),
-            }
-        })
+    fn begins<'a>(&'a self, call: &'a ToolCall, access: Access) -> Asked<'a, ()> {
+        // A command of a sub-agent is taken back, and counted, with the turn of its user's chat.
+        let counts_for = matches!(access, Access::Run | Access::Privileged).then_some(self.root_turn);
+        asked(self.service.store.begin_call(self.turn, &call.id, counts_for))
     }
 
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {

@@ -34,6 +34,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "turns", fate: TURNS },
     Belonging { table: "turn_items", fate: TURN_ITEMS },
     Belonging { table: "turn_todos", fate: TURN_TODOS },
+    Belonging { table: "begun_calls", fate: BEGUN_CALLS },
     Belonging { table: "messages", fate: MESSAGES },
     Belonging { table: "offloads", fate: OFFLOADS },
     Belonging { table: "offloaded_reads", fate: OFFLOADED_READS },
@@ -43,6 +44,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "prompt_counts", fate: PROMPT_COUNTS },
     Belonging { table: "chat_todos", fate: CHAT_TODOS },
     Belonging { table: "sub_agents", fate: SUB_AGENTS },
+    Belonging { table: "asks", fate: Fate::Stays("nothing in the copy waits for an answer") },
     Belonging { table: "approval_rules", fate: Fate::Stays("what was allowed for good is asked for again") },
     Belonging { table: "checkpoints", fate: Fate::Stays("the copy changed no files, and takes none back") },
     Belonging { table: "checkpoint_contents", fate: Fate::Stays("as the checkpoints") },
@@ -58,6 +60,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
 /// What is small, and copied at the end, when all that it names is there: in this order.
 pub(super) const AT_THE_END: &[&str] = &[
     "turn_todos",
+    "begun_calls",
     "offloaded_reads",
     "compactions",
     "masks",
@@ -102,6 +105,7 @@ const TURNS: Fate = Fate::Copied {
         ("created_at_ms", "s.created_at_ms"),
         ("finished_at_ms", "s.finished_at_ms"),
         ("has_todos", "s.has_todos"),
+        ("is_journaled", "s.is_journaled"),
         (
             "root_turn_id",
             "(SELECT c.new_id FROM copied_rows c WHERE c.copy_id = $1 AND c.kind = 'turn' AND c.old_id = s.root_turn_id)",
@@ -135,6 +139,13 @@ const TURN_TODOS: Fate = Fate::Copied {
         ("content", "s.content"),
         ("status", "s.status"),
     ],
+    anew: &[],
+    rows: "JOIN copied_rows t ON t.copy_id = $1 AND t.kind = 'turn' AND t.old_id = s.turn_id
+        WHERE s.turn_id IN (SELECT o.id FROM turns o WHERE o.chat_id = $3)",
+};
+
+const BEGUN_CALLS: Fate = Fate::Copied {
+    columns: &[("turn_id", "t.new_id"), ("call_id", "s.call_id")],
     anew: &[],
     rows: "JOIN copied_rows t ON t.copy_id = $1 AND t.kind = 'turn' AND t.old_id = s.turn_id
         WHERE s.turn_id IN (SELECT o.id FROM turns o WHERE o.chat_id = $3)",

@@ -107,13 +107,18 @@ fn to_do(content: &str) -> Vec<Todo> {
 /// What is shown to a model, but for ids that are others in a copy.
 async fn context(store: &Store, user: UserId, chat: &ChatId) -> String {
     let found = store.stored_context(user, chat, TurnId(i64::MAX)).await.unwrap();
-    let StoredContext { compaction, items, compaction_tried_at, masks, edits, count } = found;
+    let StoredContext { compaction, items, compaction_tried_at, masks, edits, begun, count } = found;
     let place = |id: ItemId| items.iter().position(|item| item.id == id);
     let items_said: Vec<&str> = items.iter().map(|item| item.item_json.as_str()).collect();
     let masks: Vec<_> = masks.iter().map(|mask| (&mask.id, place(mask.item), &mask.placeholder)).collect();
     let edits: Vec<_> = edits.iter().map(|edit| (place(edit.item), &edit.item_json)).collect();
+    let begun: Vec<_> = begun.iter().map(|call| &call.call_id).collect();
+    let journaled = items.iter().filter(|item| item.is_journaled).count();
     let summary = compaction.map(|compaction| compaction.summary);
-    format!("{summary:?} {items_said:?} {:?} {masks:?} {edits:?} {count:?}", place(compaction_tried_at))
+    format!(
+        "{summary:?} {items_said:?} {:?} {masks:?} {edits:?} {begun:?} {journaled} {count:?}",
+        place(compaction_tried_at)
+    )
 }
 
 #[tokio::test]
@@ -122,6 +127,7 @@ async fn a_fork_shows_its_model_what_the_original_does() {
     let first = begin(&store, user, &chat, None, "one").await;
     let told = end(&store, first).await;
     let second = begin(&store, user, &chat, None, "two").await;
+    store.begin_call(second, "call_1", None).await.unwrap();
     store.put_offload(user, &chat, "ol_1", "long", None).await.unwrap();
     let read = OffloadedRead {
         offload_id: "ol_2".to_owned(),
@@ -164,7 +170,7 @@ async fn a_fork_shows_its_model_what_the_original_does() {
     assert_eq!(store.chat_memory(user, &fork, "other").await.unwrap(), "told");
     // Without the second turn nothing is edited, masked or to be done; the summary is of the first one still.
     let part = store.fork_chat(user, &chat, Some(first)).await.unwrap().id;
-    assert_eq!(context(&store, user, &part).await, "Some(\"a summary\") [] None [] [] None");
+    assert_eq!(context(&store, user, &part).await, "Some(\"a summary\") [] None [] [] [] 0 None");
     assert_eq!(store.todos(user, &part).await.unwrap(), []);
     let left: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM copied_rows")
         .fetch_one(store.database.reader())

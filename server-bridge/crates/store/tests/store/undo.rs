@@ -41,7 +41,7 @@ async fn what_was_taken_back_is_marked_and_no_part_of_the_conversation() {
     store.append_message(ann.id, &chat.id, MessageRole::Notice, "between", None).await.unwrap();
     store.set_chat_cwd(ann.id, &chat.id, "src").await.unwrap();
     let (second, said) = turn(&store, &ann, &chat.id, "two").await;
-    store.count_command(second).await.unwrap();
+    store.begin_call(second, "c1", Some(second)).await.unwrap();
     store.set_chat_cwd(ann.id, &chat.id, "elsewhere").await.unwrap();
     let past = store.past_turns(ann.id, &chat.id, 10).await.unwrap();
     let told: Vec<_> = past.iter().map(|turn| (turn.text.as_str(), turn.commands)).collect();

@@ -7,9 +7,10 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use llm::retry::Patience;
 use llm::slots::{Kind, Seat, Slots};
-use llm::{Content, Message, Request, ToolResult};
+use llm::{Content, Message, Request, ToolCall, ToolResult};
 use records::{
-    ChatId, ItemId, MessageId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus, User, UserId,
+    BegunCall, ChatId, ItemId, MessageId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus, User,
+    UserId,
 };
 use sandbox::Sandbox;
 use tokio::task::JoinHandle;
@@ -186,7 +187,12 @@ impl Chat {
         let mut kept = self.kept();
         let turn = TurnId(kept.turn);
         let id = ItemId(kept.stored.items.len() as i64 + 1);
-        kept.stored.items.push(TurnItem { id, turn, item_json: history::to_json(message) });
+        kept.stored.items.push(TurnItem {
+            id,
+            turn,
+            item_json: history::to_json(message),
+            is_journaled: true,
+        });
         id
     }
 
@@ -306,8 +312,10 @@ impl Journal for Chat {
         self.asked("spend", ())
     }
 
-    fn runs(&self, access: Access) -> Asked<'_, ()> {
+    fn begins<'a>(&'a self, call: &'a ToolCall, access: Access) -> Asked<'a, ()> {
         self.log(format!("runs {access:?}"));
+        let turn = TurnId(self.kept().turn);
+        self.kept().stored.begun.push(BegunCall { turn, call_id: call.id.clone() });
         self.asked("runs", ())
     }
 
@@ -616,6 +624,13 @@ impl World {
         for message in messages {
             self.chat.add(&message);
         }
+    }
+
+    /// Records that a call of an earlier turn was about to take effect.
+    pub(super) fn had_begun(&self, call_id: &str) {
+        let mut kept = self.chat.kept();
+        let turn = TurnId(kept.turn);
+        kept.stored.begun.push(BegunCall { turn, call_id: call_id.to_owned() });
     }
 
     /// Begins a turn with something that was said.

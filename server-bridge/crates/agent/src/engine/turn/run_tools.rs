@@ -255,7 +255,9 @@ impl Turn<'_> {
         // It asks in every mode, so that whoever comes here was told that it may.
         let approval = (begun.access == Access::Privileged && begun.verdict == Verdict::Asks)
             .then(|| Approval::given_by(user.name.as_str()));
-        ports.journal.runs(begun.access).await?;
+        if begun.access != Access::Read {
+            ports.journal.begins(&begun.call, begun.access).await?;
+        }
         if begun.access.changes_files() && begun.verdict == Verdict::Allowed {
             ports.permissions.files_change().await?;
         }

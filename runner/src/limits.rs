@@ -441,6 +441,9 @@ pub const MACHINE_FILES_PART: u64 = 8;
 /// And no more than this many: closing them takes seconds.
 pub const COMMANDS_FILES: u32 = 262_144;
 
+/// So many files are held in reserve, to count and to end commands with where the machine has no more.
+pub const COUNTING_FILES: usize = 16;
+
 /// The runner warns of a disk of which less than one part in this many is left,
 pub const LOW_DISK_PART: u64 = 20;
 

@@ -2,10 +2,14 @@
 //!
 //! The kernel only refuses: a crowd at its limit would leave no room for the next command. What the kernel counts of a control
 //! group is read from open files; where there is none, processes are counted here. While nothing runs nothing is done.
+//!
+//! A bomb of open files may leave the machine without any, and then nothing can be opened to count or to kill it. So what tells
+//! how many there are is held open, what runs is paused before its files are counted, and a few files are held in reserve.
 
 mod judge;
 mod machine;
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
@@ -25,6 +29,7 @@ use judge::{Bounds, Signs, judge};
 #[derive(Debug, Default)]
 pub(crate) struct LimitsWatch {
     started: Notify,
+    reserve: RefCell<machine::Reserve>,
 }
 
 impl LimitsWatch {
@@ -61,6 +66,7 @@ async fn watch(executor: &Executor) {
         tokio::time::sleep(pause).await;
         let begun = Instant::now();
         signs = signs.next(&bounds, group::met(), machine::now(&bounds));
+        executor.limits_watch.reserve.borrow_mut().take(!signs.many_files);
         if signs.ask_for_a_count() && look(executor, &bounds, &mut signs).await {
             signs = Signs::begin(group::met(), machine::now(&bounds));
         }
@@ -80,15 +86,16 @@ fn living_trees(executor: &Executor) -> Vec<Mark> {
 async fn look(executor: &Executor, bounds: &Bounds, signs: &mut Signs) -> bool {
     let mut paused = None;
     let mut usage = None;
-    if !signs.crowded {
+    if !signs.crowded && !signs.many_files {
         // What looks at every process is held up for seconds by a crowd that comes meanwhile.
         tokio::select! {
             counted = count(executor, bounds, signs) => usage = counted,
             crowded = crowd(bounds, *signs) => *signs = crowded,
         }
     }
-    if signs.crowded {
+    if signs.crowded || signs.many_files {
         paused = blocking(kill::pause).await.ok();
+        executor.limits_watch.reserve.borrow_mut().give_back();
         usage = count(executor, bounds, signs).await;
     }
     let Some(usage) = usage else {

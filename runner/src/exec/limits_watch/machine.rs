@@ -1,10 +1,34 @@
 //! What the machine as a whole has, which is cheap to ask.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::sync::LazyLock;
 
 use super::judge::{Bounds, OnMachine};
 use crate::kill;
-use crate::limits::{COMMANDS_FILES, MACHINE_FILES_PART};
+use crate::limits::{COMMANDS_FILES, COUNTING_FILES, MACHINE_FILES_PART};
+
+/// What tells how many files the machine has open; opened once, since it is asked when no more can be opened.
+static FILE_NUMBER: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/sys/fs/file-nr").ok());
+
+/// Files that are open for nothing, so that as many can be opened where the machine has no more.
+#[derive(Debug, Default)]
+pub(super) struct Reserve(Vec<File>);
+
+impl Reserve {
+    /// Fills it, if that is due.
+    pub(super) fn take(&mut self, is_due: bool) {
+        while is_due && self.0.len() < COUNTING_FILES {
+            let Ok(file) = File::open("/dev/null") else { return };
+            self.0.push(file);
+        }
+    }
+
+    /// Empties it.
+    pub(super) fn give_back(&mut self) {
+        self.0.clear();
+    }
+}
 
 /// What it has now, of what only the runner counts; 0 where it does not tell.
 pub(super) fn now(bounds: &Bounds) -> OnMachine {
@@ -14,20 +38,24 @@ pub(super) fn now(bounds: &Bounds) -> OnMachine {
         .split_ascii_whitespace()
         .nth(3)
         .and_then(|field| field.split_once('/')?.1.parse().ok());
-    let files =
-        read("/proc/sys/fs/file-nr").split_ascii_whitespace().next().and_then(|field| field.parse().ok());
     OnMachine {
         tasks: tasks.unwrap_or(0),
         own_processes: match bounds.counts_processes && kill::tier().is_init() {
             true => kill::visible_processes(),
             false => 0,
         },
-        files: files.unwrap_or(0),
+        files: open_files().unwrap_or(0),
         memory_bytes: match bounds.counts_memory {
             true => taken_memory_bytes(&read("/proc/meminfo")).unwrap_or(0),
             false => 0,
         },
     }
+}
+
+fn open_files() -> Option<u64> {
+    let mut text = [0; 64];
+    let length = FILE_NUMBER.as_ref()?.read_at(&mut text, 0).ok()?;
+    std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// All memory without what could be had.
@@ -63,6 +91,25 @@ mod tests {
         let told = now(&counted);
         assert!(told.tasks > 1 && told.files > 1 && told.memory_bytes > 1 << 20 && counted.files > 100);
         assert_eq!(now(&Bounds { counts_memory: false, ..counted }).memory_bytes, 0);
+    }
+
+    #[test]
+    fn a_reserve_holds_files_until_they_are_needed() {
+        let mut reserve = Reserve::default();
+        reserve.take(false);
+        assert_eq!(reserve.0.len(), 0);
+        reserve.take(true);
+        reserve.take(true);
+        assert_eq!(reserve.0.len(), COUNTING_FILES);
+        reserve.give_back();
+        assert_eq!(reserve.0.len(), 0);
+    }
+
+    #[test]
+    fn open_files_are_told_again_and_again() {
+        let before = open_files().unwrap();
+        assert!(before > 0);
+        assert!(open_files().unwrap() > 0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The Sandbridge server and its client CLI: wiring, and nothing else.
 //!
-//! What a sandbox is stands in crate `sandbox`, what answers in a chat in `agent`, what is remembered in `store`. Here
+//! What a sandbox is stands in crate `sandbox`, what answers in a chat in `agent`, who may use
+//! it in `accounts`, what is remembered in `store`. Here
 //! they are joined: a request comes in by HTTP, its sender is authenticated, and their work goes to the place that the
 //! routing rules name. A library as well as a binary, so that tests run a whole server inside their own process.
 //!

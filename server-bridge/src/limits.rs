@@ -136,8 +136,6 @@ pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// Entries of the audit trail in one page, unless the client asks for another number.
 pub const AUDIT_PAGE_ROWS: u32 = 100;
-/// The most entries in one page.
-pub const AUDIT_PAGE_MAX_ROWS: u32 = 500;
 /// The most of the beginning, and of the end, of a task's output that is shown, in bytes.
 pub const REPORT_MAX_BYTES: u32 = 256 * 1024;
 /// The largest file that comes with a message, in bytes.
@@ -156,17 +154,9 @@ pub const COMPLETE_MAX: usize = 100;
 pub const COMPLETE_LISTED: usize = 10_000;
 /// The longest beginning of a path that is completed, in bytes.
 pub const COMPLETE_PREFIX_BYTES: usize = 1024;
-/// Random bytes of the secret that makes the first account: 192 bits.
-pub const SETUP_SECRET_BYTES: usize = 24;
 
 /// How long a page may make what outlives its session, after its user gave their password.
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// How long a code that signs a page in works.
-pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(5 * 60);
-/// Random bytes of such a code: 192 bits.
-pub const SIGN_IN_BYTES: usize = 24;
-/// Such codes that are not used yet, of all sessions.
-pub const SIGN_INS: usize = 100;
 /// How long a ticket opens its address.
 pub const TICKET_LIFETIME: Duration = Duration::from_secs(60);
 /// Random bytes of a ticket: 192 bits.
@@ -177,8 +167,6 @@ pub const TICKETS: usize = 10_000;
 pub const TICKETS_PER_SESSION: usize = 200;
 /// The longest address that a ticket is asked for, in bytes: a path of 4 KiB, escaped.
 pub const TICKET_PATH_BYTES: usize = 16 * 1024;
-/// How much of a name that wants to log in is looked at, in bytes; a longer one is nobody's.
-pub const LOGIN_NAME_BYTES: usize = 63;
 /// Failed logins for one name from one address, per minute.
 pub const LOGINS_PER_NAME_PER_MINUTE: u32 = 10;
 /// Failed logins for one name from all addresses together where it was not logged in to before, per minute.

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use accounts::Accounts;
 use anyhow::Context;
 use api::event::Event;
 use chats::{ChatEvent, ChatService, Subscriber};
@@ -44,8 +45,7 @@ use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
-use crate::web::setup::{Facts, Setup};
-use crate::web::sign_ins::SignIns;
+use crate::web::setup::Facts;
 use crate::web::tickets::Tickets;
 use crate::web::{accept, events, metrics, presence, router};
 
@@ -117,6 +117,9 @@ pub enum StartError {
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// It cannot be found out if there are accounts.
+    #[error(transparent)]
+    Accounts(#[from] accounts::Error),
     /// What an earlier life left behind cannot be settled.
     #[error("cannot settle what ran before: {0}")]
     Recover(#[from] chats::Error),
@@ -210,6 +213,7 @@ impl Server {
         }
         let shutdown = CancellationToken::new();
         let state = AppState::new(Shared {
+            accounts: Accounts::new(store.clone()),
             store,
             router: sandboxes,
             chats,
@@ -222,7 +226,6 @@ impl Server {
             logins: LoginLimits::default(),
             cookie_name: cookie_name(address.port()),
             tickets: Tickets::default(),
-            sign_ins: SignIns::default(),
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             searches: Searches::default(),
@@ -231,10 +234,9 @@ impl Server {
             shutdown,
             tasks: TaskTracker::new(),
             execs: TaskTracker::new(),
-            setup: Setup::default(),
             facts,
         });
-        let setup_secret = if state.store.has_users().await? { None } else { Some(state.setup.begin()) };
+        let setup_secret = state.accounts.begin_first().await?;
         Ok(Self { listener, address, acceptor, proxies: config.proxies, state, lock, setup_secret })
     }
 

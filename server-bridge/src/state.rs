@@ -4,11 +4,12 @@ use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use accounts::{Accounts, Act, User, UserId};
 use chats::{ChatService, Subscription};
 use execs::{sandbox_user, wish_for};
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
-use store::{AuditEntry, Store, User, UserId};
+use store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,8 +21,7 @@ use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::searches::Searches;
-use crate::web::setup::{Facts, Setup};
-use crate::web::sign_ins::SignIns;
+use crate::web::setup::Facts;
 use crate::web::tickets::Tickets;
 
 /// The state of the server. Cheap to clone; every clone is the same.
@@ -32,6 +32,8 @@ pub struct AppState(Arc<Shared>);
 pub struct Shared {
     /// What is remembered.
     pub store: Store,
+    /// Who may use it, and what is on record of what they did.
+    pub accounts: Accounts,
     /// Where work goes.
     pub router: SandboxRouter,
     /// What answers in chats.
@@ -54,8 +56,6 @@ pub struct Shared {
     pub cookie_name: String,
     /// What browsers may fetch without a token.
     pub tickets: Tickets,
-    /// What signs pages in without a password.
-    pub sign_ins: SignIns,
     /// Keys of programs that opened nothing, by address.
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.
@@ -72,8 +72,6 @@ pub struct Shared {
     pub tasks: TaskTracker,
     /// The attached execs whose end is not on record yet.
     pub execs: TaskTracker,
-    /// The first account, while it is to be made.
-    pub setup: Setup,
     /// What the server was started with.
     pub facts: Facts,
 }
@@ -107,7 +105,7 @@ impl AppState {
         match on {
             Some(name) => Some(name.to_owned()),
             // The refusal is what counts: it is recorded without its place if even that cannot be read.
-            None => self.store.active_runner(user.id).await.ok().flatten(),
+            None => self.accounts.active_runner(user.id).await.ok().flatten(),
         }
     }
 
@@ -120,16 +118,7 @@ impl AppState {
         target: &str,
         outcome: &str,
     ) {
-        let entry = AuditEntry {
-            user: user.map(str::to_owned),
-            action: action.to_owned(),
-            location: location.map(str::to_owned),
-            target: target.to_owned(),
-            outcome: outcome.to_owned(),
-        };
-        if let Err(error) = self.store.append_audit(&entry).await {
-            tracing::error!(%error, action, "cannot write the audit trail");
-        }
+        self.accounts.record(Act { user, action, location, target, outcome }).await;
     }
 
     /// How clients reach this server: as it was told, else by the host this request was sent to.

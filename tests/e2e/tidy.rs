@@ -26,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("runner", &["address", "proto", "pathguard", "wsclient"]),
     ("guard", &["address"]),
     ("llm", &["guard", "sse"]),
+    ("accounts", &["store"]),
     ("execs", &["sandbox", "store"]),
     ("agent", &["llm", "records", "sandbox"]),
     ("tools", &["agent", "execs", "guard", "llm", "sandbox", "store"]),
@@ -33,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("client", &["api", "home", "pathguard", "sse", "wsclient"]),
     (
         "server-bridge",
-        &["agent", "api", "chats", "client", "execs", "home", "llm", "sandbox", "store", "tools"],
+        &["accounts", "agent", "api", "chats", "client", "execs", "home", "llm", "sandbox", "store", "tools"],
     ),
     ("tests", &["proto", "sandbox"]),
     ("testkit", &[]),

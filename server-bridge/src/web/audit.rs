@@ -1,13 +1,13 @@
 //! The audit trail, to be read.
 
+use accounts::{AuditRecord, Trail};
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use store::{AuditId, AuditRecord, AuditSearch};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use crate::limits::{AUDIT_PAGE_MAX_ROWS, AUDIT_PAGE_ROWS};
+use crate::limits::AUDIT_PAGE_ROWS;
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -70,20 +70,14 @@ pub async fn list(
     caller: Caller,
     extract::Query(query): extract::Query<AuditQuery>,
 ) -> Result<Json<AuditPage>, ApiError> {
-    let limit = query.limit.unwrap_or(AUDIT_PAGE_ROWS).clamp(1, AUDIT_PAGE_MAX_ROWS);
-    let (user, from_ms) = if caller.user.admin {
-        (query.user.as_deref(), 0)
-    } else {
-        // An account before theirs may have had the same name.
-        (Some(caller.user.name.as_str()), caller.user.created_at_ms)
+    let wanted = Trail {
+        user: query.user.as_deref(),
+        action: &query.action,
+        before: query.before,
+        limit: query.limit.unwrap_or(AUDIT_PAGE_ROWS),
     };
-    let before = query.before.map(AuditId);
-    // One more says whether there are more.
-    let search = AuditSearch { user, action: &query.action, from_ms, before, limit: limit + 1 };
-    let mut entries = state.store.search_audit(&search).await?;
-    let more = entries.len() > limit as usize;
-    entries.truncate(limit as usize);
-    Ok(Json(AuditPage { entries: entries.into_iter().map(AuditView::from).collect(), more }))
+    let page = state.accounts.trail(&caller.user, wanted).await?;
+    Ok(Json(AuditPage { entries: page.entries.into_iter().map(AuditView::from).collect(), more: page.more }))
 }
 
 impl From<AuditRecord> for AuditView {

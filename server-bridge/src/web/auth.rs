@@ -5,11 +5,11 @@
 
 use std::time::Instant as Moment;
 
+use accounts::{API_KEY_PREFIX, ApiKey, KeyScope, SignedIn, User};
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 use chats::Surface;
-use store::{API_KEY_PREFIX, ApiKey, KeyScope, User};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::limits::SESSION_CHECK_INTERVAL;
@@ -88,16 +88,11 @@ impl Caller {
     }
 
     /// Whose token or key this is; `None` if it is unknown or has ended, or is a page's and its cookie is not among these.
-    async fn of_token(state: &AppState, token: &str, cookies: &[&str]) -> store::Result<Option<Self>> {
-        let token = token.to_owned();
-        if token.starts_with(API_KEY_PREFIX) {
-            let found = state.store.key_user(&token).await?;
-            return Ok(found.map(|(user, key)| Self { user, token, key: Some(key), browser: None }));
-        }
-        Ok(state.store.session(&token, cookies).await?.map(|session| {
-            let store::Session { user, is_browser, confirmed_at_ms } = session;
-            let browser = is_browser.then_some(BrowserSession { confirmed_at_ms });
-            Self { user, token, key: None, browser }
+    async fn of_token(state: &AppState, token: &str, cookies: &[&str]) -> accounts::Result<Option<Self>> {
+        let found = state.accounts.signed_in(token, cookies).await?;
+        Ok(found.map(|SignedIn { user, key, page_confirmed_at_ms }| {
+            let browser = page_confirmed_at_ms.map(|confirmed_at_ms| BrowserSession { confirmed_at_ms });
+            Self { user, token: token.to_owned(), key, browser }
         }))
     }
 
@@ -145,14 +140,6 @@ impl Caller {
         Err(ApiError::new("forbidden", message))
     }
 
-    /// Whether the session, or the key, that was shown before still opens anything.
-    async fn still_is(&self, state: &AppState) -> store::Result<bool> {
-        Ok(match self.key {
-            Some(_) => state.store.key_user(&self.token).await?.is_some(),
-            None => state.store.session_user(&self.token).await?.is_some(),
-        })
-    }
-
     /// Returns once the session, or the key, is over, soon after: logged out, expired, removed, its password changed or its
     /// user removed, maybe by another process. That the store does not answer is no end.
     pub async fn session_ended(&self, state: &AppState) {
@@ -160,7 +147,7 @@ impl Caller {
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             check.tick().await;
-            match self.still_is(state).await {
+            match state.accounts.still_opens(&self.token).await {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => tracing::error!(%error, "cannot check a session"),

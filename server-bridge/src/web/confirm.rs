@@ -48,13 +48,8 @@ pub async fn confirm(
     let address = address_key(connection.client);
     let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
     let attempt = state.logins.take(address, name, true, Instant::now()).map_err(limited)?;
-    if state.store.verify_password(name, &password).await?.is_none() {
-        state.audit(Some(name), "session.confirm", None, name, "forbidden").await;
-        return Err(ApiError::new("forbidden", "that is not your password"));
-    }
+    state.accounts.confirm(&caller.user, &caller.token, &password).await?;
     attempt.succeeded();
-    state.store.confirm_session(&caller.token).await?;
-    state.audit(Some(name), "session.confirm", None, name, "ok").await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -65,7 +60,7 @@ impl Caller {
     /// `password_required` if not.
     pub fn check_confirmed(&self, state: &AppState) -> Result<(), ApiError> {
         let Some(session) = self.browser.filter(|_| !state.facts.one_person) else { return Ok(()) };
-        let age_ms = state.store.now_ms() - session.confirmed_at_ms;
+        let age_ms = state.accounts.now_ms() - session.confirmed_at_ms;
         if u128::try_from(age_ms).is_ok_and(|age_ms| age_ms < CONFIRMATION_LIFETIME.as_millis()) {
             return Ok(());
         }

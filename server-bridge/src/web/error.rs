@@ -1,5 +1,6 @@
 //! What a client is told when something went wrong, and what the log is told instead.
 
+use accounts::limits::SIGN_IN_LIFETIME;
 use api::error::{ErrorBody, ErrorView};
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -70,6 +71,26 @@ impl From<store::Error> for ApiError {
             store::Error::Taken { .. } | store::Error::Conflict { .. } => "conflict",
             error if error.is_callers() => "invalid",
             error => return Self::internal(error),
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<accounts::Error> for ApiError {
+    fn from(error: accounts::Error) -> Self {
+        use accounts::Error;
+        let kind = match &error {
+            Error::NotAdmin | Error::WrongPassword(_) | Error::WrongSecret => "forbidden",
+            Error::WrongLogin | Error::WrongCode => "unauthorized",
+            Error::Yourself { .. } | Error::OwnPassword | Error::LastAdmin => "conflict",
+            Error::SetUpAlready | Error::Taken(_) => "conflict",
+            Error::Invalid(_) => "invalid",
+            Error::NotFound(_) => "not_found",
+            Error::TooManyCodes => {
+                let retry_after_s = SIGN_IN_LIFETIME.as_secs();
+                return Self::rate_limited("codes that were asked for and not used", retry_after_s);
+            }
+            Error::Internal(_) => return Self::internal(&error),
         };
         Self::new(kind, error.to_string())
     }

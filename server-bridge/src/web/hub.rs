@@ -14,9 +14,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use accounts::UserId;
 use api::event::Event;
 use bytes::Bytes;
-use store::UserId;
 use tokio::sync::watch;
 
 use crate::limits::EVENTS_KEPT_OF_ALL_BYTES;

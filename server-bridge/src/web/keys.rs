@@ -1,10 +1,10 @@
 //! Keys for programs.
 
+use accounts::{ApiKey, KeyScope};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::{ApiKey, KeyScope, Name};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
@@ -76,8 +76,8 @@ pub struct MadeKey {
 /// The caller's keys.
 #[utoipa::path(get, path = "/api/v1/keys", tag = "keys", responses((status = 200, body = [KeyView]), (status = 403)))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<KeyView>>, ApiError> {
-    let now_ms = state.store.now_ms();
-    let keys = state.store.keys(caller.user.id).await?;
+    let now_ms = state.accounts.now_ms();
+    let keys = state.accounts.keys(&caller.user).await?;
     Ok(Json(keys.into_iter().map(|key| KeyView::new(key, now_ms)).collect()))
 }
 
@@ -90,13 +90,10 @@ pub async fn add(
     extract::Json(new): extract::Json<NewKey>,
 ) -> Result<(StatusCode, Json<MadeKey>), ApiError> {
     caller.check_confirmed(&state)?;
-    let name = Name::parse(&new.name)?;
     let ttl_ms = new.ttl_seconds.map(|seconds| i64::from(seconds) * 1_000);
-    let scope = KeyScope::from(new.scope);
-    let (key, secret) = state.store.add_key(caller.user.id, &name, scope, ttl_ms).await?;
-    let target = format!("{name} ({})", scope.as_str());
-    state.audit(Some(&caller.user.name), "key.add", None, &target, "ok").await;
-    let view = KeyView::new(key, state.store.now_ms());
+    let new = accounts::NewKey { name: &new.name, scope: new.scope.into(), ttl_ms };
+    let (key, secret) = state.accounts.add_key(&caller.user, new).await?;
+    let view = KeyView::new(key, state.accounts.now_ms());
     Ok((StatusCode::CREATED, Json(MadeKey { key: secret.into_exposed(), view })))
 }
 
@@ -108,8 +105,7 @@ pub async fn remove(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    state.store.remove_key(caller.user.id, &name).await?;
-    state.audit(Some(&caller.user.name), "key.remove", None, &name, "ok").await;
+    state.accounts.remove_key(&caller.user, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -43,7 +43,7 @@ pub async fn end_runners_of_removed_users(state: AppState) {
         }
         for key in state.router.users_of_own_runners() {
             let Some(user) = user_of_key(&key) else { continue };
-            match state.store.user_by_id(user).await {
+            match state.accounts.user(user).await {
                 Ok(Some(_)) => {}
                 Ok(None) => {
                     tracing::info!(key, "the user was removed; their runner on this server ends");
@@ -64,7 +64,7 @@ async fn tell(state: &AppState, event: RunnerEvent) {
         }
         RunnerEvent::TakenOver { user_key, name, old_hostname, new_hostname } => {
             let Some(user) = user_of_key(&user_key) else { return };
-            let owner = state.store.user_by_id(user).await.ok().flatten().map(|owner| owner.name);
+            let owner = state.accounts.user(user).await.ok().flatten().map(|owner| owner.name);
             let change = format!("{old_hostname} -> {new_hostname}");
             state.audit(owner.as_deref(), "runner.taken_over", Some(&name), &change, "ok").await;
             let text = format!(

@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
+use accounts::{Admitted, RunnerId, Secret, Showing, TokenRefused};
 use execs::sandbox_user;
 use sandbox::{Dialect, ENROLMENT_CAPABILITY, Refusal, RefusalReason, Registration};
-use store::{Enrolment, Runner, RunnerAuth, RunnerId, Secret, User};
 
 use crate::state::AppState;
 
@@ -52,97 +52,52 @@ pub async fn admit(
     decided.map(|(_, accepted)| accepted)
 }
 
+/// What the token is good for, with the name of its owner.
 async fn decide(
     state: &AppState,
     path_user: Option<&str>,
     registration: Registration,
 ) -> Result<(String, Accepted), Refusal> {
-    let auth =
-        state.store.authenticate_runner(&registration.token).await.map_err(|error| unavailable(&error))?;
-    let (user, runner, enrols) = match auth {
-        RunnerAuth::Accepted { user, runner } => (user, runner, false),
-        RunnerAuth::Enrolling { user, runner } => (user, runner, true),
-        RunnerAuth::Unknown => {
-            let message = "the token is not known here; make one with `sandbridge runner add NAME`";
-            return Err(refused(RefusalReason::TokenUnknown, message));
-        }
-        RunnerAuth::Expired => {
-            let message = "the token has expired; make another with `sandbridge runner rotate NAME`";
-            return Err(refused(RefusalReason::TokenExpired, message));
-        }
-        RunnerAuth::Revoked => {
-            let message = "this runner was revoked; to use it again, `sandbridge runner add NAME`";
-            return Err(refused(RefusalReason::TokenRevoked, message));
-        }
-    };
-    let claims = [path_user.unwrap_or_default(), &registration.claimed_user];
-    if registration.dialect == Dialect::Xbot && claims.iter().any(|claim| *claim != user.name) {
-        let message = "name the token's own user in the address (/ws/USER) and as the user id";
-        return Err(refused(RefusalReason::TokenUnknown, message));
-    }
-    let token = match enrols {
-        true => Some(enrol(state, &user, &runner, &registration).await?),
-        false => None,
-    };
-    let facts = serde_json::to_string(&registration.facts).map_err(|error| unavailable(&error))?;
-    match state.store.record_registration(runner.id, &facts).await {
-        Ok(epoch) => {
-            let user_key = sandbox_user(&user).key;
-            Ok((user.name, Accepted { runner: runner.id, user_key, name: runner.name, epoch, token }))
-        }
-        Err(store::Error::NotFound { .. }) => {
-            Err(refused(RefusalReason::TokenRevoked, "this runner was revoked a moment ago"))
-        }
-        Err(error) if error.is_callers() => Err(refused(RefusalReason::Malformed, &error.to_string())),
-        Err(error) => Err(unavailable(&error)),
-    }
-}
-
-/// Exchanges a one-use token for the runner's own.
-async fn enrol(
-    state: &AppState,
-    user: &User,
-    runner: &Runner,
-    registration: &Registration,
-) -> Result<Secret, Refusal> {
-    let name = &runner.name;
     let facts = &registration.facts;
-    // Before the token is used up for a runner that would lose what it is given.
-    if !facts.capabilities.iter().any(|capability| capability == ENROLMENT_CAPABILITY) {
-        let message = format!(
-            "this runner knows no one-use tokens; bring it up to date, or give it a token by `sandbridge runner rotate {name}`"
-        );
-        return Err(refused(RefusalReason::TokenUnknown, &message));
-    }
-    let enrolment = state.store.enrol(&registration.token, &facts.boot_id).await;
-    let (refusal, outcome) = match enrolment.map_err(|error| unavailable(&error))? {
-        Enrolment::Enrolled(token) => return Ok(token),
-        Enrolment::Used => {
-            let message = format!(
-                "this enrolment token was used; if that was not you, `sandbridge runner revoke {name}`, and for another token \
-                 `sandbridge runner rotate {name}`"
-            );
-            (refused(RefusalReason::TokenUnknown, &message), "used")
-        }
-        Enrolment::Expired => {
-            let message = format!(
-                "this enrolment token has expired; make another token with `sandbridge runner rotate {name}`"
-            );
-            (refused(RefusalReason::TokenExpired, &message), "expired")
+    let facts_json = serde_json::to_string(facts).map_err(|error| {
+        tracing::error!(%error, "a registration could not be decided");
+        unavailable()
+    })?;
+    let claims = [path_user.unwrap_or_default(), registration.claimed_user.as_str()];
+    let admitted = state.accounts.admit_runner(Showing {
+        token: &registration.token,
+        claimed_users: if registration.dialect == Dialect::Xbot { &claims } else { &[] },
+        boot_id: &facts.boot_id,
+        hostname: &facts.hostname,
+        takes_token: facts.capabilities.iter().any(|capability| capability == ENROLMENT_CAPABILITY),
+        facts_json: &facts_json,
+    });
+    let Admitted { user, runner, name, epoch, token } = admitted.await.map_err(refusal)?;
+    let user_key = sandbox_user(&user).key;
+    Ok((user.name, Accepted { runner, user_key, name, epoch, token }))
+}
+
+/// A refusal as the protocol carries it.
+fn refusal(refused: TokenRefused) -> Refusal {
+    let reason = match &refused {
+        TokenRefused::Unknown
+        | TokenRefused::OtherUser
+        | TokenRefused::TakesNoToken(_)
+        | TokenRefused::Used(_) => RefusalReason::TokenUnknown,
+        TokenRefused::Expired | TokenRefused::EnrolmentExpired(_) => RefusalReason::TokenExpired,
+        TokenRefused::Revoked | TokenRefused::RevokedMeanwhile => RefusalReason::TokenRevoked,
+        TokenRefused::Malformed(_) => RefusalReason::Malformed,
+        TokenRefused::Unavailable(error) => {
+            tracing::error!(%error, "a registration could not be decided");
+            return unavailable();
         }
     };
-    // Worth its owner's attention: somebody else may have it.
-    state.audit(Some(&user.name), "runner.enrol", Some(name), &facts.hostname, outcome).await;
-    Err(refusal)
+    Refusal { reason, message: refused.to_string() }
 }
 
-fn refused(reason: RefusalReason, message: &str) -> Refusal {
-    Refusal { reason, message: message.to_owned() }
-}
-
-fn unavailable(error: &dyn std::fmt::Display) -> Refusal {
-    tracing::error!(%error, "a registration could not be decided");
-    refused(RefusalReason::Unavailable, "the server cannot look up the token now; it will be tried again")
+fn unavailable() -> Refusal {
+    let message = "the server cannot look up the token now; it will be tried again".to_owned();
+    Refusal { reason: RefusalReason::Unavailable, message }
 }
 
 fn reason_word(reason: RefusalReason) -> &'static str {

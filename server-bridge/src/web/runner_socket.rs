@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
+use accounts::RunnerId;
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -18,7 +19,6 @@ use axum_tws::Message;
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use sandbox::{Admission, Disconnect, LinkMessage, XBOT_MESSAGE_BYTES};
-use store::RunnerId;
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::limits::{
@@ -82,7 +82,7 @@ async fn serve(state: AppState, connection: Connection, path_user: Option<String
                 user_key: accepted.user_key.clone(),
                 runner: accepted.name.clone(),
                 epoch: accepted.epoch,
-                token: accepted.token.map(store::Secret::into_exposed),
+                token: accepted.token.map(accounts::Secret::into_exposed),
                 version: state.hand_out.version().map(str::to_owned),
             };
             match path_user {
@@ -131,7 +131,7 @@ async fn watch(state: &AppState, admitted: &OnceLock<Admitted>) -> std::convert:
 
 /// Whether the runner may still be connected.
 async fn touch(state: &AppState, admitted: &Admitted) -> bool {
-    state.store.touch_last_seen(admitted.runner).await.unwrap_or_else(|error| {
+    state.accounts.touch_runner(admitted.runner).await.unwrap_or_else(|error| {
         tracing::error!(%error, "cannot note that a runner is connected");
         true
     })

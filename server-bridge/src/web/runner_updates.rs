@@ -49,7 +49,7 @@ pub async fn update(
     Path(name): Path<String>,
 ) -> Result<Json<UpdateStarted>, ApiError> {
     caller.check_confirmed(&state)?;
-    let name = state.store.runner_by_name(caller.user.id, &name).await?.name;
+    let name = state.accounts.runner(caller.user.id, &name).await?.name;
     let begun = begin(&state, &caller, &name).await;
     let outcome = begun.as_ref().map_or_else(|error| error.kind, |_| "ok");
     state.audit(Some(&caller.user.name), "runner.update", Some(&name), &name, outcome).await;

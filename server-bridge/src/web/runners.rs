@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use accounts::{NewToken, Runner, UserId};
 use api::event::Event;
 use api::runner::{LayerView, RunAsView, RunnerView};
 use axum::Json;
@@ -9,8 +10,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use sandbox::{Disconnect, Layer, RunAsNames, RunnerFacts, RunnerState};
 use serde::{Deserialize, Serialize};
-use store::limits::ENROLMENT_TTL_MS;
-use store::{NewToken, Runner, RunnerName, UserId};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
@@ -69,9 +68,9 @@ pub struct TokenView {
 /// The caller's runners.
 #[utoipa::path(get, path = "/api/v1/runners", tag = "runners", responses((status = 200, body = [RunnerView])))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<RunnerView>>, ApiError> {
-    let active = state.store.active_runner(caller.user.id).await?;
+    let active = state.accounts.active_runner(caller.user.id).await?;
     let connected = state.router.runners(&sandbox_user(&caller.user).key);
-    let runners = state.store.runners(caller.user.id).await?;
+    let runners = state.accounts.runners(caller.user.id).await?;
     Ok(Json(runners.into_iter().map(|runner| view(&state, runner, &connected, active.as_deref())).collect()))
 }
 
@@ -86,20 +85,11 @@ pub async fn add(
     extract::Json(new): extract::Json<NewRunner>,
 ) -> Result<(StatusCode, Json<TokenView>), ApiError> {
     caller.check_confirmed(&state)?;
-    let name = RunnerName::parse(&new.name)?;
-    if new.ttl_seconds.is_some() && !new.enrol {
-        return Err(ApiError::new("invalid", "ttl_seconds belongs to enrol: other tokens do not expire"));
-    }
     let workspace = new.workspace.as_deref().map(workspace_option).transpose()?.unwrap_or_default();
-    let token = if new.enrol {
-        let ttl_ms = new.ttl_seconds.map_or(ENROLMENT_TTL_MS, |seconds| i64::from(seconds) * 1_000);
-        state.store.add_runner_to_enrol(caller.user.id, &name, ttl_ms).await?
-    } else {
-        state.store.add_runner(caller.user.id, &name).await?
-    };
-    let action = if new.enrol { "runner.add_to_enrol" } else { "runner.add" };
-    state.audit(Some(&caller.user.name), action, None, name.as_str(), "ok").await;
-    publish(&state, caller.user.id, name.as_str()).await;
+    let ttl_ms = new.ttl_seconds.map(|seconds| i64::from(seconds) * 1_000);
+    let new = accounts::NewRunner { name: &new.name, enrol: new.enrol, ttl_ms };
+    let token = state.accounts.add_runner(&caller.user, new).await?;
+    publish(&state, caller.user.id, &token.name).await;
     let base = base(&state, &uri, &headers);
     let line = install::line(&state, &base, &token.name, token.token.expose());
     let mut view = token_view(token, &base, line);
@@ -119,11 +109,10 @@ pub async fn rotate(
     headers: HeaderMap,
 ) -> Result<Json<TokenView>, ApiError> {
     caller.check_confirmed(&state)?;
-    let runner = state.store.runner_by_name(caller.user.id, &name).await?;
+    let runner = state.accounts.runner(caller.user.id, &name).await?;
     let connected = state.router.runners(&sandbox_user(&caller.user).key);
     let view = view(&state, runner, &connected, None);
-    let token = state.store.rotate_token(caller.user.id, &name).await?;
-    state.audit(Some(&caller.user.name), "runner.rotate", None, &name, "ok").await;
+    let token = state.accounts.rotate_token(&caller.user, &name).await?;
     publish(&state, caller.user.id, &name).await;
     let base = base(&state, &uri, &headers);
     let must_install = view.update.is_some_and(|update| !update.can);
@@ -140,9 +129,8 @@ pub async fn revoke(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    state.store.revoke_runner(caller.user.id, &name).await?;
+    state.accounts.revoke_runner(&caller.user, &name).await?;
     state.router.disconnect(&sandbox_user(&caller.user).key, &name, Disconnect::Revoked);
-    state.audit(Some(&caller.user.name), "runner.revoke", None, &name, "ok").await;
     state.hub.publish(caller.user.id, &Event::RunnerRemoved { name });
     Ok(StatusCode::NO_CONTENT)
 }
@@ -150,15 +138,15 @@ pub async fn revoke(
 /// Tells a user's clients how their runner stands now; nothing if it is none of theirs any more.
 pub async fn publish(state: &AppState, user: UserId, name: &str) {
     let view = async {
-        let runner = state.store.runner_by_name(user, name).await?;
-        let active = state.store.active_runner(user).await?;
-        let Some(user) = state.store.user_by_id(user).await? else { return Ok(None) };
+        let runner = state.accounts.runner(user, name).await?;
+        let active = state.accounts.active_runner(user).await?;
+        let Some(user) = state.accounts.user(user).await? else { return Ok(None) };
         let connected = state.router.runners(&sandbox_user(&user).key);
-        Ok::<_, store::Error>(Some(view(state, runner, &connected, active.as_deref())))
+        accounts::Result::Ok(Some(view(state, runner, &connected, active.as_deref())))
     };
     match view.await {
         Ok(Some(runner)) => state.hub.publish(user, &Event::Runner { runner: Box::new(runner) }),
-        Ok(None) | Err(store::Error::NotFound { .. }) => {}
+        Ok(None) | Err(accounts::Error::NotFound(_)) => {}
         Err(error) => tracing::error!(%error, "cannot tell a runner's state"),
     }
 }

@@ -2,7 +2,7 @@
 //! [`Access`] where it is added to [`crate::web::routes::Routes`]; a handler that was put into a router in another way is
 //! closed to every key.
 
-use store::KeyScope;
+use accounts::KeyScope;
 
 /// Which keys of programs open a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,17 +2,17 @@
 
 use std::time::Instant;
 
+use accounts::User;
+use accounts::limits::LOGIN_NAME_BYTES;
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse};
 use serde::{Deserialize, Serialize};
-use store::User;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use crate::limits::LOGIN_NAME_BYTES;
 use crate::state::AppState;
 use crate::web::accept::Connection;
 use crate::web::auth::{Caller, session_cookie};
@@ -77,18 +77,13 @@ pub async fn login(
     extract::Json(login): extract::Json<Login>,
 ) -> Result<impl IntoResponse, ApiError> {
     let address = address_key(connection.client);
-    let name = login.user[..login.user.floor_char_boundary(LOGIN_NAME_BYTES)].to_owned();
-    let is_known = state.store.is_login_address(&login.user, address).await?;
+    let name = &login.user[..login.user.floor_char_boundary(LOGIN_NAME_BYTES)];
+    let is_known = state.accounts.is_known_address(&login.user, address).await?;
     let limited = |seconds| ApiError::rate_limited("failed logins", seconds);
-    let attempt = state.logins.take(address, &name, is_known, Instant::now()).map_err(limited)?;
-    let Some(user) = state.store.verify_password(&login.user, &login.password).await? else {
-        state.audit(Some(&name), "login", None, &address.to_string(), "unauthorized").await;
-        return Err(ApiError::new("unauthorized", "the name or the password is wrong"));
-    };
+    let attempt = state.logins.take(address, name, is_known, Instant::now()).map_err(limited)?;
+    let user = state.accounts.log_in(&login.user, &login.password, address).await?;
     connection.prove();
     attempt.succeeded();
-    state.store.remember_login_address(user.id, address).await?;
-    state.audit(Some(&user.name), "login", None, &address.to_string(), "ok").await;
     let (cookie, body) = begin_session(&state, user, is_page(&headers)).await?;
     Ok((cookie, Json(body)))
 }
@@ -107,14 +102,10 @@ pub(in crate::web) async fn begin_session(
     user: User,
     is_page: bool,
 ) -> Result<(SetCookie, LoggedIn), ApiError> {
-    let session = if is_page {
-        state.store.create_browser_session(user.id).await?
-    } else {
-        state.store.create_session(user.id).await?
-    };
-    let max_age_s = (session.expires_at_ms - state.store.now_ms()) / 1000;
+    let session = state.accounts.begin_session(&user, is_page).await?;
     let cookie = session.cookie.map(|secret| {
-        let cookie = session_cookie(&state.cookie_name, Some(secret.expose()), max_age_s, state.is_secure());
+        let cookie =
+            session_cookie(&state.cookie_name, Some(secret.expose()), session.lasts_s, state.is_secure());
         (header::SET_COOKIE, cookie)
     });
     let answer = LoggedIn { token: session.token.into_exposed(), user: UserView::from(user) };
@@ -127,7 +118,7 @@ pub async fn logout(
     State(state): State<AppState>,
     caller: Caller,
 ) -> Result<(StatusCode, SetCookie), ApiError> {
-    state.store.delete_session(&caller.token).await?;
+    state.accounts.log_out(&caller.token).await?;
     let ended = || session_cookie(&state.cookie_name, None, 0, state.is_secure());
     let cookie = caller.browser.map(|_| (header::SET_COOKIE, ended()));
     Ok((StatusCode::NO_CONTENT, AppendHeaders(cookie)))
@@ -137,8 +128,8 @@ pub async fn logout(
 #[utoipa::path(get, path = "/api/v1/me", tag = "session", responses((status = 200, body = Me), (status = 401)))]
 pub async fn me(State(state): State<AppState>, caller: Caller) -> Result<Json<Me>, ApiError> {
     Ok(Json(Me {
-        active_runner: state.store.active_runner(caller.user.id).await?,
-        welcome_due: state.store.is_welcome_due(caller.user.id).await?,
+        active_runner: state.accounts.active_runner(caller.user.id).await?,
+        welcome_due: state.accounts.is_welcome_due(caller.user.id).await?,
         name: caller.user.name,
         admin: caller.user.admin,
         version: env!("CARGO_PKG_VERSION"),

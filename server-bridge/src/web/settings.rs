@@ -98,7 +98,7 @@ pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<
             ChoiceView { name: name.to_owned(), kind, online, available, note }
         })
         .collect();
-    Ok(Json(SettingsView { active_runner: state.store.active_runner(caller.user.id).await?, choices }))
+    Ok(Json(SettingsView { active_runner: state.accounts.active_runner(caller.user.id).await?, choices }))
 }
 
 /// Choose where work goes from the next command on. Any place that exists can be chosen; if a command would not run
@@ -111,29 +111,14 @@ pub async fn change(
     extract::Json(change): extract::Json<SettingsChange>,
 ) -> Result<Json<SettingsChanged>, ApiError> {
     let choice = change.active_runner.filter(|name| name != AUTO);
-    let registered = registered(&state, &caller).await?;
-    if let Some(name) = choice.as_deref()
-        && name != DOCKER
-        && name != NONE
-        && !registered.iter().any(|runner| runner == name)
-    {
-        let name = &name[..name.floor_char_boundary(store::limits::NAME_MAX_CHARS)];
-        return Err(ApiError::new(
-            "not_found",
-            format!(
-                "you have no runner {name:?}; see `sandbridge runner list`, or add it with `sandbridge runner add`"
-            ),
-        ));
-    }
-    state.store.set_active_runner(caller.user.id, choice.as_deref()).await?;
-    let shown = choice.as_deref().unwrap_or(AUTO);
-    state.audit(Some(&caller.user.name), "settings.active_runner", None, shown, "ok").await;
+    state.accounts.choose_runner(&caller.user, choice.as_deref(), &[DOCKER, NONE]).await?;
     state.hub.publish(caller.user.id, &Event::Settings { active_runner: choice.clone() });
+    let registered = registered(&state, &caller).await?;
     let wish = Wish { choice: Choice::parse(choice.as_deref()), registered };
     let warning = state.router.check(&sandbox_user(&caller.user), &wish).err().map(|error| error.to_string());
     Ok(Json(SettingsChanged { active_runner: choice, warning }))
 }
 
 async fn registered(state: &AppState, caller: &Caller) -> Result<Vec<String>, ApiError> {
-    Ok(state.store.runners(caller.user.id).await?.into_iter().map(|runner| runner.name).collect())
+    Ok(state.accounts.runners(caller.user.id).await?.into_iter().map(|runner| runner.name).collect())
 }

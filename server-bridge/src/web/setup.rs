@@ -4,26 +4,19 @@
 //! read the server's output could make one with `sandbridge user add` as well.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use accounts::limits::PASSWORD_MIN_CHARS;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use store::Name;
-use store::limits::{MESSAGE_TEXT_MAX_BYTES, PASSWORD_MIN_CHARS, TITLE_MAX_CHARS};
-use subtle::ConstantTimeEq;
+use store::limits::{MESSAGE_TEXT_MAX_BYTES, TITLE_MAX_CHARS};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use crate::limits::{
-    ATTACHMENT_BYTES, ATTACHMENTS, EVENTS_KEPT_FOR, SETUP_SECRET_BYTES, TERMINAL_LINGER_MAX,
-};
+use crate::limits::{ATTACHMENT_BYTES, ATTACHMENTS, EVENTS_KEPT_FOR, TERMINAL_LINGER_MAX};
 use crate::state::AppState;
 use crate::web::accept::Connection;
 use crate::web::auth::Caller;
@@ -41,38 +34,6 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Anybody, routes!(status))
         .add(Access::Anybody, routes!(make))
         .add(Access::LookToWork, routes!(about))
-}
-
-/// The secret that makes the first account, as its hash; nothing once that is made.
-#[derive(Debug, Default)]
-pub struct Setup(Mutex<Option<[u8; 32]>>);
-
-impl Setup {
-    /// Another secret, to be shown once.
-    pub fn begin(&self) -> String {
-        let secret = URL_SAFE_NO_PAD.encode(rand::random::<[u8; SETUP_SECRET_BYTES]>());
-        *self.lock() = Some(Sha256::digest(&secret).into());
-        secret
-    }
-
-    /// Whether this is the secret; in a time that says nothing of it.
-    fn is_opened_by(&self, secret: &str) -> bool {
-        let shown = Sha256::digest(secret);
-        self.lock().is_some_and(|known| bool::from(known.as_slice().ct_eq(shown.as_slice())))
-    }
-
-    fn is_due(&self) -> bool {
-        self.lock().is_some()
-    }
-
-    fn end(&self) {
-        *self.lock() = None;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<[u8; 32]>> {
-        // Every change is one step, so a panic elsewhere leaves it whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// What the server was started with, as people may know it.
@@ -174,7 +135,7 @@ pub struct FirstAccount {
 /// What is known without a login: above all whether the first account is to be made.
 #[utoipa::path(get, path = "/api/v1/status", tag = "session", security(()), responses((status = 200, body = StatusView)))]
 pub async fn status(State(state): State<AppState>) -> Result<Json<StatusView>, ApiError> {
-    let setup_due = state.setup.is_due() && !state.store.has_users().await?;
+    let setup_due = state.accounts.is_first_due().await?;
     Ok(Json(StatusView { version: env!("CARGO_PKG_VERSION"), setup_due }))
 }
 
@@ -188,11 +149,11 @@ pub async fn about(
 ) -> Result<Json<AboutView>, ApiError> {
     let Facts { started_at_ms, docker, local, sealed, listen, one_person: _ } = state.facts;
     let base = state.public_base(host(&uri, &headers).unwrap_or("localhost"));
-    let users = if caller.user.admin { Some(state.store.users().await?.len()) } else { None };
+    let users = if caller.user.admin { Some(state.accounts.users(&caller.user).await?.len()) } else { None };
     Ok(Json(AboutView {
         version: env!("CARGO_PKG_VERSION"),
         started_at: started_at_ms,
-        uptime_s: (state.store.now_ms() - started_at_ms) / 1000,
+        uptime_s: (state.accounts.now_ms() - started_at_ms) / 1000,
         storage: "sqlite",
         model_configured: state.chats.has_model(&caller.user).await?,
         docker,
@@ -224,27 +185,12 @@ pub async fn make(
 ) -> Result<impl IntoResponse, ApiError> {
     let address = address_key(connection.client);
     // Wrong ones come as slowly as wrong passwords (the empty name is nobody's); the right one is kept out by no guesses.
-    let is_right = state.setup.is_opened_by(&secret);
-    if !is_right {
+    if !state.accounts.is_first_secret(&secret) {
         let limited = |seconds| ApiError::rate_limited("attempts", seconds);
         state.logins.take(address, "", true, Instant::now()).map_err(limited)?;
     }
-    if state.store.has_users().await? {
-        return Err(done_already());
-    }
-    if !is_right {
-        state.audit(None, "setup", None, &address.to_string(), "forbidden").await;
-        return Err(ApiError::new(
-            "forbidden",
-            "that is not the secret that `sandbridge serve` printed when it started; look again, or start it anew",
-        ));
-    }
-    let name = Name::parse(&name)?;
-    let user = state.store.add_first_user(&name, &password).await?.ok_or_else(done_already)?;
+    let user = state.accounts.make_first(&secret, &name, &password, address).await?;
     connection.prove();
-    state.setup.end();
-    state.store.remember_login_address(user.id, address).await?;
-    state.audit(Some(&user.name), "setup", None, user.name.as_str(), "ok").await;
     let (cookie, session) = begin_session(&state, user, is_page(&headers)).await?;
     Ok((StatusCode::CREATED, cookie, Json(session)))
 }
@@ -261,13 +207,6 @@ impl Reach {
     }
 }
 
-fn done_already() -> ApiError {
-    ApiError::new(
-        "conflict",
-        "the first account is made already; log in, or ask an administrator for an account",
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,18 +219,5 @@ mod tests {
         assert_eq!(of("http://localhost:8080", "0.0.0.0"), Reach::LoopbackAddress);
         assert_eq!(of("https://sandbridge.example", "127.0.0.1"), Reach::Network);
         assert_eq!(of("http://192.168.0.7:8080", "0.0.0.0"), Reach::Network);
-    }
-
-    #[test]
-    fn a_secret_opens_until_the_first_account_is_made_and_the_next_one_replaces_it() {
-        let setup = Setup::default();
-        assert!(!setup.is_due() && !setup.is_opened_by(""));
-        let first = setup.begin();
-        assert!(setup.is_due() && setup.is_opened_by(&first));
-        let second = setup.begin();
-        assert!(!setup.is_opened_by(&first) && setup.is_opened_by(&second));
-        assert!(!setup.is_opened_by(&second[1..]) && !setup.is_opened_by(""));
-        setup.end();
-        assert!(!setup.is_opened_by(&second));
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use accounts::UsageRow;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use store::UsageRow;
 use tools::utc_day;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
@@ -92,10 +92,9 @@ pub async fn show(
     extract::Query(query): extract::Query<UsageQuery>,
 ) -> Result<Json<UsageView>, ApiError> {
     let chat = query.chat.as_deref().map(chat_id).transpose()?;
-    let days = i64::from(query.days.unwrap_or(USAGE_DAYS).clamp(1, USAGE_MAX_DAYS));
-    let today = state.store.today();
-    let rows = state.store.usage(caller.user.id, chat.as_ref(), today - days + 1).await?;
-    Ok(Json(UsageView::of(&rows, today)))
+    let days = query.days.unwrap_or(USAGE_DAYS).clamp(1, USAGE_MAX_DAYS);
+    let usage = state.accounts.usage(caller.user.id, chat.as_ref(), days).await?;
+    Ok(Json(UsageView::of(&usage.rows, usage.today)))
 }
 
 impl UsageView {
@@ -142,7 +141,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use store::TurnUsage;
+    use accounts::TurnUsage;
 
     use super::*;
 

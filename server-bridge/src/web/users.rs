@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use accounts::{Change, NewUser, User};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -9,7 +10,6 @@ use axum::{Extension, Json};
 use execs::sandbox_user;
 use sandbox::Disconnect;
 use serde::{Deserialize, Serialize};
-use store::{Name, User};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
@@ -73,8 +73,7 @@ pub struct PasswordChange {
 /// All accounts, by name. For administrators.
 #[utoipa::path(get, path = "/api/v1/users", tag = "users", responses((status = 200, body = [AccountView]), (status = 403)))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<AccountView>>, ApiError> {
-    caller.check_admin()?;
-    Ok(Json(state.store.users().await?.into_iter().map(AccountView::from).collect()))
+    Ok(Json(state.accounts.users(&caller.user).await?.into_iter().map(AccountView::from).collect()))
 }
 
 /// Make an account. For administrators.
@@ -87,10 +86,9 @@ pub async fn add(
 ) -> Result<(StatusCode, Json<AccountView>), ApiError> {
     caller.check_admin()?;
     caller.check_confirmed(&state)?;
-    let name = Name::parse(&new.name)?;
-    let added = state.store.add_user(&name, &new.password, new.admin).await;
-    audit(&state, &caller, "user.add", name.as_str(), added.is_ok()).await;
-    Ok((StatusCode::CREATED, Json(added?.into())))
+    let new = NewUser { name: &new.name, password: &new.password, admin: new.admin };
+    let added = state.accounts.add_user(&caller.user, new).await?;
+    Ok((StatusCode::CREATED, Json(added.into())))
 }
 
 /// Change an account: whether it administers, its password, or both in one go. For administrators; one of them always stays.
@@ -106,25 +104,8 @@ pub async fn change(
 ) -> Result<Json<AccountView>, ApiError> {
     caller.check_admin()?;
     caller.check_confirmed(&state)?;
-    if name == caller.user.name && admin == Some(false) {
-        return Err(not_oneself("take that from"));
-    }
-    if name == caller.user.name && password.is_some() {
-        return Err(ApiError::new(
-            "conflict",
-            "your own password is changed with the one that holds: POST /api/v1/password",
-        ));
-    }
-    let changed = state.store.change_user(&name, admin, password.as_deref()).await;
-    let is_done = matches!(changed, Ok(Some(_)));
-    if let Some(admin) = admin {
-        let action = if admin { "user.admin" } else { "user.no_admin" };
-        audit(&state, &caller, action, &name, is_done).await;
-    }
-    if password.is_some() {
-        audit(&state, &caller, "user.password", &name, is_done).await;
-    }
-    Ok(Json(changed?.ok_or_else(last_admin)?.into()))
+    let change = Change { admin, password: password.as_deref() };
+    Ok(Json(state.accounts.change_user(&caller.user, &name, change).await?.into()))
 }
 
 /// Remove an account with everything that is its own, and end what it has open. For administrators.
@@ -135,16 +116,7 @@ pub async fn remove(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    caller.check_admin()?;
-    if name == caller.user.name {
-        return Err(not_oneself("remove"));
-    }
-    let user = state.store.user_by_name(&name).await?;
-    let removed = state.store.remove_user_but_last_admin(&name).await;
-    audit(&state, &caller, "user.remove", &name, matches!(removed, Ok(true))).await;
-    if !removed? {
-        return Err(last_admin());
-    }
+    let user = state.accounts.remove_user(&caller.user, &name).await?;
     if let Some(key) = user.map(|user| sandbox_user(&user).key) {
         for runner in state.router.runners(&key) {
             state.router.disconnect(&key, &runner.name, Disconnect::Revoked);
@@ -163,36 +135,18 @@ pub async fn change_password(
     caller: Caller,
     extract::Json(PasswordChange { current, new }): extract::Json<PasswordChange>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let name = caller.user.name.clone();
+    let name = &caller.user.name;
     // Whoever has a session may try passwords as slowly as who has none.
     let address = address_key(connection.client);
     let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
-    let attempt = state.logins.take(address, &name, true, Instant::now()).map_err(limited)?;
-    if state.store.verify_password(&name, &current).await?.is_none() {
-        state.audit(Some(&name), "user.password", None, &name, "forbidden").await;
-        return Err(ApiError::new("forbidden", "that is not your current password"));
+    let attempt = state.logins.take(address, name, true, Instant::now()).map_err(limited)?;
+    let changed = state.accounts.change_own_password(&caller.user, &current, &new).await;
+    if !matches!(changed, Err(accounts::Error::WrongPassword(_))) {
+        attempt.succeeded();
     }
-    attempt.succeeded();
-    state.store.set_password(&name, &new).await?;
-    state.audit(Some(&name), "user.password", None, &name, "ok").await;
+    changed?;
     let (cookie, session) = begin_session(&state, caller.user, caller.browser.is_some()).await?;
     Ok((cookie, Json(session)))
-}
-
-fn not_oneself(what: &str) -> ApiError {
-    ApiError::new("conflict", format!("you cannot {what} yourself; another administrator can"))
-}
-
-fn last_admin() -> ApiError {
-    ApiError::new(
-        "conflict",
-        "nobody would be left to administer the server; make another administrator first",
-    )
-}
-
-async fn audit(state: &AppState, caller: &Caller, action: &str, target: &str, is_done: bool) {
-    let outcome = if is_done { "ok" } else { "refused" };
-    state.audit(Some(&caller.user.name), action, None, target, outcome).await;
 }
 
 impl From<User> for AccountView {

@@ -18,6 +18,6 @@ pub(in crate::web) fn routes() -> Routes {
 /// End the first steps: they are not due any more, whatever the caller has.
 #[utoipa::path(post, path = "/api/v1/me/welcomed", tag = "session", responses((status = 204)))]
 pub async fn end(State(state): State<AppState>, caller: Caller) -> Result<StatusCode, ApiError> {
-    state.store.end_welcome(caller.user.id).await?;
+    state.accounts.end_welcome(caller.user.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

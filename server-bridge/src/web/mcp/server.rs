@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use accounts::KeyScope;
 use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
@@ -9,7 +10,6 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use store::KeyScope;
 
 use super::tools::{self, Desk, Progress};
 use crate::state::AppState;

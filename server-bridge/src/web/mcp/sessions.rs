@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use accounts::{KeyId, UserId};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use store::{KeyId, UserId};
 
 use crate::limits::{MCP_CALLS_PER_USER, MCP_SESSION_IDLE, MCP_SESSIONS_PER_USER};
 use crate::web::auth::Caller;
@@ -124,7 +124,8 @@ mod tests {
     use super::*;
 
     fn caller(user: i64) -> Caller {
-        let user = store::User { id: UserId(user), name: format!("u{user}"), admin: false, created_at_ms: 0 };
+        let user =
+            accounts::User { id: UserId(user), name: format!("u{user}"), admin: false, created_at_ms: 0 };
         Caller { user, token: String::new(), key: None, browser: None }
     }
 

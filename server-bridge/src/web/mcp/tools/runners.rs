@@ -22,7 +22,7 @@ server itself).";
     const ONLY_READS: bool = true;
 
     async fn run(self, desk: &Desk) -> Result<Outcome, ApiError> {
-        let active = desk.state.store.active_runner(desk.caller.user.id).await?;
+        let active = desk.state.accounts.active_runner(desk.caller.user.id).await?;
         let listed = runners::list(State(desk.state.clone()), desk.caller.clone()).await?;
         let listed = serde_json::to_value(&listed.0).map_err(|error| ApiError::internal(&error))?;
         let lines: Vec<String> = listed.as_array().into_iter().flatten().map(line).collect();

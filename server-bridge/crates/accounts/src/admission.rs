@@ -1,0 +1,135 @@
+//! Whether a machine that registers is let in: its token decides.
+
+use store::{Enrolment, Runner, RunnerAuth, RunnerId, Secret, User};
+
+use crate::trail::Act;
+use crate::{Accounts, Result};
+
+/// What a machine shows when it registers.
+#[derive(Clone, Copy)]
+pub struct Showing<'a> {
+    /// Its token.
+    pub token: &'a str,
+    /// Users whom it names itself, where it does: each has to be the token's own.
+    pub claimed_users: &'a [&'a str],
+    /// This life of its program.
+    pub boot_id: &'a str,
+    /// What it calls itself, for the trail.
+    pub hostname: &'a str,
+    /// Whether it keeps a token that it is given for one of one use.
+    pub takes_token: bool,
+    /// What it says of itself, as JSON.
+    pub facts_json: &'a str,
+}
+
+/// A machine that is let in.
+#[derive(Clone, Debug)]
+pub struct Admitted {
+    /// Its owner.
+    pub user: User,
+    /// The row.
+    pub runner: RunnerId,
+    /// Its name.
+    pub name: String,
+    /// The number of this registration.
+    pub epoch: u64,
+    /// Its own token, where it showed one for one use.
+    pub token: Option<Secret>,
+}
+
+/// Why a machine is not let in. The texts are for who reads its log.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenRefused {
+    /// No runner has this token.
+    #[error("the token is not known here; make one with `sandbridge runner add NAME`")]
+    Unknown,
+    /// The token's time is over.
+    #[error("the token has expired; make another with `sandbridge runner rotate NAME`")]
+    Expired,
+    /// The runner was revoked.
+    #[error("this runner was revoked; to use it again, `sandbridge runner add NAME`")]
+    Revoked,
+    /// The runner was revoked while it registered.
+    #[error("this runner was revoked a moment ago")]
+    RevokedMeanwhile,
+    /// The machine names another user than the token's.
+    #[error("name the token's own user in the address (/ws/USER) and as the user id")]
+    OtherUser,
+    /// The token is for one use, and the machine would lose the one it is given.
+    #[error(
+        "this runner knows no one-use tokens; bring it up to date, or give it a token by `sandbridge runner rotate {0}`"
+    )]
+    TakesNoToken(String),
+    /// The token was for one use and is used.
+    #[error(
+        "this enrolment token was used; if that was not you, `sandbridge runner revoke {0}`, and for another token \
+         `sandbridge runner rotate {0}`"
+    )]
+    Used(String),
+    /// The token was for one use and nobody showed it in time.
+    #[error("this enrolment token has expired; make another token with `sandbridge runner rotate {0}`")]
+    EnrolmentExpired(String),
+    /// What the machine says of itself breaks a rule.
+    #[error("{0}")]
+    Malformed(String),
+    /// The store does not answer. It may be tried again.
+    #[error("{0}")]
+    Unavailable(store::Error),
+}
+
+impl From<store::Error> for TokenRefused {
+    fn from(error: store::Error) -> Self {
+        Self::Unavailable(error)
+    }
+}
+
+impl Accounts {
+    /// Whose runner this token opens the door to; a token for one use is exchanged for the runner's own. What comes of the
+    /// registration as a whole is for its caller to record, who knows the rest of it.
+    ///
+    /// # Errors
+    /// [`TokenRefused`].
+    pub async fn admit_runner(&self, shown: Showing<'_>) -> Result<Admitted, TokenRefused> {
+        let (user, runner, enrols) = match self.store.authenticate_runner(shown.token).await? {
+            RunnerAuth::Accepted { user, runner } => (user, runner, false),
+            RunnerAuth::Enrolling { user, runner } => (user, runner, true),
+            RunnerAuth::Unknown => return Err(TokenRefused::Unknown),
+            RunnerAuth::Expired => return Err(TokenRefused::Expired),
+            RunnerAuth::Revoked => return Err(TokenRefused::Revoked),
+        };
+        if shown.claimed_users.iter().any(|claimed| *claimed != user.name) {
+            return Err(TokenRefused::OtherUser);
+        }
+        let token = if enrols { Some(self.enrol(&user, &runner, shown).await?) } else { None };
+        match self.store.record_registration(runner.id, shown.facts_json).await {
+            Ok(epoch) => Ok(Admitted { user, runner: runner.id, name: runner.name, epoch, token }),
+            Err(store::Error::NotFound { .. }) => Err(TokenRefused::RevokedMeanwhile),
+            Err(error) if error.is_callers() => Err(TokenRefused::Malformed(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Exchanges a token for one use for the runner's own.
+    async fn enrol(&self, user: &User, runner: &Runner, shown: Showing<'_>) -> Result<Secret, TokenRefused> {
+        let name = &runner.name;
+        // Before the token is used up for a runner that would lose what it is given.
+        if !shown.takes_token {
+            return Err(TokenRefused::TakesNoToken(name.clone()));
+        }
+        let (refused, outcome) = match self.store.enrol(shown.token, shown.boot_id).await? {
+            Enrolment::Enrolled(token) => return Ok(token),
+            Enrolment::Used => (TokenRefused::Used(name.clone()), "used"),
+            Enrolment::Expired => (TokenRefused::EnrolmentExpired(name.clone()), "expired"),
+        };
+        // Worth its owner's attention: somebody else may have it.
+        let act = Act {
+            user: Some(&user.name),
+            action: "runner.enrol",
+            location: Some(name),
+            target: shown.hostname,
+            outcome,
+        };
+        self.record(act).await;
+        Err(refused)
+    }
+}

@@ -1,0 +1,48 @@
+//! Keys of programs.
+
+use store::{ApiKey, KeyScope, Name, Secret, User};
+
+use crate::{Accounts, Result};
+
+/// A key to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewKey<'a> {
+    /// Its name, unique among its user's.
+    pub name: &'a str,
+    /// What it may do.
+    pub scope: KeyScope,
+    /// How long it works, in milliseconds; for ever if `None`.
+    pub ttl_ms: Option<i64>,
+}
+
+impl Accounts {
+    /// A user's keys, without their secrets.
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`].
+    pub async fn keys(&self, user: &User) -> Result<Vec<ApiKey>> {
+        Ok(self.store.keys(user.id).await?)
+    }
+
+    /// Makes a key. Its secret can be seen this once.
+    ///
+    /// # Errors
+    /// [`crate::Error::Taken`]; [`crate::Error::Invalid`] for a name or a time against the rules, and for too many keys.
+    pub async fn add_key(&self, user: &User, new: NewKey<'_>) -> Result<(ApiKey, Secret)> {
+        let name = Name::parse(new.name)?;
+        let made = self.store.add_key(user.id, &name, new.scope, new.ttl_ms).await?;
+        let target = format!("{name} ({})", new.scope.as_str());
+        self.note(Some(&user.name), "key.add", &target, "ok").await;
+        Ok(made)
+    }
+
+    /// Removes a key: it opens nothing any more.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotFound`].
+    pub async fn remove_key(&self, user: &User, name: &str) -> Result<()> {
+        self.store.remove_key(user.id, name).await?;
+        self.note(Some(&user.name), "key.remove", name, "ok").await;
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Accounts: who may use the server, how they show who they are, and what is on record of what they did.
+//!
+//! One [`Accounts`] serves every front end. Each of its calls checks what its caller may do, does it, and writes the audit
+//! entry, so that a front end has nothing to remember: it parses, calls and answers. Limits on attempts stay with the front
+//! end, which alone knows where a request came from. Nothing here knows HTTP or a sandbox.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `users` | accounts, for administrators; a user's own password |
+//! | `first` | the first account of a server, and the secret that makes it |
+//! | `sessions` | logging in and out, giving the password once more |
+//! | `sign_ins` | codes that sign a page in without a password |
+//! | `keys` | keys of programs |
+//! | `runners` | registered machines and their tokens |
+//! | `admission` | a runner's token, when it registers |
+//! | `settings` | where a user's work goes; their first steps |
+//! | `usage` | tokens and cost of a user's models |
+//! | `trail` | the audit trail: writing, searching |
+//! | `error` | [`Error`], and what each means |
+//! | [`limits`] | every limit and lifetime |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod admission;
+mod error;
+mod first;
+mod keys;
+pub mod limits;
+mod runners;
+mod sessions;
+mod settings;
+mod sign_ins;
+#[cfg(test)]
+mod tests;
+mod trail;
+mod usage;
+mod users;
+
+use std::sync::Arc;
+
+use store::Store;
+
+pub use admission::{Admitted, Showing, TokenRefused};
+pub use error::{Error, Result};
+pub use keys::NewKey;
+pub use runners::NewRunner;
+pub use sessions::{Begun, SignedIn};
+pub use store::{
+    API_KEY_PREFIX, ApiKey, AuditRecord, ChatId, KeyId, KeyScope, NewToken, Runner, RunnerId, Secret,
+    TurnUsage, UsageRow, User, UserId,
+};
+pub use trail::{Act, Trail, TrailPage};
+pub use usage::Usage;
+pub use users::{Change, NewUser};
+
+/// The accounts of a server. Cheap to clone; every clone is the same.
+#[derive(Clone, Debug)]
+pub struct Accounts {
+    store: Store,
+    codes: Arc<Codes>,
+}
+
+/// Secrets that are kept in memory alone.
+#[derive(Debug, Default)]
+struct Codes {
+    first: first::FirstSecret,
+    sign_ins: sign_ins::SignIns,
+}
+
+impl Accounts {
+    /// The accounts that this store remembers.
+    pub fn new(store: Store) -> Self {
+        Self { store, codes: Arc::default() }
+    }
+
+    /// The time by the store's clock, in Unix milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        self.store.now_ms()
+    }
+}

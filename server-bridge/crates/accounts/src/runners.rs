@@ -1,0 +1,85 @@
+//! A user's registered machines and their tokens.
+
+use store::{NewToken, Runner, RunnerId, RunnerName, User, UserId};
+
+use crate::limits::ENROLMENT_TTL_MS;
+use crate::{Accounts, Error, Result};
+
+/// A runner to be registered.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRunner<'a> {
+    /// Its name, unique among its user's.
+    pub name: &'a str,
+    /// Whether its token is for one use: the first machine that shows it is given one of its own.
+    pub enrol: bool,
+    /// How long a token for one use works, in milliseconds; [`ENROLMENT_TTL_MS`] if `None`. Other tokens do not expire.
+    pub ttl_ms: Option<i64>,
+}
+
+impl Accounts {
+    /// A user's runners, by name.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn runners(&self, user: UserId) -> Result<Vec<Runner>> {
+        Ok(self.store.runners(user).await?)
+    }
+
+    /// A user's runner of this name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn runner(&self, user: UserId, name: &str) -> Result<Runner> {
+        Ok(self.store.runner_by_name(user, name).await?)
+    }
+
+    /// Registers a machine under a name. Its token can be seen this once.
+    ///
+    /// # Errors
+    /// [`Error::Taken`]; [`Error::Invalid`] for a name or a time against the rules.
+    pub async fn add_runner(&self, user: &User, new: NewRunner<'_>) -> Result<NewToken> {
+        let name = RunnerName::parse(new.name)?;
+        let token = match (new.enrol, new.ttl_ms) {
+            (true, ttl_ms) => {
+                self.store.add_runner_to_enrol(user.id, &name, ttl_ms.unwrap_or(ENROLMENT_TTL_MS)).await?
+            }
+            (false, None) => self.store.add_runner(user.id, &name).await?,
+            (false, Some(_)) => {
+                return Err(Error::Invalid(
+                    "ttl_seconds belongs to enrol: other tokens do not expire".to_owned(),
+                ));
+            }
+        };
+        let action = if new.enrol { "runner.add_to_enrol" } else { "runner.add" };
+        self.note(Some(&user.name), action, name.as_str(), "ok").await;
+        Ok(token)
+    }
+
+    /// Issues another token for a machine; those before it work for some time more.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn rotate_token(&self, user: &User, name: &str) -> Result<NewToken> {
+        let token = self.store.rotate_token(user.id, name).await?;
+        self.note(Some(&user.name), "runner.rotate", name, "ok").await;
+        Ok(token)
+    }
+
+    /// Revokes a machine: its tokens open nothing any more. Who holds its connection closes that.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn revoke_runner(&self, user: &User, name: &str) -> Result<()> {
+        self.store.revoke_runner(user.id, name).await?;
+        self.note(Some(&user.name), "runner.revoke", name, "ok").await;
+        Ok(())
+    }
+
+    /// Notes that a machine is connected. Whether it may still be: `false` once it was revoked or its user removed.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn touch_runner(&self, runner: RunnerId) -> Result<bool> {
+        Ok(self.store.touch_last_seen(runner).await?)
+    }
+}

@@ -1,0 +1,124 @@
+//! Logging in and out, and what a token or a key opens.
+
+use std::net::IpAddr;
+
+use store::{API_KEY_PREFIX, ApiKey, Secret, User};
+
+use crate::limits::LOGIN_NAME_BYTES;
+use crate::{Accounts, Error, Result};
+
+/// A session just begun: the only time its secrets can be seen.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    /// For the Authorization header.
+    pub token: Secret,
+    /// A page's other half, which no script can read.
+    pub cookie: Option<Secret>,
+    /// How long it lasts, in seconds.
+    pub lasts_s: i64,
+}
+
+/// Who shows a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    /// Whose it is.
+    pub user: User,
+    /// The program's key, where it is one.
+    pub key: Option<ApiKey>,
+    /// For a page's session: when its user last gave their password, in Unix milliseconds.
+    pub page_confirmed_at_ms: Option<i64>,
+}
+
+impl Accounts {
+    /// Whether an account was logged in to from this address before.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn is_known_address(&self, name: &str, address: IpAddr) -> Result<bool> {
+        Ok(self.store.is_login_address(name, address).await?)
+    }
+
+    /// Checks a login and remembers the address it came from. The session begins with [`Accounts::begin_session`].
+    ///
+    /// # Errors
+    /// [`Error::WrongLogin`]; [`Error::Internal`].
+    pub async fn log_in(&self, name: &str, password: &str, address: IpAddr) -> Result<User> {
+        let Some(user) = self.store.verify_password(name, password).await? else {
+            let shown = &name[..name.floor_char_boundary(LOGIN_NAME_BYTES)];
+            self.note(Some(shown), "login", &address.to_string(), "unauthorized").await;
+            return Err(Error::WrongLogin);
+        };
+        self.store.remember_login_address(user.id, address).await?;
+        self.note(Some(&user.name), "login", &address.to_string(), "ok").await;
+        Ok(user)
+    }
+
+    /// Begins a session of a user who has shown who they are; a page's has a cookie as well.
+    ///
+    /// # Errors
+    /// [`Error::Internal`], also if the user was removed meanwhile.
+    pub async fn begin_session(&self, user: &User, is_page: bool) -> Result<Begun> {
+        let session = if is_page {
+            self.store.create_browser_session(user.id).await?
+        } else {
+            self.store.create_session(user.id).await?
+        };
+        let lasts_s = (session.expires_at_ms - self.now_ms()) / 1000;
+        Ok(Begun { token: session.token, cookie: session.cookie, lasts_s })
+    }
+
+    /// Whose session or key this is; `None` if it is unknown or has ended, or is a page's and its cookie is not among these.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn signed_in(&self, token: &str, cookies: &[&str]) -> Result<Option<SignedIn>> {
+        if token.starts_with(API_KEY_PREFIX) {
+            let found = self.store.key_user(token).await?;
+            return Ok(found.map(|(user, key)| SignedIn {
+                user,
+                key: Some(key),
+                page_confirmed_at_ms: None,
+            }));
+        }
+        Ok(self.store.session(token, cookies).await?.map(|session| SignedIn {
+            user: session.user,
+            key: None,
+            page_confirmed_at_ms: session.is_browser.then_some(session.confirmed_at_ms),
+        }))
+    }
+
+    /// Whether a session, or a key, that was shown before still opens anything.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn still_opens(&self, token: &str) -> Result<bool> {
+        Ok(if token.starts_with(API_KEY_PREFIX) {
+            self.store.key_user(token).await?.is_some()
+        } else {
+            self.store.session_user(token).await?.is_some()
+        })
+    }
+
+    /// Notes that the user of a session gave their password once more.
+    ///
+    /// # Errors
+    /// [`Error::WrongPassword`]; [`Error::Internal`].
+    pub async fn confirm(&self, user: &User, token: &str, password: &str) -> Result<()> {
+        let name = user.name.as_str();
+        if self.store.verify_password(name, password).await?.is_none() {
+            self.note(Some(name), "session.confirm", name, "forbidden").await;
+            return Err(Error::WrongPassword("that is not your password"));
+        }
+        self.store.confirm_session(token).await?;
+        self.note(Some(name), "session.confirm", name, "ok").await;
+        Ok(())
+    }
+
+    /// Ends a session: its token opens nothing any more.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn log_out(&self, token: &str) -> Result<()> {
+        Ok(self.store.delete_session(token).await?)
+    }
+}

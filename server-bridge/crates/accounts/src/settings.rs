@@ -1,0 +1,55 @@
+//! Where a user's work goes, and their first steps.
+
+use store::{User, UserId};
+
+use crate::limits::NAME_MAX_CHARS;
+use crate::{Accounts, Error, Result};
+
+/// What stands in the trail for no choice.
+const AUTO: &str = "auto";
+
+impl Accounts {
+    /// Where a user's work goes: a runner's name or a place with a name of its own; `None` lets the server choose.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn active_runner(&self, user: UserId) -> Result<Option<String>> {
+        Ok(self.store.active_runner(user).await?)
+    }
+
+    /// Chooses where a user's work goes from the next command on: one of their runners, or one of `places`, which every user
+    /// may name. Whether a command would run there now is the router's to say.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn choose_runner(&self, user: &User, choice: Option<&str>, places: &[&str]) -> Result<()> {
+        if let Some(name) = choice.filter(|name| !places.contains(name)) {
+            let runners = self.store.runners(user.id).await?;
+            if !runners.iter().any(|runner| runner.name == name) {
+                let name = &name[..name.floor_char_boundary(NAME_MAX_CHARS)];
+                return Err(Error::NotFound(format!(
+                    "you have no runner {name:?}; see `sandbridge runner list`, or add it with `sandbridge runner add`"
+                )));
+            }
+        }
+        self.store.set_active_runner(user.id, choice).await?;
+        self.note(Some(&user.name), "settings.active_runner", choice.unwrap_or(AUTO), "ok").await;
+        Ok(())
+    }
+
+    /// Whether the first steps are to be shown: a user without chats, runners and models who did not put them off.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn is_welcome_due(&self, user: UserId) -> Result<bool> {
+        Ok(self.store.is_welcome_due(user).await?)
+    }
+
+    /// Ends a user's first steps for good.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn end_welcome(&self, user: UserId) -> Result<()> {
+        Ok(self.store.end_welcome(user).await?)
+    }
+}

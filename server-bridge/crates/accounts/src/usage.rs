@@ -1,0 +1,26 @@
+//! Tokens and cost of a user's models.
+
+use store::{ChatId, UsageRow, UserId};
+
+use crate::{Accounts, Result};
+
+/// What models took, by day and model, the newest day first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// The day it is by the store's clock, in whole days since 1970, UTC.
+    pub today: i64,
+    /// The rows.
+    pub rows: Vec<UsageRow>,
+}
+
+impl Accounts {
+    /// What a user's models took in the last `days` days, today included: in one chat (a removed one too), or in all.
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`].
+    pub async fn usage(&self, user: UserId, chat: Option<&ChatId>, days: u16) -> Result<Usage> {
+        let today = self.store.today();
+        let rows = self.store.usage(user, chat, today - i64::from(days) + 1).await?;
+        Ok(Usage { today, rows })
+    }
+}

@@ -1,0 +1,120 @@
+//! Accounts, for administrators; and a user's own password.
+
+use store::{Name, User, UserId};
+
+use crate::{Accounts, Error, Result};
+
+/// An account to be made.
+#[derive(Clone, Copy)]
+pub struct NewUser<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its password: at least [`crate::limits::PASSWORD_MIN_CHARS`] characters.
+    pub password: &'a str,
+    /// Whether it administers the server.
+    pub admin: bool,
+}
+
+/// What of an account is changed; what is `None` stays.
+#[derive(Clone, Copy, Default)]
+pub struct Change<'a> {
+    /// Whether it administers the server.
+    pub admin: Option<bool>,
+    /// Its password. Ends its sessions and removes its keys.
+    pub password: Option<&'a str>,
+}
+
+impl Accounts {
+    /// All accounts, by name.
+    ///
+    /// # Errors
+    /// [`Error::NotAdmin`]; [`Error::Internal`].
+    pub async fn users(&self, by: &User) -> Result<Vec<User>> {
+        check_admin(by)?;
+        Ok(self.store.users().await?)
+    }
+
+    /// The account of this id, if there still is one.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn user(&self, id: UserId) -> Result<Option<User>> {
+        Ok(self.store.user_by_id(id).await?)
+    }
+
+    /// Makes an account.
+    ///
+    /// # Errors
+    /// [`Error::NotAdmin`]; [`Error::Taken`]; [`Error::Invalid`] for a name or a password against the rules.
+    pub async fn add_user(&self, by: &User, new: NewUser<'_>) -> Result<User> {
+        check_admin(by)?;
+        let name = Name::parse(new.name)?;
+        let added = self.store.add_user(&name, new.password, new.admin).await;
+        self.note_of_admin(by, "user.add", name.as_str(), added.is_ok()).await;
+        Ok(added?)
+    }
+
+    /// Changes an account: whether it administers, its password, or both in one go. One administrator always stays.
+    ///
+    /// # Errors
+    /// [`Error::NotAdmin`]; [`Error::Yourself`], [`Error::OwnPassword`] and [`Error::LastAdmin`]; [`Error::NotFound`];
+    /// [`Error::Invalid`] for a password against the rules.
+    pub async fn change_user(&self, by: &User, name: &str, change: Change<'_>) -> Result<User> {
+        check_admin(by)?;
+        if name == by.name && change.admin == Some(false) {
+            return Err(Error::Yourself { what: "take that from" });
+        }
+        if name == by.name && change.password.is_some() {
+            return Err(Error::OwnPassword);
+        }
+        let changed = self.store.change_user(name, change.admin, change.password).await;
+        let is_done = matches!(changed, Ok(Some(_)));
+        if let Some(admin) = change.admin {
+            let action = if admin { "user.admin" } else { "user.no_admin" };
+            self.note_of_admin(by, action, name, is_done).await;
+        }
+        if change.password.is_some() {
+            self.note_of_admin(by, "user.password", name, is_done).await;
+        }
+        changed?.ok_or(Error::LastAdmin)
+    }
+
+    /// Removes an account with everything that is its own. Answers with what it was, so that what it has open can be ended.
+    ///
+    /// # Errors
+    /// [`Error::NotAdmin`]; [`Error::Yourself`] and [`Error::LastAdmin`]; [`Error::NotFound`].
+    pub async fn remove_user(&self, by: &User, name: &str) -> Result<Option<User>> {
+        check_admin(by)?;
+        if name == by.name {
+            return Err(Error::Yourself { what: "remove" });
+        }
+        let user = self.store.user_by_name(name).await?;
+        let removed = self.store.remove_user_but_last_admin(name).await;
+        self.note_of_admin(by, "user.remove", name, matches!(removed, Ok(true))).await;
+        if removed? { Ok(user) } else { Err(Error::LastAdmin) }
+    }
+
+    /// Gives a user another password, who shows the one that holds. Ends all sessions and removes all keys.
+    ///
+    /// # Errors
+    /// [`Error::WrongPassword`]; [`Error::Invalid`] for a new one against the rules.
+    pub async fn change_own_password(&self, user: &User, current: &str, new: &str) -> Result<()> {
+        let name = user.name.as_str();
+        if self.store.verify_password(name, current).await?.is_none() {
+            self.note(Some(name), "user.password", name, "forbidden").await;
+            return Err(Error::WrongPassword("that is not your current password"));
+        }
+        self.store.set_password(name, new).await?;
+        self.note(Some(name), "user.password", name, "ok").await;
+        Ok(())
+    }
+
+    async fn note_of_admin(&self, by: &User, action: &str, target: &str, is_done: bool) {
+        self.note(Some(&by.name), action, target, if is_done { "ok" } else { "refused" }).await;
+    }
+}
+
+/// Whether a user administers the server.
+fn check_admin(by: &User) -> Result<()> {
+    if by.admin { Ok(()) } else { Err(Error::NotAdmin) }
+}

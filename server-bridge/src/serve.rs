@@ -216,6 +216,7 @@ impl Server {
             accounts: Accounts::new(store.clone()),
             store,
             router: sandboxes,
+            ledger: chats.execs().clone(),
             chats,
             hub,
             events,

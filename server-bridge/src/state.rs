@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accounts::{Accounts, Act, User, UserId};
 use chats::{ChatService, Subscription};
-use execs::{sandbox_user, wish_for};
+use execs::Ledger;
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
 use store::Store;
@@ -36,6 +36,8 @@ pub struct Shared {
     pub accounts: Accounts,
     /// Where work goes.
     pub router: SandboxRouter,
+    /// Every exec.
+    pub ledger: Ledger,
     /// What answers in chats.
     pub chats: ChatService,
     /// Who listens to events.
@@ -95,18 +97,13 @@ impl AppState {
     /// # Errors
     /// What the routing rules say, for the user to read.
     pub async fn sandbox(&self, user: &User, on: Option<&str>) -> Result<Sandbox, ApiError> {
-        let wish = wish_for(&self.store, user.id, on).await?;
-        Ok(self.router.for_user(&sandbox_user(user), &wish).await?)
+        Ok(self.ledger.sandbox(user, on).await?)
     }
 
     /// What a user's request asked for where it got no sandbox, for the audit trail: the place `on` names, else their
     /// active one; `None` if they named none.
     pub async fn wished_place(&self, user: &User, on: Option<&str>) -> Option<String> {
-        match on {
-            Some(name) => Some(name.to_owned()),
-            // The refusal is what counts: it is recorded without its place if even that cannot be read.
-            None => self.accounts.active_runner(user.id).await.ok().flatten(),
-        }
+        self.ledger.wished_place(user, on).await
     }
 
     /// Leaves a trace of what a user did. A failure is logged only: what was done is done.
@@ -133,7 +130,7 @@ impl AppState {
     }
 }
 
-/// The user whose key in the router this is; the inverse of [`sandbox_user`].
+/// The user whose key in the router this is; the inverse of [`execs::sandbox_user`].
 pub fn user_of_key(key: &str) -> Option<UserId> {
     key.strip_prefix('u')?.parse().ok().map(UserId)
 }

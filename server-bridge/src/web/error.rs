@@ -96,6 +96,15 @@ impl From<accounts::Error> for ApiError {
     }
 }
 
+impl From<execs::Error> for ApiError {
+    fn from(error: execs::Error) -> Self {
+        match error.kind() {
+            "internal" => Self::internal(&error),
+            kind => Self::new(kind, error.to_string()),
+        }
+    }
+}
+
 impl From<chats::Error> for ApiError {
     fn from(error: chats::Error) -> Self {
         match error.kind() {

@@ -5,7 +5,6 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::Exec;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
@@ -14,11 +13,10 @@ use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
-use crate::web::exec::attach::{end, find, place_of, view};
+use crate::web::exec::attach::{end, view};
 use crate::web::extract;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
-use execs::follow::sandbox_id;
 
 /// The routes of background tasks.
 pub(in crate::web) fn routes() -> Routes {
@@ -76,11 +74,8 @@ pub async fn list(
     extract::Query(query): extract::Query<TaskQuery>,
 ) -> Result<Json<Vec<ExecView>>, ApiError> {
     let chat = query.chat.as_deref().map(chat_id).transpose()?;
-    if let Some(chat) = &chat {
-        state.store.chat(caller.user.id, chat).await?;
-    }
     let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
-    let tasks = state.store.tasks(caller.user.id, chat.as_ref(), query.running, limit).await?;
+    let tasks = state.ledger.tasks(caller.user.id, chat.as_ref(), query.running, limit).await?;
     Ok(Json(tasks.into_iter().map(view).collect()))
 }
 
@@ -93,10 +88,9 @@ pub async fn show(
     Path(id): Path<String>,
     extract::Query(query): extract::Query<OutputQuery>,
 ) -> Result<Json<TaskOutput>, ApiError> {
-    let task = find_task(&state, &caller, &id).await?;
-    let sandbox = place_of(&state, &caller.user, &task).await?;
+    let task = state.ledger.task(caller.user.id, &id).await?;
     let bytes = |wanted: Option<u32>| wanted.unwrap_or(REPORT_BYTES).min(REPORT_MAX_BYTES);
-    let report = sandbox.exec_report(sandbox_id(&task.exec_id), bytes(query.head), bytes(query.tail)).await?;
+    let report = state.ledger.report(&caller.user, &task, bytes(query.head), bytes(query.tail)).await?;
     let shown_bytes = (report.head.len() + report.tail.len()) as u64;
     Ok(Json(TaskOutput {
         running: report.exited.is_none() && !report.complete,
@@ -116,13 +110,7 @@ pub async fn kill(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let task = find_task(&state, &caller, &id).await?;
+    let task = state.ledger.task(caller.user.id, &id).await?;
     end(&state, &caller, &task).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-async fn find_task(state: &AppState, caller: &Caller, id: &str) -> Result<Exec, ApiError> {
-    let record = find(state, &caller.user, id).await?;
-    let is_task = record.detached && record.message.is_none() && record.linger_ms.is_none();
-    if is_task { Ok(record) } else { Err(ApiError::new("not_found", format!("no task is named {id}"))) }
 }

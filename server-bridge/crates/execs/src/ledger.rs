@@ -237,7 +237,11 @@ impl Ledger {
         &self.0.store
     }
 
-    pub(crate) fn tasks(&self) -> &TaskTracker {
+    pub(crate) fn router(&self) -> &SandboxRouter {
+        &self.0.router
+    }
+
+    pub(crate) fn followers(&self) -> &TaskTracker {
         &self.0.tasks
     }
 
@@ -293,6 +297,6 @@ impl Drop for Watch {
 }
 
 /// Whether an exec with this status may still get an end: it runs, or nobody knows.
-pub(crate) fn is_open(status: ExecStatus) -> bool {
+pub fn is_open(status: ExecStatus) -> bool {
     matches!(status, ExecStatus::Running | ExecStatus::Lost)
 }

@@ -11,12 +11,15 @@
 //! | module | holds |
 //! |---|---|
 //! | `ledger` | [`Ledger`], [`Recorded`]: beginning and ending an exec |
+//! | `request` | a client's request, from where it is to run to its record |
+//! | `read` | execs on record: finding, listing, ending them |
 //! | `watch` | following execs without their output, after a restart or where a client has left |
 //! | [`follow`] | one exec followed to its end, however often its machine goes away meanwhile |
 //! | [`attendance`] | which execs have a client at the moment |
 //! | `ending` | [`Ending`]: how an exec ended, in the words of the store and the audit trail |
 //! | `correct` | a message's document after its exec's end became known late |
 //! | `place` | who a user is to the sandbox, and where their work should go |
+//! | `error` | [`Error`]: what a client of an exec is told |
 //! | `faults` | named points of a life where a test kills the process; absent from release builds |
 //! | `request_hash` | telling a repetition from another request |
 //! | `utf8` | bytes become text, once and statefully |
@@ -27,11 +30,14 @@
 pub mod attendance;
 mod correct;
 mod ending;
+mod error;
 mod faults;
 pub mod follow;
 mod ledger;
 pub mod limits;
 mod place;
+mod read;
+mod request;
 mod request_hash;
 #[cfg(test)]
 mod tests;
@@ -39,9 +45,12 @@ mod utf8;
 mod watch;
 
 pub use ending::Ending;
+pub use error::{Error, Result};
 pub use faults::{FAULT_VARIABLE, Point, fault, seen};
-pub use ledger::{End, Ledger, Recorded, ShownEnd, Watch};
+pub use ledger::{End, Ledger, Recorded, ShownEnd, Watch, is_open};
 pub use place::{sandbox_user, wish, wish_for};
-pub use request_hash::request_hash;
+pub use request::{Begun, Request};
+pub use request_hash::{document_hash, request_hash};
+pub use store::{Exec, ExecId, ExecKind, ExecStatus};
 pub use utf8::Utf8Decoder;
 pub use watch::time_away;

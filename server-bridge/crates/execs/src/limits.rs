@@ -10,5 +10,7 @@ pub const AWAY_TIMEOUT: Duration = Duration::from_secs(600);
 pub const TASK_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often it is looked whether a terminal has a client, unless it lingers for less.
 pub const TERMINAL_CHECK_INTERVAL: Duration = Duration::from_secs(60);
+/// The most execs that are listed at once.
+pub const LIST_MAX_ROWS: u32 = 1000;
 /// How often a place that is away is looked for where no news of it came.
 pub const PLACE_LOOK: Duration = Duration::from_secs(1);

@@ -2,6 +2,11 @@
 
 use sha2::{Digest, Sha256};
 
+/// A hash over everything that says what runs, as its client wrote it: not the id, nor how its output is read.
+pub fn document_hash(canonical: &[u8]) -> String {
+    store::hex(&Sha256::digest(canonical))
+}
+
 /// A hash over all that is asked for.
 pub fn request_hash(target: Option<&str>, command: &str) -> String {
     let mut hash = Sha256::new();

@@ -8,8 +8,9 @@ use store::{
     User,
 };
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
-use crate::{End, Ending, Ledger, ShownEnd};
+use crate::{Begun, End, Ending, Error, Ledger, Request, ShownEnd};
 
 struct Bench {
     ledger: Ledger,
@@ -174,4 +175,109 @@ fn every_point_has_a_name_of_its_own() {
     ];
     let names: std::collections::BTreeSet<&str> = points.iter().map(|point| point.name()).collect();
     assert_eq!(names.len(), points.len());
+}
+
+fn asked<'a>(exec_id: &'a ExecId, hash: &'a str, on: Option<&'a str>) -> Request<'a> {
+    Request {
+        exec_id,
+        kind: ExecKind::Client,
+        hash,
+        on,
+        shown: "make",
+        run_as: None,
+        goes_on: false,
+        linger: None,
+    }
+}
+
+#[tokio::test]
+async fn a_request_made_before_is_found_and_another_under_its_id_is_a_conflict_on_record() {
+    let bench = Bench::new().await;
+    let stopping = CancellationToken::new();
+    let known = ExecRequest { request_hash: "a".to_owned(), ..bench.request(ExecKind::Client) };
+    bench.ledger.begin(&known).await.unwrap();
+    let id = &known.exec_id;
+    // Wherever it would go now.
+    let again = bench.ledger.request(&bench.user, &asked(id, "a", Some("gone")), &stopping).await;
+    assert!(matches!(again, Ok(Begun::Known(exec)) if exec.exec_id == *id));
+    assert!(bench.trail().await.is_empty());
+    let other = bench.ledger.request(&bench.user, &asked(id, "b", None), &stopping).await;
+    assert!(matches!(&other, Err(Error::Conflict(named)) if *named == id.to_string()), "{other:?}");
+    assert_eq!(other.unwrap_err().kind(), "conflict");
+    let entry = ("exec".to_owned(), "make".to_owned(), "conflict".to_owned());
+    assert_eq!(bench.trail().await, [entry]);
+}
+
+#[tokio::test]
+async fn a_request_without_a_place_leaves_one_entry_and_no_exec() {
+    let bench = Bench::new().await;
+    let (id, stopping) = (ExecId::random(), CancellationToken::new());
+    bench.store.add_runner(bench.user.id, &RunnerName::parse("laptop").unwrap()).await.unwrap();
+    bench.store.set_active_runner(bench.user.id, Some("laptop")).await.unwrap();
+    let refused = bench.ledger.request(&bench.user, &asked(&id, "a", None), &stopping).await;
+    assert_eq!(refused.unwrap_err().kind(), "offline");
+    let entry = bench.store.audit(10, None).await.unwrap().remove(0);
+    assert_eq!((entry.location.as_deref(), entry.outcome.as_str()), (Some("laptop"), "offline"));
+    assert!(bench.ledger.known(bench.user.id, &id).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn execs_are_found_by_their_user_alone_and_tasks_are_those_without_message_and_terminal() {
+    let bench = Bench::new().await;
+    let (ledger, user) = (&bench.ledger, bench.user.id);
+    let other = bench.store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap();
+    let task = bench.request(ExecKind::Tool);
+    let terminal = ExecRequest { linger_ms: Some(1), ..bench.request(ExecKind::Terminal) };
+    for request in [&task, &terminal] {
+        ledger.begin(request).await.unwrap();
+    }
+    let (task, terminal) = (task.exec_id.to_string(), terminal.exec_id.to_string());
+    assert_eq!(ledger.exec(user, &terminal).await.unwrap().exec_id.to_string(), terminal);
+    assert_eq!(ledger.task(user, &task).await.unwrap().exec_id.to_string(), task);
+    for (whose, id) in
+        [(other.id, task.as_str()), (user, "no id"), (user, "00000000000000000000000000000000")]
+    {
+        let unknown = ledger.exec(whose, id).await.unwrap_err();
+        assert_eq!((unknown.kind(), unknown.to_string()), ("not_found", format!("no exec is named {id}")));
+    }
+    let unknown = ledger.task(user, &terminal).await.unwrap_err();
+    assert_eq!((unknown.kind(), unknown.to_string()), ("not_found", format!("no task is named {terminal}")));
+    assert_eq!(ledger.tasks(user, None, true, 9).await.unwrap().len(), 1);
+    let foreign = bench.store.create_chat(other.id).await.unwrap().id;
+    assert_eq!(ledger.tasks(user, Some(&foreign), false, 9).await.unwrap_err().kind(), "not_found");
+}
+
+#[tokio::test]
+async fn of_many_execs_those_that_run_are_found_behind_those_that_ended() {
+    let bench = Bench::new().await;
+    let (ledger, user) = (&bench.ledger, bench.user.id);
+    let running = bench.request(ExecKind::Client);
+    ledger.begin(&running).await.unwrap();
+    for _ in 0..3 {
+        let request = bench.request(ExecKind::Client);
+        ledger.begin(&request).await.unwrap();
+        let exec = ledger.known(user, &request.exec_id).await.unwrap().unwrap();
+        let ending = Ending::refused("failed", "no such program");
+        assert!(ledger.settle(&bench.user, &exec, &ending).await.is_some());
+    }
+    let found = ledger.execs(user, true, 1).await.unwrap();
+    assert_eq!(found.iter().map(|exec| &exec.exec_id).collect::<Vec<_>>(), [&running.exec_id]);
+    assert_eq!(ledger.execs(user, false, 2).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn ending_what_has_ended_leaves_a_trace_and_changes_nothing() {
+    let bench = Bench::new().await;
+    let request = bench.request(ExecKind::Client);
+    bench.ledger.begin(&request).await.unwrap();
+    let exec = bench.ledger.known(bench.user.id, &request.exec_id).await.unwrap().unwrap();
+    let away = bench.ledger.kill(&bench.user, &exec).await.unwrap_err();
+    assert_eq!(away.kind(), "no_route", "its machine is none of its user's any more");
+    let ending = Ending::refused("failed", "no such program");
+    let _recorded = bench.ledger.settle(&bench.user, &exec, &ending).await.unwrap();
+    let exec = bench.ledger.known(bench.user.id, &request.exec_id).await.unwrap().unwrap();
+    assert!(bench.ledger.kill(&bench.user, &exec).await.unwrap().is_none());
+    let last = bench.trail().await.pop().unwrap();
+    assert_eq!(last, ("cancel".to_owned(), "make".to_owned(), "ok".to_owned()));
+    assert_eq!(bench.ledger.known(bench.user.id, &request.exec_id).await.unwrap(), Some(exec));
 }

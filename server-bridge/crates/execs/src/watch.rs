@@ -40,7 +40,7 @@ impl Ledger {
     pub fn follow(&self, user: User, record: Exec) {
         let watch = self.watch(user.id, &record.exec_id);
         let ledger = self.clone();
-        self.tasks().spawn(async move {
+        self.followers().spawn(async move {
             let _watch = watch;
             let ending = tokio::select! {
                 ending = ledger.end_of(&user, &record) => ending,

@@ -1,21 +1,19 @@
 //! Going on with an exec that runs, or ran, already: for a client that lost its connection, and for another one.
 
+use accounts::User;
 use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use execs::follow::sandbox_id;
-use execs::time_away;
-use execs::{Ending, sandbox_user, wish_for};
+use execs::{Ending, ExecKind, ExecStatus, time_away};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, Sandbox, SandboxError};
 use serde::Deserialize;
-use store::{ExecKind, ExecStatus, User};
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
-use super::recover::put_end_on_record;
 use super::subject::{Subject, is_of_clients};
-use super::{Receiver, Running, Sender, close, text};
+use super::{Receiver, Running, Sender, close, put_end_on_record, text};
 use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPORT_BYTES};
 use crate::state::AppState;
 use crate::web::auth::Caller;
@@ -36,7 +34,7 @@ pub struct AttachQuery {
 }
 
 /// An exec as clients read it.
-pub(in crate::web) fn view(exec: store::Exec) -> ExecView {
+pub(in crate::web) fn view(exec: execs::Exec) -> ExecView {
     ExecView {
         exec_id: exec.exec_id.to_string(),
         command: exec.command,
@@ -77,11 +75,8 @@ pub async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<axum::Json<Vec<ExecView>>, ApiError> {
     let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
-    // Those that run may lie behind many that ended.
-    let read = if query.running { EXEC_LIST_MAX_ROWS } else { limit };
-    let execs = state.store.execs(caller.user.id, read).await?.into_iter();
-    let wanted = execs.filter(|exec| !query.running || exec.status == ExecStatus::Running);
-    Ok(axum::Json(wanted.take(limit as usize).map(view).collect()))
+    let execs = state.ledger.execs(caller.user.id, query.running, limit).await?;
+    Ok(axum::Json(execs.into_iter().map(view).collect()))
 }
 
 /// What an exec came to, as JSON; or, as a WebSocket, its output from an offset on and its end, like the exec socket.
@@ -94,7 +89,7 @@ pub async fn show(
     Query(query): Query<AttachQuery>,
     upgrade: Result<Upgrade, ApiError>,
 ) -> Result<Response, ApiError> {
-    let record = find(&state, &caller.user, &id).await?;
+    let record = state.ledger.exec(caller.user.id, &id).await?;
     let Ok(upgrade) = upgrade else { return Ok(axum::Json(view(record)).into_response()) };
     let tracked = state.tasks.token();
     Ok(upgrade.for_bulk(EXEC_MESSAGE_BYTES).on_upgrade(move |socket| async move {
@@ -116,7 +111,7 @@ pub async fn cancel(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<axum::Json<CancelledExec>, ApiError> {
-    let record = find(&state, &caller.user, &id).await?;
+    let record = state.ledger.exec(caller.user.id, &id).await?;
     check_terminal(&caller, &record)?;
     end(&state, &caller, &record).await?;
     Ok(axum::Json(CancelledExec { exec_id: record.exec_id.to_string() }))
@@ -126,21 +121,12 @@ pub async fn cancel(
 pub(in crate::web) async fn end(
     state: &AppState,
     caller: &Caller,
-    record: &store::Exec,
+    record: &execs::Exec,
 ) -> Result<(), ApiError> {
-    if may_run(record.status) {
-        let sandbox = place_of(state, &caller.user, record).await?;
-        if let Some(recorded) = state.chats.execs().cancel(&sandbox, &caller.user, record).await? {
-            state.chats.tell_ended(caller.user.id, &recorded);
-        }
+    if let Some(recorded) = state.ledger.kill(&caller.user, record).await? {
+        state.chats.tell_ended(caller.user.id, &recorded);
     }
-    state.audit(Some(&caller.user.name), "cancel", record.runner.as_deref(), &record.command, "ok").await;
     Ok(())
-}
-
-/// Whether an exec may run: where it counts as lost, nobody knows.
-pub(in crate::web) fn may_run(status: ExecStatus) -> bool {
-    matches!(status, ExecStatus::Running | ExecStatus::Lost)
 }
 
 /// How much of an exec's output is reported.
@@ -162,11 +148,10 @@ pub async fn report(
     Path(id): Path<String>,
     Query(query): Query<ReportQuery>,
 ) -> Result<axum::Json<ReportView>, ApiError> {
-    let record = find(&state, &caller.user, &id).await?;
+    let record = state.ledger.exec(caller.user.id, &id).await?;
     check_terminal(&caller, &record)?;
-    let sandbox = place_of(&state, &caller.user, &record).await?;
     let (head, tail) = (query.head.unwrap_or(REPORT_BYTES), query.tail.unwrap_or(REPORT_BYTES));
-    let report = sandbox.exec_report(sandbox_id(&record.exec_id), head, tail).await?;
+    let report = state.ledger.report(&caller.user, &record, head, tail).await?;
     Ok(axum::Json(ReportView {
         exec_id: record.exec_id.to_string(),
         running: report.exited.is_none() && !report.complete,
@@ -177,28 +162,12 @@ pub async fn report(
     }))
 }
 
-pub(in crate::web) async fn find(state: &AppState, user: &User, id: &str) -> Result<store::Exec, ApiError> {
-    let id =
-        store::ExecId::parse(id).map_err(|_| ApiError::new("not_found", format!("no exec is named {id}")))?;
-    Ok(state.store.exec(user.id, &id).await?)
-}
-
-/// The sandbox an exec was sent to.
-pub(in crate::web) async fn place_of(
-    state: &AppState,
-    user: &User,
-    record: &store::Exec,
-) -> Result<Sandbox, ApiError> {
-    let wish = wish_for(&state.store, user.id, record.runner.as_deref()).await?;
-    Ok(state.router.for_user(&sandbox_user(user), &wish).await?)
-}
-
 /// Whether the caller may take part in an exec as it is shown: a terminal is a person's, who types into it and may have approved
 /// more for it than a program with a key for less may ask for.
 ///
 /// # Errors
 /// `forbidden` for such a program.
-pub(super) fn check_terminal(caller: &Caller, record: &store::Exec) -> Result<(), ApiError> {
+pub(in crate::web) fn check_terminal(caller: &Caller, record: &execs::Exec) -> Result<(), ApiError> {
     if record.linger_ms.is_none() || caller.may_approve().is_some() {
         return Ok(());
     }
@@ -210,7 +179,7 @@ pub(super) fn check_terminal(caller: &Caller, record: &store::Exec) -> Result<()
 pub(super) async fn go_on(
     state: &AppState,
     caller: &Caller,
-    record: store::Exec,
+    record: execs::Exec,
     offset: u64,
     acks: bool,
     sender: &mut Sender,
@@ -218,7 +187,7 @@ pub(super) async fn go_on(
 ) -> Result<(), ApiError> {
     check_terminal(caller, &record)?;
     let _awaited = state.execs.token();
-    let attended = state.chats.execs().attendance().enter(caller.user.id, &record.exec_id);
+    let attended = state.ledger.attendance().enter(caller.user.id, &record.exec_id);
     let is_running = record.status == ExecStatus::Running;
     let until = is_running.then(|| Instant::now() + time_away(&record));
     let subject = Subject {
@@ -278,20 +247,20 @@ pub(super) async fn go_on(
 async fn attach(
     state: &AppState,
     user: &User,
-    record: &store::Exec,
+    record: &execs::Exec,
     offset: u64,
     until: Option<Instant>,
 ) -> Result<(Sandbox, Exec), SandboxError> {
     let sandbox = match until {
-        Some(until) => state.chats.execs().followed(user, record).available(until).await?,
-        None => place_of(state, user, record).await.map_err(|_| lost(record))?,
+        Some(until) => state.ledger.followed(user, record).available(until).await?,
+        None => state.ledger.sandbox_of(user, record).await.map_err(|_| lost(record))?,
     };
     let options = AttachOptions { output: true, acks: AckMode::Manual };
     let exec = sandbox.attach(sandbox_id(&record.exec_id), offset, options).await?;
     Ok((sandbox, exec))
 }
 
-fn lost(record: &store::Exec) -> SandboxError {
+fn lost(record: &execs::Exec) -> SandboxError {
     SandboxError::Lost { runner: record.runner.clone().unwrap_or_default() }
 }
 
@@ -299,17 +268,17 @@ fn lost(record: &store::Exec) -> SandboxError {
 async fn tell_recorded(
     state: &AppState,
     user: &User,
-    record: &store::Exec,
+    record: &execs::Exec,
     offset: u64,
     sender: &mut Sender,
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
-    let mut record = state.store.exec(record.user, &record.exec_id).await?;
+    let mut record = state.ledger.exec(user.id, record.exec_id.as_str()).await?;
     // Whoever serves it to its end may yet hear of it.
-    let is_served = record.kind == ExecKind::Chat || state.chats.execs().is_watched(user.id, &record.exec_id);
+    let is_served = record.kind == ExecKind::Chat || state.ledger.is_watched(user.id, &record.exec_id);
     if record.status == ExecStatus::Running && !is_served {
         let _recorded = put_end_on_record(state, user, &record, &Ending::failed(&lost(&record))).await;
-        record = state.store.exec(record.user, &record.exec_id).await?;
+        record = state.ledger.exec(user.id, record.exec_id.as_str()).await?;
     }
     let written = record.stdout_bytes.saturating_add(record.stderr_bytes);
     let frame = match record.status {

@@ -19,24 +19,22 @@ pub mod attach;
 mod commands;
 pub mod program;
 mod pump;
-pub mod recover;
 mod request;
 mod subject;
 pub mod user;
 
 use std::time::Instant;
 
+use accounts::User;
 use api::exec::{ExecExit, ServerFrame};
 use axum::extract::State;
 use axum::response::Response;
 use axum_tws::Message;
 use bytes::Bytes;
-use execs::Ending;
-use execs::{Ledger, Point, Recorded, fault};
+use execs::{Begun, Ending, ExecKind, ExecStatus, Ledger, Point, Recorded, fault};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use sandbox::{Exec, ExecEvent, ExecOutcome, Sandbox, SandboxError};
-use store::{ExecKind, ExecStart, ExecStatus};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::routes;
@@ -113,7 +111,7 @@ async fn converse(
     let _awaited = state.execs.token();
     let kind = if asked.request.pty.is_some() { ExecKind::Terminal } else { ExecKind::Client };
     let mut subject = asked.subject(kind);
-    let sandbox = match begin(state, caller, &asked, kind).await? {
+    let sandbox = match asked.begin(state, &caller.user, kind).await? {
         Begun::New(sandbox) => sandbox,
         Begun::Known(record) => {
             let Asked { offset, acks, .. } = asked;
@@ -121,7 +119,7 @@ async fn converse(
         }
     };
     // Not before: who comes takes the input of the others, and a request may be refused.
-    let attended = state.chats.execs().attendance().enter(caller.user.id, &subject.id);
+    let attended = state.ledger.attendance().enter(caller.user.id, &subject.id);
     subject.later = Some(attended.later());
     subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
     let running = Running::new(state, caller, &sandbox, &subject);
@@ -149,75 +147,17 @@ async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, 
     Asked::check(request::parse(&text.ok_or_else(no_text)?)?, caller.may_approve())
 }
 
-fn stopping() -> ApiError {
-    ApiError::new("unavailable", "the server is stopping; run the command again in a moment")
-}
-
-/// What became of a request.
-enum Begun {
-    /// It is on record: send it.
-    New(Sandbox),
-    /// It was made before.
-    Known(Box<store::Exec>),
-}
-
-/// The sandbox for a command that is on record by now. The audit trail learns of a refusal here, and of all else at
-/// the command's end.
-async fn begin(state: &AppState, caller: &Caller, asked: &Asked, kind: ExecKind) -> Result<Begun, ApiError> {
-    // A repetition goes where the first one went, whatever is chosen by now.
-    match state.store.exec(caller.user.id, &asked.store_id()).await {
-        Ok(known) if known.request_hash == asked.hash => return Ok(Begun::Known(Box::new(known))),
-        Ok(known) => {
-            let place = known.runner.as_deref();
-            state.audit(Some(&caller.user.name), "exec", place, &asked.shown, "conflict").await;
-            return Err(store::Error::Conflict { exec_id: known.exec_id.to_string() }.into());
-        }
-        Err(store::Error::NotFound { .. }) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let on = asked.on.as_deref();
-    let (place, begun) = match state.sandbox(&caller.user, on).await {
-        Ok(sandbox) => {
-            let place = sandbox.place().to_owned();
-            (Some(place), put_on_record(state, caller, sandbox, asked, kind).await)
-        }
-        Err(error) => (state.wished_place(&caller.user, on).await, Err(error)),
-    };
-    if let Err(error) = &begun {
-        state.audit(Some(&caller.user.name), "exec", place.as_deref(), &asked.shown, error.kind).await;
-    }
-    begun
-}
-
-/// Puts the exec on record before it is sent, so that an id runs once.
-async fn put_on_record(
+/// Puts an exec's end on record with its audit entry and its message, and tells the user's clients of the latter; what was told
+/// before stays. `None` where it could not be recorded.
+async fn put_end_on_record(
     state: &AppState,
-    caller: &Caller,
-    sandbox: Sandbox,
-    asked: &Asked,
-    kind: ExecKind,
-) -> Result<Begun, ApiError> {
-    // Asked behind the token that is awaited: a command begins before the shutdown, or not at all.
-    if state.shutdown.is_cancelled() {
-        return Err(stopping());
-    }
-    let start = store::ExecRequest {
-        exec_id: asked.store_id(),
-        kind,
-        user: caller.user.id,
-        chat: None,
-        message: None,
-        request_hash: asked.hash.clone(),
-        runner: Some(sandbox.place().to_owned()),
-        command: sandbox.shown_as(asked.request.named_user(), &asked.shown),
-        audited: None,
-        detached: asked.goes_on(),
-        linger_ms: asked.linger.map(|linger| i64::try_from(linger.as_millis()).unwrap_or(i64::MAX)),
-    };
-    match state.chats.execs().begin(&start).await? {
-        ExecStart::New => Ok(Begun::New(sandbox)),
-        ExecStart::Existing(known) => Ok(Begun::Known(known)),
-    }
+    user: &User,
+    record: &execs::Exec,
+    ending: &Ending,
+) -> Option<Recorded> {
+    let recorded = state.ledger.settle(user, record, ending).await?;
+    state.chats.tell_ended(user.id, &recorded);
+    Some(recorded)
 }
 
 /// A command that was sent.
@@ -356,7 +296,7 @@ impl<'a> Running<'a> {
     }
 
     fn ledger(&self) -> &Ledger {
-        self.state.chats.execs()
+        &self.state.ledger
     }
 
     /// Cancels the command and tells its client why.
@@ -425,10 +365,10 @@ impl<'a> Running<'a> {
     /// Puts its end on record, unless that is for somebody else to do; `None` where it is not on record for sure.
     async fn record(&self, ended: &Ended) -> Option<Recorded> {
         let (user, id) = (&self.caller.user, &self.subject.id);
-        let record = match self.state.store.exec(user.id, id).await {
-            Ok(record) => record,
+        let record = match self.ledger().known(user.id, id).await {
+            Ok(Some(record)) => record,
             // It is gone with its user.
-            Err(store::Error::NotFound { .. }) => return None,
+            Ok(None) => return None,
             Err(error) => {
                 tracing::error!(%error, %id, "cannot record how an exec ended; the next start of the server does");
                 return None;
@@ -446,7 +386,7 @@ impl<'a> Running<'a> {
         if self.state.shutdown.is_cancelled() {
             ending = ending.while_the_server_stops();
         }
-        let recorded = recover::put_end_on_record(self.state, user, &record, &ending).await?;
+        let recorded = put_end_on_record(self.state, user, &record, &ending).await?;
         if recorded.is_new() {
             exec_ended(ending.outcome.status.as_str(), self.started.elapsed());
         }

@@ -5,21 +5,20 @@
 use std::time::Duration;
 
 use api::exec::ExecAsk;
-use execs::{Point, Recorded, fault};
+use execs::follow::sandbox_id;
+use execs::{Begun, ExecKind, ExecStatus, Point, Recorded, fault};
 use sandbox::{AckMode, AttachOptions, Exec, ExecEvent, ExecOutcome, SandboxError};
-use store::{ExecKind, ExecStatus};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::attach::{check_terminal, find, place_of};
+use super::attach::check_terminal;
 use super::request::Asked;
 use super::subject::Subject;
-use super::{Begun, Ended, Running, begin};
+use super::{Ended, Running};
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
-use execs::follow::sandbox_id;
 
 /// A command that was sent.
 pub struct Program<'a> {
@@ -43,7 +42,7 @@ pub struct Finished {
 /// A part of an exec's output.
 pub struct Part {
     /// The exec, as it is on record.
-    pub record: store::Exec,
+    pub record: execs::Exec,
     /// Standard output and error, as they came.
     pub bytes: Vec<u8>,
     /// Bytes that are not there any more, amid these.
@@ -64,10 +63,10 @@ impl<'a> Program<'a> {
         asked.request.retain = true;
         let awaited = state.execs.token();
         let mut subject = asked.subject(ExecKind::Mcp);
-        let sandbox = match begin(state, caller, &asked, ExecKind::Mcp).await? {
+        let sandbox = match asked.begin(state, &caller.user, ExecKind::Mcp).await? {
             Begun::New(sandbox) => sandbox,
             Begun::Known(known) => {
-                return Err(store::Error::Conflict { exec_id: known.exec_id.to_string() }.into());
+                return Err(execs::Error::Conflict(known.exec_id.to_string()).into());
             }
         };
         subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
@@ -101,7 +100,7 @@ impl<'a> Program<'a> {
         cancelled: &CancellationToken,
         mut live: impl FnMut(&[u8], u64),
     ) -> Finished {
-        let _watch = self.state.chats.execs().watch(self.caller.user.id, &self.subject.id);
+        let _watch = self.state.ledger.watch(self.caller.user.id, &self.subject.id);
         let control = self.exec.control();
         let feed = async {
             // Errors say that the command reads no more, which is its own affair.
@@ -189,9 +188,9 @@ pub async fn read_part(
     limit: usize,
     patience: Duration,
 ) -> Result<Part, ApiError> {
-    let record = find(state, &caller.user, id).await?;
+    let record = state.ledger.exec(caller.user.id, id).await?;
     check_terminal(caller, &record)?;
-    let sandbox = place_of(state, &caller.user, &record).await?;
+    let sandbox = state.ledger.sandbox_of(&caller.user, &record).await?;
     let id = sandbox_id(&record.exec_id);
     let known_bytes = sandbox.exec_report(id, 0, 0).await?.output_bytes;
     let options = AttachOptions { output: true, acks: AckMode::Manual };

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use accounts::User;
 use api::exec::{ExecAsk, TIMEOUT_MAX_S};
+use execs::{Begun, ExecKind};
 use sandbox::{AckMode, Approval, Command, ExecId, ExecRequest, Pty};
-use sha2::{Digest, Sha256};
-use store::ExecKind;
 
 use super::subject::Subject;
 use crate::limits::{RUN_AS_MAX_BYTES, TERMINAL_LINGER, TERMINAL_LINGER_MAX};
+use crate::state::AppState;
 use crate::web::error::ApiError;
 use crate::web::shell_word::quoted;
 
@@ -96,9 +97,32 @@ impl Asked {
         self.detach || self.request.pty.is_some()
     }
 
+    /// Finds its place and puts it on record, or finds what the same request began before.
+    ///
+    /// # Errors
+    /// As for [`execs::Ledger::request`].
+    pub(super) async fn begin(
+        &self,
+        state: &AppState,
+        user: &User,
+        kind: ExecKind,
+    ) -> Result<Begun, execs::Error> {
+        let request = execs::Request {
+            exec_id: &self.recorded_id(),
+            kind,
+            hash: &self.hash,
+            on: self.on.as_deref(),
+            shown: &self.shown,
+            run_as: self.request.named_user(),
+            goes_on: self.goes_on(),
+            linger: self.linger,
+        };
+        state.ledger.request(user, &request, &state.shutdown).await
+    }
+
     pub(super) fn subject(&self, kind: ExecKind) -> Subject {
         Subject {
-            id: self.store_id(),
+            id: self.recorded_id(),
             kind,
             shown: self.shown.clone(),
             stdin: self.request.stdin,
@@ -111,8 +135,8 @@ impl Asked {
         }
     }
 
-    pub(super) fn store_id(&self) -> store::ExecId {
-        store::ExecId::from_bytes(self.request.exec_id.0)
+    pub(super) fn recorded_id(&self) -> execs::ExecId {
+        execs::ExecId::from_bytes(self.request.exec_id.0)
     }
 }
 
@@ -133,7 +157,7 @@ fn hash(ask: &ExecAsk) -> String {
     );
     let canonical =
         serde_json::to_vec(&fields).expect("texts, numbers and maps of texts are always valid JSON");
-    store::hex(&Sha256::digest(canonical))
+    execs::document_hash(&canonical)
 }
 
 fn checked_timeout(seconds: f64) -> Result<Duration, ApiError> {
@@ -177,7 +201,7 @@ mod tests {
         assert_eq!(asked.shown, r"sh -c 'echo '\''a b'\'''");
         assert_eq!(asked.request.timeout, Some(Duration::from_millis(1500)));
         assert_eq!(asked.request.env, [(b"K".to_vec(), b"V".to_vec())]);
-        assert_eq!(asked.store_id().to_string(), "000102030405060708090a0b0c0d0e0f");
+        assert_eq!(asked.recorded_id().to_string(), "000102030405060708090a0b0c0d0e0f");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! An exec as a client's socket or request serves it.
 
 use execs::attendance::Later;
-use store::ExecKind;
+use execs::{ExecId, ExecKind};
 
 /// An exec, as its clients know it.
 pub(super) struct Subject {
-    pub(super) id: store::ExecId,
+    pub(super) id: ExecId,
     /// Who asked for it.
     pub(super) kind: ExecKind,
     /// What runs, for the audit trail.

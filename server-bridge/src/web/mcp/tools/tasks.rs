@@ -1,11 +1,10 @@
 //! `task_start`, `task_status`, `task_read`, `task_kill`: commands that go on by themselves.
 
 use api::exec::ExecAsk;
-use axum::extract::{Path, State};
+use execs::{Exec, ExecStatus, is_open};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::ExecStatus;
 
 use super::{Desk, Outcome, Tool, schema_of};
 use crate::limits::{MCP_READ_BYTES, MCP_READ_MAX_BYTES, MCP_READ_PATIENCE, MCP_TASKS_LISTED};
@@ -128,9 +127,9 @@ impl Tool for Status {
     async fn run(self, desk: &Desk) -> Result<Outcome, ApiError> {
         let (state, user) = (&desk.state, &desk.caller.user);
         let records = match self.id {
-            Some(id) => vec![attach::find(state, user, &id).await?],
+            Some(id) => vec![state.ledger.exec(user.id, &id).await?],
             None => {
-                let execs = state.store.execs(user.id, MCP_TASKS_LISTED).await?;
+                let execs = state.ledger.execs(user.id, false, MCP_TASKS_LISTED).await?;
                 execs.into_iter().filter(|exec| exec.detached).collect()
             }
         };
@@ -172,17 +171,17 @@ impl Tool for Kill {
     const ONLY_READS: bool = false;
 
     async fn run(self, desk: &Desk) -> Result<Outcome, ApiError> {
-        let (state, caller) = (desk.state.clone(), desk.caller.clone());
-        let record = attach::find(&state, &caller.user, &self.id).await?;
-        if !attach::may_run(record.status) {
+        let record = desk.state.ledger.exec(desk.caller.user.id, &self.id).await?;
+        if !is_open(record.status) {
             return Ok(Outcome::text(format!("it had ended before\n{}", line(&record))));
         }
-        let _named = attach::cancel(State(state), caller, Path(self.id)).await?;
+        attach::check_terminal(&desk.caller, &record)?;
+        attach::end(&desk.state, &desk.caller, &record).await?;
         Ok(Outcome::text(format!("task {} has ended", record.exec_id)))
     }
 }
 
-fn line(task: &store::Exec) -> String {
+fn line(task: &Exec) -> String {
     let end = match (task.status, task.exit_code, task.signal) {
         (ExecStatus::Running, ..) => "running".to_owned(),
         (ExecStatus::Exited, Some(code), _) => format!("exit code {code}"),
@@ -193,8 +192,8 @@ fn line(task: &store::Exec) -> String {
     format!("{} {end}{place}: {}", task.exec_id, task.command)
 }
 
-impl From<store::Exec> for TaskView {
-    fn from(exec: store::Exec) -> Self {
+impl From<Exec> for TaskView {
+    fn from(exec: Exec) -> Self {
         Self {
             id: exec.exec_id.to_string(),
             runner: exec.runner,

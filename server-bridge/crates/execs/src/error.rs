@@ -1,0 +1,49 @@
+//! What can go wrong for who asks for an exec, or for one on record.
+
+use sandbox::{RouteError, SandboxError};
+
+/// Shorthand for this crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every error that a client of an exec is told. The texts may be shown, but for those whose [`Error::kind`] is `internal`.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No exec has this id, or it is another user's.
+    #[error("no exec is named {0}")]
+    UnknownExec(String),
+    /// No background task has this id, or it is another user's.
+    #[error("no task is named {0}")]
+    UnknownTask(String),
+    /// The id was used for another request.
+    #[error("exec {0} was already started with a different request; use a new id")]
+    Conflict(String),
+    /// The server is stopping: nothing begins any more.
+    #[error("the server is stopping; run the command again in a moment")]
+    Stopping,
+    /// There is no place to run it.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// Its sandbox refused or failed.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// It cannot be put on record, or read from there.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Error {
+    /// The name of the error, for programs and for the audit trail; `internal` for what only the log may say more of.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::UnknownExec(_) | Self::UnknownTask(_) => "not_found",
+            Self::Conflict(_) => "conflict",
+            Self::Stopping => "unavailable",
+            Self::Route(error) => error.kind(),
+            Self::Sandbox(error) => error.kind(),
+            Self::Store(store::Error::NotFound { .. }) => "not_found",
+            Self::Store(store::Error::Conflict { .. } | store::Error::Taken { .. }) => "conflict",
+            Self::Store(error) if error.is_callers() => "invalid",
+            Self::Store(_) => "internal",
+        }
+    }
+}

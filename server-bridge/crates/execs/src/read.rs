@@ -1,0 +1,139 @@
+//! Execs on record, for who looks at them or ends them later.
+
+use sandbox::{ExecReport, Sandbox};
+use store::{AuditEntry, ChatId, Exec, ExecId, ExecStatus, User, UserId};
+
+use crate::follow::sandbox_id;
+use crate::ledger::is_open;
+use crate::limits::LIST_MAX_ROWS;
+use crate::{Ending, Error, Ledger, Recorded, Result, sandbox_user, wish_for};
+
+impl Ledger {
+    /// A user's exec; `None` where there is none of this id, or it is gone with its user.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn known(&self, user: UserId, id: &ExecId) -> Result<Option<Exec>> {
+        match self.store().exec(user, id).await {
+            Ok(exec) => Ok(Some(exec)),
+            Err(store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A user's exec, by its id as they write it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownExec`]; [`Error::Store`].
+    pub async fn exec(&self, user: UserId, id: &str) -> Result<Exec> {
+        let unknown = || Error::UnknownExec(id.to_owned());
+        let parsed = ExecId::parse(id).map_err(|_| unknown())?;
+        self.known(user, &parsed).await?.ok_or_else(unknown)
+    }
+
+    /// A user's execs, or those of them that run, the last started first; `limit` is at most [`LIST_MAX_ROWS`].
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn execs(&self, user: UserId, only_running: bool, limit: u32) -> Result<Vec<Exec>> {
+        // Those that run may lie behind many that ended.
+        let read = if only_running { LIST_MAX_ROWS } else { limit };
+        let mut execs = self.store().execs(user, read).await?;
+        execs.retain(|exec| !only_running || exec.status == ExecStatus::Running);
+        execs.truncate(limit as usize);
+        Ok(execs)
+    }
+
+    /// A user's commands that go on by themselves or did, of one chat or of all, the last started first; terminals are none of
+    /// them. `limit` is at most [`LIST_MAX_ROWS`].
+    ///
+    /// # Errors
+    /// [`Error::Store`], as `not_found` for a chat that is none of theirs.
+    pub async fn tasks(
+        &self,
+        user: UserId,
+        chat: Option<&ChatId>,
+        only_running: bool,
+        limit: u32,
+    ) -> Result<Vec<Exec>> {
+        if let Some(chat) = chat {
+            self.store().chat(user, chat).await?;
+        }
+        Ok(self.store().tasks(user, chat, only_running, limit).await?)
+    }
+
+    /// One of those, by its id as they write it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownExec`] and [`Error::UnknownTask`]; [`Error::Store`].
+    pub async fn task(&self, user: UserId, id: &str) -> Result<Exec> {
+        let exec = self.exec(user, id).await?;
+        let is_task = exec.detached && exec.message.is_none() && exec.linger_ms.is_none();
+        if is_task { Ok(exec) } else { Err(Error::UnknownTask(id.to_owned())) }
+    }
+
+    /// The sandbox of a user's request: the place `on` names, else where their settings say.
+    ///
+    /// # Errors
+    /// [`Error::Route`], for the user to read; [`Error::Store`].
+    pub async fn sandbox(&self, user: &User, on: Option<&str>) -> Result<Sandbox> {
+        let wish = wish_for(self.store(), user.id, on).await?;
+        Ok(self.router().for_user(&sandbox_user(user), &wish).await?)
+    }
+
+    /// The sandbox that an exec was sent to.
+    ///
+    /// # Errors
+    /// As for [`Ledger::sandbox`].
+    pub async fn sandbox_of(&self, user: &User, exec: &Exec) -> Result<Sandbox> {
+        self.sandbox(user, exec.runner.as_deref()).await
+    }
+
+    /// How an exec stands on its machine, with so many bytes of the beginning and of the end of its output.
+    ///
+    /// # Errors
+    /// [`Error::Route`] and [`Error::Sandbox`].
+    pub async fn report(&self, user: &User, exec: &Exec, head: u32, tail: u32) -> Result<ExecReport> {
+        let sandbox = self.sandbox_of(user, exec).await?;
+        Ok(sandbox.exec_report(sandbox_id(&exec.exec_id), head, tail).await?)
+    }
+
+    /// Ends an exec with everything it started, because its user says so, and waits for that; leaves a trace. Answers with what
+    /// that put on record, if anything.
+    ///
+    /// # Errors
+    /// [`Error::Route`] and [`Error::Sandbox`], where its machine is away.
+    pub async fn kill(&self, user: &User, exec: &Exec) -> Result<Option<Recorded>> {
+        let recorded = if is_open(exec.status) {
+            let sandbox = self.sandbox_of(user, exec).await?;
+            self.cancel(&sandbox, user, exec).await?
+        } else {
+            None
+        };
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: "cancel".to_owned(),
+            location: exec.runner.clone(),
+            target: exec.command.clone(),
+            outcome: "ok".to_owned(),
+        };
+        if let Err(error) = self.store().append_audit(&entry).await {
+            tracing::error!(%error, "cannot write the audit trail");
+        }
+        Ok(recorded)
+    }
+
+    /// Puts an exec's end on record as [`Ledger::end_of_record`] does; `None` where it could not be, which the log then says.
+    pub async fn settle(&self, user: &User, exec: &Exec, ending: &Ending) -> Option<Recorded> {
+        match self.end_of_record(user, exec, ending).await {
+            Ok(recorded) => Some(recorded),
+            // It is gone with its user.
+            Err(store::Error::NotFound { .. }) => None,
+            Err(error) => {
+                let id = &exec.exec_id;
+                tracing::error!(%error, %id, "cannot record how an exec ended; the next start of the server does");
+                None
+            }
+        }
+    }
+}

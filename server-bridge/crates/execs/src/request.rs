@@ -1,0 +1,120 @@
+//! What a client asks for: the way of a command from the request to the record.
+
+use std::time::Duration;
+
+use sandbox::Sandbox;
+use store::{Exec, ExecId, ExecKind, ExecRequest, ExecStart, User};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Error, Ledger, Result};
+
+/// A command that a client asks for.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The id that the client chose.
+    pub exec_id: &'a ExecId,
+    /// Who asks.
+    pub kind: ExecKind,
+    /// Tells a repetition of a request from a different one with the same id: see [`crate::document_hash`].
+    pub hash: &'a str,
+    /// The place that is to run it; the user's active one if `None`.
+    pub on: Option<&'a str>,
+    /// The command as people are shown it.
+    pub shown: &'a str,
+    /// The user of the machine that it is to run as, where the client names one.
+    pub run_as: Option<&'a str>,
+    /// Whether it goes on without its client.
+    pub goes_on: bool,
+    /// How long it goes on without anybody who looks at it; only a terminal has this.
+    pub linger: Option<Duration>,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub enum Begun {
+    /// It is on record: it is to be sent to this sandbox.
+    New(Sandbox),
+    /// It was made before.
+    Known(Box<Exec>),
+}
+
+impl Ledger {
+    /// Finds a place for a command and puts it on record before it is sent. The audit trail learns of a refusal here, and of all
+    /// else at the command's end. Nothing begins once `stopping` is cancelled.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`]; [`Error::Stopping`]; [`Error::Route`]; [`Error::Store`].
+    pub async fn request(
+        &self,
+        user: &User,
+        request: &Request<'_>,
+        stopping: &CancellationToken,
+    ) -> Result<Begun> {
+        // A repetition goes where the first one went, whatever is chosen by now.
+        if let Some(known) = self.known(user.id, request.exec_id).await? {
+            if known.request_hash == request.hash {
+                return Ok(Begun::Known(Box::new(known)));
+            }
+            let error = Error::Conflict(known.exec_id.to_string());
+            self.note_refusal(user, known.runner.as_deref(), request.shown, &error).await;
+            return Err(error);
+        }
+        let (place, begun) = match self.sandbox(user, request.on).await {
+            Ok(sandbox) => {
+                let place = sandbox.place().to_owned();
+                (Some(place), self.put_on_record(user, request, sandbox, stopping).await)
+            }
+            Err(error) => (self.wished_place(user, request.on).await, Err(error)),
+        };
+        if let Err(error) = &begun {
+            self.note_refusal(user, place.as_deref(), request.shown, error).await;
+        }
+        begun
+    }
+
+    async fn put_on_record(
+        &self,
+        user: &User,
+        request: &Request<'_>,
+        sandbox: Sandbox,
+        stopping: &CancellationToken,
+    ) -> Result<Begun> {
+        // A command begins before the shutdown, or not at all.
+        if stopping.is_cancelled() {
+            return Err(Error::Stopping);
+        }
+        let start = ExecRequest {
+            exec_id: request.exec_id.clone(),
+            kind: request.kind,
+            user: user.id,
+            chat: None,
+            message: None,
+            request_hash: request.hash.to_owned(),
+            runner: Some(sandbox.place().to_owned()),
+            command: sandbox.shown_as(request.run_as, request.shown),
+            audited: None,
+            detached: request.goes_on,
+            linger_ms: request.linger.map(|linger| i64::try_from(linger.as_millis()).unwrap_or(i64::MAX)),
+        };
+        match self.begin(&start).await? {
+            ExecStart::New => Ok(Begun::New(sandbox)),
+            ExecStart::Existing(known) => Ok(Begun::Known(known)),
+        }
+    }
+
+    /// What a user asked for where they got no sandbox, for the audit trail: the place `on` names, else their active one;
+    /// `None` if they named none.
+    pub async fn wished_place(&self, user: &User, on: Option<&str>) -> Option<String> {
+        match on {
+            Some(name) => Some(name.to_owned()),
+            // The refusal is what counts: it is recorded without its place if even that cannot be read.
+            None => self.store().active_runner(user.id).await.ok().flatten(),
+        }
+    }
+
+    async fn note_refusal(&self, user: &User, place: Option<&str>, shown: &str, error: &Error) {
+        if let Err(error) = self.refused(user, place, shown, error.kind()).await {
+            tracing::error!(%error, "cannot write the audit trail");
+        }
+    }
+}

@@ -49,20 +49,10 @@ pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 pub const JSON_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// Time a client has to send a JSON body.
 pub const JSON_BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Chats in one listing.
-pub const CHAT_PAGE_ROWS: u32 = 1000;
-/// Chats in one listing of those that have some words.
-pub const CHAT_SEARCH_ROWS: u32 = 100;
 /// Searches for them at once, of all users; one user has one.
 pub const CHAT_SEARCHES: usize = 2;
 /// How long a search waits for its turn: what was typed before may still be looked for.
 pub const CHAT_SEARCH_PATIENCE: Duration = Duration::from_secs(2);
-/// How much of a message is shown that has them, in bytes.
-pub const EXCERPT_BYTES: usize = 200;
-/// Messages in one page, unless the client asks for another number.
-pub const MESSAGE_PAGE_ROWS: u32 = 200;
-/// The most messages in one page.
-pub const MESSAGE_PAGE_MAX_ROWS: u32 = 500;
 
 /// What is gathered before it is written to a WebSocket, in bytes.
 pub const SOCKET_WRITE_BUFFER_BYTES: usize = 96 * 1024;
@@ -138,14 +128,6 @@ pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
 pub const AUDIT_PAGE_ROWS: u32 = 100;
 /// The most of the beginning, and of the end, of a task's output that is shown, in bytes.
 pub const REPORT_MAX_BYTES: u32 = 256 * 1024;
-/// The largest file that comes with a message, in bytes.
-pub const ATTACHMENT_BYTES: u64 = 32 * 1024 * 1024;
-/// The most files that come with one message.
-pub const ATTACHMENTS: usize = 16;
-/// The longest name that such a file keeps, in bytes; a file system takes 255.
-pub const ATTACHMENT_NAME_BYTES: usize = 200;
-/// The longest ending that a name keeps where it is cut, its dot included, in bytes.
-pub const ATTACHMENT_ENDING_BYTES: usize = 20;
 /// Completions of a path, unless the client asks for another number.
 pub const COMPLETIONS: usize = 20;
 /// The most of them.
@@ -207,8 +189,6 @@ pub const RETRY_ATTEMPTS_MAX: u32 = 20;
 pub const ENCRYPTION_KEY_MIN_CHARS: usize = 16;
 /// The most that is read of the file with the server's own encryption key, in bytes.
 pub const KEY_FILE_MAX_BYTES: u64 = 1024;
-/// Messages of a conversation that are exported at once.
-pub const EXPORT_PAGE_ROWS: u32 = 100;
 /// MCP sessions that one user's programs may have open; those used least lately give way.
 pub const MCP_SESSIONS_PER_USER: usize = 64;
 /// How long an MCP session may be unused before it ends.

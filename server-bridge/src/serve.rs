@@ -16,7 +16,7 @@ use std::sync::Arc;
 use accounts::Accounts;
 use anyhow::Context;
 use api::event::Event;
-use chats::{ChatEvent, ChatService, Subscriber};
+use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
 use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
 use store::Store;
 use tokio::net::TcpListener;
@@ -36,7 +36,6 @@ use crate::state::{AppState, Shared};
 use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
 use crate::web::auth::cookie_name;
-use crate::web::chats::{chat_view, message_view};
 use crate::web::forwarded::TrustedProxies;
 use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::Hub;
@@ -171,6 +170,7 @@ pub struct Server {
     address: SocketAddr,
     acceptor: Option<TlsAcceptor>,
     proxies: Arc<TrustedProxies>,
+    store: Store,
     state: AppState,
     lock: ServerLock,
     setup_secret: Option<String>,
@@ -214,7 +214,6 @@ impl Server {
         let shutdown = CancellationToken::new();
         let state = AppState::new(Shared {
             accounts: Accounts::new(store.clone()),
-            store,
             router: sandboxes,
             ledger: chats.execs().clone(),
             chats,
@@ -238,7 +237,7 @@ impl Server {
             facts,
         });
         let setup_secret = state.accounts.begin_first().await?;
-        Ok(Self { listener, address, acceptor, proxies: config.proxies, state, lock, setup_secret })
+        Ok(Self { listener, address, acceptor, proxies: config.proxies, store, state, lock, setup_secret })
     }
 
     /// The address listened on; with port 0 in the configuration, the one that was found.
@@ -268,12 +267,17 @@ impl Server {
         &self.state
     }
 
+    /// What is remembered: for a server that belongs to one person's program, and for tests. Its requests do not see it.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Serves until the shutdown token is cancelled; returns when everything has ended, 10 s later at most.
     pub async fn run(self) {
-        let Self { listener, acceptor, proxies, state, lock, .. } = self;
+        let Self { listener, acceptor, proxies, store, state, lock, .. } = self;
         state.tasks.spawn(leave_at_stop(state.clone()));
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
-        state.tasks.spawn(purge(state.clone()));
+        state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
@@ -295,7 +299,7 @@ impl Server {
         if timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
             tracing::warn!(tasks = state.tasks.len(), "some connections did not end in time");
         }
-        state.store.close().await;
+        store.close().await;
         drop(lock);
     }
 }
@@ -348,6 +352,7 @@ fn to_hub(hub: Arc<Hub>) -> Subscriber {
                 at,
             },
             ChatEvent::Chat(chat) => Event::Chat { chat: chat_view(chat) },
+            ChatEvent::Removed(chat) => Event::ChatRemoved { id: chat.to_string() },
             ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },
         };
         hub.publish(user, &event);
@@ -360,14 +365,14 @@ async fn leave_at_stop(state: AppState) {
     state.chats.stop();
 }
 
-async fn purge(state: AppState) {
+async fn purge(store: Store, shutdown: CancellationToken) {
     let mut due = interval(PURGE_INTERVAL);
     loop {
         tokio::select! {
             _ = due.tick() => {}
-            () = state.shutdown.cancelled() => return,
+            () = shutdown.cancelled() => return,
         }
-        if let Err(error) = state.store.purge_expired().await {
+        if let Err(error) = store.purge_expired().await {
             tracing::error!(%error, "cannot delete what has expired");
         }
     }

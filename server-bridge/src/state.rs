@@ -9,7 +9,6 @@ use chats::{ChatService, Subscription};
 use execs::Ledger;
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
-use store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -30,8 +29,6 @@ pub struct AppState(Arc<Shared>);
 
 /// See [`AppState`].
 pub struct Shared {
-    /// What is remembered.
-    pub store: Store,
     /// Who may use it, and what is on record of what they did.
     pub accounts: Accounts,
     /// Where work goes.

@@ -145,6 +145,24 @@ fn the_engine_is_built_without_a_database_or_a_server() {
     }
 }
 
+/// Handlers parse, call and answer: what they call has the domain's logic, its trail and its events, for any other front end.
+#[test]
+fn the_web_layer_names_nothing_of_the_store() {
+    let folder = "server-bridge/src/web";
+    let sources =
+        || tracked_files().into_iter().filter(|file| file.starts_with(folder) && file.ends_with(".rs"));
+    assert!(sources().count() > 50, "{folder} is somewhere else");
+    for file in sources() {
+        let text = std::fs::read_to_string(root().join(&file)).unwrap();
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        for (number, line) in lines {
+            let is_free =
+                !line.contains("store::") && !line.contains("state.store") && !line.contains("use store");
+            assert!(is_free, "{file}:{}: {}", number + 1, line.trim());
+        }
+    }
+}
+
 #[test]
 fn source_files_stay_readable() {
     for file in tracked_files() {

@@ -101,7 +101,7 @@ pub(super) async fn find(
     if !known.is_empty() || take_from_another(server, user, place, config).await {
         return Ok(());
     }
-    let store = &server.state.store;
+    let store = &server.store;
     let is_asked = store.setting(user.id, ASKED).await.map_err(failed)?.is_some();
     if is_asked || !may_ask || !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Ok(());
@@ -148,7 +148,7 @@ async fn copy(server: &OwnServer, user: &User, other: &Config) -> anyhow::Result
     store.close().await;
     let Some((known, key)) = found? else { return Ok(false) };
     let name = Name::parse(&known.name)?;
-    server.state.store.add_subscription(user.id, &name, &known.document_json, key.as_deref()).await?;
+    server.store.add_subscription(user.id, &name, &known.document_json, key.as_deref()).await?;
     Ok(true)
 }
 

@@ -102,7 +102,7 @@ fn program(config: &Config) -> Result<&Path, Failure> {
 
 /// Another token for the directory's runner; those before it open nothing any more.
 async fn token(server: &OwnServer, user: &User, name: &RunnerName) -> store::Result<String> {
-    let store = &server.state.store;
+    let store = &server.store;
     match store.revoke_runner(user.id, name.as_str()).await {
         Ok(_) | Err(store::Error::NotFound { .. }) => {}
         Err(error) => return Err(error),

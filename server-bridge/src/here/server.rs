@@ -9,7 +9,7 @@ use client::failure::Failure;
 use client::session::Session;
 use home::Settings;
 use sandbox::{LocalPolicy, Requirement};
-use store::{Name, User};
+use store::{Name, Store, User};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,7 @@ const UNNAMED: &str = "me";
 /// A server that runs in this process.
 pub(super) struct OwnServer {
     pub(super) state: AppState,
+    pub(super) store: Store,
     url: String,
     task: JoinHandle<()>,
     shutdown: CancellationToken,
@@ -42,7 +43,7 @@ pub(super) struct OwnServer {
 /// Who serves a home.
 pub(super) enum Begun {
     /// This process, from now on.
-    First(OwnServer),
+    First(Box<OwnServer>),
     /// Another one.
     There(Standing),
 }
@@ -98,7 +99,7 @@ pub(super) async fn begin(place: &Place, config: &Config) -> Result<Begun, Failu
     let deadline = Instant::now() + STANDING_PATIENCE;
     loop {
         match Server::bind(config.clone()).await {
-            Ok(server) => return Ok(Begun::First(OwnServer::run(server))),
+            Ok(server) => return Ok(Begun::First(Box::new(OwnServer::run(server)))),
             Err(error @ StartError::HomeInUse { pid, .. }) => {
                 if let Some(standing) = pid.and_then(|pid| Standing::read(&place.home, pid)) {
                     return Ok(Begun::There(standing));
@@ -116,8 +117,9 @@ pub(super) async fn begin(place: &Place, config: &Config) -> Result<Begun, Failu
 
 impl OwnServer {
     fn run(server: Server) -> Self {
-        let (state, url, shutdown) = (server.state().clone(), server.url(), server.shutdown_token());
-        Self { state, url, task: tokio::spawn(server.run()), shutdown }
+        let (state, store) = (server.state().clone(), server.store().clone());
+        let (url, shutdown) = (server.url(), server.shutdown_token());
+        Self { state, store, url, task: tokio::spawn(server.run()), shutdown }
     }
 
     /// Where it is.
@@ -128,7 +130,7 @@ impl OwnServer {
     /// The one who chats here: an account that is made at the first start. Nobody knows its password.
     pub(super) async fn account(&self) -> Result<User, Failure> {
         let failed = |error: store::Error| failure_of(&error.into());
-        let store = &self.state.store;
+        let store = &self.store;
         let known = store.users().await.map_err(failed)?;
         if let Some(user) = known.into_iter().find(|user| user.admin) {
             return Ok(user);
@@ -146,10 +148,10 @@ impl OwnServer {
     /// Logs the account in, for this program and those that join it; the session before this one ends.
     pub(super) async fn session(&self, user: &User, home: &Path) -> Result<Session, Failure> {
         let failed = |error: store::Error| failure_of(&error.into());
-        let token = self.state.store.create_session(user.id).await.map_err(failed)?.token;
+        let token = self.store.create_session(user.id).await.map_err(failed)?.token;
         let (session, former) = Session::renew(home, &self.url, &user.name, token.into_exposed())?;
         if let Some(former) = former {
-            self.state.store.delete_session(&former).await.map_err(failed)?;
+            self.store.delete_session(&former).await.map_err(failed)?;
         }
         Ok(session)
     }

@@ -5,9 +5,8 @@ use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use chats::Preferences;
+use chats::{Memory, Preferences, SubAgent};
 use serde::{Deserialize, Serialize};
-use store::{Memory, SubAgent};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
@@ -84,7 +83,7 @@ pub async fn list(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<SubAgentView>>, ApiError> {
-    let found = state.store.sub_agents(caller.user.id, &chat_id(&id)?).await?;
+    let found = state.chats.sub_agents(caller.user.id, &chat_id(&id)?).await?;
     Ok(Json(found.into_iter().map(SubAgentView::from).collect()))
 }
 
@@ -111,9 +110,7 @@ pub async fn set_preferences(
     };
     let approval = approval.map(mode).transpose()?;
     let wanted = Preferences { instructions, language, approval };
-    let set = state.chats.set_preferences(caller.user.id, &wanted).await?;
-    state.audit(Some(&caller.user.name), "settings.agent", None, "", "ok").await;
-    Ok(Json(set.into()))
+    Ok(Json(state.chats.set_preferences(&caller.user, &wanted).await?.into()))
 }
 
 /// What agents keep of the caller from chat to chat, by name.
@@ -134,10 +131,7 @@ pub async fn forget(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    if !state.chats.forget(caller.user.id, &name).await? {
-        return Err(ApiError::new("not_found", "nothing is kept under that name"));
-    }
-    state.audit(Some(&caller.user.name), "memory.forget", None, &name, "ok").await;
+    state.chats.forget(&caller.user, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

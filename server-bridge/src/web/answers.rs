@@ -3,8 +3,8 @@
 use agent::ask::Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use chats::MessageId;
 use serde::Deserialize;
-use store::MessageId;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 

@@ -4,7 +4,7 @@ use api::chat::ChatView;
 use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
-use chats::ContextUse;
+use chats::{ContextUse, Detail, chat_view};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use crate::limits::USAGE_MAX_DAYS;
 use crate::state::AppState;
 use crate::web::auth::Caller;
-use crate::web::chats::{chat_id, chat_view};
+use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
@@ -69,23 +69,22 @@ pub async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<ChatDetail>, ApiError> {
     let (id, user) = (chat_id(&id)?, &caller.user);
-    let chat = state.store.chat(user.id, &id).await?;
-    let from_day = state.store.today() - i64::from(USAGE_MAX_DAYS);
-    let rows = state.store.usage(user.id, Some(&id), from_day).await?;
-    let context = state.chats.context_use(user, &id).await?;
+    let detail = state.chats.detail(user, &id).await?;
+    let usage = state.accounts.usage(user.id, Some(&id), USAGE_MAX_DAYS).await?;
+    let Detail { chat, approval, model, has_model, cwd, is_busy, context, parent } = detail;
     Ok(Json(ChatDetail {
         chat: chat_view(chat),
-        approval: state.store.approval(user.id, &id).await?.into(),
-        model: state.chats.chosen_model(user, Some(&id)).await?,
-        model_configured: state.chats.has_model(user).await?,
-        cwd: state.store.chat_cwd(user.id, &id).await?,
-        busy: state.chats.is_busy(user, &id),
+        approval: approval.into(),
+        model,
+        model_configured: has_model,
+        cwd,
+        busy: is_busy,
         context: context.map(|ContextUse { model, used_tokens, window_tokens }| ContextView {
             used_tokens,
             window_tokens,
             model,
         }),
-        usage: Sum::of(&rows),
-        parent_id: state.store.sub_agent(user.id, &id).await?.map(|agent| agent.parent.to_string()),
+        usage: Sum::of(&usage.rows),
+        parent_id: parent.map(|parent| parent.to_string()),
     }))
 }

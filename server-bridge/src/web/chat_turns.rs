@@ -3,15 +3,14 @@
 use api::chat::MessageView;
 use axum::Json;
 use axum::extract::{Path, State};
-use chats::{RestoredFile, TakeBack, TakenBack, Turns};
+use chats::{MessageId, RestoredFile, TakeBack, TakenBack, Turns, message_view};
 use serde::{Deserialize, Serialize};
-use store::MessageId;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
-use crate::web::chats::{chat_id, message_view};
+use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::routes::Routes;

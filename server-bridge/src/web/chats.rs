@@ -2,23 +2,17 @@
 
 use agent::approval::{Answer, Mode};
 use agent::ask::Reply;
-use api::chat::{ChatView, FoundView, LiveView, MessagePage, MessageView, PostedView};
-use api::event::Event;
+use api::chat::{ChatView, FoundView, MessagePage, PostedView};
 use api::words::Approval;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use chats::{Saying, Told};
+use chats::{ChatId, Find, Found, MessageId, Page, Saying, chat_view, message_view, shown_view};
 use serde::{Deserialize, Serialize};
-use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId, MessageRole};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use crate::limits::{
-    CHAT_PAGE_ROWS, CHAT_SEARCH_ROWS, EXCERPT_BYTES, MESSAGE_PAGE_MAX_ROWS, MESSAGE_PAGE_ROWS,
-};
 use crate::state::AppState;
-use crate::web::attachments::with_attachments;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
@@ -94,35 +88,15 @@ pub async fn list(
     extract::Query(ChatQuery { query, before, limit }): extract::Query<ChatQuery>,
 ) -> Result<Json<Vec<ChatView>>, ApiError> {
     let words: Vec<&str> = query.split_whitespace().collect();
-    let most = if words.is_empty() { CHAT_PAGE_ROWS } else { CHAT_SEARCH_ROWS };
     let before = before.as_deref().map(chat_id).transpose()?;
     let _turn = if words.is_empty() { None } else { Some(state.searches.begin(caller.user.id).await?) };
-    let search =
-        ChatSearch { words: &words, before: before.as_ref(), limit: limit.unwrap_or(most).clamp(1, most) };
-    let mut views = Vec::new();
-    for FoundChat { chat, message } in state.store.search_chats(caller.user.id, &search).await? {
-        let found = match message {
-            Some(id) => state.store.message(caller.user.id, id).await.ok(),
-            None => None,
-        };
-        let found = found.map(|message| FoundView {
-            message_id: message.id.0,
-            excerpt: excerpt(&message.text, words.first().copied().unwrap_or_default()),
-        });
-        views.push(ChatView { found, ..chat_view(chat) });
-    }
-    Ok(Json(views))
-}
-
-/// What stands around the first place of a word.
-fn excerpt(text: &str, word: &str) -> String {
-    let (lower, word) = (text.to_ascii_lowercase(), word.to_ascii_lowercase());
-    let at = lower.find(&word).unwrap_or(0);
-    let from = text.floor_char_boundary(at.saturating_sub(EXCERPT_BYTES / 4));
-    let until = text.floor_char_boundary((from + EXCERPT_BYTES).min(text.len()));
-    let (before, behind) = (if from > 0 { "…" } else { "" }, if until < text.len() { "…" } else { "" });
-    let words: Vec<&str> = text[from..until].split_whitespace().collect();
-    format!("{before}{}{behind}", words.join(" "))
+    let wanted = Find { words: &words, before: before.as_ref(), limit };
+    let found = state.chats.find(caller.user.id, wanted).await?;
+    let view = |Found { chat, excerpt }| ChatView {
+        found: excerpt.map(|found| FoundView { message_id: found.message.0, excerpt: found.text }),
+        ..chat_view(chat)
+    };
+    Ok(Json(found.into_iter().map(view).collect()))
 }
 
 /// Begin a conversation.
@@ -131,8 +105,7 @@ pub async fn create(
     State(state): State<AppState>,
     caller: Caller,
 ) -> Result<(StatusCode, Json<ChatView>), ApiError> {
-    let chat = state.store.create_chat(caller.user.id).await?;
-    state.hub.publish(caller.user.id, &Event::Chat { chat: chat_view(chat.clone()) });
+    let chat = state.chats.create(&caller.user).await?;
     Ok((StatusCode::CREATED, Json(chat_view(chat))))
 }
 
@@ -144,9 +117,7 @@ pub async fn remove(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let id = chat_id(&id)?;
-    state.chats.delete(&caller.user, &id).await?;
-    state.hub.publish(caller.user.id, &Event::ChatRemoved { id: id.to_string() });
+    state.chats.delete(&caller.user, &chat_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -166,12 +137,7 @@ pub async fn rename(
     Path(id): Path<String>,
     extract::Json(wanted): extract::Json<NewTitle>,
 ) -> Result<Json<ChatView>, ApiError> {
-    let title = wanted.title.trim();
-    if title.is_empty() {
-        return Err(ApiError::invalid("the title is empty; give one"));
-    }
-    let chat = state.store.rename_chat(caller.user.id, &chat_id(&id)?, title).await?;
-    state.hub.publish(caller.user.id, &Event::Chat { chat: chat_view(chat.clone()) });
+    let chat = state.chats.rename(&caller.user, &chat_id(&id)?, &wanted.title).await?;
     Ok(Json(chat_view(chat)))
 }
 
@@ -184,21 +150,16 @@ pub async fn messages(
     Path(id): Path<String>,
     extract::Query(page): extract::Query<PageQuery>,
 ) -> Result<Json<MessagePage>, ApiError> {
-    let limit = page.limit.unwrap_or(MESSAGE_PAGE_ROWS).min(MESSAGE_PAGE_MAX_ROWS);
-    let (id, before) = (chat_id(&id)?, page.before.map(MessageId));
-    let (mut messages, more) = match page.after {
-        Some(_) if before.is_some() => {
+    let wanted = match (page.before, page.after) {
+        (None, None) => Page::Last,
+        (Some(before), None) => Page::Before(MessageId(before)),
+        (None, Some(after)) => Page::After(MessageId(after)),
+        (Some(_), Some(_)) => {
             return Err(ApiError::invalid("before and after exclude each other; leave one out"));
         }
-        Some(after) => state.store.messages_after(caller.user.id, &id, MessageId(after), limit).await?,
-        None => state.store.messages(caller.user.id, &id, before, limit).await?,
     };
-    state.chats.fill_live(&mut messages);
-    let live = |message: Message| MessageView {
-        live: state.chats.told(message.id).into_iter().map(live_view).collect(),
-        ..message_view(message)
-    };
-    Ok(Json(MessagePage { messages: messages.into_iter().map(live).collect(), more }))
+    let (messages, more) = state.chats.messages(caller.user.id, &chat_id(&id)?, wanted, page.limit).await?;
+    Ok(Json(MessagePage { messages: messages.into_iter().map(shown_view).collect(), more }))
 }
 
 /// Say something. `!command` runs in the active sandbox; its output comes as events.
@@ -210,8 +171,8 @@ pub async fn post(
     Path(id): Path<String>,
     extract::Json(message): extract::Json<NewMessage>,
 ) -> Result<(StatusCode, Json<PostedView>), ApiError> {
-    let text = with_attachments(&message.text, &message.attachments)?;
-    let saying = Saying { text: &text, send_id: message.send_id.as_deref() };
+    let NewMessage { text, send_id, attachments } = &message;
+    let saying = Saying { text, send_id: send_id.as_deref(), attachments };
     let answered = state.chats.say(&caller.user, &chat_id(&id)?, saying).await?;
     let (error, input) = (answered.error, answered.input);
     let messages = answered.messages.into_iter().map(message_view).collect();
@@ -294,54 +255,4 @@ pub async fn set_approval(
 /// An id that is none is nobody's chat.
 pub(super) fn chat_id(text: &str) -> Result<ChatId, ApiError> {
     ChatId::parse(text).map_err(|_| ApiError::new("not_found", "there is no such chat"))
-}
-
-/// A conversation as clients read it.
-pub fn chat_view(chat: Chat) -> ChatView {
-    ChatView {
-        id: chat.id.to_string(),
-        title: chat.title,
-        runner: chat.runner,
-        created_at: chat.created_at_ms,
-        updated_at: chat.updated_at_ms,
-        found: None,
-    }
-}
-
-/// A message as clients read it, with the document that its role has.
-pub fn message_view(message: Message) -> MessageView {
-    let document = message.exec_json.as_deref();
-    let is = |role| message.role == role;
-    MessageView {
-        id: message.id.0,
-        chat_id: message.chat.to_string(),
-        role: message.role.as_str().into(),
-        created_at: message.created_at_ms,
-        exec: document.filter(|_| is(MessageRole::Exec)).and_then(|json| serde_json::from_str(json).ok()),
-        agent: document
-            .filter(|_| is(MessageRole::Assistant))
-            .and_then(|json| serde_json::from_str(json).ok()),
-        undone: message.undone,
-        live: Vec::new(),
-        text: message.text,
-    }
-}
-
-fn live_view(Told { channel, at, text }: Told) -> LiveView {
-    LiveView { channel: channel.into(), at, text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_excerpt_shows_the_word_and_is_cut_where_characters_end() {
-        assert_eq!(excerpt("say\n hello   there", "HELLO"), "say hello there");
-        let long = format!("{}needle{}", "ü".repeat(500), "图".repeat(500));
-        let shown = excerpt(&long, "needle");
-        assert!(shown.contains("needle") && shown.starts_with('…') && shown.ends_with('…'), "{shown}");
-        assert!(shown.len() <= EXCERPT_BYTES + 6);
-        assert_eq!(excerpt("İstanbul", "x"), "İstanbul");
-    }
 }

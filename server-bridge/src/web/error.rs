@@ -64,18 +64,6 @@ impl IntoResponse for ApiError {
     }
 }
 
-impl From<store::Error> for ApiError {
-    fn from(error: store::Error) -> Self {
-        let kind = match &error {
-            store::Error::NotFound { .. } => "not_found",
-            store::Error::Taken { .. } | store::Error::Conflict { .. } => "conflict",
-            error if error.is_callers() => "invalid",
-            error => return Self::internal(error),
-        };
-        Self::new(kind, error.to_string())
-    }
-}
-
 impl From<accounts::Error> for ApiError {
     fn from(error: accounts::Error) -> Self {
         use accounts::Error;
@@ -157,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_the_database_said_is_not_shown() {
-        let error = ApiError::from(store::Error::PasswordHash("salt of alice".to_owned()));
+        let error = ApiError::from(chats::Error::from(agent::PortError::Failed("salt of alice".to_owned())));
         assert_eq!((error.status, error.kind), (StatusCode::INTERNAL_SERVER_ERROR, "internal"));
         assert!(!error.message.contains("alice"));
     }

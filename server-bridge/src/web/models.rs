@@ -10,7 +10,6 @@ use chats::models::{Provider, SERVER, Secret, Subscription, Tier, TierModel};
 use chats::subscriptions::{KeyGiven, NewSubscription, Owned, Trial};
 use llm::price::Price;
 use serde::{Deserialize, Serialize};
-use store::User;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
@@ -163,9 +162,8 @@ pub async fn add(
     extract::Json(mut document): extract::Json<SubscriptionDocument>,
 ) -> Result<(StatusCode, Json<SubscriptionView>), ApiError> {
     let name = document.name.take().ok_or_else(|| ApiError::invalid("give the subscription a name"))?;
-    let added = state.chats.add_subscription(&caller.user, &name, &document.try_into()?).await;
-    audit(&state, &caller.user, "model.add", &name, added.is_ok()).await;
-    Ok((StatusCode::CREATED, Json(added?.into())))
+    let added = state.chats.add_subscription(&caller.user, &name, &document.try_into()?).await?;
+    Ok((StatusCode::CREATED, Json(added.into())))
 }
 
 /// Put another subscription in the place of one. A key stays only with the address it was given for.
@@ -180,9 +178,7 @@ pub async fn change(
     if document.name.take().is_some_and(|other| other != name) {
         return Err(ApiError::invalid("a subscription keeps its name; add another one instead"));
     }
-    let changed = state.chats.change_subscription(&caller.user, &name, &document.try_into()?).await;
-    audit(&state, &caller.user, "model.change", &name, changed.is_ok()).await;
-    Ok(Json(changed?.into()))
+    Ok(Json(state.chats.change_subscription(&caller.user, &name, &document.try_into()?).await?.into()))
 }
 
 /// Remove a subscription and its key.
@@ -193,9 +189,7 @@ pub async fn remove(
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let removed = state.chats.remove_subscription(&caller.user, &name).await;
-    audit(&state, &caller.user, "model.remove", &name, removed.is_ok()).await;
-    removed?;
+    state.chats.remove_subscription(&caller.user, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -225,7 +219,6 @@ pub async fn choose(
     extract::Json(choice): extract::Json<ModelChoice>,
 ) -> Result<Json<ModelChoice>, ApiError> {
     let model = state.chats.choose_model(&caller.user, None, choice.model.as_deref()).await?;
-    audit(&state, &caller.user, "settings.model", model.as_deref().unwrap_or("auto"), true).await;
     Ok(Json(ModelChoice { model }))
 }
 
@@ -241,11 +234,6 @@ pub async fn choose_for_chat(
     let chat = chat_id(&id)?;
     let model = state.chats.choose_model(&caller.user, Some(&chat), choice.model.as_deref()).await?;
     Ok(Json(ModelChoice { model }))
-}
-
-async fn audit(state: &AppState, user: &User, action: &str, target: &str, is_done: bool) {
-    let outcome = if is_done { "ok" } else { "refused" };
-    state.audit(Some(&user.name), action, None, target, outcome).await;
 }
 
 impl SubscriptionView {

@@ -11,12 +11,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
+use chats::limits::{ATTACHMENT_BYTES, ATTACHMENTS, MESSAGE_TEXT_MAX_BYTES, TITLE_MAX_CHARS};
 use serde::{Deserialize, Serialize};
-use store::limits::{MESSAGE_TEXT_MAX_BYTES, TITLE_MAX_CHARS};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use crate::limits::{ATTACHMENT_BYTES, ATTACHMENTS, EVENTS_KEPT_FOR, TERMINAL_LINGER_MAX};
+use crate::limits::{EVENTS_KEPT_FOR, TERMINAL_LINGER_MAX};
 use crate::state::AppState;
 use crate::web::accept::Connection;
 use crate::web::auth::Caller;

@@ -1,7 +1,7 @@
 //! What a client is shown of a chat beside its messages.
 
 use sandbox::Sandbox;
-use store::{ChatId, User};
+use store::{Chat, ChatId, User};
 
 use crate::{ChatService, Error, Result};
 use agent::context::Conversation;
@@ -18,7 +18,46 @@ pub struct ContextUse {
     pub window_tokens: usize,
 }
 
+/// A chat and how it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// The chat.
+    pub chat: Chat,
+    /// How much its model may do without asking, in the mode's word.
+    pub approval: String,
+    /// The model that was chosen for it, or else for all; `None` where the first subscription answers.
+    pub model: Option<String>,
+    /// Whether any model answers its user.
+    pub has_model: bool,
+    /// Where its agent is, relative to the workspace.
+    pub cwd: String,
+    /// Whether an answer or a command is under way.
+    pub is_busy: bool,
+    /// How full the window of its model is; `None` where no model answers.
+    pub context: Option<ContextUse>,
+    /// For a sub-agent's: the chat whose agent called it.
+    pub parent: Option<ChatId>,
+}
+
 impl ChatService {
+    /// A chat with all that stands beside its messages.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for one that is gone or another user's.
+    pub async fn detail(&self, user: &User, id: &ChatId) -> Result<Detail> {
+        let store = &self.0.store;
+        Ok(Detail {
+            chat: store.chat(user.id, id).await?,
+            approval: store.approval(user.id, id).await?.to_string(),
+            model: self.chosen_model(user, Some(id)).await?,
+            has_model: self.has_model(user).await?,
+            cwd: store.chat_cwd(user.id, id).await?,
+            is_busy: self.is_busy(user, id),
+            context: self.context_use(user, id).await?,
+            parent: store.sub_agent(user.id, id).await?.map(|agent| agent.parent),
+        })
+    }
+
     /// How full the window of a chat's model is; `None` where no model answers there.
     ///
     /// # Errors

@@ -73,6 +73,8 @@ pub enum ChatEvent {
     },
     /// A conversation is new, or changed: its title, its binding, its time.
     Chat(Chat),
+    /// A conversation was deleted.
+    Removed(ChatId),
     /// Where the user's work goes was changed: a runner's name, `__docker__` or `none`; without one the router chooses.
     ActiveRunner(Option<String>),
 }

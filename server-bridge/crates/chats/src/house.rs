@@ -72,6 +72,27 @@ impl House {
         self.tell_chat(user.id, chat).await
     }
 
+    /// Leaves a trace of what a user did. A failure is logged only: what was done is done.
+    pub(crate) async fn note(
+        &self,
+        user: &store::User,
+        action: &str,
+        location: Option<&str>,
+        target: &str,
+        outcome: &str,
+    ) {
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: action.to_owned(),
+            location: location.map(str::to_owned),
+            target: target.to_owned(),
+            outcome: outcome.to_owned(),
+        };
+        if let Err(error) = self.store.append_audit(&entry).await {
+            tracing::error!(%error, action, "cannot write the audit trail");
+        }
+    }
+
     /// Tells the user's clients that something of a chat, beside its messages, has changed.
     pub(crate) async fn tell_chat(&self, user: UserId, chat: &ChatId) -> Result<()> {
         let chat = self.store.chat(user, chat).await?;

@@ -9,6 +9,9 @@
 //! |---|---|
 //! | `house` | the state that everything here works with |
 //! | `service` | [`ChatService`]: post, cancel, recover, shut down |
+//! | `manage` | beginning, finding, naming and reading chats |
+//! | `attachments`, `export` | files with a message; a chat as a file |
+//! | `views` | chats and messages as documents of the HTTP API |
 //! | `commands/` | one file per command, and the table of them |
 //! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
 //! | `recover` | goes on with what an earlier server left running |
@@ -37,15 +40,18 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod asks;
+mod attachments;
 mod bus;
 mod commands;
 mod detail;
 mod error;
 mod event;
 mod exec_document;
+mod export;
 mod fork;
 mod house;
 pub mod limits;
+mod manage;
 pub mod models;
 mod preferences;
 mod prompt;
@@ -63,19 +69,25 @@ mod told;
 mod transcript;
 mod turns;
 mod undo;
+mod views;
 
 #[cfg(test)]
 mod tests;
 
 pub use asks::Surface;
+pub use attachments::Attached;
 pub use bus::{Bus, Subscriber, Subscription};
 pub use commands::command_usages;
-pub use detail::ContextUse;
+pub use detail::{ContextUse, Detail};
 pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
+pub use export::{Export, Format};
 pub use house::ChatService;
+pub use manage::{Excerpt, Find, Found, Page, Shown};
 pub use models::ModelsConfig;
 pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
+pub use store::{Chat, ChatId, Memory, Message, MessageId, MessageRole, SubAgent};
 pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};
+pub use views::{chat_view, message_view, shown_view};

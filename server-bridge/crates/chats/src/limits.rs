@@ -1,5 +1,7 @@
 //! Every limit and timeout of chats: commands, answers, and what clients are shown.
 
+pub use store::limits::{MESSAGE_TEXT_MAX_BYTES, TITLE_MAX_CHARS};
+
 /// How long a `!command` may run: 120 seconds.
 pub const COMMAND_TIMEOUT_S: u64 = 120;
 /// Commands that run at once in one chat.
@@ -78,6 +80,26 @@ pub const MODELS_LISTED: usize = 2_000;
 pub const USAGE_DAYS: i64 = 30;
 /// The largest file of project instructions, in bytes; the rest is left out.
 pub const INSTRUCTIONS_BYTES: u64 = 32 * 1024;
+/// Chats in one listing.
+pub const CHAT_PAGE_ROWS: u32 = 1000;
+/// Chats in one listing of those that have some words.
+pub const CHAT_SEARCH_ROWS: u32 = 100;
+/// How much of a message is shown that has them, in bytes.
+pub const EXCERPT_BYTES: usize = 200;
+/// Messages in one page, unless the client asks for another number.
+pub const MESSAGE_PAGE_ROWS: u32 = 200;
+/// The most messages in one page.
+pub const MESSAGE_PAGE_MAX_ROWS: u32 = 500;
+/// Messages of a chat that are exported at once.
+pub const EXPORT_PAGE_ROWS: u32 = 100;
+/// The largest file that comes with a message, in bytes.
+pub const ATTACHMENT_BYTES: u64 = 32 * 1024 * 1024;
+/// The most files that come with one message.
+pub const ATTACHMENTS: usize = 16;
+/// The longest name that such a file keeps, in bytes; a file system takes 255.
+pub const ATTACHMENT_NAME_BYTES: usize = 200;
+/// The longest ending that a name keeps where it is cut, its dot included, in bytes.
+pub const ATTACHMENT_ENDING_BYTES: usize = 20;
 /// The longest answer to a question, in bytes.
 pub const ANSWER_BYTES: usize = 64 * 1024;
 /// How long an answer that was told to stop is waited for before something is taken back, in milliseconds.

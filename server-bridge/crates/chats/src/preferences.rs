@@ -1,6 +1,6 @@
 //! What a user wants of every agent of theirs.
 
-use store::{APPROVAL, LANGUAGE, Store, UserId};
+use store::{APPROVAL, LANGUAGE, Store, User, UserId};
 
 use crate::limits::{LANGUAGE_CHARS, OWN_INSTRUCTIONS_BYTES};
 use crate::{ChatService, Error, Result};
@@ -31,11 +31,11 @@ impl ChatService {
         Ok(Preferences { instructions, language, approval })
     }
 
-    /// Sets all of it; what is not there, or empty, is taken back. It holds from the next turn on.
+    /// Sets all of it; what is not there, or empty, is taken back. It holds from the next turn on. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] for more than there is room for; [`Error::Store`].
-    pub async fn set_preferences(&self, user: UserId, wanted: &Preferences) -> Result<Preferences> {
+    pub async fn set_preferences(&self, user: &User, wanted: &Preferences) -> Result<Preferences> {
         let kept = |text: &Option<String>| {
             text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
         };
@@ -52,9 +52,10 @@ impl ChatService {
             ));
         }
         let store = &self.0.store;
-        store.set_setting(user, INSTRUCTIONS, instructions.as_deref()).await?;
-        store.set_setting(user, LANGUAGE, language.as_deref()).await?;
-        store.set_setting(user, APPROVAL, wanted.approval.map(Mode::as_str)).await?;
+        store.set_setting(user.id, INSTRUCTIONS, instructions.as_deref()).await?;
+        store.set_setting(user.id, LANGUAGE, language.as_deref()).await?;
+        store.set_setting(user.id, APPROVAL, wanted.approval.map(Mode::as_str)).await?;
+        self.0.note(user, "settings.agent", None, "", "ok").await;
         Ok(Preferences { instructions, language, approval: wanted.approval })
     }
 
@@ -66,12 +67,16 @@ impl ChatService {
         Ok(self.0.store.memories(user).await?)
     }
 
-    /// Forgets what is kept of a user under a name, in all of their chats to come; whether there was something.
+    /// Forgets what is kept of a user under a name, in all of their chats to come. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`].
-    pub async fn forget(&self, user: UserId, name: &str) -> Result<bool> {
-        Ok(self.0.store.forget(user, name).await?)
+    /// [`Error::Refused`] where nothing is; [`Error::Store`].
+    pub async fn forget(&self, user: &User, name: &str) -> Result<()> {
+        if !self.0.store.forget(user.id, name).await? {
+            return Err(Error::refused("not_found", "nothing is kept under that name"));
+        }
+        self.0.note(user, "memory.forget", None, name, "ok").await;
+        Ok(())
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Saying<'a> {
     pub text: &'a str,
     /// Chosen by the client, of 64 bytes at most; the same one again in the same chat is the same message.
     pub send_id: Option<&'a str>,
+    /// The paths of what was attached to this chat for it, 16 at most; the text may be empty then.
+    pub attachments: &'a [String],
 }
 
 /// What is known at once after something was said; the rest comes as [`crate::ChatEvent`]s. See [`Posted`], of which this is

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::attachments::with_attachments;
 use crate::commands::{self, Context, Input};
 use crate::house::{ChatService, House};
 use crate::limits::TURNS_QUEUED;
@@ -115,7 +116,9 @@ impl ChatService {
     /// # Errors
     /// As for [`ChatService::post`]; [`Error::Refused`] for another text under the same id.
     pub async fn say(&self, user: &store::User, chat: &ChatId, saying: Saying<'_>) -> Result<Answered> {
-        let Saying { text, send_id } = saying;
+        let Saying { text, send_id, attachments } = saying;
+        let text = with_attachments(text, attachments)?;
+        let text = text.as_str();
         let Some(send_id) = send_id else { return Ok(self.post(user, chat, text).await?.into()) };
         let _tracked = self.check_saying(user, chat, text).await?;
         let input = Input::parse(text);

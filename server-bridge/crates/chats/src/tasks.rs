@@ -7,7 +7,7 @@ use store::{ChatId, Exec, User};
 use tokio::time::Instant;
 
 use crate::house::House;
-use crate::{ChatService, Result};
+use crate::{ChatEvent, ChatService, Result};
 use agent::tool::Failure;
 use tools::limits::TASK_LIFETIME_S;
 
@@ -30,6 +30,7 @@ impl ChatService {
         for task in tasks {
             end_abandoned(&self.0, user, task);
         }
+        self.0.tell(user.id, ChatEvent::Removed(chat.clone()));
         Ok(())
     }
 }

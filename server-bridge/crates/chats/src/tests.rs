@@ -1,6 +1,7 @@
 //! The service against a scripted runner on an in-memory link, and a store in memory.
 
 mod commands;
+mod manage;
 mod order;
 mod recover;
 mod runner;
@@ -117,7 +118,10 @@ impl Bench {
                     }
                 }
                 ChatEvent::Output { .. } | ChatEvent::Said { .. } => {}
-                ChatEvent::Message(_) | ChatEvent::Chat(_) | ChatEvent::ActiveRunner(_) => {}
+                ChatEvent::Message(_)
+                | ChatEvent::Chat(_)
+                | ChatEvent::Removed(_)
+                | ChatEvent::ActiveRunner(_) => {}
             }
         }
     }

@@ -53,7 +53,7 @@ impl TestServer {
         let config = Config::load(args, Some(home.path())).unwrap();
         let server = Server::bind(config).await.unwrap();
         let (address, shutdown) = (server.address(), server.shutdown_token());
-        let store = server.state().store.clone();
+        let store = server.store().clone();
         let setup_url = server.setup_url();
         let running = tokio::spawn(server.run());
         Self { address, store, setup_url, home, shutdown, running }

@@ -65,12 +65,18 @@ impl ChatService {
         Ok(Owned { name: name.to_owned(), subscription, key_end })
     }
 
-    /// Adds a subscription of a user's own.
+    /// Adds a subscription of a user's own. Audited.
     ///
     /// # Errors
     /// [`crate::Error::Refused`] and [`crate::Error::Model`] say what is wrong with it; [`crate::Error::Store`] for a name
     /// that is taken or none.
     pub async fn add_subscription(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
+        let added = self.add(user, name, new).await;
+        self.note(user, "model.add", name, added.is_ok()).await;
+        added
+    }
+
+    async fn add(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
         let name = subscription_name(name)?;
         self.check(user, &new.subscription).await?;
         let key = match key_change(None, new)? {
@@ -87,6 +93,12 @@ impl ChatService {
     /// # Errors
     /// As for [`ChatService::add_subscription`], and [`crate::Error::UnknownModel`].
     pub async fn change_subscription(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
+        let changed = self.change(user, name, new).await;
+        self.note(user, "model.change", name, changed.is_ok()).await;
+        changed
+    }
+
+    async fn change(&self, user: &User, name: &str, new: &NewSubscription) -> Result<Owned> {
         let old = self.subscription(user, name).await?;
         self.check(user, &new.subscription).await?;
         let key = key_change(Some(&old), new)?;
@@ -99,6 +111,16 @@ impl ChatService {
     /// # Errors
     /// [`crate::Error::UnknownModel`].
     pub async fn remove_subscription(&self, user: &User, name: &str) -> Result<()> {
+        let removed = self.remove(user, name).await;
+        self.note(user, "model.remove", name, removed.is_ok()).await;
+        removed
+    }
+
+    async fn note(&self, user: &User, action: &str, name: &str, is_done: bool) {
+        self.0.note(user, action, None, name, if is_done { "ok" } else { "refused" }).await;
+    }
+
+    async fn remove(&self, user: &User, name: &str) -> Result<()> {
         own(&self.models(user).await?, name)?;
         Ok(self.0.store.remove_subscription(user.id, name).await?)
     }
@@ -133,7 +155,10 @@ impl ChatService {
                 self.0.store.set_chat_model(user.id, chat, choice.as_deref()).await?;
                 self.0.tell_chat(user.id, chat).await?;
             }
-            None => self.0.store.set_setting(user.id, CHOSEN_MODEL, choice.as_deref()).await?,
+            None => {
+                self.0.store.set_setting(user.id, CHOSEN_MODEL, choice.as_deref()).await?;
+                self.note(user, "settings.model", choice.as_deref().unwrap_or("auto"), true).await;
+            }
         }
         Ok(choice)
     }

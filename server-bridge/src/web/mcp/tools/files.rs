@@ -81,7 +81,7 @@ it is no UTF-8, as base64; the second one says what part it is, where to read on
             content.extend_from_slice(&piece?);
         }
         let is_whole = offset == 0 && content.len() as u64 == size;
-        let hash = is_whole.then(|| store::hex(&Sha256::digest(&content)));
+        let hash = is_whole.then(|| hex_sha256(&content));
         let end = offset + content.len() as u64;
         let (shown, held_back) = shown(&path, content, end < size);
         let end = end - held_back;
@@ -127,9 +127,14 @@ if_match only if the old one is still what was read.";
             Ok((writer.finish().await?, sandbox.place().to_owned()))
         });
         let (bytes, runner) = written.await?;
-        let hash = store::hex(&Sha256::digest(&content));
+        let hash = hex_sha256(&content);
         Ok(Outcome::text(format!("wrote {bytes} bytes to {} on {runner}; SHA-256 {hash}", self.path)))
     }
+}
+
+/// The SHA-256 of a content, as `if_match` takes it.
+fn hex_sha256(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Tool for ListDirectory {

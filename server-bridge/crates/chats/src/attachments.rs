@@ -1,0 +1,264 @@
+//! Files that come with a message: they are put where the chat's work goes, and its agent opens them there.
+
+use std::fmt::Display;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use sandbox::{Sandbox, SandboxError, WriteOptions};
+use store::{ChatId, User};
+
+use crate::limits::{
+    ATTACHMENT_BYTES, ATTACHMENT_ENDING_BYTES, ATTACHMENT_NAME_BYTES, ATTACHMENTS, OUTPUT_IGNORE_PATH,
+};
+use crate::{ChatService, Error, Result};
+
+/// Where they are, beneath the workspace: a directory of its own for each, so that it keeps its name.
+const DIRECTORY: &str = ".sandbridge/attachments";
+/// How much of a file says whether it is an image, in bytes.
+const IMAGE_MARK_BYTES: usize = 12;
+
+/// A file that was attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Relative to the workspace: what the message names.
+    pub path: String,
+    /// Its name, as it is kept.
+    pub name: String,
+    /// Where it is: a runner's name, `__docker__` or `none`.
+    pub place: String,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Whether the agent can look at it.
+    pub is_image: bool,
+}
+
+impl ChatService {
+    /// Puts a file where the chat's work goes, for a message that names its path among its attachments; audited. `size_bytes`
+    /// is what its sender says of it.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] where there is no place for it, for
+    /// more than [`ATTACHMENT_BYTES`], for an upload that broke off, and with what the sandbox says.
+    pub async fn attach<E: Display>(
+        &self,
+        user: &User,
+        chat: &ChatId,
+        name: &str,
+        size_bytes: Option<u64>,
+        content: impl Stream<Item = Result<Bytes, E>> + Unpin,
+    ) -> Result<Attached> {
+        let name = safe_name(name);
+        let path = format!("{DIRECTORY}/{:08x}/{name}", rand::random::<u32>());
+        if size_bytes.is_some_and(|size_bytes| size_bytes > ATTACHMENT_BYTES) {
+            return Err(too_large());
+        }
+        let sandbox = self.sandbox(user, chat).await?;
+        let place = sandbox.place().to_owned();
+        let written = receive(&sandbox, &path, size_bytes, content).await;
+        let outcome = written.as_ref().map_or_else(|error| error.kind(), |_| "ok");
+        self.0.note(user, "file.write", Some(&place), &path, outcome).await;
+        let (size_bytes, is_image) = written?;
+        Ok(Attached { path, name, place, size_bytes, is_image })
+    }
+}
+
+/// The text of a message with the paths that came with it.
+///
+/// # Errors
+/// [`Error::Refused`] for too many, for paths that are none of an attachment, and with a command, which would take them for its
+/// own words.
+pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
+    if paths.len() > ATTACHMENTS {
+        return Err(invalid(format!("a message has at most {ATTACHMENTS} attachments")));
+    }
+    if !paths.iter().all(|path| is_path(path)) {
+        return Err(invalid("attachments are paths that an upload to this chat answered with"));
+    }
+    let begun = text.trim_start();
+    // Two slashes stand for one that is meant as it is.
+    let is_command = begun.starts_with('!') || begun.starts_with('/') && !begun.starts_with("//");
+    if is_command && !paths.is_empty() {
+        return Err(invalid(
+            "a command takes no attachments; send them with a message of their own, and the command by itself",
+        ));
+    }
+    let lines: Vec<String> = paths.iter().map(|path| format!("[attached: {path}]")).collect();
+    Ok(match (text.trim_end(), lines.as_slice()) {
+        (text, []) => text.to_owned(),
+        ("", lines) => lines.join("\n"),
+        (text, lines) => format!("{text}\n\n{}", lines.join("\n")),
+    })
+}
+
+/// Whether an upload can have answered with it: the directory, eight hexadecimal digits and a name.
+fn is_path(path: &str) -> bool {
+    let inner = path.strip_prefix(DIRECTORY).and_then(|rest| rest.strip_prefix('/'));
+    inner.and_then(|inner| inner.split_once('/')).is_some_and(|(own, name)| {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        own.len() == 8 && own.bytes().all(is_digit) && name == safe_name(name)
+    })
+}
+
+/// Passes the content on to where it belongs; the size, and whether it begins like an image.
+async fn receive<E: Display>(
+    sandbox: &Sandbox,
+    path: &str,
+    size_bytes: Option<u64>,
+    mut content: impl Stream<Item = Result<Bytes, E>> + Unpin,
+) -> Result<(u64, bool)> {
+    keep_out_of_git(sandbox).await.map_err(refused)?;
+    let options = WriteOptions { parents: true, size_bytes, ..WriteOptions::default() };
+    let mut writer = sandbox.write_file(path.as_bytes(), options).await.map_err(refused)?;
+    let (mut written_bytes, mut beginning) = (0, Vec::new());
+    while let Some(chunk) = content.next().await {
+        let chunk = chunk
+            .map_err(|error| invalid(format!("the upload broke off ({error}); attach the file again")))?;
+        written_bytes += chunk.len() as u64;
+        // The writer, dropped, leaves nothing behind.
+        if written_bytes > ATTACHMENT_BYTES {
+            return Err(too_large());
+        }
+        if beginning.len() < IMAGE_MARK_BYTES {
+            beginning.extend_from_slice(&chunk[..chunk.len().min(IMAGE_MARK_BYTES - beginning.len())]);
+        }
+        writer.write(&chunk).await.map_err(refused)?;
+    }
+    Ok((writer.finish().await.map_err(refused)?, is_image(&beginning)))
+}
+
+/// As the output of commands is kept out of it.
+async fn keep_out_of_git(sandbox: &Sandbox) -> Result<(), SandboxError> {
+    if sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await.is_ok() {
+        return Ok(());
+    }
+    let options = WriteOptions { parents: true, ..WriteOptions::default() };
+    let mut writer = sandbox.write_file(OUTPUT_IGNORE_PATH.as_bytes(), options).await?;
+    writer.write(b"*\n").await?;
+    writer.finish().await?;
+    Ok(())
+}
+
+fn invalid(text: impl Into<String>) -> Error {
+    Error::refused("invalid", text)
+}
+
+fn refused(error: SandboxError) -> Error {
+    Error::refused(error.kind(), error.to_string())
+}
+
+fn is_image(beginning: &[u8]) -> bool {
+    let begins = |mark: &[u8]| beginning.starts_with(mark);
+    begins(b"\x89PNG\r\n\x1a\n")
+        || begins(b"\xff\xd8\xff")
+        || begins(b"GIF87a")
+        || begins(b"GIF89a")
+        || begins(b"RIFF") && beginning.get(8..12) == Some(b"WEBP")
+}
+
+/// A name that is one part of a path and shows as what it is; what is too long loses its middle, not its ending.
+fn safe_name(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain =
+        |c: char| if c.is_control() || "[]\"'`$<>|*?".contains(c) || c.is_whitespace() { '_' } else { c };
+    let name: String = last.chars().map(plain).collect();
+    let name = name.trim_start_matches('.');
+    if name.is_empty() {
+        return "file".to_owned();
+    }
+    if name.len() <= ATTACHMENT_NAME_BYTES {
+        return name.to_owned();
+    }
+    let ending = name.rfind('.').map_or("", |at| &name[at..]);
+    let ending = if ending.len() <= ATTACHMENT_ENDING_BYTES { ending } else { "" };
+    let begun = &name[..name.floor_char_boundary(ATTACHMENT_NAME_BYTES - ending.len())];
+    format!("{begun}{ending}")
+}
+
+fn too_large() -> Error {
+    let mebibytes = ATTACHMENT_BYTES / (1024 * 1024);
+    Error::refused(
+        "too_large",
+        format!("an attachment has at most {mebibytes} MiB; upload it as a file instead"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_one_and_harmless() {
+        for (name, safe) in [
+            ("shot.png", "shot.png"),
+            ("../../etc/passwd", "passwd"),
+            ("C:\\temp\\a b.txt", "a_b.txt"),
+            ("..", "file"),
+            ("", "file"),
+            (".bashrc", "bashrc"),
+            ("a\nb]`$(x)`", "a_b___(x)_"),
+            ("图.png", "图.png"),
+        ] {
+            assert_eq!(safe_name(name), safe, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_name_is_cut_by_bytes_and_keeps_its_ending() {
+        assert_eq!(safe_name(&"x".repeat(1000)), "x".repeat(ATTACHMENT_NAME_BYTES));
+        let name = safe_name(&format!("{}.png", "图".repeat(100)));
+        assert_eq!(name, format!("{}.png", "图".repeat(65)));
+        let odd = safe_name(&format!("a.{}", "图".repeat(100)));
+        assert!(odd.len() <= ATTACHMENT_NAME_BYTES && odd.starts_with("a.图"), "{odd}");
+        for name in [name, odd] {
+            assert_eq!(safe_name(&name), name, "what was cut once stays");
+        }
+    }
+
+    #[test]
+    fn a_command_takes_no_attachments() {
+        let path = ".sandbridge/attachments/0011aaff/a.png".to_owned();
+        for command in ["!cat", " /help", "/", "\n! ls"] {
+            let refused = with_attachments(command, std::slice::from_ref(&path)).unwrap_err();
+            assert_eq!(refused.kind(), "invalid", "{command:?}");
+            assert!(with_attachments(command, &[]).is_ok());
+        }
+        assert!(with_attachments("//usr is full", &[path]).is_ok());
+    }
+
+    #[test]
+    fn a_message_names_what_came_with_it() {
+        let path = ".sandbridge/attachments/0011aaff/a.png".to_owned();
+        assert_eq!(with_attachments("look", &[]).unwrap(), "look");
+        assert_eq!(
+            with_attachments("look ", std::slice::from_ref(&path)).unwrap(),
+            "look\n\n[attached: .sandbridge/attachments/0011aaff/a.png]"
+        );
+        assert_eq!(
+            with_attachments("", &[path]).unwrap(),
+            "[attached: .sandbridge/attachments/0011aaff/a.png]"
+        );
+        for odd in [
+            "/etc/passwd",
+            ".sandbridge/attachments/../../x",
+            ".sandbridge/attachments/a\nb",
+            ".sandbridge/attachments-of-mine/x",
+            ".sandbridge/attachments/0011aaff",
+            ".sandbridge/attachments/0011aaff/",
+            ".sandbridge/attachments/0011AAFF/a",
+            ".sandbridge/attachments/0011aaff/..",
+            ".sandbridge/attachments/0011aaff/a/b",
+            ".sandbridge/attachments/0011aaff/a b",
+            ".sandbridge/attachments/0011aaff/a]",
+            "",
+        ] {
+            assert!(with_attachments("x", &[odd.to_owned()]).is_err(), "{odd:?}");
+        }
+        assert!(with_attachments("x", &vec![".sandbridge/attachments/0011aaff/a".to_owned(); 17]).is_err());
+    }
+
+    #[test]
+    fn images_are_known_by_their_beginning() {
+        assert!(is_image(b"\x89PNG\r\n\x1a\n0000") && is_image(b"RIFF0000WEBP") && is_image(b"GIF89a"));
+        assert!(!is_image(b"") && !is_image(b"RIFF0000WAVE") && !is_image(b"<svg>"));
+    }
+}

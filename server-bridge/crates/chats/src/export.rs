@@ -1,0 +1,160 @@
+//! Chats that leave the server as a file, written down while it is read: a chat may be larger than the memory.
+
+use api::document::{AgentDocument, ExecDocument};
+use serde_json::json;
+use store::{Chat, ChatId, Message, MessageId, MessageRole, User};
+
+use crate::limits::EXPORT_PAGE_ROWS;
+use crate::views::{chat_view, message_view};
+use crate::{ChatService, Result};
+
+/// How a chat is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// All of it, for programs.
+    Json,
+    /// To be read.
+    Markdown,
+}
+
+/// A chat on its way out, page by page.
+pub struct Export {
+    service: ChatService,
+    chat: Chat,
+    format: Format,
+    next: Next,
+}
+
+enum Next {
+    Beginning,
+    After(MessageId),
+    End,
+    Nothing,
+}
+
+impl ChatService {
+    /// A chat, to be written down whole.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`] for one that is gone or another user's.
+    pub async fn export(&self, user: &User, chat: &ChatId, format: Format) -> Result<Export> {
+        let chat = self.chat(user.id, chat).await?;
+        Ok(Export { service: self.clone(), chat, format, next: Next::Beginning })
+    }
+}
+
+impl Export {
+    /// The chat's id.
+    pub fn id(&self) -> &ChatId {
+        &self.chat.id
+    }
+
+    /// The next part of the file; `None` behind its last.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], also for a chat that was deleted meanwhile.
+    pub async fn next(mut self) -> Result<Option<(String, Self)>> {
+        let (text, next) = match self.next {
+            Next::Beginning => (self.beginning(), Next::After(MessageId(0))),
+            Next::After(last) => {
+                let (store, user) = (&self.service.0.store, self.chat.user);
+                let (mut page, more) =
+                    store.messages_after(user, &self.chat.id, last, EXPORT_PAGE_ROWS).await?;
+                self.service.fill_live(&mut page);
+                let next = match page.last() {
+                    Some(message) if more => Next::After(message.id),
+                    _ => Next::End,
+                };
+                (self.page(page, last == MessageId(0)), next)
+            }
+            Next::End => {
+                (if self.format == Format::Json { "]}\n".to_owned() } else { String::new() }, Next::Nothing)
+            }
+            Next::Nothing => return Ok(None),
+        };
+        self.next = next;
+        Ok(Some((text, self)))
+    }
+
+    fn beginning(&self) -> String {
+        match self.format {
+            Format::Json => {
+                let chat = json!(chat_view(self.chat.clone()));
+                format!("{{\"version\":1,\"chat\":{chat},\"messages\":[")
+            }
+            Format::Markdown => format!("# {}\n", one_line(&self.chat.title)),
+        }
+    }
+
+    fn page(&self, messages: Vec<Message>, is_first: bool) -> String {
+        match self.format {
+            Format::Json => {
+                let messages: Vec<String> =
+                    messages.into_iter().map(|message| json!(message_view(message)).to_string()).collect();
+                let comma = if is_first || messages.is_empty() { "" } else { "," };
+                format!("{comma}{}", messages.join(","))
+            }
+            // What was taken back is none of it any more.
+            Format::Markdown => messages.iter().filter(|message| !message.undone).map(markdown).collect(),
+        }
+    }
+}
+
+/// A message to be read.
+fn markdown(message: &Message) -> String {
+    let document = message.exec_json.as_deref();
+    let text = message.text.trim_end();
+    match message.role {
+        MessageRole::User => format!("\n## You\n\n{text}\n"),
+        MessageRole::Notice => format!("\n> {}\n", text.replace('\n', "\n> ")),
+        MessageRole::Exec => {
+            let exec: ExecDocument =
+                document.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+            let code = exec.exit_code.map(|code| format!(" {code}")).unwrap_or_default();
+            let place = exec.runner.map(|place| format!(" on {place}")).unwrap_or_default();
+            format!(
+                "\n**Command** ({}{code}{place})\n\n{}{}",
+                exec.status,
+                fenced(&exec.command),
+                fenced(text)
+            )
+        }
+        MessageRole::Assistant => match document.and_then(|json| serde_json::from_str(json).ok()) {
+            Some(AgentDocument::Tool { tool, hint, status, place, .. }) => {
+                let place = place.map(|place| format!(" on {place}")).unwrap_or_default();
+                format!("\n**{tool}** ({status}{place})\n\n{}{}", fenced(&hint), fenced(text))
+            }
+            Some(AgentDocument::Reply { error: Some(error), .. }) => {
+                format!("\n## Sandbridge\n\n{text}\n\n> {error}\n")
+            }
+            _ if text.is_empty() => String::new(),
+            _ => format!("\n## Sandbridge\n\n{text}\n"),
+        },
+    }
+}
+
+/// A text as it stands, between fences that are longer than any within it.
+fn fenced(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let runs = text.split(|character| character != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+    format!("{fence}\n{text}\n{fence}\n")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_ends_a_fence_but_its_own() {
+        assert_eq!(fenced("a"), "```\na\n```\n");
+        assert_eq!(fenced("```\nb"), "````\n```\nb\n````\n");
+        assert_eq!(fenced(""), "");
+    }
+}

@@ -42,3 +42,22 @@ pub fn decode<T: Decode<()>>(bytes: &[u8]) -> Result<T, WireError> {
         rest => Err(invalid(format!("{rest} bytes left over"))),
     }
 }
+
+/// A failed request's body.
+#[derive(Encode, Decode)]
+struct WireErrorBody {
+    code: u16,
+    description: String,
+}
+
+impl WireError {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        encode(&WireErrorBody { code: self.kind.code(), description: self.description.clone() })
+            .expect("a description of at most 4,096 bytes is under the control limit")
+    }
+
+    pub(crate) fn decode(body: &[u8]) -> Result<Self, WireError> {
+        let WireErrorBody { code, description } = decode(body)?;
+        Ok(Self::new(ErrorKind::from_code(code), description))
+    }
+}

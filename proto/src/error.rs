@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::codec::{self, Decode, Encode};
 use crate::limits::MAX_DESCRIPTION_BYTES;
 
 macro_rules! error_kinds {
@@ -137,22 +136,6 @@ impl WireError {
         }
         Self { kind, description }
     }
-
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        codec::encode(&WireErrorBody { code: self.kind.code(), description: self.description.clone() })
-            .expect("a description of at most 4,096 bytes is under the control limit")
-    }
-
-    pub(crate) fn decode(body: &[u8]) -> Result<Self, WireError> {
-        let WireErrorBody { code, description } = codec::decode(body)?;
-        Ok(Self::new(ErrorKind::from_code(code), description))
-    }
-}
-
-#[derive(Encode, Decode)]
-struct WireErrorBody {
-    code: u16,
-    description: String,
 }
 
 #[cfg(test)]

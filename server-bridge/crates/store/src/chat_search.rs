@@ -61,6 +61,16 @@ const FIRST: &str = "SELECT COALESCE(MIN(id), 0) FROM (
        WHERE m.chat_id = c.id AND c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying ORDER BY m.id DESC LIMIT $2) newest";
 
 impl Store {
+    /// A user's own conversations, the one where something last happened first, without those of sub-agents; `limit` is at
+    /// most 1,000.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn chats(&self, user: UserId, limit: u32) -> Result<Vec<Chat>> {
+        let found = self.search_chats(user, &ChatSearch { limit, ..ChatSearch::default() }).await?;
+        Ok(found.into_iter().map(|found| found.chat).collect())
+    }
+
     /// A user's own conversations, without those of sub-agents, the one where something last happened first. Words are looked
     /// for in the first 16,384 characters of the newest 20,000 messages.
     ///

@@ -2,7 +2,6 @@
 
 use sqlx::FromRow;
 
-use crate::chat_search::ChatSearch;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{SETTING_VALUE_MAX_BYTES, TITLE_MAX_CHARS};
 use crate::{APPROVAL, ChatId, Store, UserId};
@@ -42,16 +41,6 @@ impl Store {
         .bind(APPROVAL)
         .fetch_one(self.database.writer())
         .await?)
-    }
-
-    /// A user's own conversations, the one where something last happened first, without those of sub-agents; `limit` is at
-    /// most 1,000.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn chats(&self, user: UserId, limit: u32) -> Result<Vec<Chat>> {
-        let found = self.search_chats(user, &ChatSearch { limit, ..ChatSearch::default() }).await?;
-        Ok(found.into_iter().map(|found| found.chat).collect())
     }
 
     /// A user's conversation.

@@ -7,9 +7,10 @@
 use std::path::Path;
 
 use anyhow::Context;
-use runner::confine::{ConfinePolicy, LeftOut, Profile};
+use runner::confine::ConfinePolicy;
 use runner::guardian::{self, GuardConfig, RunnerContext};
 use runner::kill;
+use runner::layers::{LeftOut, Profile};
 use runner::spawn::{SpawnRequest, Spawner, TerminalSize};
 use tokio::signal::unix::{SignalKind, signal};
 

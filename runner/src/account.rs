@@ -15,7 +15,7 @@ use rustix::fs::{Access, AtFlags, CWD};
 use rustix::thread::CapabilitySet;
 
 use crate::error::Error;
-use crate::sys;
+use crate::sys::{self, UserIds};
 
 /// The user database in its file form.
 const USERS: &str = "/etc/passwd";
@@ -29,7 +29,7 @@ const NEEDED: CapabilitySet =
 
 /// The home directory of this process's user: `HOME`, else what the user database says.
 ///
-/// Unlike the standard library's it asks no module of the C library (see `names`).
+/// Unlike the standard library's it asks no module of the C library (see `net::names`).
 pub(crate) fn own_home() -> Option<PathBuf> {
     let variable = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     variable.or_else(|| Account::numbered(rustix::process::getuid().as_raw()).map(|account| account.home))
@@ -70,6 +70,11 @@ impl Account {
     /// Whether commands of this process are this user's without any change.
     pub(crate) fn is_own(&self) -> bool {
         self.user_id == rustix::process::geteuid().as_raw()
+    }
+
+    /// The user as the kernel knows it.
+    pub(crate) fn ids(&self) -> UserIds {
+        UserIds { user_id: self.user_id, group_id: self.group_id, groups: self.groups.clone() }
     }
 
     /// Why this process cannot start commands as this user; `None` where it can.

@@ -21,6 +21,9 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::SleepDetector;
 use crate::error::Error;
 use crate::executor::Executor;
+use crate::exit_code::{
+    EXIT_FAILED, EXIT_REFUSED, EXIT_REGISTERED, EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, EXIT_UPDATE,
+};
 use crate::identity::{Identity, summary};
 use crate::limits::{SLEEP_LOOK_MS, TRIAL_PAUSE_MS};
 use crate::link::LinkError;
@@ -30,28 +33,6 @@ use crate::link::websocket::{Endpoint, WebSocketLink};
 pub use crate::secret::Token;
 use crate::serve::{Ended, serve};
 pub(crate) use pauses::Pauses;
-
-/// Exit code after an orderly stop.
-pub const EXIT_STOPPED: i32 = 0;
-/// Exit code when another runner took over with the same token.
-pub const EXIT_REPLACED: i32 = 3;
-/// Exit code when the runner was revoked.
-pub const EXIT_REVOKED: i32 = 4;
-
-/// Exit code when the server refused the token at first and nobody waits for another one.
-pub const EXIT_REFUSED: i32 = 5;
-
-/// Exit code when another program is to take this one's place; between the runner and its guardian.
-pub const EXIT_UPDATE: i32 = 6;
-
-/// Exit code of a program on trial that registered: any program may end with 0.
-pub const EXIT_REGISTERED: i32 = 7;
-
-/// Exit code of a program on trial that did not register.
-pub const EXIT_FAILED: i32 = 1;
-
-/// Exit code when a second signal came before an orderly stop was done, as if SIGKILL had reached it.
-pub const EXIT_KILLED: i32 = 137;
 
 /// What helps a runner that waits for another token.
 const NEW_TOKEN: &str = "Get a token with `sandbridge runner add` or `rotate`, put it into the token file, and it connects within \
@@ -66,6 +47,25 @@ pub struct Patience {
     pub longest_pause: Duration,
     /// Whether a runner ends that was refused before it was ever connected.
     pub exits_if_refused: bool,
+}
+
+/// Where frames come from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A server that is dialled.
+    Server {
+        /// Where it is.
+        endpoint: Endpoint,
+        /// How it knows this runner.
+        token: Token,
+        /// How often it is tried, and until when.
+        patience: Patience,
+    },
+    /// Whoever holds the standard streams.
+    Stdio {
+        /// Whether their end is the runner's, also where it is a container's first process.
+        ends_with_input: bool,
+    },
 }
 
 /// What one attempt came to when it did not lead to a served link.
@@ -110,7 +110,7 @@ pub async fn run(
 ) -> i32 {
     let told = Told::default();
     let connect = async || {
-        let state_dir = &executor.policy.state_dir;
+        let state_dir = &executor.host.policy.state_dir;
         let shown = token.read(state_dir).await.map_err(Failure::Token)?;
         let mut link = endpoint.connect().await.map_err(Failure::Link)?;
         let keep = async |own: &str| token.keep(state_dir, &shown, own).await;
@@ -130,8 +130,8 @@ pub async fn run(
             Ok((link, accepted)) => {
                 let how = summary(executor.profile(), executor.report());
                 told.tell(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
-                executor.refresh_resolver().await;
-                executor.is_beside_server.set(link.is_beside());
+                executor.host.refresh_resolver().await;
+                executor.execs.set_beside_server(link.is_beside());
                 if let Some(updates) = executor.updates.get() {
                     updates.announced(accepted.version.as_deref());
                 }
@@ -156,7 +156,7 @@ pub async fn on_trial(
 ) -> i32 {
     let told = Told::default();
     let attempt = async || {
-        let shown = token.read(&executor.policy.state_dir).await.map_err(Failure::Token)?;
+        let shown = token.read(&executor.host.policy.state_dir).await.map_err(Failure::Token)?;
         let mut link = endpoint.connect().await.map_err(Failure::Link)?;
         introduce(&mut link, &identity.register(&shown)).await.map_err(Failure::Register)
     };
@@ -270,7 +270,7 @@ pub async fn run_stdio(
         is_attached = false;
         let error = match attempt {
             Ok(_) => {
-                executor.refresh_resolver().await;
+                executor.host.refresh_resolver().await;
                 match serve(&mut link, executor, shutdown).await {
                     Ended::Shutdown => return EXIT_STOPPED,
                     Ended::Lost(error) => error,

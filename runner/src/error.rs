@@ -1,9 +1,11 @@
-//! Why the runner cannot start or go on, told to the person who started it.
+//! Why the runner cannot start or go on, for the person who started it; and why a command did not start.
+
+mod spawn;
 
 use std::io;
 use std::path::PathBuf;
 
-use crate::spawn::SpawnError;
+pub use spawn::SpawnError;
 
 /// Why the runner cannot start or go on.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::confine::{ConfinePolicy, GitPaths, Profile, trees};
+use crate::confine::{ConfinePolicy, GitPaths, trees};
+use crate::layers::Profile;
 
 /// What decides about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

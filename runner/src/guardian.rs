@@ -32,10 +32,10 @@ use rustix::process::{
 pub(crate) use token::{hidden_token, hidden_update_error, is_hidden};
 pub use token::{take_token_from_argv, take_update_error};
 
-use crate::confine::{LeftOut, layer_name};
-use crate::connect::{EXIT_STOPPED, EXIT_UPDATE};
+use crate::exit_code::{EXIT_STOPPED, EXIT_UPDATE};
 use crate::group;
-use crate::kill;
+use crate::kill::{self, KillTier};
+use crate::layers::{LeftOut, layer_name};
 use crate::limits::{
     GUARDIAN_IDLE_MS, RESTART_HEALTHY_MS, RESTART_PAUSE_LIMIT_MS, RESTART_PAUSE_MS, RESTARTS, RUNNER_STOP_MS,
 };
@@ -44,64 +44,6 @@ use crate::sys;
 
 /// The exit code of a panic, which is worth another try; other codes are the runner's own decision.
 const PANIC_EXIT_CODE: i32 = 101;
-
-/// How everything a runner started is found when the runner goes away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KillTier {
-    /// The runner was started without a guardian, as tests do.
-    Unguarded,
-    /// The runner is the init process of a container.
-    ContainerInit,
-    /// The runner is the init process of its own PID namespace.
-    PidNamespace,
-    /// The same inside a user namespace.
-    UserPidNamespace,
-    /// Orphans are handed to the runner or the guardian, which walk their descendants.
-    Subreaper,
-}
-
-impl KillTier {
-    /// The tier's name in reports and at registration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unguarded => "unguarded",
-            Self::ContainerInit => "container-init",
-            Self::PidNamespace => "pid-namespace",
-            Self::UserPidNamespace => "user-pid-namespace",
-            Self::Subreaper => "subreaper",
-        }
-    }
-
-    /// Whether the runner is the init process of a PID namespace.
-    pub(crate) fn is_init(self) -> bool {
-        self.is_namespace() && process::id() == 1
-    }
-
-    pub(crate) fn is_namespace(self) -> bool {
-        match self {
-            Self::ContainerInit | Self::PidNamespace | Self::UserPidNamespace => true,
-            Self::Unguarded | Self::Subreaper => false,
-        }
-    }
-
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Self::Unguarded => "started without the guardian",
-            Self::ContainerInit => "the container's own",
-            Self::PidNamespace => "own, with an own /proc",
-            Self::UserPidNamespace => "own, in a user namespace",
-            Self::Subreaper => "not permitted here (neither root nor a user namespace)",
-        }
-    }
-
-    fn fork_flags(self) -> i32 {
-        match self {
-            Self::PidNamespace => sys::FORK_PID_NAMESPACE,
-            Self::UserPidNamespace => sys::FORK_USER_NAMESPACE,
-            Self::Unguarded | Self::ContainerInit | Self::Subreaper => sys::FORK_PLAIN,
-        }
-    }
-}
 
 /// What a guardian does about a runner that dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +163,7 @@ fn start_in(
     let (ready, child_ready) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let (child_alive, alive) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let ids = namespaces::Ids::current();
-    let outside = group::before_namespace(tier);
+    let outside = if tier.makes_namespace() { group::before_namespace() } else { None };
     let Some(pid) = sys::fork(tier.fork_flags())? else {
         drop((ready, alive));
         become_runner(tier, left_out, (ids, outside), child_ready, child_alive, runner_main);

@@ -6,9 +6,9 @@ use proto::handshake::{
     VersionRange,
 };
 
-use crate::confine::{LayerReport, Profile, layer_name};
 use crate::executor::Executor;
-use crate::guardian::KillTier;
+use crate::kill::KillTier;
+use crate::layers::{LayerReport, Profile, layer_name};
 
 /// What the server can count on beyond the requests themselves.
 const CAPABILITIES: &[&str] = &["exec", "files", "resume", ENROLMENT_CAPABILITY, RESOLVE_CAPABILITY];
@@ -38,7 +38,7 @@ impl Identity {
             detail: layer.detail.clone(),
         });
         let llm = executor.llm.config();
-        let run_as = executor.knows_users().then(|| executor.command_users());
+        let run_as = executor.host.knows_users().then(|| executor.host.command_users());
         let capabilities = CAPABILITIES.iter().chain(llm.map(|_| &LLM));
         let capabilities = capabilities.chain(run_as.as_ref().map(|_| &RUN_AS_CAPABILITY));
         let can_update = executor.updates.get().is_some_and(|updates| updates.are_offered());
@@ -59,10 +59,10 @@ impl Identity {
             run_as,
             update_error: None,
         };
-        let workspace = executor.workspace().to_string_lossy().into_owned();
+        let workspace = executor.host.workspace().to_string_lossy().into_owned();
         Self {
             workspace,
-            shell: executor.shell().to_owned(),
+            shell: executor.host.shell().to_owned(),
             llm_provider: llm.map_or("", |llm| llm.provider.name()),
             llm_model: llm.map_or_else(String::new, |llm| llm.model.clone()),
             facts,

@@ -10,6 +10,7 @@
 //! **Killing** never uses a bare pid: a handle is opened first, the mark is read again, then the signal goes to the handle.
 
 mod processes;
+mod tier;
 mod usage;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -22,10 +23,10 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 
 use crate::group;
-use crate::guardian::KillTier;
 use crate::limits::{KILL_BATCH_PROCESSES, KILL_DEADLINE_MS, KILL_PASS_MS, KILL_PRIORITY};
 use crate::sys::{self, MarkKey};
 use processes::{children, status};
+pub use tier::KillTier;
 pub(crate) use usage::{Counted, Usage, usage};
 
 /// Marks are at least this, in the limit's unit (microseconds): 2^40 is 12 days of uninterrupted real-time work.

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::CommandFactory;
-use runner::cli::{Cli, Command, Options, SandboxOptions, Source, WhereOptions};
-use runner::confine::{ConfinePolicy, LeftOut, Profile, layer_name};
-use runner::connect::EXIT_UPDATE;
+use runner::cli::{Cli, Command, Options, SandboxOptions, WhereOptions};
+use runner::confine::ConfinePolicy;
+use runner::connect::Source;
 use runner::docker::Container;
+use runner::exit_code::EXIT_UPDATE;
 use runner::guardian::{self, GuardConfig};
+use runner::layers::{LeftOut, Profile, layer_name};
 use runner::spawn::SpawnError;
 use runner::update::{self, UpdateConfig};
 use runner::{doctor, explain, group, service};
@@ -71,7 +73,7 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
 /// Runs until it is told to stop, or another program takes this one's place.
 fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
     // On trial the one that tries it: where that is killed, nothing else would end it while the server cannot be reached.
-    let parent = match options.on_trial {
+    let parent = match options.update.on_trial {
         true => i32::try_from(std::os::unix::process::parent_id()).ok(),
         false => options.ends_with_parent,
     };
@@ -84,11 +86,11 @@ fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
         return in_container(&source, &container, name);
     }
     let config = options.executor_config()?;
-    let updates = UpdateConfig::new(options)?;
+    let updates = UpdateConfig::new(&options.update)?;
     // Before any thread, and outside of the namespaces that the guardian makes.
     let limits = group::establish(&config.bounds.limits);
     let group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
-    let restart = matches!(source, Source::Server { .. }) && !options.on_trial;
+    let restart = matches!(source, Source::Server { .. }) && !options.update.on_trial;
     let guard = GuardConfig { restart, left_out: config.left_out };
     let code = guardian::run_guarded(guard, |context| {
         runner::run::run(&source, &config, name, context.tier, &updates).unwrap_or_else(|error| {

@@ -8,12 +8,12 @@ use tokio::runtime::LocalOptions;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::Source;
-use crate::connect;
+use crate::connect::{self, Source};
 use crate::error::Error;
 use crate::executor::{Executor, ExecutorConfig};
-use crate::guardian::KillTier;
+use crate::exit_code::{EXIT_FAILED, EXIT_KILLED, EXIT_STOPPED, EXIT_UPDATE};
 use crate::identity::{Identity, warnings};
+use crate::kill::KillTier;
 use crate::limits::KEPT_MEMORY_BYTES;
 use crate::link::stdio::StdioLink;
 use crate::space;
@@ -90,7 +90,7 @@ async fn live(
     warn(executor.notes().to_vec());
     let on_trial = updates.on_trial;
     if let (Source::Server { endpoint, .. }, false) = (source, on_trial) {
-        let updates = Rc::new(Updates::of(&executor, endpoint, updates).await);
+        let updates = Rc::new(Updates::of(&executor.host, endpoint, updates).await);
         // It has not been set before.
         let _ = executor.updates.set(updates);
     }
@@ -107,18 +107,18 @@ async fn live(
             (Source::Stdio { .. }, Some(link)) => {
                 Box::pin(connect::run_stdio(link, &identity, &executor, &shutdown)).await
             }
-            (Source::Stdio { .. }, None) => connect::EXIT_STOPPED,
+            (Source::Stdio { .. }, None) => EXIT_STOPPED,
         }
     };
     let serve = async {
         let Some(updates) = executor.updates.get() else { return serve.await };
         let code = tokio::select! {
             code = serve => code,
-            () = Box::pin(updates.run()) => connect::EXIT_FAILED,
-            () = Box::pin(update::serve_control(Rc::clone(&executor), Rc::clone(updates))) => connect::EXIT_FAILED,
+            () = Box::pin(updates.run()) => EXIT_FAILED,
+            () = Box::pin(update::serve_control(Rc::clone(&executor.execs), Rc::clone(updates))) => EXIT_FAILED,
         };
-        if code != connect::EXIT_UPDATE {
-            update::close_control(&executor, updates).await;
+        if code != EXIT_UPDATE {
+            update::close_control(&executor.execs, updates).await;
         }
         code
     };
@@ -126,7 +126,7 @@ async fn live(
         let code = serve.await;
         executor.shutdown().await;
         // Asked to stop just then: that comes first.
-        if code == connect::EXIT_UPDATE && shutdown.is_cancelled() { connect::EXIT_STOPPED } else { code }
+        if code == EXIT_UPDATE && shutdown.is_cancelled() { EXIT_STOPPED } else { code }
     };
     let mut stop_signal = async || {
         tokio::select! {
@@ -142,6 +142,6 @@ async fn live(
     Ok(tokio::select! {
         code = life => code,
         // Whoever called kills what is left.
-        () = insisted => connect::EXIT_KILLED,
+        () = insisted => EXIT_KILLED,
     })
 }

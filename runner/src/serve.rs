@@ -49,7 +49,7 @@ pub enum Ended {
 /// Must run where tasks may be spawned with `tokio::task::spawn_local`.
 pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &CancellationToken) -> Ended {
     let connection = Connection::new(now());
-    executor.connected(Rc::clone(&connection));
+    executor.execs.connected(Rc::clone(&connection));
     let mut driver = Driver {
         link,
         executor,
@@ -64,7 +64,7 @@ pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &Cancell
     };
     let ended = {
         let mut stop = pin!(shutdown.cancelled());
-        let mut prepared = pin!(update::prepared(executor));
+        let mut prepared = pin!(update::prepared(executor.updates.get()));
         std::future::poll_fn(|cx| {
             if !driver.is_to_be_replaced && prepared.as_mut().poll(cx).is_ready() {
                 driver.is_to_be_replaced = true;
@@ -194,7 +194,7 @@ impl<L: Link> Driver<'_, L> {
             match self.connection.receive(&frame, now()) {
                 Ok(Received::Handled) => {}
                 Ok(Received::Opened(stream, request)) => self.executor.dispatch(stream, request),
-                Ok(Received::Acknowledged(exec_id)) => self.executor.acknowledge(exec_id),
+                Ok(Received::Acknowledged(exec_id)) => self.executor.execs.acknowledge(exec_id),
                 Ok(Received::Closed(close)) => return Poll::Ready(Ended::Closed(close)),
                 Err(close) => return Poll::Ready(Ended::Broken(close)),
             }

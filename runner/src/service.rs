@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::account::own_home;
-use crate::cli::{Options, Source};
-use crate::confine::Profile;
-use crate::connect::{EXIT_REPLACED, EXIT_REVOKED, Token};
+use crate::cli::Options;
+use crate::connect::{Source, Token};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
+use crate::exit_code::{EXIT_REPLACED, EXIT_REVOKED};
+use crate::layers::Profile;
 use crate::llm::LlmConfig;
 use crate::secret::{read_secret, write_private};
 
@@ -160,8 +161,8 @@ fn unit(
         words.extend(["--ca-cert", text(file)?]);
     }
     words.extend(options.insecure.then_some("--insecure"));
-    words.extend(options.auto_update.then_some("--auto-update"));
-    words.extend(options.refuse_server_updates.then_some("--refuse-server-updates"));
+    words.extend(options.update.auto_update.then_some("--auto-update"));
+    words.extend(options.update.refuse_server_updates.then_some("--refuse-server-updates"));
     let pause = options.reconnect_max.map(|pause| pause.as_secs_f64().to_string());
     if let Some(pause) = &pause {
         words.extend(["--reconnect-max", pause]);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::confine::Bytes;
+use crate::bounds::Bytes;
 use crate::limits::{FULL_BYTES, LOW_DISK_BYTES, LOW_DISK_PART};
 
 /// The room of a file system.

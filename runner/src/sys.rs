@@ -23,7 +23,7 @@ use rustix::process::Pid;
 
 pub(crate) use birth::Birth;
 pub(crate) use spawn::{Common, DirectoryClosed, ResourceLimit, SpawnPlan, Started, spawn};
-pub(crate) use user::act_on_files_as;
+pub(crate) use user::{UserIds, act_on_files_as};
 
 /// Two random words that unlock a change of the mark, and signals, under the seccomp filter; see `kill`.
 pub(crate) type MarkKey = [u64; 2];

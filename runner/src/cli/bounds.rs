@@ -2,8 +2,9 @@
 
 use clap::Args;
 
-use crate::confine::{Bounds, Bytes, Cpus, LimitsBy, Profile, Reach};
+use crate::bounds::{Bounds, Bytes, Cpus, LimitsBy, Reach};
 use crate::error::Error;
+use crate::layers::Profile;
 
 /// What commands may reach, and how much they may take; what is not given is as the policy file has it.
 #[derive(Clone, Debug, Default, Args)]
@@ -104,7 +105,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::confine::Network;
+    use crate::bounds::Network;
 
     #[derive(Parser)]
     struct Given {

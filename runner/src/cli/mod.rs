@@ -21,7 +21,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use place::WhereOptions;
 pub use sandbox::SandboxOptions;
 
-use crate::connect::{Patience, Token};
+use crate::connect::{Patience, Source, Token};
 use crate::docker::{Container, DockerOptions};
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
@@ -30,6 +30,7 @@ use crate::limits::{RECONNECT_PAUSE_LIMIT_MS, RECONNECT_PAUSE_MAX_S};
 use crate::link::websocket::Endpoint;
 use crate::llm::LlmOptions;
 use crate::secret::{read_secret, read_secret_from_stdin};
+use crate::update::UpdateOptions;
 
 /// Runs commands and file operations on this machine for a Sandbridge server, confined to one workspace.
 #[derive(Debug, Parser)]
@@ -140,15 +141,9 @@ pub struct Options {
     /// End where the server refuses the token at first, instead of waiting for another one in the token file
     #[arg(long)]
     pub exit_if_refused: bool,
-    /// Update by itself when the server hands out a newer version of the runner
-    #[arg(long, env = "SANDBRIDGE_AUTO_UPDATE", value_parser = clap::builder::BoolishValueParser::new())]
-    pub auto_update: bool,
-    /// Update only when asked on this machine (sandbridge-runner update), never because the server asks
-    #[arg(long, env = "SANDBRIDGE_REFUSE_SERVER_UPDATES", value_parser = clap::builder::BoolishValueParser::new(), conflicts_with = "auto_update")]
-    pub refuse_server_updates: bool,
-    /// Register once and end, to see that this program works; an update does that
-    #[arg(long, hide = true)]
-    pub on_trial: bool,
+    /// How the program is replaced by a newer one.
+    #[command(flatten)]
+    pub update: UpdateOptions,
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
@@ -172,25 +167,6 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// Where frames come from.
-#[derive(Debug, Clone)]
-pub enum Source {
-    /// A server that is dialled.
-    Server {
-        /// Where it is.
-        endpoint: Endpoint,
-        /// How it knows this runner.
-        token: Token,
-        /// How often it is tried, and until when.
-        patience: Patience,
-    },
-    /// Whoever holds the standard streams.
-    Stdio {
-        /// Whether their end is the runner's, also where it is a container's first process.
-        ends_with_input: bool,
-    },
-}
-
 impl Options {
     /// The directories, with their defaults, and the LLM endpoint.
     ///
@@ -198,7 +174,7 @@ impl Options {
     /// As [`SandboxOptions::executor_config`] and [`LlmOptions::config`].
     pub fn executor_config(&self) -> Result<ExecutorConfig, Error> {
         let mut config = self.sandbox.executor_config(self.token_file.as_deref(), self.stdio)?;
-        config.llm = self.llm.config(&config)?;
+        config.llm = self.llm.config(|| config.seen_by_commands())?;
         Ok(config)
     }
 

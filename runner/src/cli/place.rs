@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::account::own_home;
-use crate::confine::Profile;
 use crate::error::Error;
 use crate::executor::check_state_dir;
+use crate::layers::Profile;
 
 /// The workspace and what belongs to it.
 #[derive(Debug, Clone, Default, Args)]

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 
 use super::place;
-use crate::confine::{Bounds, Bytes, Cpus, Limits, LimitsBy, Network, Profile, Reach};
+use crate::bounds::{Bounds, Bytes, Cpus, Limits, LimitsBy, Network, Reach};
 use crate::error::Error;
+use crate::layers::Profile;
 use crate::limits::POLICY_FILE_BYTES;
 
 /// Where the file is when nobody says so, beneath the user's configuration.

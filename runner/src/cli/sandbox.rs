@@ -9,9 +9,10 @@ use super::place::{self, WhereOptions};
 use super::policy_file::PolicyFile;
 use crate::account::RunAsOptions;
 use crate::cli::bounds::BoundsOptions;
-use crate::confine::{Allowances, LeftOut, Profile};
+use crate::confine::Allowances;
 use crate::error::Error;
 use crate::executor::ExecutorConfig;
+use crate::layers::{LeftOut, Profile};
 
 /// Where commands work and what they may touch.
 #[derive(Debug, Clone, Default, Args)]

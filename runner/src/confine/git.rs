@@ -26,11 +26,15 @@ mod watch;
 use std::path::{Path, PathBuf};
 
 use super::policy::ConfinePolicy;
-use super::report::Profile;
+use crate::layers::{LayerReport, Profile, layer_name};
 use crate::limits::GIT_SCAN_DIRECTORIES;
 use scan::Scan;
 pub(crate) use watch::Watch;
 pub(super) use watch::refuses_bare;
+
+/// What reports add where the user's git would obey a bare repository that commands make.
+const OBEYS_BARE: &str = "; this user's git obeys any bare repository that a command leaves in a directory: run \
+     `git config --global safe.bareRepository explicit` and restart the runner";
 
 /// What commands must not change, in absolute paths without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,4 +76,29 @@ impl GitPaths {
         }
         found
     }
+}
+
+/// Adds to the report whether commands may change what git obeys; `held` is how many repositories were closed to them, or why not all.
+pub(super) fn report(
+    profile: Profile,
+    policy: &ConfinePolicy,
+    held: Result<usize, String>,
+    report: &mut LayerReport,
+) {
+    if policy.allowances.git_config {
+        return report.add(layer_name::GIT_CONFIG, false, "switched off by --allow-git-config");
+    }
+    if policy.writable_roots(profile).next().is_none() {
+        return report.add(layer_name::GIT_CONFIG, true, "the workspace is read-only");
+    }
+    let is_held = held.is_ok();
+    let mut detail = match held {
+        Ok(0) => "no repository was in the workspace at the start".to_owned(),
+        Ok(count) => format!("hooks and configuration are read-only (repositories at the start: {count})"),
+        Err(why) => why,
+    };
+    if !policy.git_refuses_bare {
+        detail.push_str(OBEYS_BARE);
+    }
+    report.add(layer_name::GIT_CONFIG, is_held && policy.git_refuses_bare, detail);
 }

@@ -14,9 +14,9 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::network;
 use super::policy::ConfinePolicy;
-use super::report::{LayerReport, Profile, layer_name};
 use super::seccomp::Ipc;
 use super::view::View;
+use crate::layers::{LayerReport, Profile, layer_name};
 use crate::sys;
 
 /// What the threads of one profile have in common.

@@ -8,10 +8,9 @@ use landlock::{
     RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use super::bounds::Network;
-use super::left_out::LeftOut;
-use super::report::{LayerReport, layer_name};
 use super::view::View;
+use crate::bounds::Network;
+use crate::layers::{LayerReport, LeftOut, layer_name};
 
 /// The newest version whose rights are asked for; older kernels enforce the part they know.
 const NEWEST: ABI = ABI::V9;

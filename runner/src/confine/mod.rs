@@ -14,24 +14,21 @@
 //!
 //! A command with a terminal gets a thread of its own, which starts from a copy of 2: see `ground`.
 //!
-//! A layer can be left out on purpose ([`LeftOut`]); then it is reported like one that the machine lacks.
+//! A layer can be left out on purpose ([`crate::layers::LeftOut`]); then it is reported like one that the machine lacks.
 //!
 //! A layer the machine lacks is reported in the [`LayerReport`] and no error here: who may run without it is policy. A layer
 //! that the machine has and that could not be set up is an error, and then nothing is started: it may be the work of an
 //! earlier command, which must not get the next ones out of it.
 
 mod allow;
-mod bounds;
 mod capabilities;
 mod git;
 mod ground;
 mod landlock;
-mod left_out;
 mod mounts;
 mod network;
 mod new_root;
 mod policy;
-mod report;
 mod seccomp;
 mod socket_files;
 mod terminal;
@@ -43,22 +40,20 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 pub use allow::Allowances;
-pub use bounds::{Bounds, Bytes, Cpus, InvalidBound, Limits, LimitsBy, Network, Reach};
 pub(crate) use git::{GitPaths, Watch};
 pub(crate) use ground::Ground;
-pub use left_out::{CannotLeaveOut, LeftOut};
 pub use policy::ConfinePolicy;
 pub(crate) use policy::seen_by_commands;
-pub use report::{LEFT_OUT, Layer, LayerReport, Profile, UnknownProfile, layer_name};
 #[cfg(test)]
 pub(crate) use seccomp::tests::install_filter_alone;
 pub use terminal::TerminalSize;
 pub(crate) use terminal::{OpenTerminal, resize};
 pub(crate) use tools::own_prefix_variables;
 
-use crate::guardian::KillTier;
+use crate::group;
+use crate::kill::{self, KillTier};
+use crate::layers::{LayerReport, Profile, layer_name};
 use crate::sys::{self, MarkKey};
-use crate::{group, kill};
 use mounts::Entry;
 use seccomp::{Filter, Ipc, Untouchable};
 use socket_files::Bound;
@@ -89,7 +84,7 @@ pub(crate) struct Confined {
 /// A layer this machine has could not be set up; the message names the step. Of the kind `Unsupported`: the policy asks for
 /// what this machine cannot do. The thread must not start anything then.
 pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> io::Result<Confined> {
-    let mut report = LayerReport::of_process();
+    let mut report = layers_of_process();
     let mut path = policy.command_path();
     group::join(&policy.bounds.limits, policy.run_as.as_ref()).map_err(during("control group"))?;
     if profile == Profile::FullControl {
@@ -115,17 +110,14 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     let (view, hides_others, shut) = match mounts::enter(policy, profile, &private_home, &bound)? {
         Entry::Own { view, hides_others, held, shut } => {
             report.add(layer_name::MOUNT_NAMESPACE, true, "own root with only what commands may see");
-            report.add_git_config(profile, policy, held);
+            git::report(profile, policy, held, &mut report);
             (view, hides_others, shut)
         }
         Entry::Impossible(reason) => {
             report.add(layer_name::MOUNT_NAMESPACE, false, reason);
             policy.open_way_to_home().map_err(during("private home"))?;
-            report.add_git_config(
-                profile,
-                policy,
-                Err("not protected here: that needs a mount namespace".to_owned()),
-            );
+            let why = "not protected here: that needs a mount namespace".to_owned();
+            git::report(profile, policy, Err(why), &mut report);
             let why = "not closed here: that needs a mount namespace, or Landlock ABI 9".to_owned();
             (View::of_machine(policy, profile, private_home), false, Err(why))
         }
@@ -144,7 +136,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
     let mut ground =
         Ground::prepare(profile, &view, &path, hides_others, ipc, &report).map_err(during("namespaces"))?;
     lock(policy, &view, hides_others, ipc, key, &mut report)?;
-    report.add_socket_files(shut);
+    socket_files::report(shut, &mut report);
     ground.report = report.clone();
     Ok(Confined { home: view.home, path, report, etc: view.etc, ground })
 }
@@ -211,6 +203,19 @@ fn lock(
     network::report(network, report)?;
     report.leave_out(left_out);
     Ok(())
+}
+
+/// The layers of the whole process, which its guardian set up.
+fn layers_of_process() -> LayerReport {
+    let mut report = LayerReport::default();
+    let tier = kill::tier();
+    report.add(layer_name::PID_NAMESPACE, tier.is_namespace(), tier.describe());
+    report.add(layer_name::KILL_TIER, kill::marks_enforced(), kill::describe());
+    let dumpable = rustix::process::dumpable_behavior();
+    let closed = dumpable.is_ok_and(|behavior| behavior == rustix::process::DumpableBehavior::NotDumpable);
+    let detail = if closed { "set" } else { "the runner runs without its guardian" };
+    report.add(layer_name::NON_DUMPABLE, closed, detail);
+    report
 }
 
 /// Where memory is limited, lets what programs shared go with them: no kill gives it back otherwise.

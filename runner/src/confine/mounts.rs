@@ -15,11 +15,10 @@ use super::during;
 use super::git::GitPaths;
 use super::new_root::{NewRoot, file_system, temporary};
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
-use super::report::{Profile, layer_name};
 use super::socket_files::{self, Bound, SocketFiles};
 use super::view::View;
+use crate::layers::{Profile, layer_name};
 use crate::limits::{GAPS_NAMED, TEMPORARY_BYTES};
-use crate::settings;
 use crate::sys;
 
 /// Where HOME is when the user's own home is part of the workspace and cannot be replaced.
@@ -163,7 +162,7 @@ fn cover_home(policy: &ConfinePolicy, private_home: &Path) -> io::Result<()> {
     let home = temporary(TEMPORARY_BYTES, "0700", Some(owner.unwrap_or_else(own)))?;
     rustix::mount::move_mount(home.as_fd(), "", CWD, private_home, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     // What is missing of them was said at the runner's start.
-    drop(settings::copy(policy));
+    drop(policy.copy_settings());
     Ok(())
 }
 

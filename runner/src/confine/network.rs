@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A namespace is that of a thread and what it starts, so the threads that start commands enter it; a socket stays in that of
-//! the thread which made it, so the runner's own are made by threads that have not (`dial`). Whatever cannot be had is an
+//! the thread which made it, so the runner's own are made by threads that have not (`net::dial`). Whatever cannot be had is an
 //! error: a runner that was asked for it does not start without.
 
 use std::fs::File;
@@ -17,12 +17,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::bounds::{Network, Reach};
-use super::report::{LayerReport, layer_name};
+use crate::bounds::{NAME_SERVER_PORT, Network, Reach};
+use crate::layers::{LayerReport, layer_name};
 use crate::sys;
-
-/// Where name servers listen.
-pub(super) const NAME_SERVER_PORT: u16 = 53;
 
 /// The first version of Landlock that knows ports.
 const FIRST_WITH_PORTS: u32 = 4;

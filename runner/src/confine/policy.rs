@@ -5,16 +5,15 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
-use super::bounds::Bounds;
 use sha2::{Digest, Sha256};
 
 use super::allow::Allowances;
 use super::git;
-use super::left_out::LeftOut;
-use super::report::{Profile, layer_name};
 use super::tools::Tools;
 use crate::account::{Account, own_home};
-use crate::settings::{self, Passed};
+use crate::bounds::Bounds;
+use crate::layers::{LeftOut, Profile, layer_name};
+use crate::settings::{self, Copied, Owner, Passed};
 
 /// System trees whose files commands may read and run. Some are symbolic links on most machines. Of a
 /// store of packages only what is in it, and what leads there: its daemon listens beside.
@@ -235,6 +234,16 @@ impl ConfinePolicy {
     pub(crate) fn tools(&self) -> Tools {
         let keep = [self.home.as_path(), &self.workspace, &self.state_dir];
         Tools::detect(&self.home, &keep, |name| std::env::var_os(name))
+    }
+
+    /// Copies the user's settings into the private home; to be called before any thread is confined.
+    pub(crate) fn copy_settings(&self) -> Vec<Copied> {
+        if !self.copies_settings || self.left_out.contains(layer_name::PRIVATE_HOME) {
+            return Vec::new();
+        }
+        let owner = Owner { home: &self.home, workspace: &self.workspace, run_as: self.run_as.as_ref() };
+        // Without a private home commands lack settings, and say so when they start.
+        self.private_home().map(|home| settings::copy(owner, &home)).unwrap_or_default()
     }
 
     /// The runner's variables that commands get.

@@ -25,8 +25,8 @@ use seccompiler::{
     SeccompFilter, SeccompRule, sock_filter,
 };
 
-use super::bounds::Network;
-use super::report::{LayerReport, layer_name};
+use crate::bounds::Network;
+use crate::layers::{LayerReport, layer_name};
 use crate::sys::{MARK_KEY_ARGUMENT, MarkKey};
 pub(super) use untouchable::Untouchable;
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::policy::{ConfinePolicy, SYSTEM_TREES};
-use super::report::Profile;
+use crate::layers::{LayerReport, Profile, layer_name};
 use crate::limits::{SOCKET_FILES, SOCKET_SCAN_DIRECTORIES};
 
 /// Of the system's trees, those that people fill themselves.
@@ -29,6 +29,9 @@ const WALKED: &[&str] = &["/opt", "/usr/local", "/nix/var/nix/profiles"];
 
 /// Which field of a line of the kernel's list the name is; there is none without a name.
 const NAME_FIELD: usize = 7;
+
+/// The first version of Landlock that can keep commands from connecting to sockets with a path.
+const FIRST_WITH_SOCKETS: u32 = 9;
 
 /// The sockets with a name in the file system, as the kernel lists them for one network namespace.
 pub(super) struct Bound(io::Result<Vec<PathBuf>>);
@@ -172,6 +175,20 @@ fn walk_anew(tree: &Path, most_directories: usize) -> Walked {
         }
     }
     (found, None)
+}
+
+/// Adds to the report whether sockets of services can be connected to; `shut` is how many were closed, or why not all.
+pub(super) fn report(shut: Result<usize, String>, report: &mut LayerReport) {
+    if report.landlock_abi() >= FIRST_WITH_SOCKETS && report.holds(layer_name::LANDLOCK) {
+        return report.add(layer_name::SOCKET_FILES, true, "refused by Landlock where commands only read");
+    }
+    let later = "a service's new one is in reach until the next start";
+    match shut {
+        Ok(count) => {
+            report.add(layer_name::SOCKET_FILES, true, format!("closed at the start: {count}; {later}"));
+        }
+        Err(why) => report.add(layer_name::SOCKET_FILES, false, why),
+    }
 }
 
 #[cfg(test)]

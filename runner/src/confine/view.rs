@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
-use super::report::Profile;
+use crate::layers::Profile;
 use crate::settings;
 
 /// What commands may do where, in paths as the commands see them.

@@ -23,8 +23,8 @@ use sha2::{Digest, Sha256};
 
 pub use relay::run;
 
-use crate::confine::Profile;
 use crate::error::Error;
+use crate::layers::Profile;
 use crate::programs;
 
 /// The static runner, as it is called beside this program.

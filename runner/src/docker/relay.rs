@@ -24,9 +24,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Container;
 use crate::blocking::{self, blocking};
-use crate::cli::Source;
-use crate::connect::{EXIT_KILLED, EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED, Pauses};
+use crate::connect::{Pauses, Source};
 use crate::error::Error;
+use crate::exit_code::{EXIT_KILLED, EXIT_REPLACED, EXIT_REVOKED, EXIT_STOPPED};
 use crate::limits::{CONTAINER_HEALTHY_MS, CONTAINER_START_MS, RUNNER_STOP_MS};
 use crate::link::LinkError;
 use crate::link::register::TextLink;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 pub use trials::Trial;
 
-use crate::confine::{ConfinePolicy, LEFT_OUT, LayerReport, Profile, layer_name, sockets_in_workspace};
+use crate::confine::{ConfinePolicy, sockets_in_workspace};
 use crate::explain::{self, Entry};
-use crate::settings;
+use crate::layers::{LEFT_OUT, LayerReport, Profile, layer_name};
 use crate::space;
 use crate::spawn::{SpawnError, Spawner};
 
@@ -72,7 +72,7 @@ fn facts(policy: &ConfinePolicy, profile: Profile) -> Vec<Fact> {
     facts.extend(passed.withheld.into_iter().map(|what| fact("withheld", what)));
     facts.extend(space::warnings(&policy.workspace).into_iter().map(|warning| fact("warning", warning)));
     if profile != Profile::FullControl {
-        let copied = settings::copy(policy).into_iter();
+        let copied = policy.copy_settings().into_iter();
         facts.extend(copied.map(|copied| fact(&format!("settings ({})", copied.program), copied.detail)));
         facts.extend(policy.allowances.warnings().into_iter().map(|warning| fact("warning", warning)));
         facts.extend(sockets_in_workspace(policy).into_iter().map(|socket| {

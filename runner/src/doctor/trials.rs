@@ -11,7 +11,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
-use crate::confine::{ConfinePolicy, Profile, layer_name};
+use crate::confine::ConfinePolicy;
+use crate::layers::{Profile, layer_name};
 use crate::spawn::{Exit, SpawnRequest, Spawner};
 
 /// What people keep in their home and lend to nobody.

@@ -106,7 +106,8 @@ pub(super) fn by_kernel(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confine::{ConfinePolicy, Profile};
+    use crate::confine::ConfinePolicy;
+    use crate::layers::Profile;
 
     fn tells(text: &str) -> bool {
         let mut tail = Tail::default();

@@ -9,45 +9,28 @@
 mod judge;
 mod machine;
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::execs::Execs;
 use crate::blocking::{blocking, post};
-use crate::executor::Executor;
 use crate::group;
 use crate::kill::{self, Counted, Mark, Usage};
 use crate::limits::{LIMITS_LOOK_LIMIT_MS, LIMITS_LOOK_MS, LIMITS_LOOK_PART};
-pub(super) use judge::MetLimit;
 use judge::{Bounds, Signs, judge};
 
-/// Whether there is something to watch.
-#[derive(Debug, Default)]
-pub(crate) struct LimitsWatch {
-    started: Notify,
-    reserve: RefCell<machine::Reserve>,
-}
-
-impl LimitsWatch {
-    /// A command starts.
-    pub(super) fn begin(&self) {
-        self.started.notify_one();
-    }
-
-    /// Watches until the runner ends.
-    pub(crate) async fn run(executor: Rc<Executor>) {
-        tokio::select! {
-            () = watch(&executor) => {}
-            () = executor.stopping().cancelled() => {}
-        }
+/// Watches until the runner ends.
+pub(crate) async fn run(execs: Rc<Execs>) {
+    tokio::select! {
+        () = watch(&execs) => {}
+        () = execs.host.stopping.cancelled() => {}
     }
 }
 
-async fn watch(executor: &Executor) {
+async fn watch(execs: &Execs) {
     let bounds = Bounds {
         processes: group::processes(),
         memory: group::memory(),
@@ -57,17 +40,18 @@ async fn watch(executor: &Executor) {
     };
     let least = Duration::from_millis(LIMITS_LOOK_MS);
     let mut pause = least;
+    let mut reserve = machine::Reserve::default();
     let mut signs = Signs::begin(group::met(), machine::now(&bounds));
     loop {
-        if living_trees(executor).is_empty() {
-            executor.limits_watch.started.notified().await;
+        if living_trees(execs).is_empty() {
+            execs.command_started.notified().await;
             signs = Signs::begin(group::met(), machine::now(&bounds));
         }
         tokio::time::sleep(pause).await;
         let begun = Instant::now();
         signs = signs.next(&bounds, group::met(), machine::now(&bounds));
-        executor.limits_watch.reserve.borrow_mut().take(!signs.many_files);
-        if signs.ask_for_a_count() && look(executor, &bounds, &mut signs).await {
+        reserve.take(!signs.many_files);
+        if signs.ask_for_a_count() && look(execs, &bounds, &mut signs, &mut reserve).await {
             signs = Signs::begin(group::met(), machine::now(&bounds));
         }
         // Counting many processes takes a while, and a small part of the time.
@@ -77,26 +61,31 @@ async fn watch(executor: &Executor) {
 }
 
 /// The trees of commands that may still have a living process.
-fn living_trees(executor: &Executor) -> Vec<Mark> {
+fn living_trees(execs: &Execs) -> Vec<Mark> {
     let mut seen = HashSet::new();
-    executor.execs.marks().chain(executor.trees.marks()).filter(|mark| seen.insert(*mark)).collect()
+    execs.registry.marks().chain(execs.trees.marks()).filter(|mark| seen.insert(*mark)).collect()
 }
 
 /// Counts, and ends a tree that met a limit; says whether one did.
-async fn look(executor: &Executor, bounds: &Bounds, signs: &mut Signs) -> bool {
+async fn look(
+    execs: &Execs,
+    bounds: &Bounds,
+    signs: &mut Signs,
+    reserve: &mut machine::Reserve,
+) -> bool {
     let mut paused = None;
     let mut usage = None;
     if !signs.crowded && !signs.many_files {
         // What looks at every process is held up for seconds by a crowd that comes meanwhile.
         tokio::select! {
-            counted = count(executor, bounds, signs) => usage = counted,
+            counted = count(execs, bounds, signs) => usage = counted,
             crowded = crowd(bounds, *signs) => *signs = crowded,
         }
     }
     if signs.crowded || signs.many_files {
         paused = blocking(kill::pause).await.ok();
-        executor.limits_watch.reserve.borrow_mut().give_back();
-        usage = count(executor, bounds, signs).await;
+        reserve.give_back();
+        usage = count(execs, bounds, signs).await;
     }
     let Some(usage) = usage else {
         post(move || drop(paused));
@@ -108,7 +97,7 @@ async fn look(executor: &Executor, bounds: &Bounds, signs: &mut Signs) -> bool {
         return false;
     };
     // Before it dies, so that its exec knows why.
-    let told = executor.execs.met_limit(mark, limit);
+    let told = execs.registry.met_limit(mark, limit);
     tracing::warn!("a command was {limit}; told to its caller: {told}");
     let end = move || {
         let paused = paused.unwrap_or_else(kill::pause);
@@ -124,8 +113,8 @@ async fn look(executor: &Executor, bounds: &Bounds, signs: &mut Signs) -> bool {
 }
 
 /// What the trees take; `None` if the thread that counts failed.
-async fn count(executor: &Executor, bounds: &Bounds, signs: &Signs) -> Option<Vec<Usage>> {
-    let (trees, signs) = (living_trees(executor), *signs);
+async fn count(execs: &Execs, bounds: &Bounds, signs: &Signs) -> Option<Vec<Usage>> {
+    let (trees, signs) = (living_trees(execs), *signs);
     let counted = Counted {
         memory_above_bytes: bounds.memory.filter(|_| signs.heavy || signs.killed).map(|most| most.0),
         files: signs.many_files,

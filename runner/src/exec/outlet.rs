@@ -22,8 +22,8 @@ use proto::{Channel, DataBuf, ErrorKind, WireError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::limits_watch::MetLimit;
 use super::log::Log;
+use super::met_limit::MetLimit;
 use super::reader::Reader;
 use super::spool::Budget;
 use crate::limits::{BACKLOG_BYTES, CANCELLED_OUTPUT_MS, REPORT_BYTES, REPORT_HEAD_BYTES, SPOOL_EXEC_BYTES};

@@ -15,7 +15,7 @@ use proto::{ErrorKind, ExecId, WireError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::limits_watch::MetLimit;
+use super::met_limit::MetLimit;
 use super::outlet::Outlet;
 use super::spool::Budget;
 use crate::kill::Mark;

@@ -14,16 +14,16 @@ use proto::{Channel, ExecId, WireError};
 use tokio::net::unix::pipe;
 use tokio::time::Instant;
 
+use super::execs::Execs;
 use super::input::Input;
-use super::limits_watch::MetLimit;
+use super::met_limit::MetLimit;
 use super::outlet::Outlet;
 use super::output::{Account, Output, Turn};
 use super::shortage;
 use super::stop::{Cause, Stop};
 use super::tree::Tree;
-use crate::confine::Profile;
-use crate::executor::Executor;
 use crate::group::{self, Met};
+use crate::layers::Profile;
 use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, GIT_LOOK_MS, STARTED_DELAY_MS};
 use crate::spawn::{Child, Exit, Spawned, Terminal};
 
@@ -32,7 +32,7 @@ const KILLED_IN_SHELL: i32 = 128 + libc::SIGKILL;
 
 /// A command that was started.
 pub(super) struct Running {
-    executor: Rc<Executor>,
+    execs: Rc<Execs>,
     exec_id: ExecId,
     outlet: Rc<Outlet>,
     child: Child,
@@ -80,7 +80,7 @@ struct Drain {
 
 impl Running {
     pub(super) fn new(
-        executor: &Rc<Executor>,
+        execs: &Rc<Execs>,
         outlet: Rc<Outlet>,
         request: &Exec,
         spawned: Spawned,
@@ -88,18 +88,18 @@ impl Running {
     ) -> io::Result<Self> {
         let confined = profile != Profile::FullControl;
         let cwd = request.cwd.as_ref().map_or(&b""[..], |cwd| cwd.as_bytes());
-        let directory = executor.workspace().join(OsStr::from_bytes(cwd));
+        let directory = execs.host.workspace().join(OsStr::from_bytes(cwd));
         let started = Instant::now();
         let output = |pipe, channel, keep_tail| Output::new(pipe, channel, keep_tail && confined);
         let merged = spawned.stderr.is_none();
         let terminal = spawned.terminal.map(Rc::new);
-        let young = Rc::clone(&executor.young);
+        let young = Rc::clone(&execs.young);
         let delay_ms = STARTED_DELAY_MS.saturating_mul(Rc::strong_count(&young) as u64 - 1);
         if let Some(terminal) = &terminal {
-            executor.terminals.add(request.exec_id, terminal);
+            execs.terminals.add(request.exec_id, terminal);
         }
         Ok(Self {
-            executor: Rc::clone(executor),
+            execs: Rc::clone(execs),
             exec_id: request.exec_id,
             outlet,
             // Nothing is ever read from it: the reactor treats every descriptor alike.
@@ -113,7 +113,7 @@ impl Running {
             terminal,
             held: spawned.held,
             confined,
-            directory: (profile == executor.profile()).then_some(directory),
+            directory: (profile == execs.host.profile()).then_some(directory),
             met: group::met(),
             met_limit: None,
             shortage: None,
@@ -145,7 +145,7 @@ impl Running {
                 tracing::error!("an exec's status cannot be read: {error}");
                 self.stop.begin(Cause::Cancelled, self.child.mark());
                 self.stop.progress().await;
-                self.executor.execs.completed(self.exec_id);
+                self.execs.registry.completed(self.exec_id);
                 self.outlet.end(Err(WireError::new(proto::ErrorKind::Internal, error)));
                 self.outlet.serve().await;
                 return Ok(());
@@ -200,7 +200,7 @@ impl Running {
         }
         self.met_limit = self.outlet.take_met_limit().or(self.met_limit);
         self.input.pump(&self.outlet);
-        let scratch = &self.executor.scratch;
+        let scratch = &self.execs.scratch;
         let stdout = self.stdout.pump(&self.outlet, &mut self.account, scratch);
         let stderr = self.stderr.as_mut().map(|stderr| stderr.pump(&self.outlet, &mut self.account, scratch));
         let stderr = stderr.unwrap_or_default();
@@ -247,7 +247,7 @@ impl Running {
             return self.settled_at.into_iter().chain(self.due).min();
         }
         let Some(drain) = &self.drain else {
-            let git_due = Some(self.git_due).filter(|_| !self.executor.git_watch.is_empty());
+            let git_due = Some(self.git_due).filter(|_| !self.execs.host.git_watch.is_empty());
             return git_due.into_iter().chain(self.due.filter(|_| self.stop.cause().is_none())).min();
         };
         let silent_at = drain.blocked.is_none().then(|| drain.silent_at());
@@ -298,7 +298,7 @@ impl Running {
     /// Looks after the workspace's repositories, and tells in the command's output what had to be done.
     fn look_after_git(&mut self) {
         self.git_due = Instant::now() + Duration::from_millis(GIT_LOOK_MS);
-        for told in self.executor.look_after_git() {
+        for told in self.execs.host.look_after_git() {
             let output = self.stderr.as_mut().unwrap_or(&mut self.stdout);
             output.add(&format!("sandbridge: {told}\n"), &self.outlet, &mut self.account);
         }
@@ -306,7 +306,7 @@ impl Running {
 
     /// Whether the sandbox lets this command do everything with a path.
     fn is_open(&self, path: &Path) -> bool {
-        self.directory.as_ref().is_some_and(|directory| self.executor.open_places.hold(directory, path))
+        self.directory.as_ref().is_some_and(|directory| self.execs.open_places.hold(directory, path))
     }
 
     /// A line about what a command that failed ran out of, by what it wrote until now.
@@ -320,7 +320,7 @@ impl Running {
             return Some(shortage::memory());
         }
         let told = self.stderr.as_ref().unwrap_or(&self.stdout);
-        shortage::note(told.tail(), was_refused, self.executor.workspace())
+        shortage::note(told.tail(), was_refused, self.execs.host.workspace())
     }
 
     /// Whether the command, or a program that its shell waited for, was killed for want of memory.
@@ -355,7 +355,7 @@ impl Running {
             // Nobody has it open any more: it is gone before the answer says so.
             self.terminal = None;
         }
-        self.executor.execs.completed(self.exec_id);
+        self.execs.registry.completed(self.exec_id);
         self.outlet.end(Ok(ExecStreamsClosed {
             stdout_bytes: written(&self.stdout),
             stderr_bytes: self.stderr.as_ref().map_or(0, written),
@@ -365,9 +365,9 @@ impl Running {
         // The answer goes out before this side tidies up.
         tokio::task::yield_now().await;
         drop(self.input);
-        self.executor.trees.add(Tree { exec_id: self.exec_id, mark: self.child.mark() });
+        self.execs.trees.add(Tree { exec_id: self.exec_id, mark: self.child.mark() });
         drop((self.child, self.end));
-        let scratch = &self.executor.scratch;
+        let scratch = &self.execs.scratch;
         let stderr = async {
             if let Some(stderr) = &mut self.stderr {
                 stderr.discard(scratch).await;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::denied::Tail;
-use crate::confine::LimitsBy;
+use crate::bounds::LimitsBy;
 use crate::group;
 use crate::space::Space;
 

@@ -8,10 +8,9 @@ use proto::message::Done;
 use proto::request::{Pty, Resize};
 use proto::{ErrorKind, ExecId, WireError};
 
-use super::user::CommandUser;
 use crate::blocking::blocking;
-use crate::confine::Profile;
-use crate::executor::Executor;
+use crate::host::{CommandUser, Host};
+use crate::layers::Profile;
 use crate::limits::TERMINAL_NAME_BYTES;
 use crate::spawn::{SpawnError, SpawnRequest, Spawned, Terminal, TerminalSize, start_on_terminal};
 
@@ -61,13 +60,13 @@ pub(super) fn variable(pty: &Pty) -> Result<Option<Variable>, WireError> {
 
 /// Starts a command on a terminal of its own.
 pub(super) async fn start(
-    executor: &Executor,
+    host: &Host,
     profile: Profile,
     user: CommandUser,
     order: SpawnRequest,
     pty: &Pty,
 ) -> Result<Spawned, SpawnError> {
-    let (ground, policy) = (executor.ground(profile, user).await?, executor.policy_of(user).clone());
+    let (ground, policy) = (host.ground(profile, user).await?, host.policy_of(user).clone());
     let size = TerminalSize { rows: pty.rows, columns: pty.columns };
     let started = blocking(move || start_on_terminal(&ground, &policy, order, size)).await;
     started.map_err(|_| SpawnError::Stopped)?

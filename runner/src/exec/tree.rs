@@ -15,7 +15,6 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::blocking::blocking;
-use crate::executor::Executor;
 use crate::kill::{self, Mark};
 use crate::limits::TREE_LOOK_MS;
 use crate::sys;
@@ -67,18 +66,21 @@ impl TreeWatch {
         }
     }
 
-    /// Tells which trees are gone. To be called after processes ended.
-    pub(crate) async fn look(&self, executor: &Executor) {
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.trees.borrow().is_empty()
+    }
+
+    /// Calls `gone` with the execs whose trees are gone. To be called after processes ended.
+    pub(super) async fn look(&self, gone: impl Fn(ExecId)) {
         let pause = Duration::from_millis(TREE_LOOK_MS);
-        if self.trees.borrow().is_empty() {
+        if self.is_empty() {
             return self.due.set(None);
         }
-        // What is left behind may have outlived the look at its command's end.
-        executor.look_after_git();
         // The usual case, at the cost of one system call: no exec runs and nothing was left behind.
         if has_no_children() {
             self.due.set(None);
-            return self.trees.take().iter().for_each(|tree| executor.tree_gone(tree.exec_id));
+            return self.trees.take().iter().for_each(|tree| gone(tree.exec_id));
         }
         if self.last_look.get().is_some_and(|last| last.elapsed() < pause) {
             return self.put_off(pause);
@@ -93,19 +95,20 @@ impl TreeWatch {
         self.trees.borrow_mut().retain(|tree| {
             let is_gone = looked_for.contains(&tree.mark) && !living.contains(&tree.mark);
             if is_gone {
-                executor.tree_gone(tree.exec_id);
+                gone(tree.exec_id);
             }
             !is_gone
         });
     }
 
-    /// Whether no tree is known to live; where one system call says that all are gone, this is told, and true the next time.
-    pub(crate) fn settle(&self, executor: &Executor) -> bool {
-        if self.trees.borrow().is_empty() {
+    /// Whether no tree is known to live; where one system call says that all are gone, `gone` is called with each, and it is
+    /// true the next time.
+    pub(super) fn settle(&self, gone: impl Fn(ExecId)) -> bool {
+        if self.is_empty() {
             return true;
         }
         if has_no_children() {
-            self.trees.take().iter().for_each(|tree| executor.tree_gone(tree.exec_id));
+            self.trees.take().iter().for_each(|tree| gone(tree.exec_id));
         }
         false
     }

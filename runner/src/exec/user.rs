@@ -5,28 +5,19 @@
 
 use proto::{ErrorKind, WireError};
 
-use crate::executor::Executor;
-
-/// As whom a command runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CommandUser {
-    /// As every command that says nothing.
-    Default,
-    /// As the one that has to be asked for.
-    Privileged,
-}
+use crate::host::{CommandUser, Host};
 
 /// Whom a request means.
 ///
 /// # Errors
 /// `unsupported` where this runner knows one user only, `sandbox_denied` for a user it was not told to use.
-pub(super) fn choose(executor: &Executor, asked: Option<&str>) -> Result<CommandUser, WireError> {
-    let names = executor.command_users();
+pub(super) fn choose(host: &Host, asked: Option<&str>) -> Result<CommandUser, WireError> {
+    let names = host.command_users();
     match asked {
         None => Ok(CommandUser::Default),
         Some(asked) if asked == names.default => Ok(CommandUser::Default),
         Some(asked) if Some(asked) == names.privileged.as_deref() => Ok(CommandUser::Privileged),
-        Some(_) if !executor.knows_users() => Err(WireError::new(
+        Some(_) if !host.knows_users() => Err(WireError::new(
             ErrorKind::Unsupported,
             format!(
                 "this runner runs commands as {} only; to have others, start it as root with --run-as-default USER and \

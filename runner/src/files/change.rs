@@ -9,7 +9,7 @@ use super::download::download;
 use super::tree::write_tree;
 use super::write::write;
 use super::{Files, may_change, path as as_path, path_error, wire_metadata};
-use crate::executor::Executor;
+use crate::host::Host;
 use crate::stream::StreamHandle;
 
 /// Facts about a path, symlinks followed.
@@ -20,38 +20,36 @@ pub(crate) async fn stat(Files { root, disk }: Files, request: Stat) -> Result<M
 
 /// Makes a change; a file's content comes on `stream`.
 pub(crate) async fn change(
-    executor: &Executor,
+    host: &Host,
     stream: &StreamHandle,
     request: Request,
 ) -> Result<Message, WireError> {
-    may_change(executor)?;
-    make(executor, stream, request).await.map_err(|error| executor.files.disk.explain(error))
+    may_change(host)?;
+    make(host, stream, request).await.map_err(|error| host.files.disk.explain(error))
 }
 
-async fn make(executor: &Executor, stream: &StreamHandle, request: Request) -> Result<Message, WireError> {
+async fn make(host: &Host, stream: &StreamHandle, request: Request) -> Result<Message, WireError> {
     let done = match request {
         Request::WriteFile(request) => {
-            return write(executor.files.clone(), stream, request, None).await.map(Message::from);
+            return write(host.files.clone(), stream, request, None).await.map(Message::from);
         }
         Request::WriteResolved(WriteResolved { write: request, present }) => {
-            return write(executor.files.clone(), stream, request, Some(present)).await.map(Message::from);
+            return write(host.files.clone(), stream, request, Some(present)).await.map(Message::from);
         }
         Request::DownloadResolved(DownloadResolved { download: request, present }) => {
-            return download(executor, stream, request, Some(present)).await;
+            return download(host, stream, request, Some(present)).await;
         }
-        Request::WriteTree(request) => return write_tree(executor, stream, request).await,
-        Request::Download(request) => return download(executor, stream, request, None).await,
+        Request::WriteTree(request) => return write_tree(host, stream, request).await,
+        Request::Download(request) => return download(host, stream, request, None).await,
         Request::MkdirAll(MkdirAll { path, mode, .. }) => {
-            at_once(executor, move |root| root.mkdir_all(as_path(&path), mode)).await
+            at_once(host, move |root| root.mkdir_all(as_path(&path), mode)).await
         }
-        Request::Remove(Remove { path, .. }) => {
-            at_once(executor, move |root| root.remove(as_path(&path))).await
-        }
+        Request::Remove(Remove { path, .. }) => at_once(host, move |root| root.remove(as_path(&path))).await,
         Request::RemoveAll(RemoveAll { path, .. }) => {
-            at_once(executor, move |root| root.remove_all(as_path(&path))).await
+            at_once(host, move |root| root.remove_all(as_path(&path))).await
         }
         Request::Rename(Rename { from, to, .. }) => {
-            at_once(executor, move |root| root.rename(as_path(&from), as_path(&to))).await
+            at_once(host, move |root| root.rename(as_path(&from), as_path(&to))).await
         }
         other => Err(WireError::new(ErrorKind::Internal, format!("{other:?} changes nothing"))),
     };
@@ -59,10 +57,10 @@ async fn make(executor: &Executor, stream: &StreamHandle, request: Request) -> R
 }
 
 async fn at_once(
-    executor: &Executor,
+    host: &Host,
     work: impl FnOnce(&Root) -> pathguard::Result<()> + Send + 'static,
 ) -> Result<Done, WireError> {
-    let Files { root, disk } = executor.files.clone();
+    let Files { root, disk } = host.files.clone();
     disk.run(move || work(&root)).await?.map_err(path_error)?;
     Ok(Done {})
 }

@@ -1,4 +1,5 @@
-//! File operations: each resolved by [`pathguard`] beneath the workspace's handle, on a thread that may block.
+//! File operations: each resolved by [`pathguard`] beneath the workspace's handle, on a thread that may block, with the rights of the user
+//! that commands run as.
 //!
 //! | module | requests |
 //! |---|---|
@@ -10,12 +11,10 @@
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //! | `write` | `WriteFile`, a change too |
 //! | `resolved` | `Resolve`; what `WriteResolved` and `DownloadResolved` check besides |
-//! | `disk` | none: with whose rights all of this is done |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer stops nobody else.
 
 mod change;
-mod disk;
 mod download;
 mod list;
 mod read;
@@ -33,15 +32,14 @@ use proto::message::{FileKind, Metadata};
 use proto::{ErrorKind, WireError, WirePath};
 
 pub(crate) use change::{change, stat};
-pub(crate) use disk::{Disk, Files};
 pub(crate) use list::read_dir;
 pub(crate) use read::read;
 pub(crate) use resolved::resolve;
 pub(crate) use search::{glob, grep};
 pub(crate) use tree::read_tree;
 
-use crate::confine::Profile;
-use crate::executor::Executor;
+use crate::host::{Files, Host};
+use crate::layers::Profile;
 
 /// The wire's word for an error of a guarded operation; its text names nothing outside the workspace.
 pub(crate) fn path_error(error: pathguard::Error) -> WireError {
@@ -86,8 +84,8 @@ fn path(wire: &WirePath) -> &Path {
 }
 
 /// Refuses changes under the profile `read-only`.
-fn may_change(executor: &Executor) -> Result<(), WireError> {
-    match executor.profile() {
+fn may_change(host: &Host) -> Result<(), WireError> {
+    match host.profile() {
         Profile::Workspace | Profile::FullControl => Ok(()),
         Profile::ReadOnly => Err(WireError::new(
             ErrorKind::ReadOnly,

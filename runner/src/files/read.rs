@@ -18,8 +18,8 @@ use proto::{Channel, DataBuf, WireError};
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::disk::Disk;
 use super::{Files, io_error, path, path_error, unix_ms};
+use crate::host::Disk;
 use crate::limits::{FILE_BUFFER_BYTES, FILE_PIECE_BYTES, READ_AHEAD_BYTES, SLOW_FILE_BYTES, SLOW_READ_US};
 use crate::stream::{Stopped, StreamHandle};
 

@@ -9,7 +9,7 @@ use proto::{Channel, DataBuf, Message, WireError};
 
 use super::write::next_batch;
 use super::{Files, may_change, path, path_error};
-use crate::executor::Executor;
+use crate::host::Host;
 use crate::limits::FILE_PIECE_BYTES;
 use crate::stream::StreamHandle;
 
@@ -59,12 +59,12 @@ fn next_pieces(mut packer: Packer) -> Result<(Packer, Vec<DataBuf>), WireError> 
 
 /// Carries out a `WriteTree`.
 pub(crate) async fn write_tree(
-    executor: &Executor,
+    host: &Host,
     stream: &StreamHandle,
     request: WriteTree,
 ) -> Result<Message, WireError> {
-    may_change(executor)?;
-    let Files { root, disk } = executor.files.clone();
+    may_change(host)?;
+    let Files { root, disk } = host.files.clone();
     let options = UnpackOptions { delete_extra: request.delete_extra, durable: true };
     let mut unpacker =
         disk.run(move || Unpacker::new(&root, path(&request.path), options)).await?.map_err(path_error)?;

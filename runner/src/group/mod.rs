@@ -36,8 +36,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::account::Account;
-use crate::confine::{Bytes, Limits, LimitsBy};
-use crate::guardian::KillTier;
+use crate::bounds::{Bytes, Limits, LimitsBy};
+use crate::layers::SWITCHED_OFF;
 use crate::limits::{CPU_PERIOD_US, GROUP_LOOK_MS, GROUP_REMOVAL_MS};
 use events::Events;
 pub(crate) use events::Met;
@@ -64,9 +64,6 @@ struct Group {
     birthplace: Option<OwnedFd>,
     events: Events,
 }
-
-/// How reports begin on limits that somebody chose not to have.
-pub(crate) const SWITCHED_OFF: &str = "switched off";
 
 static GROUP: OnceLock<Group> = OnceLock::new();
 
@@ -329,12 +326,11 @@ pub(crate) fn processes_by(user: Option<&Account>) -> Option<LimitsBy> {
 }
 
 /// The number outside, where the runner's own namespace is to limit its processes; to be asked before it is made.
-pub(crate) fn before_namespace(tier: KillTier) -> Option<Outside> {
+pub(crate) fn before_namespace() -> Option<Outside> {
     let group = GROUP.get()?;
     let is_wanted = group.asked.by.is_none_or(|by| by == LimitsBy::Namespace)
         && group.in_force.pids.is_some()
-        && group.by(Controller::Pids).is_none()
-        && matches!(tier, KillTier::PidNamespace | KillTier::UserPidNamespace);
+        && group.by(Controller::Pids).is_none();
     if is_wanted { Outside::read() } else { None }
 }
 

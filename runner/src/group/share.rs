@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::host::{Controller, Version};
-use crate::confine::{Bytes, Limits};
+use crate::bounds::{Bytes, Limits};
 use crate::limits::{
     DEFAULT_MEMORY_PART, DEFAULT_MEMORY_STEP_BYTES, DEFAULT_PIDS_LEAST, DEFAULT_PIDS_MOST, DEFAULT_PIDS_PART,
     MEMORY_BYTES_LEAST,

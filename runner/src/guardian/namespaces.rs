@@ -9,8 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::process::Signal;
 
-use super::KillTier;
-use crate::kill;
+use crate::kill::{self, KillTier};
 
 /// The stack of the thread that waits for the guardian's end, in bytes.
 const WATCHER_STACK_BYTES: usize = 64 * 1024;

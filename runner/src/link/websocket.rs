@@ -10,8 +10,6 @@ use bytes::Bytes;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use hyper::Uri;
 use proto::limits::MAX_FRAME_BYTES;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_websockets::{
@@ -21,10 +19,11 @@ use wsclient::{Ask, Resumed};
 
 use super::LinkError;
 use super::register::TextLink;
-use crate::dial;
 use crate::error::Error;
 use crate::limits::{CONNECT_TIMEOUT_MS, SOCKET_WRITE_BUFFER_BYTES};
-use crate::proxy::Proxy;
+use crate::net::names::is_loopback;
+use crate::net::proxy::Proxy;
+use crate::net::{dial, tls};
 
 /// Where the server is and how it is checked.
 #[derive(Clone)]
@@ -56,7 +55,7 @@ impl Endpoint {
     pub fn new(server: &str, insecure: bool, ca_cert: Option<&PathBuf>) -> Result<Self, Error> {
         let url = runner_url(server, insecure)?;
         let tls = match url.starts_with("wss:") {
-            true => Some(TlsConnector::from(Arc::new(tls_config(ca_cert)?))),
+            true => Some(TlsConnector::from(Arc::new(tls::config(ca_cert)?))),
             false => None,
         };
         let address: Uri =
@@ -155,42 +154,6 @@ fn runner_url(server: &str, insecure: bool) -> Result<String, Error> {
         "" | "runner" => format!("{scheme}://{authority}/runner"),
         prefix => format!("{scheme}://{authority}/{}/runner", prefix.trim_end_matches("/runner")),
     })
-}
-
-/// Whether an authority of a URL (`HOST`, `HOST:PORT`, `[ADDRESS]:PORT`) is this machine itself.
-pub(crate) fn is_loopback(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(""),
-        None => authority.split(':').next().unwrap_or(""),
-    };
-    // However it is written: a proxy would take another spelling for its own machine.
-    host.trim_end_matches('.').eq_ignore_ascii_case("localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
-}
-
-/// TLS against the system's certificates and one more file.
-pub(crate) fn tls_config(ca_cert: Option<&PathBuf>) -> Result<rustls::ClientConfig, Error> {
-    let mut roots = rustls::RootCertStore::empty();
-    // Some of a system's certificates may be unreadable; what matters is whether the server's is among the others.
-    let native = rustls_native_certs::load_native_certs();
-    roots.add_parsable_certificates(native.certs);
-    if let Some(file) = ca_cert {
-        let tls = |reason: &dyn std::fmt::Display| Error::Tls(format!("{}: {reason}", file.display()));
-        let certificates =
-            CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        // A bundle of many may have some that are of no use here.
-        if roots.add_parsable_certificates(certificates.map_err(|error| tls(&error))?).0 == 0 {
-            return Err(tls(&"it holds no certificate of an authority; give one in PEM"));
-        }
-    }
-    if roots.is_empty() {
-        return Err(Error::Tls("this machine has no certificates; name some with --ca-cert FILE".to_owned()));
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| Error::Tls(error.to_string()))?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// A WebSocket that carries one frame a message.

@@ -8,11 +8,9 @@ use clap::{Args, ValueEnum};
 use hyper::Uri;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
-use crate::confine::{Profile, seen_by_commands};
 use crate::error::Error;
-use crate::executor::ExecutorConfig;
-use crate::http::Way;
 use crate::limits::{LLM_IDLE_MS, LLM_URL_BYTES};
+use crate::net::http::Way;
 use crate::secret::read_secret;
 
 /// The LLM endpoint that servers may ask through this runner.
@@ -65,13 +63,13 @@ pub struct KeyFile {
 }
 
 impl LlmOptions {
-    /// The endpoint, if one was named, for an executor that is set up like this otherwise.
+    /// The endpoint, if one was named. `open` are the trees that commands can read, where the key must not lie.
     ///
     /// # Errors
     /// The URL cannot be used, or the key's file cannot be read or could be read by commands.
-    pub fn config(&self, executor: &ExecutorConfig) -> Result<Option<LlmConfig>, Error> {
+    pub fn config(&self, open: impl FnOnce() -> Vec<PathBuf>) -> Result<Option<LlmConfig>, Error> {
         let Some(url) = &self.llm_url else { return Ok(None) };
-        let key = self.llm_key_file.as_ref().map(|file| KeyFile::new(file, executor)).transpose()?;
+        let key = self.llm_key_file.as_ref().map(|file| KeyFile::new(file, open())).transpose()?;
         Ok(Some(LlmConfig {
             base: base_url(url)?,
             provider: self.llm_provider.unwrap_or(Provider::Openai),
@@ -132,19 +130,11 @@ impl Provider {
 }
 
 impl KeyFile {
-    /// Refuses a file that commands could read, or let point elsewhere.
-    ///
-    /// Where they may touch the whole machine anyway, by profile or by workspace, there is nothing to keep from them.
+    /// Refuses a file in one of the trees that commands can read (`open`), or one that they could let point elsewhere.
     ///
     /// # Errors
     /// It is such a file, or cannot be read, or holds no key.
-    pub fn new(file: &Path, executor: &ExecutorConfig) -> Result<Self, Error> {
-        let all_is_open = executor.profile == Profile::FullControl || executor.workspace == Path::new("/");
-        let open = if all_is_open {
-            Vec::new()
-        } else {
-            seen_by_commands(&executor.workspace, &executor.state_dir, &executor.allowances)
-        };
+    pub fn new(file: &Path, open: Vec<PathBuf>) -> Result<Self, Error> {
         let path = std::path::absolute(file).map_err(Error::file(file))?;
         let directory = path.parent().unwrap_or(&path).canonicalize().map_err(Error::file(file))?;
         let key = Self { path, open };
@@ -216,6 +206,8 @@ fn is_private(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::ExecutorConfig;
+    use crate::layers::Profile;
 
     #[test]
     fn only_addresses_that_keep_the_key_safe_are_taken() {
@@ -255,7 +247,8 @@ mod tests {
         let (workspace, state_dir) = (root.join("workspace"), root.join("state"));
         std::fs::create_dir_all(state_dir.join("homes")).unwrap();
         std::fs::create_dir(&workspace).unwrap();
-        let of = |profile| ExecutorConfig::new(workspace.clone(), state_dir.clone(), profile);
+        let of =
+            |profile| ExecutorConfig::new(workspace.clone(), state_dir.clone(), profile).seen_by_commands();
         let write = |path: PathBuf| {
             std::fs::write(&path, "secret\n").unwrap();
             path
@@ -266,11 +259,11 @@ mod tests {
         let link_out = workspace.join("link");
         std::os::unix::fs::symlink(&good, &link_out).unwrap();
         for file in [workspace.join("key"), link_in.clone(), link_out, write(state_dir.join("homes/key"))] {
-            let text = KeyFile::new(&file, &of(Profile::Workspace)).unwrap_err().to_string();
+            let text = KeyFile::new(&file, of(Profile::Workspace)).unwrap_err().to_string();
             assert!(text.contains("commands can read") && !text.contains("secret"), "{text}");
         }
-        assert_eq!(KeyFile::new(&good, &of(Profile::ReadOnly)).unwrap().read().unwrap(), "secret");
-        assert!(KeyFile::new(&link_in, &of(Profile::FullControl)).is_ok());
-        assert!(KeyFile::new(&root.join("none"), &of(Profile::Workspace)).is_err());
+        assert_eq!(KeyFile::new(&good, of(Profile::ReadOnly)).unwrap().read().unwrap(), "secret");
+        assert!(KeyFile::new(&link_in, of(Profile::FullControl)).is_ok());
+        assert!(KeyFile::new(&root.join("none"), of(Profile::Workspace)).is_err());
     }
 }

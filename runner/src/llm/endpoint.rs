@@ -19,8 +19,9 @@ use proto::{ErrorKind, WireError};
 use super::config::LlmConfig;
 use super::request::answered;
 use crate::blocking::blocking;
-use crate::http::{self, Connection, connect, innermost};
 use crate::limits::{LLM_ANSWER_HEADERS, LLM_ANSWER_HEADERS_BYTES};
+use crate::net::connection::Connection;
+use crate::net::http::{self, connect, innermost};
 
 /// An answer whose body is still to come. Dropped, it closes the connection.
 pub(super) struct Answer<'a> {

@@ -19,7 +19,6 @@ use tokio::sync::Semaphore;
 
 pub use self::config::{KeyFile, LlmConfig, LlmOptions, Provider, base_url};
 use self::endpoint::Answer;
-use crate::executor::Executor;
 use crate::limits::{LLM_BODY_BYTES, LLM_REQUESTS};
 use crate::stream::{Stopped, StreamHandle};
 
@@ -42,12 +41,12 @@ impl Relay {
 }
 
 /// Carries out an `Llm`.
-pub(crate) async fn run(executor: Rc<Executor>, stream: StreamHandle, request: Llm) {
-    let done = Box::pin(relay(&executor.llm, &stream, &request)).await;
+pub(crate) async fn run(relay: Rc<Relay>, stream: StreamHandle, request: Llm) {
+    let done = Box::pin(carry(&relay, &stream, &request)).await;
     stream.finish(done);
 }
 
-async fn relay(relay: &Relay, stream: &StreamHandle, request: &Llm) -> Result<LlmDone, WireError> {
+async fn carry(relay: &Relay, stream: &StreamHandle, request: &Llm) -> Result<LlmDone, WireError> {
     let Some(config) = &relay.config else {
         let text = "this runner was given no LLM endpoint; start it with --llm-url and --llm-key-file";
         return Err(WireError::new(ErrorKind::Unsupported, text));

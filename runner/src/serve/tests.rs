@@ -8,8 +8,8 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use super::*;
 use crate::clock::tests::pretend_sleep;
-use crate::confine::Profile;
 use crate::executor::ExecutorConfig;
+use crate::layers::Profile;
 use crate::link::memory::{MemoryLink, pair};
 
 /// Serves a link on a clock that jumps to whatever is waited for; gives the test the other end.

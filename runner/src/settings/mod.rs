@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use pathguard::{CreateOptions, Root};
 use sha2::{Digest, Sha256};
 
-use crate::confine::{ConfinePolicy, layer_name};
+use crate::account::Account;
 use crate::limits::SETTINGS_FILE_BYTES;
 use filter::{Grammar, filter, fits};
 use secrets::holds_secret;
@@ -55,27 +55,34 @@ pub struct Passed {
     pub withheld: Vec<String>,
 }
 
+/// The user whose settings commands get.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner<'a> {
+    /// The user's own home directory.
+    pub(crate) home: &'a Path,
+    /// The directory that commands work in.
+    pub(crate) workspace: &'a Path,
+    /// The user, where it is another one than the runner's.
+    pub(crate) run_as: Option<&'a Account>,
+}
+
 /// Copies the user's settings into the private home; to be called before any thread is confined.
 ///
 /// Nothing that goes wrong here is an error: commands then lack settings.
-pub fn copy(policy: &ConfinePolicy) -> Vec<Copied> {
-    if !policy.copies_settings || policy.left_out.contains(layer_name::PRIVATE_HOME) {
-        return Vec::new();
-    }
+pub(crate) fn copy(owner: Owner<'_>, private_home: &Path) -> Vec<Copied> {
     // The way there is the runner's own.
-    let home = policy.private_home().ok().and_then(|home| Root::open(home).ok());
-    let Some(root) = home else { return Vec::new() };
-    // What is copied is read with the rights of whom commands run as, and is theirs.
-    match &policy.run_as {
-        Some(user) => user.acting(|| copy_all(policy, &root)).unwrap_or_default(),
-        None => copy_all(policy, &root),
+    let Ok(root) = Root::open(private_home) else { return Vec::new() };
+    // Files are read with the rights of the user that commands run as, and the copies are that user's.
+    match owner.run_as {
+        Some(user) => user.acting(|| copy_all(owner, &root)).unwrap_or_default(),
+        None => copy_all(owner, &root),
     }
 }
 
-fn copy_all(policy: &ConfinePolicy, root: &Root) -> Vec<Copied> {
+fn copy_all(owner: Owner<'_>, root: &Root) -> Vec<Copied> {
     let variable = |name: &str| std::env::var_os(name);
     let mut copied: Vec<Copied> =
-        FILES.iter().filter_map(|file| copy_file(file, policy, root, &variable)).collect();
+        FILES.iter().filter_map(|file| copy_file(file, owner, root, &variable)).collect();
     // So that `git config --global` of a command writes to it, and not to the copy.
     if root.stat(".gitconfig") == Err(pathguard::Error::NotFound)
         && let Err(error) = write(root, ".gitconfig", "")
@@ -87,14 +94,14 @@ fn copy_all(policy: &ConfinePolicy, root: &Root) -> Vec<Copied> {
 
 fn copy_file(
     file: &SettingsFile,
-    policy: &ConfinePolicy,
+    owner: Owner<'_>,
     root: &Root,
     variable: &impl Fn(&str) -> Option<OsString>,
 ) -> Option<Copied> {
     let tell = |is_copied, detail: String| Some(Copied { program: file.program, detail, is_copied });
     let (mut text, mut notes, mut is_copied) = (String::new(), Vec::new(), true);
-    for source in sources(file, &policy.home, variable) {
-        let filtered = read(&source, &policy.home).and_then(|text| filter(&text, file.grammar, file.rules));
+    for source in sources(file, owner.home, variable) {
+        let filtered = read(&source, owner.home).and_then(|text| filter(&text, file.grammar, file.rules));
         match filtered {
             Ok(found) => {
                 let withheld = match found.withheld.as_slice() {
@@ -111,7 +118,7 @@ fn copy_file(
         }
     }
     if file.to == GIT_CONFIG {
-        text.push_str(&trusted_workspace(policy));
+        text.push_str(&trusted_workspace(owner));
     }
     match replace(root, file.to, &text) {
         Ok(true) if notes.is_empty() => None,
@@ -158,10 +165,9 @@ fn read(path: &Path, home: &Path) -> Result<String, String> {
 }
 
 /// What lets git work in a workspace that belongs to somebody else than its runner.
-fn trusted_workspace(policy: &ConfinePolicy) -> String {
-    let workspace = &policy.workspace;
-    let user =
-        policy.run_as.as_ref().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.user_id);
+fn trusted_workspace(owner: Owner<'_>) -> String {
+    let workspace = owner.workspace;
+    let user = owner.run_as.map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.user_id);
     let is_own = fs::metadata(workspace).is_ok_and(|metadata| metadata.uid() == user);
     match workspace.to_str().filter(|text| !is_own && !text.contains(char::is_control)) {
         None => String::new(),

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use proptest::prelude::*;
 
 use super::*;
+use crate::confine::ConfinePolicy;
 
 fn file(program: &str) -> &'static SettingsFile {
     FILES.iter().find(|file| file.program == program).unwrap()
@@ -131,7 +132,9 @@ impl Desk {
 
     fn copy(&self, program: &str) -> Option<Copied> {
         let root = Root::open(self.policy.private_home().unwrap()).unwrap();
-        copy_file(file(program), &self.policy, &root, &|_| None)
+        let ConfinePolicy { home, workspace, run_as, .. } = &self.policy;
+        let owner = Owner { home, workspace, run_as: run_as.as_ref() };
+        copy_file(file(program), owner, &root, &|_| None)
     }
 
     fn copied(&self, name: &str) -> Option<String> {

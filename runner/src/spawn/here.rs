@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::place::Place;
 use super::{Facts, Resolver, SpawnError, SpawnRequest, Spawned, prepare, start_helpers};
-use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
+use crate::confine::{ConfinePolicy, Ground};
 use crate::kill;
+use crate::layers::{LayerReport, Profile};
 
 /// Starts commands under one profile, on the thread that made it: no other thread has to wake up for an exec.
 #[derive(Debug)]

@@ -16,7 +16,6 @@
 
 mod birth;
 mod child;
-mod error;
 mod here;
 pub(crate) mod memory_points;
 mod place;
@@ -36,8 +35,8 @@ use rustix::fs::OFlags;
 use rustix::pipe::PipeFlags;
 use tokio::sync::{mpsc, oneshot};
 
+pub use crate::error::SpawnError;
 pub use child::{Child, Exit};
-pub use error::SpawnError;
 pub(crate) use here::Here;
 pub(crate) use resolver::Resolver;
 pub(crate) use resource_limits::raise_own as raise_own_limits;
@@ -47,7 +46,8 @@ pub(crate) use terminal::start_on_terminal;
 
 use crate::blocking;
 pub use crate::confine::TerminalSize;
-use crate::confine::{ConfinePolicy, Ground, LayerReport, Profile};
+use crate::confine::{ConfinePolicy, Ground};
+use crate::layers::{LayerReport, Profile};
 use crate::limits::{SPAWN_QUEUE_REQUESTS, SPAWNER_STACK_BYTES};
 use thread::Order;
 

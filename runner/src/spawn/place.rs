@@ -16,8 +16,9 @@ use super::program::{Defaults, Program, refusal};
 use super::{Child, Ends, Facts, Resolver, SpawnError, SpawnRequest};
 use super::{memory_points, resource_limits};
 use crate::account::Account;
-use crate::confine::{self, ConfinePolicy, Profile, layer_name};
-use crate::sys::{self, Common, DirectoryClosed, MarkKey, SpawnPlan, Started};
+use crate::confine::{self, ConfinePolicy};
+use crate::layers::{Profile, layer_name};
+use crate::sys::{self, Common, DirectoryClosed, MarkKey, SpawnPlan, Started, UserIds};
 use crate::{group, kill};
 
 /// Where commands start: opened inside the thread's own view, so that nothing leads out of it.
@@ -64,7 +65,7 @@ impl Place {
         let null = null.map_err(io::Error::from).map_err(SpawnError::system("open /dev/null"))?;
         let defaults = Defaults::new(profile, policy, home, path)?;
         let limits = resource_limits::of_commands(&policy.bounds.limits, policy.run_as.as_ref());
-        let common = Arc::new(Common { user: policy.run_as.clone(), limits });
+        let common = Arc::new(Common { user: policy.run_as.as_ref().map(Account::ids), limits });
         let group = group::birthplace().map(|group| (group, kill::mark_key()));
         Ok(Self { path: policy.workspace.clone(), workspace, top, null, defaults, common, group })
     }
@@ -127,7 +128,7 @@ impl Place {
 }
 
 /// Makes a user the owner of a command's pipes, or terminal: by their names in `/dev` only their owner opens them again.
-fn give(ends: &Ends, user: &Account) -> io::Result<()> {
+fn give(ends: &Ends, user: &UserIds) -> io::Result<()> {
     let owner = (Uid::from_raw(user.user_id), Gid::from_raw(user.group_id));
     let ends = [ends.stdin.as_ref(), Some(&ends.stdout), ends.stderr.as_ref()];
     let give = |end| Ok(rustix::fs::fchown(end, Some(owner.0), Some(owner.1))?);

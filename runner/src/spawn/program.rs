@@ -10,7 +10,8 @@ use rustix::fs::{Access, AtFlags, CWD, FileType};
 use rustix::io::Errno;
 
 use super::{SpawnError, SpawnRequest};
-use crate::confine::{ConfinePolicy, Profile, own_prefix_variables};
+use crate::confine::{ConfinePolicy, own_prefix_variables};
+use crate::layers::Profile;
 use crate::limits::{COMMAND_ARGUMENTS, COMMAND_BYTES};
 
 /// What every command of a spawner starts with.

@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 
 use crate::account::Account;
-use crate::confine::{Limits, LimitsBy};
+use crate::bounds::{Limits, LimitsBy};
 use crate::group;
-use crate::guardian::KillTier;
 use crate::kill;
+use crate::kill::KillTier;
 use crate::limits::{OPEN_FILES, USER_PROCESSES_SPARE};
 use crate::sys::ResourceLimit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

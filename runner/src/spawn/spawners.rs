@@ -7,7 +7,8 @@ use tokio::sync::OnceCell;
 
 use super::{SpawnError, Spawner};
 use crate::blocking::{blocking, post};
-use crate::confine::{Allowances, ConfinePolicy, LayerReport, Profile, layer_name};
+use crate::confine::{Allowances, ConfinePolicy};
+use crate::layers::{LayerReport, Profile, layer_name};
 
 /// One spawner per profile under one policy, each started when it is first needed; for the profile read-only one per command, as
 /// home and temporary directories are the spawner's.

@@ -6,8 +6,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::place::Place;
 use super::{Child, Ends, Facts, SpawnError, SpawnRequest};
-use crate::confine::{ConfinePolicy, Profile};
+use crate::confine::ConfinePolicy;
 use crate::kill;
+use crate::layers::Profile;
 
 /// One request with the command's ends of its pipes.
 pub(super) struct Order {

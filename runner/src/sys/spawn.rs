@@ -14,8 +14,8 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::birth::{self, Birth, Loan, child};
 use super::clone::into_group;
+use super::user::UserIds;
 use super::{MarkKey, raw};
-use crate::account::Account;
 
 /// What [`spawn`] needs to start one program.
 pub(crate) struct SpawnPlan<'a> {
@@ -37,7 +37,7 @@ pub(crate) struct SpawnPlan<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Common {
     /// Whom the child becomes; nobody else when absent.
-    pub(crate) user: Option<Account>,
+    pub(crate) user: Option<UserIds>,
     pub(crate) limits: Vec<ResourceLimit>,
 }
 

@@ -10,16 +10,25 @@ use rustix::process::{DumpableBehavior, Gid, getgroups, set_dumpable_behavior};
 use rustix::thread::set_thread_groups;
 
 use super::raw::call;
-use crate::account::Account;
 
 /// Stands for "as it is" where a user or group is set; no user has that number.
 const UNCHANGED: u32 = u32::MAX;
+
+/// A user as the kernel knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct UserIds {
+    pub(crate) user_id: u32,
+    /// The group that the user's files get.
+    pub(crate) group_id: u32,
+    /// All groups of the user, that one included.
+    pub(crate) groups: Vec<u32>,
+}
 
 /// Makes a child that is about to become a program another user, with that user's groups and none of root's capabilities;
 /// fails with the number of the error.
 ///
 /// For a child between its birth and its program: nothing here allocates, locks, or touches `errno`.
-pub(super) fn become_for_good(user: &Account) -> Result<(), c_int> {
+pub(super) fn become_for_good(user: &UserIds) -> Result<(), c_int> {
     let [user_id, group_id] =
         [user.user_id, user.group_id].map(|id| usize::try_from(id).unwrap_or(usize::MAX));
     // SAFETY: numbers, and a list that outlives the call with its true length. The last call speaks of this process's memory,

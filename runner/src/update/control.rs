@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use super::{Stage, Updates, version};
 use crate::blocking::blocking;
-use crate::executor::Executor;
+use crate::exec::Execs;
 use crate::limits::{CONTROL_CONNECTIONS, CONTROL_LINE_BYTES, CONTROL_LOOK_MS, CONTROL_TIMEOUT_MS};
 
 /// The questions.
@@ -38,8 +38,8 @@ pub(super) fn address(directory: &File, name: &str) -> PathBuf {
 }
 
 /// Listens for those who ask for an update on this machine, for as long as it is polled.
-pub(crate) async fn serve(executor: Rc<Executor>, updates: Rc<Updates>) {
-    let (state_dir, name) = (executor.policy.state_dir.clone(), updates.config.guardian.to_string());
+pub(crate) async fn serve(execs: Rc<Execs>, updates: Rc<Updates>) {
+    let (state_dir, name) = (execs.host.policy.state_dir.clone(), updates.config.guardian.to_string());
     let opened = blocking(move || open(&state_dir, &name)).await.map_err(io::Error::other).flatten();
     let listener = match opened.and_then(UnixListener::from_std) {
         Ok(listener) => listener,
@@ -56,9 +56,9 @@ pub(crate) async fn serve(executor: Rc<Executor>, updates: Rc<Updates>) {
         while conversations.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (executor, updates) = (Rc::clone(&executor), Rc::clone(&updates));
+                let (execs, updates) = (Rc::clone(&execs), Rc::clone(&updates));
                 // An end that is not taken by the one who asked is theirs.
-                conversations.spawn_local(async move { drop(answer(stream, &executor, &updates).await) });
+                conversations.spawn_local(async move { drop(answer(stream, &execs, &updates).await) });
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(CONTROL_LOOK_MS)).await,
         }
@@ -82,13 +82,13 @@ fn open(state_dir: &Path, name: &str) -> io::Result<StdListener> {
 }
 
 /// Removes the socket of a runner that stops.
-pub(crate) async fn close(executor: &Executor, updates: &Updates) {
-    let path = directory(&executor.policy.state_dir).join(updates.config.guardian.to_string());
+pub(crate) async fn close(execs: &Execs, updates: &Updates) {
+    let path = directory(&execs.host.policy.state_dir).join(updates.config.guardian.to_string());
     // One that stays is found to be nobody's.
     let _ = blocking(move || fs::remove_file(path)).await;
 }
 
-async fn answer(mut stream: UnixStream, executor: &Executor, updates: &Updates) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, execs: &Execs, updates: &Updates) -> io::Result<()> {
     let timeout = Duration::from_millis(CONTROL_TIMEOUT_MS);
     let question = tokio::time::timeout(timeout, question(&mut stream)).await??;
     match question.as_str() {
@@ -111,7 +111,7 @@ async fn answer(mut stream: UnixStream, executor: &Executor, updates: &Updates) 
         let stage = updates.stage.borrow().clone();
         let line = match stage {
             Stage::Downloading(version) => format!("downloading {version}"),
-            Stage::Waiting(version) => format!("waiting {} {version}", executor.running()),
+            Stage::Waiting(version) => format!("waiting {} {version}", execs.running()),
             Stage::Idle => {
                 return tell(&mut stream, &format!("failed {}", updates.error().unwrap_or_default())).await;
             }

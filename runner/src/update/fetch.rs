@@ -21,11 +21,12 @@ use sha2::{Digest, Sha256};
 use super::handover::{Handover, Offer};
 use super::{place, version};
 use crate::blocking::blocking;
-use crate::http::{self, Connection, innermost};
 use crate::limits::{
     CONNECT_TIMEOUT_MS, UPDATE_ANSWER_BYTES, UPDATE_BYTES, UPDATE_IDLE_MS, UPDATE_STALE_MS, UPDATE_TOLD_BYTES,
 };
 use crate::link::websocket::Endpoint;
+use crate::net::connection::Connection;
+use crate::net::http::{self, innermost};
 use crate::space::Space;
 
 /// How the server calls the program, before its architecture.

@@ -31,6 +31,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
+use clap::builder::BoolishValueParser;
 use proto::message::Done;
 use proto::version::is_newer;
 use proto::{ErrorKind, WireError};
@@ -38,18 +40,30 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::blocking::blocking;
-use crate::cli::Options;
-use crate::confine::layer_name;
 use crate::error::Error;
-use crate::exec::CommandUser;
-use crate::executor::Executor;
 use crate::guardian;
+use crate::host::{CommandUser, Host};
+use crate::layers::layer_name;
 use crate::limits::AUTO_UPDATE_PAUSE_MS;
 use crate::link::websocket::Endpoint;
 pub use client::run as ask_runners;
 pub(crate) use control::{close as close_control, serve as serve_control};
 pub use handover::Handover;
 pub use replace::replace;
+
+/// How the program is replaced by a newer one.
+#[derive(Debug, Clone, Args)]
+pub struct UpdateOptions {
+    /// Update by itself when the server hands out a newer version of the runner
+    #[arg(long, env = "SANDBRIDGE_AUTO_UPDATE", value_parser = BoolishValueParser::new())]
+    pub auto_update: bool,
+    /// Update only when asked on this machine (sandbridge-runner update), never because the server asks
+    #[arg(long, env = "SANDBRIDGE_REFUSE_SERVER_UPDATES", value_parser = BoolishValueParser::new(), conflicts_with = "auto_update")]
+    pub refuse_server_updates: bool,
+    /// Register once and end, to see that this program works; an update does that
+    #[arg(long, hide = true)]
+    pub on_trial: bool,
+}
 
 /// What a runner knows of its updates when it starts; made before the guardian forks.
 #[derive(Clone, Debug)]
@@ -100,7 +114,7 @@ impl UpdateConfig {
     ///
     /// # Errors
     /// The system refuses the little that this takes.
-    pub fn new(options: &Options) -> Result<Self, Error> {
+    pub fn new(options: &UpdateOptions) -> Result<Self, Error> {
         let taken = guardian::take_update_error().map_err(Error::system("read why the update failed"))?;
         Ok(Self {
             auto: options.auto_update,
@@ -143,10 +157,10 @@ pub(crate) struct Updates {
 
 impl Updates {
     /// Looks at whether the program may be replaced.
-    pub(crate) async fn of(executor: &Executor, endpoint: &Endpoint, config: UpdateConfig) -> Self {
+    pub(crate) async fn of(host: &Host, endpoint: &Endpoint, config: UpdateConfig) -> Self {
         let policies =
-            [CommandUser::Default, CommandUser::Privileged].map(|user| executor.policy_of(user).clone());
-        let (profile, own_root) = (executor.profile(), executor.report().holds(layer_name::MOUNT_NAMESPACE));
+            [CommandUser::Default, CommandUser::Privileged].map(|user| host.policy_of(user).clone());
+        let (profile, own_root) = (host.profile(), host.report().holds(layer_name::MOUNT_NAMESPACE));
         let program = match config.program.clone() {
             _ if endpoint.is_open_to_others() => {
                 let text = "the link is not encrypted, and anyone on the way could send another program";
@@ -285,9 +299,9 @@ impl Updates {
     }
 }
 
-/// Answers a request to update.
-pub(crate) async fn ask(executor: Rc<Executor>) -> Result<Done, WireError> {
-    match executor.updates.get() {
+/// Answers a request to update; a runner without `updates` dials no server.
+pub(crate) async fn ask(updates: Option<Rc<Updates>>) -> Result<Done, WireError> {
+    match updates {
         Some(updates) if updates.config.refuses_server => {
             let text =
                 "it was started with --refuse-server-updates: run `sandbridge-runner update` on its machine";
@@ -302,8 +316,8 @@ pub(crate) async fn ask(executor: Rc<Executor>) -> Result<Done, WireError> {
 }
 
 /// Waits until there is a program to take this one's place.
-pub(crate) async fn prepared(executor: &Executor) {
-    match executor.updates.get() {
+pub(crate) async fn prepared(updates: Option<&Rc<Updates>>) {
+    match updates {
         Some(updates) => {
             let waiting = |stage: &Stage| matches!(stage, Stage::Waiting(_));
             if updates.stage.subscribe().wait_for(waiting).await.is_err() {

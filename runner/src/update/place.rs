@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
 
-use crate::confine::{ConfinePolicy, Profile};
+use crate::confine::ConfinePolicy;
 use crate::explain::{Rule, explain};
+use crate::layers::Profile;
 
 /// The program that this process runs, whatever lies at its path by now.
 pub(super) const RUNNING: &str = "/proc/self/exe";

@@ -3,7 +3,8 @@
 use std::fs;
 
 use crate::support::{Bench, Output, finish, git, shell};
-use runner::confine::{Allowances, ConfinePolicy, Profile, layer_name};
+use runner::confine::{Allowances, ConfinePolicy};
+use runner::layers::{Profile, layer_name};
 use runner::spawn::Spawner;
 
 /// A workspace with a repository, a submodule, a linked worktree and a nested repository.

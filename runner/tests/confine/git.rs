@@ -5,7 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::support::{Bench, finish, git, shell};
-use runner::confine::{ConfinePolicy, Profile, layer_name};
+use runner::confine::ConfinePolicy;
+use runner::layers::{Profile, layer_name};
 use runner::spawn::Spawner;
 
 /// Plants what makes git take a directory for a bare repository.

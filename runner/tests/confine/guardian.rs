@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use runner::confine::Profile;
 use runner::kill;
+use runner::layers::Profile;
 use runner::spawn::{Exit, Spawned};
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use runner::confine::{ConfinePolicy, Profile, layer_name};
+use runner::confine::ConfinePolicy;
+use runner::layers::{Profile, layer_name};
 use runner::spawn::{SpawnError, Spawner};
 
 use crate::support::{Bench, PYTHON_CALL, finish, shell};

@@ -4,8 +4,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::support::{Bench, finish, read_line, until, wait};
-use runner::confine::Profile;
 use runner::kill::{self, KillOutcome};
+use runner::layers::Profile;
 use runner::spawn::Exit;
 
 /// Leaves a process behind that is in no way related to the shell that started it any more.

@@ -1,8 +1,9 @@
 //! How much commands may take: alone, and all of them together.
 
-use runner::confine::{Bounds, Bytes, Cpus, Limits, Profile, layer_name};
+use runner::bounds::{Bounds, Bytes, Cpus, Limits};
 use runner::group::{self, GroupError, Remains};
 use runner::kill;
+use runner::layers::{Profile, layer_name};
 use runner::spawn::{Exit, SpawnError};
 
 use crate::guardian::is_root;

@@ -2,7 +2,9 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use runner::confine::{Bounds, Network, Profile, Reach, TerminalSize, layer_name};
+use runner::bounds::{Bounds, Network, Reach};
+use runner::confine::TerminalSize;
+use runner::layers::{Profile, layer_name};
 use runner::spawn::{SpawnError, Spawner};
 
 use crate::guardian::{Guarded, Who};

@@ -7,7 +7,8 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
 use crate::support::{Bench, finish, shell};
-use runner::confine::{ConfinePolicy, Profile, layer_name};
+use runner::confine::ConfinePolicy;
+use runner::layers::{Profile, layer_name};
 use runner::spawn::{Exit, SpawnError, Spawner};
 
 fn workspace() -> Bench {

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{Bench, argv, finish};
-use runner::confine::{Allowances, Bounds, ConfinePolicy, Network, Profile, Reach, layer_name};
+use runner::bounds::{Bounds, Network, Reach};
+use runner::confine::{Allowances, ConfinePolicy};
+use runner::layers::{Profile, layer_name};
 use runner::spawn::{SpawnRequest, Spawner};
 
 const CONNECT: &str = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])";

@@ -7,8 +7,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
 use crate::support::{Bench, argv, finish, read_line, shell, wait};
-use runner::confine::Profile;
 use runner::kill;
+use runner::layers::Profile;
 use runner::spawn::{Exit, SpawnError, SpawnRequest};
 
 fn workspace() -> Bench {

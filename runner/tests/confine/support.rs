@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use runner::confine::{Bounds, ConfinePolicy, Profile};
+use runner::bounds::Bounds;
+use runner::confine::ConfinePolicy;
+use runner::layers::Profile;
 use runner::spawn::{Child, Exit, SpawnError, SpawnRequest, Spawned, Spawner};
 use rustix::fs::OFlags;
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 
-use runner::confine::{Profile, layer_name};
 use runner::kill;
+use runner::layers::{Profile, layer_name};
 use runner::spawn::{Spawned, Terminal, TerminalSize};
 use rustix::fs::OFlags;
 

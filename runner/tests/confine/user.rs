@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 
 use runner::account::Account;
-use runner::confine::{ConfinePolicy, Profile};
+use runner::confine::ConfinePolicy;
+use runner::layers::Profile;
 use runner::spawn::{SpawnRequest, Spawner};
 
 use crate::support::{Bench, PYTHON_CALL, argv, finish, shell};

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use proto::request::{Download, Glob, Grep, WriteTree};
 use proto::{ErrorKind, WirePath};
-use runner::confine::Profile;
+use runner::layers::Profile;
 
 use crate::download::{answer, download_of, serve};
 use crate::search::{glob, glob_for, grep, grep_for};

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use proto::request::{Download, DownloadResolved, Present};
 use proto::{ErrorKind, Message, WireError};
-use runner::confine::Profile;
+use runner::layers::Profile;
 use sha2::{Digest, Sha256};
 
 use crate::world::{Peer, World, eventually, id};

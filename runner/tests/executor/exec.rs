@@ -3,7 +3,7 @@
 use proto::message::ExitStatus;
 use proto::request::{Command, Exec, Profile as WireProfile, Signal, Stdin};
 use proto::{ErrorKind, Event, Message};
-use runner::confine::Profile;
+use runner::layers::Profile;
 
 use runner::limits::OUT_OF_MEMORY_POINTS;
 

@@ -8,7 +8,7 @@ use proto::codec;
 use proto::message::{DirBatch, FileKind, FileOpened};
 use proto::request::{MkdirAll, ReadDir, ReadFile, Remove, RemoveAll, Rename, Stat, WriteFile};
 use proto::{ErrorKind, Event, Message, WireError, WirePath};
-use runner::confine::Profile;
+use runner::layers::Profile;
 use sha2::{Digest, Sha256};
 
 use crate::world::{Peer, World, eventually, id};

@@ -57,7 +57,7 @@ impl Endpoint {
         move |executor| {
             let file = executor.state_dir.join("llm-key");
             std::fs::write(&file, format!("{KEY}\n")).unwrap();
-            let key = Some(KeyFile::new(&file, executor).unwrap());
+            let key = Some(KeyFile::new(&file, executor.seen_by_commands()).unwrap());
             LlmConfig { base, provider, model: "m".into(), key, idle_ms: PATIENCE.as_millis() as u64 }
         }
     }

@@ -1,8 +1,8 @@
 //! What an executor refuses to start on.
 
 use runner::Error;
-use runner::confine::Profile;
 use runner::executor::{Executor, ExecutorConfig};
+use runner::layers::Profile;
 use tokio::task::LocalSet;
 
 /// Starts an executor whose state lies in its workspace.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use proto::message::{ExitStatus, Message};
 use proto::request::{Exec, Pty, Resize};
 use proto::{Channel, ErrorKind, Event, ExecId, StreamId};
-use runner::confine::Profile;
+use runner::layers::Profile;
 
 use crate::world::{Outcome, PATIENCE, World, argv, eventually, id, is_alive, shell};
 

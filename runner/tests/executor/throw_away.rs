@@ -1,7 +1,7 @@
 //! Commands that may change nothing leave nothing behind, for whom a later one that may would run it.
 
 use proto::request::{Exec, Profile as WireProfile, Pty};
-use runner::confine::Profile;
+use runner::layers::Profile;
 
 use crate::world::{Outcome, World, shell};
 

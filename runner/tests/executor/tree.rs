@@ -5,7 +5,7 @@ use pathguard::tree::Packer;
 use proto::message::{TreeRead, TreeWritten};
 use proto::request::{ReadTree, WriteTree};
 use proto::{ErrorKind, Event, Message, WireError, WirePath};
-use runner::confine::Profile;
+use runner::layers::Profile;
 
 use crate::world::{Peer, World, eventually, id};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use proto::request::{Exec, Remove, Rename};
-use runner::confine::Profile;
+use runner::layers::Profile;
 
 use crate::world::{World, eventually, id, shell};
 

@@ -11,8 +11,8 @@
 
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
-use super::super::bounds::{Network, Reach};
 use super::{Rules, all, condition, equal, masked, masked_equal};
+use crate::bounds::{Network, Reach};
 
 /// What ordinary programs use.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];

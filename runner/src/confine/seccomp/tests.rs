@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use super::*;
-use crate::confine::Network;
+use crate::bounds::Network;
 
 /// Makes each call in a process of its own session; prints one errno a line, 0 for success.
 const PROBE: &str = "

@@ -1,41 +1,12 @@
 //! Which tree is to blame for a limit that was met; plain decisions.
 
-use std::fmt;
-
-use crate::confine::Bytes;
-use crate::group::{self, Met};
+use crate::bounds::Bytes;
+use crate::exec::met_limit::MetLimit;
+use crate::group::Met;
 use crate::kill::{Mark, Usage};
 use crate::limits::{
     BLAMED_MEMORY_PART, COUNTED_MEMORY_LOOKS, COUNTED_MEMORY_PART, CROWD_PART, UNCOUNTED_CROWD_PART,
 };
-
-/// A limit that a tree was ended for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec) enum MetLimit {
-    /// So many processes and threads of all commands.
-    Processes(u32),
-    /// So much memory of all commands.
-    Memory(Bytes),
-    /// So many open files of all commands.
-    Files(u32),
-}
-
-impl fmt::Display for MetLimit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ended by the runner: it met the limit of ")?;
-        match self {
-            Self::Processes(most) => {
-                write!(formatter, "{} processes for all commands together (--pids)", group::grouped(*most))
-            }
-            Self::Memory(most) => write!(formatter, "{most} of memory for all commands together (--memory)"),
-            Self::Files(most) => write!(
-                formatter,
-                "{} open files for all commands together (a part of this machine's; --open-files limits one process)",
-                group::grouped(*most)
-            ),
-        }
-    }
-}
 
 /// The limits of all commands together, and which of them nobody but the runner counts.
 #[derive(Clone, Copy, Debug)]

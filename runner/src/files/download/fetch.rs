@@ -22,9 +22,10 @@ use hyper_util::rt::TokioIo;
 use proto::{ErrorKind, WireError};
 
 use crate::blocking::blocking;
-use crate::confine::{Bounds, Network};
-use crate::http::{Connection, NotReached, Way, connect, innermost};
+use crate::bounds::{Bounds, Network};
 use crate::limits::{DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
+use crate::net::connection::Connection;
+use crate::net::http::{NotReached, Way, connect, innermost};
 
 /// An answer whose content is still to come.
 pub(super) struct Answer {

@@ -13,22 +13,22 @@ use sha2::{Digest, Sha256};
 
 use self::fetch::Answer;
 use super::{Files, io_error, may_change, path, path_error, resolved};
-use crate::executor::Executor;
+use crate::host::Host;
 use crate::limits::DOWNLOAD_BYTES;
 use crate::stream::{Stopped, StreamHandle};
 
 /// Carries out a `Download`. It goes on without its link, as other changes do; a cancel ends it.
 pub(crate) async fn download(
-    executor: &Executor,
+    host: &Host,
     stream: &StreamHandle,
     request: Download,
     present: Option<Present>,
 ) -> Result<Message, WireError> {
-    may_change(executor)?;
+    may_change(host)?;
     tokio::select! {
-        done = transfer(executor, request, present) => done,
+        done = transfer(host, request, present) => done,
         () = cancelled(stream) => Err(Stopped.into()),
-        () = executor.stopping().cancelled() => {
+        () = host.stopping.cancelled() => {
             Err(WireError::new(ErrorKind::ShuttingDown, "the runner stops; nothing was written"))
         }
     }
@@ -40,14 +40,10 @@ async fn cancelled(stream: &StreamHandle) {
     }
 }
 
-async fn transfer(
-    executor: &Executor,
-    request: Download,
-    present: Option<Present>,
-) -> Result<Message, WireError> {
+async fn transfer(host: &Host, request: Download, present: Option<Present>) -> Result<Message, WireError> {
     let max_bytes = request.max_bytes.min(DOWNLOAD_BYTES);
     let url = fetch::parse(&request.url)?;
-    let Files { root, disk } = executor.files.clone();
+    let Files { root, disk } = host.files.clone();
     let options = CreateOptions { mode: request.mode, parents: request.parents };
     let create = move || {
         let path = path(&request.path);
@@ -58,7 +54,7 @@ async fn transfer(
         Ok::<_, WireError>((pending, root, request.path))
     };
     let (pending, root, target) = disk.run(create).await??;
-    let mut answer = Box::pin(Answer::to(url, &executor.policy.bounds)).await?;
+    let mut answer = Box::pin(Answer::to(url, &host.policy.bounds)).await?;
     if answer.size_bytes().is_some_and(|size| size > max_bytes) {
         return Err(too_large(max_bytes));
     }

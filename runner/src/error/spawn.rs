@@ -66,7 +66,7 @@ impl SpawnError {
     }
 
     /// Why a thread could not be confined.
-    pub(super) fn confinement(error: io::Error) -> Self {
+    pub(crate) fn confinement(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::Unsupported {
             Self::Unavailable(error)
         } else {
@@ -74,7 +74,7 @@ impl SpawnError {
         }
     }
 
-    pub(super) fn system(action: &'static str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn system(action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { action, source }
     }
 }

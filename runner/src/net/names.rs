@@ -1,4 +1,4 @@
-//! Addresses of hosts.
+//! Hosts by their names: which one is this machine, and the addresses of the others.
 //!
 //! The C library's own lookup loads modules that the machine configured for it (`nsswitch.conf`): a statically linked runner has
 //! no place for them, and ends where they are of another version. So the usual sources are read here, `/etc/hosts` and the DNS
@@ -25,6 +25,17 @@ const GETENT: [&str; 3] = ["/usr/bin/getent", "/bin/getent", "/run/current-syste
 
 /// The names that this machine has been told.
 const HOSTS: &str = "/etc/hosts";
+
+/// Whether an authority of a URL (`HOST`, `HOST:PORT`, `[ADDRESS]:PORT`) is this machine itself.
+pub(crate) fn is_loopback(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => authority.split(':').next().unwrap_or(""),
+    };
+    // However it is written: a proxy would take another spelling for its own machine.
+    host.trim_end_matches('.').eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+}
 
 /// The addresses of a host, which may be given as an address.
 ///

@@ -1,11 +1,8 @@
-//! What the runner's own requests over HTTP/1.1 share: reaching a host, directly or through a proxy, and moving the bytes.
+//! What the runner's own requests over HTTP/1.1 share: reaching a host, directly or through a proxy.
 
-use std::future::{Future, poll_fn};
 use std::io;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use hyper::header::{HOST, PROXY_AUTHORIZATION};
@@ -15,11 +12,10 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
+use super::proxy::Proxy;
+use super::{dial, tls};
 use crate::blocking::blocking;
-use crate::dial;
 use crate::limits::CONNECT_TIMEOUT_MS;
-use crate::link::websocket::tls_config;
-use crate::proxy::Proxy;
 
 /// How the runner calls itself.
 pub(crate) const USER_AGENT: &str = concat!("sandbridge-runner/", env!("CARGO_PKG_VERSION"));
@@ -28,31 +24,6 @@ pub(crate) const USER_AGENT: &str = concat!("sandbridge-runner/", env!("CARGO_PK
 pub(crate) trait Socket: AsyncRead + AsyncWrite + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Socket for T {}
-
-/// What moves the bytes; polled beside what waits for them, and `None` once it has ended.
-pub(crate) struct Connection(Option<Pin<Box<dyn Future<Output = hyper::Result<()>>>>>);
-
-impl Connection {
-    pub(crate) fn new(connection: impl Future<Output = hyper::Result<()>> + 'static) -> Self {
-        Self(Some(Box::pin(connection)))
-    }
-
-    /// Waits for something that the connection brings.
-    pub(crate) async fn beside<T>(&mut self, wanted: impl Future<Output = T>) -> T {
-        let mut wanted = std::pin::pin!(wanted);
-        poll_fn(|cx| {
-            // How it ended is told by what is waited for.
-            if self.0.as_mut().is_some_and(|connection| connection.as_mut().poll(cx).is_ready()) {
-                self.0 = None;
-            }
-            match wanted.as_mut().poll(cx) {
-                Poll::Ready(value) => Poll::Ready(value),
-                Poll::Pending => Poll::Pending,
-            }
-        })
-        .await
-    }
-}
 
 /// A host is at an address that may not be used.
 #[derive(Debug, thiserror::Error)]
@@ -138,7 +109,7 @@ async fn reach(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
     if !is_encrypted(uri) {
         return Ok(Box::new(socket));
     }
-    let config = blocking(|| tls_config(None)).await.map_err(io::Error::other)?.map_err(io::Error::other)?;
+    let config = blocking(|| tls::config(None)).await.map_err(io::Error::other)?.map_err(io::Error::other)?;
     let name = ServerName::try_from(host).map_err(io::Error::other)?;
     Ok(Box::new(TlsConnector::from(Arc::new(config)).connect(name, socket).await?))
 }

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tokio::net::TcpStream;
 
+use super::names;
 use crate::blocking::blocking;
-use crate::names;
 
 /// Connects to a host by its name, or its address.
 ///

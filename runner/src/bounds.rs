@@ -8,8 +8,11 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use super::report::Profile;
+use crate::layers::Profile;
 use crate::limits::{CPU_THOUSANDTHS_LEAST, MEMORY_BYTES_LEAST, PIDS_LEAST};
+
+/// Where name servers listen.
+pub(crate) const NAME_SERVER_PORT: u16 = 53;
 
 /// The network and the resources of a runner's commands. The default leaves the network open and limits what commands take to
 /// a share of the machine.
@@ -183,7 +186,7 @@ impl Network {
 
     /// Whether what is not TCP may leave: see [`Self::ports`].
     pub(crate) fn has_datagrams(&self) -> bool {
-        self.ports.is_empty() || self.ports.contains(&super::network::NAME_SERVER_PORT)
+        self.ports.is_empty() || self.ports.contains(&NAME_SERVER_PORT)
     }
 }
 

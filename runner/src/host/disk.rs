@@ -27,7 +27,7 @@ impl Disk {
     }
 
     /// Runs `work`; fails only when that panicked, there is no such thread, or it cannot have the user's rights.
-    pub(super) async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WireError> {
@@ -39,7 +39,7 @@ impl Disk {
     }
 
     /// Adds to a denial who was denied: that this is not who started the runner surprises people.
-    pub(super) fn explain(&self, error: WireError) -> WireError {
+    pub(crate) fn explain(&self, error: WireError) -> WireError {
         match &self.0 {
             Some(user) if error.kind == ErrorKind::PermissionDenied => {
                 let WireError { kind, description } = error;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::report::layer_name::{
+use super::layer_name::{
     CAPABILITIES, IPC_NAMESPACE, LANDLOCK, LANDLOCK_SCOPE, MOUNT_NAMESPACE, NO_NEW_PRIVS, NON_DUMPABLE,
     PID_NAMESPACE, PRIVATE_HOME, SECCOMP,
 };
@@ -65,7 +65,7 @@ impl LeftOut {
     }
 
     /// The names of the layers that are left out.
-    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+    fn names(self) -> impl Iterator<Item = &'static str> {
         LAYERS.iter().enumerate().filter(move |(index, _)| self.0 & (1 << index) != 0).map(|(_, name)| *name)
     }
 }

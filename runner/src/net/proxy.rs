@@ -11,11 +11,11 @@ use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::dial;
+use super::connection::Connection;
+use super::dial;
+use super::names::is_loopback;
 use crate::error::Error;
-use crate::http::Connection;
 use crate::limits::PROXY_ANSWER_BYTES;
-use crate::link::websocket::is_loopback;
 
 /// A proxy that opens tunnels.
 #[derive(Clone)]

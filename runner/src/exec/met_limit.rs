@@ -1,0 +1,34 @@
+//! The limit of all commands together that a command was ended for.
+
+use std::fmt;
+
+use crate::bounds::Bytes;
+use crate::group;
+
+/// A limit that a tree was ended for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MetLimit {
+    /// So many processes and threads of all commands.
+    Processes(u32),
+    /// So much memory of all commands.
+    Memory(Bytes),
+    /// So many open files of all commands.
+    Files(u32),
+}
+
+impl fmt::Display for MetLimit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ended by the runner: it met the limit of ")?;
+        match self {
+            Self::Processes(most) => {
+                write!(formatter, "{} processes for all commands together (--pids)", group::grouped(*most))
+            }
+            Self::Memory(most) => write!(formatter, "{most} of memory for all commands together (--memory)"),
+            Self::Files(most) => write!(
+                formatter,
+                "{} open files for all commands together (a part of this machine's; --open-files limits one process)",
+                group::grouped(*most)
+            ),
+        }
+    }
+}

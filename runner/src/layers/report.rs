@@ -1,0 +1,133 @@
+//! Which layers hold, as a machine reports them.
+
+use std::fmt;
+
+use super::layer_name;
+use super::left_out::LeftOut;
+
+/// What reports say of a layer that does not hold because that was asked for.
+pub const LEFT_OUT: &str = "left out by --without";
+
+/// How reports begin on limits that somebody chose not to have.
+pub(crate) const SWITCHED_OFF: &str = "switched off";
+
+/// One layer of confinement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// One of [`layer_name`].
+    pub name: &'static str,
+    /// Whether the layer is in force.
+    pub holds: bool,
+    /// What exactly is in force, or why it is not; for people.
+    pub detail: String,
+}
+
+/// Which layers hold, in the order they were set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerReport {
+    /// Each layer once.
+    pub layers: Vec<Layer>,
+    landlock_abi: u32,
+}
+
+impl LayerReport {
+    pub(crate) fn add(&mut self, name: &'static str, holds: bool, detail: impl Into<String>) {
+        self.layers.push(Layer { name, holds, detail: detail.into() });
+    }
+
+    pub(crate) fn add_result<E: fmt::Display>(&mut self, name: &'static str, result: Result<String, E>) {
+        match result {
+            Ok(detail) => self.add(name, true, detail),
+            Err(error) => self.add(name, false, error.to_string()),
+        }
+    }
+
+    pub(crate) fn add_absent_layers(&mut self, why: &str) {
+        use layer_name::{
+            CAPABILITIES, GIT_CONFIG, IPC_NAMESPACE, LANDLOCK, LANDLOCK_SCOPE, MOUNT_NAMESPACE, NO_NEW_PRIVS,
+            PRIVATE_HOME, SECCOMP, SOCKET_FILES,
+        };
+        for name in [
+            MOUNT_NAMESPACE,
+            GIT_CONFIG,
+            SOCKET_FILES,
+            IPC_NAMESPACE,
+            PRIVATE_HOME,
+            NO_NEW_PRIVS,
+            LANDLOCK,
+            LANDLOCK_SCOPE,
+            CAPABILITIES,
+            SECCOMP,
+        ] {
+            self.add(name, false, why);
+        }
+    }
+
+    /// Says of the layers that do not hold that this was asked for.
+    pub(crate) fn leave_out(&mut self, left_out: LeftOut) {
+        for layer in self.layers.iter_mut().filter(|layer| !layer.holds && left_out.contains(layer.name)) {
+            layer.detail = LEFT_OUT.to_owned();
+        }
+    }
+
+    pub(crate) fn set_landlock_abi(&mut self, abi: u32) {
+        self.landlock_abi = abi;
+    }
+
+    /// The layer of that name, if the report has it.
+    pub fn layer(&self, name: &str) -> Option<&Layer> {
+        self.layers.iter().find(|layer| layer.name == name)
+    }
+
+    /// Layers that are missing on this machine, in distinction from those that nobody asked for.
+    pub fn missing(&self) -> impl Iterator<Item = &Layer> {
+        let is_chosen = |layer: &Layer| {
+            layer.name == layer_name::NETWORK
+                || layer.name == layer_name::LIMITS && layer.detail.starts_with(SWITCHED_OFF)
+        };
+        self.layers.iter().filter(move |layer| !layer.holds && !is_chosen(layer))
+    }
+
+    /// Whether the layer of that name is in force.
+    pub fn holds(&self, name: &str) -> bool {
+        self.layer(name).is_some_and(|layer| layer.holds)
+    }
+
+    /// The layers that hold in `wider` and not here; those about the files there are do not count, as more files could keep
+    /// commands from starting, nor does the one whose means may differ between users.
+    pub(crate) fn lacking(&self, wider: &Self) -> Vec<&'static str> {
+        let differing = [layer_name::GIT_CONFIG, layer_name::SOCKET_FILES, layer_name::LIMITS];
+        let holding = wider.layers.iter().filter(|layer| layer.holds && !differing.contains(&layer.name));
+        holding.map(|layer| layer.name).filter(|name| !self.holds(name)).collect()
+    }
+
+    /// Whether the least that counts as confined is in force: Landlock, seccomp and `no_new_privs`.
+    pub fn confined(&self) -> bool {
+        [layer_name::LANDLOCK, layer_name::SECCOMP, layer_name::NO_NEW_PRIVS]
+            .into_iter()
+            .all(|name| self.holds(name))
+    }
+
+    /// The Landlock version in force; 0 without Landlock.
+    pub fn landlock_abi(&self) -> u32 {
+        self.landlock_abi
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_that_lacks_a_layer_of_another_says_which() {
+        let report = |holds| {
+            let mut report = LayerReport::default();
+            report.add(layer_name::SECCOMP, true, "");
+            report.add(layer_name::MOUNT_NAMESPACE, holds, "");
+            report
+        };
+        assert_eq!(report(false).lacking(&report(true)), [layer_name::MOUNT_NAMESPACE]);
+        assert!(report(true).lacking(&report(false)).is_empty());
+        assert!(report(true).lacking(&report(true)).is_empty());
+    }
+}

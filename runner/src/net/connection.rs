@@ -1,0 +1,30 @@
+//! An HTTP/1.1 connection that is driven by whoever waits for its answers: no task of its own.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+/// A connection; its bytes move while something is waited for, and it is `None` once it has ended.
+pub(crate) struct Connection(Option<Pin<Box<dyn Future<Output = hyper::Result<()>>>>>);
+
+impl Connection {
+    pub(crate) fn new(connection: impl Future<Output = hyper::Result<()>> + 'static) -> Self {
+        Self(Some(Box::pin(connection)))
+    }
+
+    /// Waits for something that the connection brings.
+    pub(crate) async fn beside<T>(&mut self, wanted: impl Future<Output = T>) -> T {
+        let mut wanted = std::pin::pin!(wanted);
+        poll_fn(|cx| {
+            // How it ended is told by what is waited for.
+            if self.0.as_mut().is_some_and(|connection| connection.as_mut().poll(cx).is_ready()) {
+                self.0 = None;
+            }
+            match wanted.as_mut().poll(cx) {
+                Poll::Ready(value) => Poll::Ready(value),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+}

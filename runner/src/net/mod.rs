@@ -1,0 +1,16 @@
+//! Connections that the runner itself makes, from outside of what commands may reach.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`names`] | finds the addresses of a host |
+//! | [`dial`] | connects to them |
+//! | [`tls`] | says which certificates are trusted |
+//! | [`proxy`] | connects through the HTTP proxy that the environment names |
+//! | [`http`] | reaches the host of a URL in any of these ways; [`connection`] moves the bytes |
+
+pub(crate) mod connection;
+pub(crate) mod dial;
+pub(crate) mod http;
+pub(crate) mod names;
+pub(crate) mod proxy;
+pub(crate) mod tls;

@@ -1,4 +1,4 @@
-//! What can go wrong, told without saying anything about the world outside the root.
+//! Errors, whose texts reveal nothing about the world outside the root.
 
 use std::io;
 
@@ -12,7 +12,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Messages hold neither the path nor what it resolved to, so they can be shown to anyone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The path, or a symbolic link on its way, leads out of the root; whether anything is there is not told.
+    /// The path, or a symbolic link on its way, leads out of the root; the error does not reveal whether anything is there.
     #[error("path escapes the workspace")]
     EscapesRoot,
     /// Nothing is there.
@@ -63,7 +63,7 @@ pub enum Error {
     /// It is a mount point, held by a lease, or kept changing: try again later.
     #[error("it is in use: try again later")]
     Busy,
-    /// A directory lies deeper than [`TREE_DEPTH`](crate::limits::TREE_DEPTH) levels beneath where a walk began.
+    /// A directory lies deeper than [`TREE_DEPTH`](crate::limits::TREE_DEPTH) levels below where a walk began.
     #[error("it lies too deep (at most 128 directories in one another)")]
     TooDeep,
     /// An archive is malformed, or holds what is not taken out of one; the text says what.
@@ -82,7 +82,7 @@ impl Error {
     pub(crate) fn from_guarded(error: &io::Error) -> Self {
         match error.raw_os_error() {
             None if error.kind() == io::ErrorKind::PermissionDenied => Self::EscapesRoot,
-            // Resolution beneath a handle reports a step out of it as a cross-device link.
+            // Resolution below a handle reports a step out of it as a cross-device link.
             Some(number) if number == Errno::XDEV.raw_os_error() => Self::EscapesRoot,
             _ => Self::from(error),
         }

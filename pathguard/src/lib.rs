@@ -2,7 +2,7 @@
 //!
 //! A confined command can plant a symbolic link, swap a directory for one between a check and its use, or
 //! name `/proc/self/root`; a file API that compares path strings follows all of them out of the workspace.
-//! Here a path is resolved by the kernel beneath an open handle of the root (`openat2` with
+//! Here a path is resolved by the kernel below an open handle of the root (`openat2` with
 //! `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`; where it is missing, `cap-std` walks component by component),
 //! and what happens next uses the handle that came out: nothing is checked first and opened by name later.
 //!
@@ -22,8 +22,8 @@
 //! ```
 //!
 //! # What a path is
-//! Bytes, relative to the root, or absolute beneath it (as the root was given, or its canonical form); `.` is
-//! the root. `..` and symbolic links may wander as long as they stay beneath the root at every step. An
+//! Bytes, relative to the root, or absolute below it (as the root was given, or its canonical form); `.` is
+//! the root. `..` and symbolic links may wander as long as they stay below the root at every step. An
 //! absolute symbolic link is refused even where it points back inside: its text means another place in a
 //! container or after the workspace has moved. Whether something exists outside never shows: a link to an
 //! existing file and one to a missing file answer the same [`Error::EscapesRoot`].
@@ -35,7 +35,7 @@
 //! | `path` | the grammar of paths, before any system call |
 //! | `read` | [`OpenFile`], [`ReadDir`], stat and lstat |
 //! | `write` | [`PendingFile`]: temporary file, fsync, rename |
-//! | `walk` | [`Walk`]: everything beneath a directory, links not followed |
+//! | `walk` | [`Walk`]: everything below a directory, links not followed |
 //! | [`tree`] | whole trees as tar archives, out and in |
 //! | `directories` | `mkdir_all` and `rename` |
 //! | `remove` | `remove` and `remove_all` |

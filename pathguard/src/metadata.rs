@@ -1,10 +1,10 @@
-//! What is said about a file.
+//! Facts about a file.
 
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FileType, Stat};
 
-/// What sort of thing a path names.
+/// The kind of file that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A regular file.
@@ -20,7 +20,7 @@ pub enum Kind {
 /// Facts about a file, directory, link or special file, taken from its handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its size in bytes; for a symbolic link the length of its target.
     pub size_bytes: u64,

@@ -1,6 +1,6 @@
 //! The grammar of paths: what can be decided from the bytes alone, before any system call.
 //!
-//! Nothing here decides whether a path stays beneath the root: only the resolution does.
+//! Nothing here decides whether a path stays below the root: only the resolution does.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -37,7 +37,7 @@ fn strip_root<'path>(path: &'path [u8], root: &Path) -> Option<&'path Path> {
             Component::Normal(name) => {
                 rest = rest.strip_prefix(name.as_bytes())?;
                 if !rest.is_empty() && rest[0] != b'/' {
-                    return None; // `/work-evil` is not beneath `/work`
+                    return None; // `/work-evil` is not below `/work`
                 }
                 rest = trim_start(rest);
             }
@@ -62,7 +62,7 @@ fn trim_start(mut path: &[u8]) -> &[u8] {
 /// A relative path taken apart for operations that act on a name in a directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Split<'path> {
-    /// What comes before the last component; `.` if nothing does.
+    /// The path without its last component; `.` if nothing is left.
     pub(crate) parent: &'path Path,
     /// The last component: never empty, `.` or with a slash; it may be `..`.
     pub(crate) name: &'path OsStr,

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use crate::root::{list_at, metadata_at};
 use crate::{Error, HardLinks, Kind, Metadata, Result, Root};
 
-/// A regular file beneath the root, open for reading.
+/// A regular file below the root, open for reading.
 #[derive(Debug)]
 pub struct OpenFile {
     file: File,
@@ -90,7 +90,7 @@ impl Iterator for ReadDir {
 }
 
 impl Root {
-    /// Opens a regular file for reading, following symbolic links beneath the root.
+    /// Opens a regular file for reading, following symbolic links below the root.
     ///
     /// Returns at once whatever is there: a FIFO without a writer or a leased file does not block. A FIFO or device is
     /// not even opened, since that alone wakes a writer or sets a machine going.
@@ -101,12 +101,12 @@ impl Root {
     pub fn open_file(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
         let relative = self.relative(path.as_ref())?;
         regular(&self.node(relative, OFlags::PATH, FollowSymlinks::Yes)?)?;
-        // Whoever swaps it now gains no more than a file that is opened and closed again.
+        // Swapping it now gains no more than a file that is opened and closed again.
         let file = self.node(relative, OFlags::NONBLOCK | OFlags::NOCTTY, FollowSymlinks::Yes)?;
         OpenFile::of(file, self.hard_links)
     }
 
-    /// Facts about what a path names, following symbolic links beneath the root.
+    /// Facts about what a path names, following symbolic links below the root.
     ///
     /// # Errors
     /// `EscapesRoot`, `NotFound` and the other errors of resolution.
@@ -127,7 +127,7 @@ impl Root {
         Ok(Metadata::from(&rustix::fs::fstat(&node)?))
     }
 
-    /// Lists a directory, following symbolic links to it beneath the root.
+    /// Lists a directory, following symbolic links to it below the root.
     ///
     /// # Errors
     /// `EscapesRoot`, `NotFound`, `NotADirectory`, `PermissionDenied` and the other errors of resolution; the

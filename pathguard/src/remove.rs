@@ -24,7 +24,7 @@ impl Root {
         remove_name(place.directory.as_fd(), &place.name)
     }
 
-    /// Removes whatever a path names with everything beneath it; what is missing is fine.
+    /// Removes whatever a path names with everything below it; what is missing is fine.
     ///
     /// Uses a bounded number of descriptors however deep the tree is, and goes on if others add or remove
     /// entries meanwhile.
@@ -65,7 +65,7 @@ pub(crate) fn remove_name(directory: BorrowedFd<'_>, name: impl rustix::path::Ar
     Err(Error::Busy)
 }
 
-/// Removes one name with everything beneath it.
+/// Removes one name with everything below it.
 pub(crate) fn remove_tree(place: &Place) -> Result<()> {
     for _ in 0..REMOVE_PASSES {
         match remove_name(place.directory.as_fd(), place.name.as_os_str()) {

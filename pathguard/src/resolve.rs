@@ -31,7 +31,7 @@ impl Root {
     /// Follows a path to its end, also to a place where nothing is yet, with missing folders on the way.
     ///
     /// # Errors
-    /// `EscapesRoot`, `NotADirectory`, `TooManySymlinks`, `InvalidPath` for a `..` behind a missing folder, `AlreadyExists`
+    /// `EscapesRoot`, `NotADirectory`, `TooManySymlinks`, `InvalidPath` for a `..` after a missing folder, `AlreadyExists`
     /// where a dangling symbolic link stands for a folder, and the other errors of resolution.
     pub fn resolve(&self, path: impl AsRef<Path>) -> Result<Resolved> {
         let mut path = Cow::Borrowed(self.relative(path.as_ref())?);
@@ -116,7 +116,7 @@ impl Root {
 }
 
 impl PendingFile {
-    /// Whether the file will stand at this very place, as [`Root::resolve`] told it: in the folder that is open, not
+    /// True if the file will stand at this very place, as [`Root::resolve`] gave it: in the folder that is open, not
     /// in one that took its name meanwhile.
     ///
     /// # Errors

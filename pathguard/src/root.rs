@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use crate::path::{self, Split};
 use crate::{Error, Metadata, Result};
 
-/// Whether a file with more than one hard link may be read.
+/// The policy for reading files that have more than one hard link.
 ///
 /// A second name can bring a file of outside into the root where links across that border are possible (same
 /// file system and no confinement of the one who links). Writing replaces the name, so it never needs this.
@@ -35,7 +35,7 @@ pub struct Root {
     protected: Option<Arc<Protected>>,
 }
 
-/// Paths beneath a root that no operation through it may change.
+/// Paths below a root that no operation through it may change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protected {
     /// Directories that must stay where they are; what they hold may change. Absolute, without symbolic links.
@@ -48,7 +48,7 @@ pub struct Protected {
 }
 
 impl Protected {
-    /// Whether the nearest of the named directories around a path is a closed one.
+    /// True if the nearest of the named directories around a path is a closed one.
     fn is_in_closed(&self, path: &Path) -> bool {
         let mut around = path.ancestors();
         let nearest =
@@ -91,7 +91,7 @@ impl Root {
 
     /// The same root with paths that may only be read.
     ///
-    /// What counts is where the kernel says that the directory of a change is, not how a request spelled it.
+    /// The place of a change is where the kernel says that its directory is, not how a request spelled it.
     #[must_use]
     pub fn with_protected(self, protected: Protected) -> Self {
         let is_empty = protected == Protected::default();
@@ -157,7 +157,7 @@ impl Root {
     pub(crate) fn place(&self, relative: &Path) -> Result<Place> {
         let Split { parent, name, must_be_directory } = path::split(relative)?;
         if name == ".." {
-            self.directory(relative)?; // an escape is told as one
+            self.directory(relative)?; // an escape is reported as one
             return Err(Error::InvalidPath("it ends in `..`"));
         }
         Ok(Place { directory: self.directory(parent)?, name: name.to_owned(), must_be_directory })

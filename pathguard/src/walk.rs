@@ -13,7 +13,7 @@ use crate::limits::TREE_DEPTH;
 use crate::root::{Place, list_at};
 use crate::{Entry, Error, HardLinks, Metadata, OpenFile, ReadDir, Result, Root};
 
-/// Everything beneath a directory in the file systems' order, a directory before what is in it.
+/// Everything below a directory in the file systems' order, a directory before what is in it.
 ///
 /// A directory is gone into only by [`Walk::enter`], called when it was the last thing visited. Whatever a command
 /// swaps meanwhile, the walk stays in the directories that it opened.
@@ -38,7 +38,7 @@ use crate::{Entry, Error, HardLinks, Metadata, OpenFile, ReadDir, Result, Root};
 #[derive(Debug)]
 pub struct Walk {
     levels: Vec<Level>,
-    /// The path down to the last level, with a slash behind it unless it is empty.
+    /// The path down to the last level, with a slash at the end unless it is empty.
     above: Vec<u8>,
     /// The name visited last.
     last: OsString,
@@ -57,7 +57,7 @@ struct Level {
 pub struct Visit {
     /// The way down to it from where the walk began: bytes, not always UTF-8; it may be longer than a path may be.
     pub path: OsString,
-    /// In how many directories beneath the first one it lies; 0 for an entry of that one.
+    /// In how many directories below the first one it lies; 0 for an entry of that one.
     pub depth: usize,
     /// Facts about it; a symbolic link is not followed.
     pub metadata: Metadata,
@@ -159,7 +159,7 @@ impl Walk {
         Ok(Metadata::from(&rustix::fs::fstat(self.top()?)?))
     }
 
-    /// What was visited last, as a name in an open directory.
+    /// The last visited entry, as a name in an open directory.
     pub(crate) fn place(&self) -> Result<Place> {
         let directory = self.top()?.try_clone_to_owned()?;
         Ok(Place { directory, name: self.last.clone(), must_be_directory: false })
@@ -167,10 +167,10 @@ impl Walk {
 }
 
 impl Root {
-    /// Starts a walk through everything beneath a directory, following symbolic links to it beneath the root.
+    /// Starts a walk through everything below a directory, following symbolic links to it below the root.
     ///
     /// # Errors
-    /// As [`Root::read_dir`]; the iterator yields the errors of reading, and goes on behind them.
+    /// As [`Root::read_dir`]; the iterator yields the errors of reading, and goes on after them.
     pub fn walk(&self, path: impl AsRef<Path>) -> Result<Walk> {
         Walk::through(self.open_dir(path)?, self.hard_links)
     }

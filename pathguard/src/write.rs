@@ -29,7 +29,7 @@ pub struct CreateOptions {
     /// Its permission bits, set exactly; set-user-id, set-group-id and sticky bits are stripped. Without it
     /// an existing file's are kept, and a new file gets `0o644` less the umask.
     pub mode: Option<u32>,
-    /// Whether missing folders on the way are made.
+    /// True if missing folders on the way are made.
     pub parents: bool,
 }
 
@@ -64,7 +64,7 @@ impl PendingFile {
         &self.place
     }
 
-    /// Makes the content visible under its name without making it durable: whoever writes many files syncs once.
+    /// Makes the content visible under its name without making it durable: a writer of many files syncs once.
     pub(crate) fn publish(mut self) -> Result<()> {
         let directory = &self.place.directory;
         let temporary = match self.temporary.take() {
@@ -124,7 +124,7 @@ impl Drop for PendingFile {
 impl Root {
     /// Starts writing a file; what is there is replaced only by [`PendingFile::commit`].
     ///
-    /// A symbolic link as the last component is followed beneath the root, also to a file that does not exist
+    /// A symbolic link as the last component is followed below the root, also to a file that does not exist
     /// yet. The replaced file's owner is kept where the user may do so, its ACL and extended
     /// attributes are not; its other hard links keep the old content.
     ///
@@ -166,7 +166,7 @@ impl Root {
                     Kind::Symlink => {}
                 },
             }
-            // The text is only a new path to resolve beneath the root: whoever swaps the link gains nothing.
+            // The text is only a new path to resolve below the root: swapping the link gains nothing.
             let target = match rustix::fs::readlinkat(&place.directory, &place.name, Vec::new()) {
                 Ok(target) => target,
                 Err(Errno::INVAL | Errno::NOENT) => continue, // no longer a link

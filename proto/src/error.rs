@@ -1,4 +1,4 @@
-//! What goes wrong, as it travels: a kind that programs match on and a description that people read.
+//! Errors as they travel: a kind that programs match on and a description that people read.
 
 use std::fmt;
 
@@ -120,9 +120,9 @@ error_kinds! {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{description}")]
 pub struct WireError {
-    /// What programs match on.
+    /// The kind that programs match on.
     pub kind: ErrorKind,
-    /// What people read: what happened and, where it helps, what to do next. Names no path outside the workspace.
+    /// Text for people: what happened and, where it helps, what to do next. Names no path outside the workspace.
     pub description: String,
 }
 

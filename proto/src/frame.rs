@@ -111,7 +111,7 @@ impl Kind {
 /// The decoded header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What the frame is.
+    /// The kind of frame.
     pub kind: Kind,
     /// [`FLAG_FIN`] and the channel bits.
     pub flags: u8,
@@ -134,7 +134,7 @@ impl Header {
         Channel::from_flags(self.flags)
     }
 
-    /// Whether the sender's last frame on the stream is this one.
+    /// True if the sender's last frame on the stream is this one.
     pub fn is_fin(&self) -> bool {
         self.flags & FLAG_FIN != 0
     }
@@ -227,7 +227,7 @@ impl DataBuf {
         self.0.len() - HEADER_BYTES
     }
 
-    /// Whether it holds none.
+    /// True if it holds none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -252,7 +252,7 @@ impl DataBuf {
         self.0.truncate(HEADER_BYTES + length);
     }
 
-    /// Cuts off and returns what lies behind the first `length` data bytes (copying that rest).
+    /// Cuts off and returns what follows the first `length` data bytes (copying that rest).
     pub fn split_off(&mut self, length: usize) -> DataBuf {
         let rest = DataBuf::copy_from(&self.as_slice()[length..]);
         self.truncate(length);

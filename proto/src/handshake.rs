@@ -39,7 +39,7 @@ pub enum Handshake {
     },
     /// The runner confirms; the epoch takes effect.
     Ready {
-        /// What is confirmed.
+        /// The confirmation.
         body: Ready,
     },
     /// The server refuses; it closes the link afterwards.
@@ -49,7 +49,7 @@ pub enum Handshake {
     },
 }
 
-/// What a runner says of itself.
+/// The registration of a runner.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
     /// The user the runner believes to serve; informative.
@@ -84,12 +84,12 @@ impl std::fmt::Debug for Register {
     }
 }
 
-/// What a Sandbridge runner announces.
+/// The facts that a Sandbridge runner announces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The protocol versions it speaks.
     pub protocol: VersionRange,
-    /// The runner's name, where it was told one; the token decides.
+    /// The runner's name, if its user gave one; the token decides.
     #[serde(default)]
     pub runner_id: String,
     /// This life of the runner process.
@@ -143,7 +143,7 @@ pub struct VersionRange {
 }
 
 impl VersionRange {
-    /// What this crate speaks.
+    /// The versions that this crate speaks.
     pub const OURS: VersionRange = VersionRange { min: PROTOCOL_VERSION, max: PROTOCOL_VERSION };
 
     /// The newest version both speak.
@@ -158,9 +158,9 @@ impl VersionRange {
 pub struct Layer {
     /// Its name, such as `landlock`.
     pub name: String,
-    /// Whether it holds.
+    /// True if it holds.
     pub holds: bool,
-    /// What was found, or why it does not hold.
+    /// A description, or the reason why it does not hold.
     #[serde(default)]
     pub detail: String,
 }
@@ -205,16 +205,16 @@ impl std::fmt::Debug for Accepted {
     }
 }
 
-/// What a runner announces among its capabilities that keeps the token it is given in exchange for a one-use one.
+/// The capability of a runner that keeps the token it is given in exchange for a one-use one.
 pub const ENROLMENT_CAPABILITY: &str = "enrolment";
 
-/// What a runner announces among its capabilities that runs commands as the users in [`Facts::run_as`].
+/// The capability of a runner that runs commands as the users in [`Facts::run_as`].
 pub const RUN_AS_CAPABILITY: &str = "run_as";
 
-/// What a runner announces among its capabilities whose commands run in a container on its machine.
+/// The capability of a runner whose commands run in a container on its machine.
 pub const DOCKER_CAPABILITY: &str = "docker";
 
-/// What a runner announces among its capabilities that tells where paths lead and writes only there.
+/// The capability of a runner that resolves where paths lead and writes only there.
 pub const RESOLVE_CAPABILITY: &str = "resolve";
 
 /// A runner that can replace its own program announces this capability.
@@ -262,7 +262,7 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    /// Whether trying again with the same token cannot help until a person acts.
+    /// True if trying again with the same token cannot help until a person acts.
     pub fn needs_a_person(self) -> bool {
         match self {
             Self::TokenUnknown | Self::TokenExpired | Self::TokenRevoked | Self::ProtocolVersion => true,

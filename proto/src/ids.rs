@@ -56,7 +56,7 @@ macro_rules! id128 {
 }
 
 id128! {
-    /// Names one exec, or one change to files, for ever: 128 random bits chosen by whoever asked for it, shown as 32 hex
+    /// Names one exec, or one change to files, for ever: 128 random bits chosen by its originator, shown as 32 hex
     /// digits.
     ExecId
 }

@@ -26,7 +26,7 @@ pub const MAX_STREAM_CREDIT_BYTES: u32 = 1024 * 1024;
 /// The smallest credit a new stream is given when the receiver's global budget is nearly used up, in bytes.
 pub const MIN_STREAM_CREDIT_BYTES: u32 = 32 * 1024;
 
-/// What one session may have granted over all its streams together before new streams get less, in bytes.
+/// Credit that one session may have granted over all its streams together before new streams get less, in bytes.
 pub const SESSION_BUDGET_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A new stream's credit is at most this part of what is left of the budget.

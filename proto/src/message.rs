@@ -5,7 +5,7 @@ use crate::error::{ErrorKind, WireError};
 use crate::ids::ExecId;
 use crate::path::WirePath;
 
-/// What ties a message struct to its number.
+/// A message struct with its number on the wire.
 pub trait MessageType: Encode + Decode<()> + Into<Message> + TryFrom<Message, Error = Message> {
     /// The number on the wire.
     const TYPE: u16;
@@ -115,13 +115,13 @@ pub enum ExitStatus {
 /// The command's own process ended; descendants may go on and hold its output open.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExecExited {
-    /// What the kernel reported, never a guess.
+    /// The status that the kernel reported, never a guess.
     pub status: ExitStatus,
-    /// Whether the time limit ended it.
+    /// True if the time limit ended it.
     pub timed_out: bool,
-    /// Whether a cancel ended it.
+    /// True if a cancel ended it.
     pub cancelled: bool,
-    /// Whether confinement is why it failed, as far as that can be told.
+    /// True if confinement is why it failed, as far as that can be known.
     pub sandbox_denied: bool,
     /// Wall-clock time from start to exit, in microseconds.
     pub duration_us: u64,
@@ -136,7 +136,7 @@ pub struct ExecStreamsClosed {
     pub stderr_bytes: u64,
     /// Bytes of both that were not sent (cap or gap).
     pub dropped_bytes: u64,
-    /// Whether a descendant still held the output open when the exec was completed.
+    /// True if a descendant still held the output open when the exec was completed.
     pub still_open: bool,
 }
 
@@ -159,7 +159,7 @@ pub struct Attached {
 pub struct ExecReport {
     /// How it ended; absent while it runs.
     pub exited: Option<ExecExited>,
-    /// Whether it is complete: no more output will come.
+    /// True if it is complete: no more output will come.
     pub complete: bool,
     /// Since its start, in milliseconds.
     pub age_ms: u64,
@@ -176,7 +176,7 @@ pub struct ExecReport {
 pub struct ExecEntry {
     /// Its id.
     pub exec_id: ExecId,
-    /// Whether its own process still runs.
+    /// True if its own process still runs.
     pub running: bool,
     /// Since its start, in milliseconds.
     pub age_ms: u64,
@@ -216,7 +216,7 @@ pub struct FileWritten {
     pub bytes: u64,
 }
 
-/// What a path is.
+/// The kind of file that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum FileKind {
     /// A regular file.
@@ -232,7 +232,7 @@ pub enum FileKind {
 /// Facts about a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Metadata {
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,
@@ -247,7 +247,7 @@ pub struct Metadata {
 pub struct Resolved {
     /// The place relative to the workspace, without symbolic links, `.` and `..`; `.` is the workspace itself.
     pub path: WirePath,
-    /// What is there; absent where nothing is.
+    /// The file there; absent where there is none.
     pub found: Option<Metadata>,
     /// The SHA-256 of a regular file's content, where it has at most 1 GiB.
     pub sha256: Option<[u8; 32]>,
@@ -258,13 +258,13 @@ pub struct Resolved {
 pub struct DirEntry {
     /// The name, any bytes but NUL and slash.
     pub name: Vec<u8>,
-    /// What it is, symlinks not followed.
+    /// Its kind, symlinks not followed.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,
 }
 
-/// What each DATA frame of a listing holds; encoded like a control body.
+/// The content of each DATA frame of a listing; encoded like a control body.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct DirBatch {
     /// Some of the entries, in no order.
@@ -298,7 +298,7 @@ pub enum Truncation {
 pub struct GlobEntry {
     /// The request's path and the way down from there, as other requests take it.
     pub path: Vec<u8>,
-    /// What it is, symlinks not followed.
+    /// Its kind, symlinks not followed.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,
@@ -306,7 +306,7 @@ pub struct GlobEntry {
     pub modified_ms: i64,
 }
 
-/// What each DATA frame of a [`crate::request::Glob`] holds; encoded like a control body.
+/// The content of each DATA frame of a [`crate::request::Glob`]; encoded like a control body.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GlobBatch {
     /// Some of the results, the newest first.
@@ -329,9 +329,9 @@ pub struct GlobDone {
 pub struct GrepLine {
     /// Its number in the file, from 1.
     pub number: u64,
-    /// Whether it matches; else it is context.
+    /// True if it matches; else it is context.
     pub is_match: bool,
-    /// Whether `text` is only a part of it: the part where the match begins.
+    /// True if `text` is only a part of it: the part where the match begins.
     pub is_cut: bool,
     /// The line without its end, any bytes.
     pub text: Vec<u8>,
@@ -346,7 +346,7 @@ pub struct GrepFile {
     pub lines: Vec<GrepLine>,
 }
 
-/// What each DATA frame of a [`crate::request::Grep`] holds; encoded like a control body.
+/// The content of each DATA frame of a [`crate::request::Grep`]; encoded like a control body.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GrepBatch {
     /// Some of the results.
@@ -381,7 +381,7 @@ pub struct TreeRead {
     pub symlinks: u64,
     /// The files' content, in bytes.
     pub size_bytes: u64,
-    /// What was left out: special files, links that lead out, what may not be read.
+    /// Entries that were left out: special files, links that lead out, unreadable files.
     pub skipped: u64,
     /// For people: how much was left out, what came first and why.
     pub note: Option<String>,
@@ -398,7 +398,7 @@ pub struct TreeWritten {
     pub symlinks: u64,
     /// The files' content, in bytes.
     pub size_bytes: u64,
-    /// What a mirror removed; a directory with all that was in it is one.
+    /// Entries that a mirror removed; a directory counts once with all that was in it.
     pub removed: u64,
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::codec::{Decode, Encode};
 
-/// A path relative to the workspace, or absolute beneath it; at most 4,096 bytes, checked by the runner.
+/// A path relative to the workspace, or absolute below it; at most 4,096 bytes, checked by the runner.
 #[derive(Clone, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct WirePath(pub Vec<u8>);
 

@@ -13,11 +13,11 @@ use crate::message;
 use crate::path::WirePath;
 pub use resolved::{DownloadResolved, Present, Resolve, WriteResolved};
 
-/// What ties a request struct to its number and its response.
+/// A request struct with its number on the wire and its response.
 pub trait RequestType: Encode + Decode<()> + Into<Request> {
     /// The number on the wire.
     const TYPE: u16;
-    /// Whether DATA frames follow in either direction; such streams are capped at 128 a link.
+    /// True if DATA frames follow in either direction; such streams are capped at 128 a link.
     const CARRIES_DATA: bool;
     /// The message that ends the stream when the request succeeded.
     type Response: message::MessageType;
@@ -59,7 +59,7 @@ macro_rules! requests {
                 if let Request::Attach(attach) = self { attach.offset } else { 0 }
             }
 
-            /// Whether DATA frames follow in either direction.
+            /// True if DATA frames follow in either direction.
             pub fn carries_data(&self) -> bool {
                 match self { $(Request::$name(_) => $data,)* }
             }
@@ -108,7 +108,7 @@ requests! {
     30 Llm -> LlmDone, true, "Asks the LLM endpoint that the runner was given.";
 }
 
-/// What to run.
+/// The command.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Command {
     /// A program, looked up in PATH, and its arguments; the first is the program.
@@ -126,7 +126,7 @@ pub enum Stdin {
     Stream,
 }
 
-/// What a runner does with output for which there is no credit.
+/// How a runner treats output for which there is no credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Overflow {
     /// The pipe fills and the command waits.
@@ -164,7 +164,7 @@ pub struct Pty {
     pub rows: u16,
     /// Width in character cells.
     pub columns: u16,
-    /// What the terminal is, for the variable `TERM`.
+    /// The terminal's kind, for the variable `TERM`.
     pub term: String,
 }
 
@@ -180,7 +180,7 @@ pub struct Pty {
 pub struct Exec {
     /// Chosen by the originator; the same id with the same request attaches, with another one is a conflict.
     pub exec_id: ExecId,
-    /// What to run.
+    /// The command.
     pub command: Command,
     /// Working directory; the workspace when absent.
     pub cwd: Option<WirePath>,
@@ -188,13 +188,13 @@ pub struct Exec {
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
     /// Standard input.
     pub stdin: Stdin,
-    /// Whether standard error goes into the standard output's pipe, in the order it was written.
+    /// True if standard error goes into the standard output's pipe, in the order it was written.
     pub merge_stderr: bool,
     /// TERM, grace, KILL on the whole tree after this long, in milliseconds; no limit when absent.
     pub timeout_ms: Option<u64>,
     /// Output beyond this many bytes is counted and not sent; no cap when absent.
     pub output_cap_bytes: Option<u64>,
-    /// What happens while there is no credit.
+    /// The treatment of output while there is no credit.
     pub overflow: Overflow,
     /// Operating-system user to run as; the runner's when absent.
     pub run_as: Option<String>,
@@ -202,7 +202,7 @@ pub struct Exec {
     pub profile: Option<Profile>,
     /// A terminal instead of pipes; `stdin` and `merge_stderr` mean nothing then.
     pub pty: Option<Pty>,
-    /// Keep the output for whoever attaches later, as far as there is room, instead of only what its reader has not drained.
+    /// Keep the output for clients that attach later, as far as there is room, instead of only what its reader has not drained.
     pub retain: bool,
     /// How long ago the originator chose the id, by its own clock, in milliseconds. One that is older than what the
     /// runner remembers is refused as `expired`: it may have run already.
@@ -246,7 +246,7 @@ pub struct Attach {
     pub id: ExecId,
     /// How many bytes of output, all channels and gaps together, are there already.
     pub offset: u64,
-    /// Whether output is wanted; without it only messages come.
+    /// True if output is wanted; without it only messages come.
     pub output: bool,
 }
 
@@ -314,7 +314,7 @@ pub struct WriteFile {
     pub path: WirePath,
     /// Permission bits (0o777 at most); the old file's, or 0o644, when absent.
     pub mode: Option<u32>,
-    /// Whether missing parent directories are made.
+    /// True if missing parent directories are made.
     pub parents: bool,
     /// Bytes that will follow, if known; a different count fails.
     pub size_bytes: Option<u64>,
@@ -379,16 +379,16 @@ pub struct Rename {
 /// Finds paths by a pattern: DATA frames that each hold a whole [`message::GlobBatch`], END, [`message::GlobDone`].
 ///
 /// The newest come first, by last modification; equally old ones in the order of their paths' bytes. Symbolic links are
-/// told themselves and not followed. `.git` is never looked into.
+/// listed themselves and not followed. `.git` is never looked into.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Glob {
     /// Matched against the way down from `path`: `?` and `*` stay within a name, `**` is any number of directories,
     /// `[a-z]`, `{a,b}`; names that begin with a dot are not special. Ends with a slash to find directories, which are
     /// not found otherwise.
     pub pattern: String,
-    /// The directory to look beneath.
+    /// The directory to look below.
     pub path: WirePath,
-    /// Whether also what `.gitignore` files exclude is found.
+    /// True if also what `.gitignore` files exclude is found.
     pub ignored: bool,
     /// At most this many results, the newest; the runner has a limit of its own.
     pub max_results: u32,
@@ -397,21 +397,21 @@ pub struct Glob {
 /// Finds lines by a regular expression: DATA frames that each hold a whole [`message::GrepBatch`], END,
 /// [`message::GrepDone`].
 ///
-/// Files come in no order, the lines of one file from its top. Symbolic links beneath `path` are not followed; binary
+/// Files come in no order, the lines of one file from its top. Symbolic links below `path` are not followed; binary
 /// files (those with a NUL byte) are left out, and so is `.git`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Grep {
     /// A regular expression in the syntax of the Rust crate `regex`, matched against one line at a time.
     pub pattern: String,
-    /// The directory to look beneath, or one file.
+    /// The directory to look below, or one file.
     pub path: WirePath,
     /// A pattern as [`Glob::pattern`]; one without a slash is matched against the name alone.
     pub include: Option<String>,
-    /// Whether upper and lower case are the same.
+    /// True if upper and lower case are the same.
     pub ignore_case: bool,
     /// How many lines around each matching one are sent too; the runner has a limit of its own.
     pub context_lines: u32,
-    /// Whether also what `.gitignore` files exclude is searched.
+    /// True if also what `.gitignore` files exclude is searched.
     pub ignored: bool,
     /// At most this many matching lines; the runner has a limit of its own.
     pub max_results: u32,
@@ -421,7 +421,7 @@ pub struct Grep {
 ///
 /// The archive is ustar with pax records; the directory itself is its first entry. It holds regular files, directories
 /// and the symbolic links that stay in the tree; what else there is, and what cannot be read, is left out and counted, and
-/// told in a pax record `comment` at the archive's end.
+/// named in a pax record `comment` at the archive's end.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReadTree {
     /// The directory.
@@ -431,7 +431,7 @@ pub struct ReadTree {
 /// Fills a directory from the tar archive in the DATA that follows, until END.
 ///
 /// Each file is whole or not there. A stream that fails, is cancelled or loses its link leaves the entries that came
-/// before; what they were is told in the failure's description. Hard links, devices, FIFOs, sparse files, absolute paths,
+/// before; the failure's description names their numbers. Hard links, devices, FIFOs, sparse files, absolute paths,
 /// `..`, and links that lead out of the tree end it. Permission bits are set exactly, less set-user-id, set-group-id and
 /// sticky.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
@@ -460,7 +460,7 @@ pub struct Download {
     pub path: WirePath,
     /// Permission bits (0o777 at most); the old file's, or 0o644, when absent.
     pub mode: Option<u32>,
-    /// Whether missing parent directories are made.
+    /// True if missing parent directories are made.
     pub parents: bool,
     /// Fails with `too_large` beyond this many bytes; the runner has a limit of its own.
     pub max_bytes: u64,
@@ -479,7 +479,7 @@ pub struct Download {
 /// through, `too_large`, `busy`, and `io` where the endpoint cannot be reached, is silent, or breaks off.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Llm {
-    /// Put behind the endpoint's base URL, such as `/v1/chat/completions`: begins with one slash, has neither `..` nor `//`
+    /// Appended to the endpoint's base URL, such as `/v1/chat/completions`: begins with one slash, has neither `..` nor `//`
     /// nor, before a `?`, a percent sign.
     pub path: String,
     /// Names and values: `accept`, `anthropic-beta`, `anthropic-version`, `content-type`, `idempotency-key` and

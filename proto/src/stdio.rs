@@ -25,7 +25,7 @@ const MAX_SKIPPED_BYTES: usize = 2 * MAX_FRAME_BYTES;
 /// How much may be checksummed in search of the first envelope, in bytes: false heads that overlap cost much for little.
 const MAX_CHECKED_BYTES: usize = 32 * MAX_FRAME_BYTES;
 
-/// What an envelope holds.
+/// The content of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
     /// A handshake's JSON.
@@ -120,12 +120,12 @@ impl Reader {
         Examined::Envelope { length, is_text: head[4] == 0 }
     }
 
-    /// Where a marker may begin at or behind `start`.
+    /// Where a marker may begin at or after `start`.
     fn next_marker(&self, start: usize) -> Option<usize> {
         self.buffer.iter().skip(start).position(|&byte| byte == MARKER[0]).map(|at| at + start)
     }
 
-    /// Where a whole envelope begins behind a false marker that asks for bytes which may never come.
+    /// Where a whole envelope begins after a false marker that asks for bytes which may never come.
     fn later_envelope(&mut self) -> Option<usize> {
         let mut start = 1;
         while let Some(at) = self.next_marker(start) {

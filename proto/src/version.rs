@@ -1,12 +1,12 @@
 //! Versions of the program: which of two is newer.
 
-/// Whether version `one` is newer than `other`, compared as three numbers, such as 0.10.0 and 0.9.1. A text that is
+/// True if version `one` is newer than `other`, compared as three numbers, such as 0.10.0 and 0.9.1. A text that is
 /// something else is never newer, and nothing is newer than it.
 pub fn is_newer(one: &str, other: &str) -> bool {
     matches!((numbers(one), numbers(other)), (Some(one), Some(other)) if one > other)
 }
 
-/// Whether a text is a version: three numbers.
+/// True if a text is a version: three numbers.
 pub fn is_version(text: &str) -> bool {
     numbers(text).is_some()
 }

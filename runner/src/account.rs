@@ -1,6 +1,6 @@
 //! The machine's users that commands run as, from the user database in its file form.
 //!
-//! A runner of root can be told to run commands as an ordinary user ([`RunAs::default`]), and to let requests name a second
+//! A runner of root can run commands as an ordinary user ([`RunAs::default`]), and to let requests name a second
 //! one ([`RunAs::privileged`]). The change itself is made by the child between its birth and its program (`sys::spawn`); file
 //! operations act as the default user too (`Account::acting`), so that what they make is that user's and what they may not
 //! touch stays untouched.
@@ -23,7 +23,7 @@ const USERS: &str = "/etc/passwd";
 /// The groups' in theirs.
 const GROUPS: &str = "/etc/group";
 
-/// What it takes to start commands as other users, to give them their terminals and pipes, and to end them.
+/// The capabilities needed to start commands as other users, to give them their terminals and pipes, and to end them.
 const NEEDED: CapabilitySet =
     CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::CHOWN).union(CapabilitySet::KILL);
 
@@ -67,7 +67,7 @@ impl Account {
         find(&users, &groups, |_, found| found == user_id)
     }
 
-    /// Whether commands of this process are this user's without any change.
+    /// True if commands of this process are this user's without any change.
     pub(crate) fn is_own(&self) -> bool {
         self.user_id == rustix::process::geteuid().as_raw()
     }
@@ -101,7 +101,7 @@ impl Account {
         Ok(done)
     }
 
-    /// Whether this user may enter, list and change a directory.
+    /// True if this user may enter, list and change a directory.
     fn may_use(&self, directory: &Path) -> bool {
         let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         let tried = self.acting(|| rustix::fs::accessat(CWD, directory, access, AtFlags::EACCESS));
@@ -125,7 +125,7 @@ pub struct RunAs {
 }
 
 impl RunAs {
-    /// What the person who starts the runner must know; to be called from a thread that is not confined.
+    /// Warnings for the person who starts the runner; to be called from a thread that is not confined.
     pub fn warnings(&self, workspace: &Path) -> Vec<String> {
         let cannot = self.default.iter().filter(|user| !user.is_own() && !user.may_use(workspace));
         let mut warnings: Vec<String> = cannot
@@ -223,7 +223,7 @@ fn groups_of(user: &str, own: u32, groups: &str) -> Vec<u32> {
     all
 }
 
-/// Whether a map of a user namespace has a number.
+/// True if a map of a user namespace has a number.
 fn maps(map: &str, number: u32) -> bool {
     map.lines().any(|line| {
         let mut fields = line.split_ascii_whitespace().map(str::parse::<u64>);

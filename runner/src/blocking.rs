@@ -54,7 +54,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, WireError> {
     let (reply, answer) = oneshot::channel();
-    // Whoever asked may have gone; the work is done all the same.
+    // The one that asked may have gone; the work is done all the same.
     post(move || drop(reply.send(work())));
     answer.await.map_err(|_| {
         WireError::new(ErrorKind::Internal, "the runner gave up on this request; its log says why")
@@ -83,7 +83,7 @@ impl Pool {
                 }
             };
             drop(state);
-            // The panic was reported when it happened; whoever waits learns it from the reply that never comes.
+            // The panic was reported when it happened; the one that waits learns it from the reply that never comes.
             let _ = catch_unwind(AssertUnwindSafe(job));
             state = self.lock();
         }

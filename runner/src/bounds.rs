@@ -1,4 +1,4 @@
-//! What commands may reach and how much they may take: plain data, from the command line or a policy file.
+//! Bounds of commands: networks they may reach and resources they may take, as plain data from the command line or a policy file.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ pub(crate) const NAME_SERVER_PORT: u16 = 53;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bounds {
-    /// What commands may reach.
+    /// The networks that commands may reach.
     pub network: Network,
     /// How much they may take.
     pub limits: Limits,
@@ -27,7 +27,7 @@ pub struct Bounds {
     pub download_allow: Vec<String>,
 }
 
-/// What commands may reach over the network.
+/// The networks that commands may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
@@ -68,7 +68,7 @@ pub struct Limits {
     pub file_size: Option<Bytes>,
 }
 
-/// What keeps the number of processes within its limit, the best first.
+/// Means that keep the number of processes within its limit, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitsBy {
@@ -87,7 +87,7 @@ pub enum LimitsBy {
     Container,
 }
 
-/// A size, written as bytes or with K, M, G or T (of 1,024) behind it.
+/// A size, written as bytes or with K, M, G or T (of 1,024) after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Bytes(pub u64);
@@ -115,7 +115,7 @@ enum Written {
 pub struct InvalidBound(String);
 
 impl Bounds {
-    /// Whether the runner downloads from this host wherever it is: its name, or its address with or without brackets.
+    /// True if the runner downloads from this host wherever it is: its name, or its address with or without brackets.
     pub(crate) fn downloads_within(&self, host: &str) -> bool {
         let bare = |host: &str| host.trim_matches(['[', ']']).to_ascii_lowercase();
         self.download_allow.iter().any(|allowed| bare(allowed) == bare(host))
@@ -163,7 +163,7 @@ impl Bounds {
     }
 }
 
-/// Whether a text is a host as it stands in a URL, with no port.
+/// True if a text is a host as it stands in a URL, with no port.
 fn is_host(text: &str) -> bool {
     let bare = text.trim_matches(['[', ']']);
     let is_address = bare.parse::<std::net::IpAddr>().is_ok();
@@ -174,24 +174,24 @@ fn is_host(text: &str) -> bool {
 }
 
 impl Network {
-    /// Whether commands may reach less than the machine.
+    /// True if commands may reach less than the machine.
     pub fn restricts(&self) -> bool {
         self.reach != Reach::All || !self.ports.is_empty()
     }
 
-    /// Whether commands may connect to a TCP port of another machine.
+    /// True if commands may connect to a TCP port of another machine.
     pub(crate) fn lets_out(&self, port: u16) -> bool {
         self.reach == Reach::All && (self.ports.is_empty() || self.ports.contains(&port))
     }
 
-    /// Whether what is not TCP may leave: see [`Self::ports`].
+    /// True if what is not TCP may leave: see [`Self::ports`].
     pub(crate) fn has_datagrams(&self) -> bool {
         self.ports.is_empty() || self.ports.contains(&NAME_SERVER_PORT)
     }
 }
 
 impl Limits {
-    /// Whether somebody asked for a limit of all commands together, which then has to hold.
+    /// True if somebody asked for a limit of all commands together, which then has to hold.
     pub fn are_asked_for(&self) -> bool {
         self.memory.is_some_and(|memory| memory.0 != 0)
             || self.pids.is_some_and(|pids| pids != 0)

@@ -1,6 +1,6 @@
 //! Changes to files, each made once however often it is asked for.
 //!
-//! A request whose link was lost comes again with the same id: what it came to is remembered and told again.
+//! A request whose link was lost comes again with the same id: its answer is remembered and sent again.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::limits::KEPT_ANSWERS;
 
-/// What a change came to.
+/// The answer of a change.
 pub(crate) type Answer = Result<Message, WireError>;
 
 /// The changes that are under way, and the answers of the last [`KEPT_ANSWERS`].
@@ -29,7 +29,7 @@ pub(crate) struct Change {
     settled: Notify,
 }
 
-/// Whether a change is to be made.
+/// The decision about a change: make it, or wait for its answer.
 pub(crate) enum Begin {
     /// Make it, and settle it.
     New(Rc<Change>),

@@ -19,7 +19,7 @@ impl SleepDetector {
         Self { asleep: time_asleep(), looked: Instant::now() }
     }
 
-    /// Whether the machine (or this process) slept since the last call; to be asked every [`SLEEP_LOOK_MS`] or sooner.
+    /// True if the machine (or this process) slept since the last call; to be asked every [`SLEEP_LOOK_MS`] or sooner.
     pub(crate) fn slept(&mut self) -> bool {
         let gap = Duration::from_millis(SLEEP_GAP_MS);
         let (asleep, now) = (time_asleep(), Instant::now());

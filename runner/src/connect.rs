@@ -34,10 +34,10 @@ pub use crate::secret::Token;
 use crate::serve::{Ended, serve};
 pub(crate) use pauses::Pauses;
 
-/// What helps a runner that waits for another token.
+/// Advice for a runner that waits for another token.
 const NEW_TOKEN: &str = "Get a token with `sandbridge runner add` or `rotate`, put it into the token file, and it connects within \
                          a minute (or start it again)";
-/// What helps a person who pasted a line.
+/// Advice for a person who pasted a line.
 const NEW_LINE: &str = "Paste a new line: `sandbridge runner add NAME` and the page's settings show one";
 
 /// How long connecting is tried.
@@ -45,7 +45,7 @@ const NEW_LINE: &str = "Paste a new line: `sandbridge runner add NAME` and the p
 pub struct Patience {
     /// The longest pause between two attempts.
     pub longest_pause: Duration,
-    /// Whether a runner ends that was refused before it was ever connected.
+    /// True if a runner ends that was refused before it was ever connected.
     pub exits_if_refused: bool,
 }
 
@@ -61,14 +61,14 @@ pub enum Source {
         /// How often it is tried, and until when.
         patience: Patience,
     },
-    /// Whoever holds the standard streams.
+    /// The process that holds the standard streams.
     Stdio {
-        /// Whether their end is the runner's, also where it is a container's first process.
+        /// True if their end is the runner's, also where it is a container's first process.
         ends_with_input: bool,
     },
 }
 
-/// What one attempt came to when it did not lead to a served link.
+/// The failure of an attempt that did not lead to a served link.
 enum Failure {
     Token(Error),
     Link(LinkError),
@@ -76,7 +76,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// What to tell, and whether a person must act before another attempt can help; `is_last` where there is none.
+    /// The message for a person, and whether that person must act before another attempt can help; `is_last` where there is none.
     fn advice(&self, url: &str, is_last: bool) -> (String, bool) {
         match self {
             Self::Token(error) => (format!("the token cannot be read: {error}"), true),
@@ -180,7 +180,7 @@ pub async fn on_trial(
     }
 }
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 enum Attempt {
     /// A link was registered, and lived so long.
     Served {
@@ -246,7 +246,7 @@ async fn stay(
     }
 }
 
-/// Serves whoever attaches to the standard streams; returns the exit code.
+/// Serves each server that attaches to the standard streams; returns the exit code.
 pub async fn run_stdio(
     mut link: StdioLink,
     identity: &Identity,

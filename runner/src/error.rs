@@ -10,7 +10,7 @@ pub use spawn::SpawnError;
 /// Why the runner cannot start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What the person asked for cannot work; the text says what to do instead.
+    /// A request of the person that cannot work; the text says what to do instead.
     #[error("{0}")]
     Usage(String),
     /// The workspace cannot be opened.
@@ -18,7 +18,7 @@ pub enum Error {
     Workspace {
         /// As it was given.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: pathguard::Error,
     },
     /// The confined thread that starts commands could not be set up.
@@ -29,7 +29,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The certificates that servers are checked against cannot be loaded.
@@ -40,7 +40,7 @@ pub enum Error {
     System {
         /// The step, as an infinitive.
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -130,7 +130,7 @@ impl Executor {
         self.host.profile()
     }
 
-    /// What the person who started the runner should know besides.
+    /// Notes for the person who started the runner.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -219,7 +219,7 @@ impl Executor {
         self.requests.spawn_local(work);
     }
 
-    /// Whether nothing that was asked for is under way or to be kept, nor lives on.
+    /// True if nothing that was asked for is under way or to be kept, nor lives on.
     pub(crate) fn is_quiet(&self) -> bool {
         self.requests.is_empty() && self.execs.have_no_remains()
     }
@@ -227,7 +227,7 @@ impl Executor {
     /// Takes no more requests, and ends every command in the orderly way: TERM, some grace, KILL. Returns when all are
     /// complete, or [`SHUTDOWN_MS`] after it was first called.
     pub async fn stop(&self) {
-        // Whoever gave up on it is out of patience: this is about results.
+        // Running out of time is fine here: this only waits for results.
         let _ = tokio::time::timeout_at(self.stop_due(), self.execs.end_all()).await;
     }
 
@@ -285,7 +285,7 @@ impl Executor {
             tokio::time::sleep(Duration::from_millis(REAP_PAUSE_MS)).await;
             memory_points::calm();
             if kill::has_remains() {
-                // Its outcome is the same whoever waits for it, and no answer depends on it.
+                // Its outcome is the same for every caller, and no answer depends on it.
                 let _ = blocking(kill::reap_orphans).await;
             }
             self.execs.look_after_trees().await;
@@ -293,7 +293,7 @@ impl Executor {
     }
 }
 
-/// What a request is told that came too late, or takes too long.
+/// The answer to a request that came too late, or takes too long.
 pub(crate) fn shutting_down(text: &str) -> WireError {
     WireError::new(ErrorKind::ShuttingDown, text)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::confine::{ConfinePolicy, GitPaths, trees};
 use crate::layers::Profile;
 
-/// What decides about a path.
+/// The rule that decides about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -48,32 +48,32 @@ pub struct Entry {
     pub path: PathBuf,
     /// The rule.
     pub rule: Rule,
-    /// Whether commands may read it.
+    /// True if commands may read it.
     pub read: bool,
-    /// Whether they may change it.
+    /// True if they may change it.
     pub write: bool,
-    /// Whether they may run programs in it.
+    /// True if they may run programs in it.
     pub run: bool,
     /// In words.
     pub why: String,
 }
 
-/// What commands may do with a path.
+/// The rights of commands to a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// As it was asked for, made absolute.
     pub path: PathBuf,
     /// Without symbolic links, as far as it exists.
     pub resolved: PathBuf,
-    /// Whether it exists outside of the sandbox.
+    /// True if it exists outside of the sandbox.
     pub exists: bool,
-    /// Whether commands may read it; like the next two, as far as the file's own mode lets their user.
+    /// True if commands may read it; like the next two, as far as the file's own mode lets their user.
     pub read: bool,
-    /// Whether they may change it.
+    /// True if they may change it.
     pub write: bool,
-    /// Whether they may run it, or programs in it.
+    /// True if they may run it, or programs in it.
     pub run: bool,
-    /// What decides.
+    /// The rule that decides.
     pub rule: Rule,
     /// In words.
     pub why: String,

@@ -45,29 +45,29 @@ use crate::sys;
 /// The exit code of a panic, which is worth another try; other codes are the runner's own decision.
 const PANIC_EXIT_CODE: i32 = 101;
 
-/// What a guardian does about a runner that dies.
+/// How a guardian treats a runner that dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuardConfig {
-    /// Whether a runner that was killed or panicked is started again, after a growing pause.
+    /// True if a runner that was killed or panicked is started again, after a growing pause.
     pub restart: bool,
     /// Layers not to set up: of those that are the guardian's, `pid-namespace` and `non-dumpable`.
     pub left_out: LeftOut,
 }
 
-/// What a runner knows about its guardian.
+/// The guardian's facts for the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunnerContext {
     /// How everything it starts is found when it goes away.
     pub tier: KillTier,
 }
 
-/// Lets this process be told to stop when the one that started it ends, however that ends.
+/// Has the kernel send SIGTERM to this process when the one that started it ends, however that ends.
 ///
 /// # Errors
 /// That one has ended already, or the system refuses.
 pub fn end_with(parent: i32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-    // Whoever ended before could not have it sent.
+    // A parent that ended before does not cause the signal.
     match rustix::process::getppid().map(Pid::as_raw_nonzero) {
         Some(pid) if pid.get() == parent => Ok(()),
         Some(_) | None => {

@@ -1,4 +1,4 @@
-//! What this runner says of itself when it registers.
+//! The identity that this runner registers with.
 
 use proto::BootId;
 use proto::handshake::{
@@ -10,7 +10,7 @@ use crate::executor::Executor;
 use crate::kill::KillTier;
 use crate::layers::{LayerReport, Profile, layer_name};
 
-/// What the server can count on beyond the requests themselves.
+/// Capabilities that the server can count on beyond the requests themselves.
 const CAPABILITIES: &[&str] = &["exec", "files", "resume", ENROLMENT_CAPABILITY, RESOLVE_CAPABILITY];
 
 /// Likewise, where the runner was given an LLM endpoint.
@@ -96,7 +96,7 @@ pub fn summary(profile: Profile, report: &LayerReport) -> String {
     )
 }
 
-/// What the person who started the runner must know about the layers that do not hold.
+/// Warnings for the person who started the runner, about the layers that do not hold.
 pub fn warnings(profile: Profile, report: &LayerReport) -> Vec<String> {
     if profile == Profile::FullControl {
         return vec!["commands are not confined: the profile is full-control".to_owned()];

@@ -52,7 +52,7 @@ impl Mark {
     }
 }
 
-/// What killing came to.
+/// The outcome of killing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KillOutcome {
     /// Processes that got the signal.
@@ -95,7 +95,7 @@ pub(crate) fn mark_key() -> MarkKey {
     marks().key
 }
 
-/// Whether execs are marked; otherwise a tree is known by its session alone.
+/// True if execs are marked; otherwise a tree is known by its session alone.
 pub(crate) fn marks_enforced() -> bool {
     marks().enforced
 }
@@ -323,7 +323,7 @@ fn hit(pid: u32, signal: Signal, belongs: &dyn Fn(u32) -> bool) -> Option<OwnedF
     Some(handle)
 }
 
-/// Whether a child of this process is dead and not reaped.
+/// True if a child of this process is dead and not reaped.
 pub(crate) fn has_remains() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     matches!(rustix::process::waitid(WaitId::All, options), Ok(Some(_)))
@@ -369,7 +369,7 @@ fn descendants() -> Vec<u32> {
     living
 }
 
-/// Whether the line of parents of a process leads to this one.
+/// True if the line of parents of a process leads to this one.
 fn is_descendant(pid: u32) -> bool {
     let own = std::process::id();
     let parents = std::iter::successors(status(pid), |status| processes::status(status.parent));

@@ -149,7 +149,7 @@ pub const CANCELLED_OUTPUT_MS: u64 = 2_000;
 /// How often one pipe is read in a row before others get their turn.
 pub const READS_PER_TURN: usize = 8;
 
-/// What the pipe of a command that writes a lot is made to hold, in bytes: it goes on writing while what it wrote is sent.
+/// The size of the pipe of a command that writes a lot, in bytes: it goes on writing while what it wrote is sent.
 pub const BULK_PIPE_BYTES: usize = 1024 * 1024;
 
 /// Output read in one go from this size on is handed over in its buffer; less is copied to one of its size, in bytes.
@@ -170,13 +170,13 @@ pub const TREE_LOOK_MS: u64 = 200;
 /// How much of a file is read at once, while as much is sent, in bytes.
 pub const FILE_PIECE_BYTES: usize = 256 * 1024;
 
-/// How much of a file behind such a piece the disk is told to fetch meanwhile, in bytes.
+/// How much of a file after such a piece the disk is asked to fetch meanwhile, in bytes.
 pub const READ_AHEAD_BYTES: usize = 1024 * 1024;
 
 /// A read of a buffer's worth that took this long did more than to copy what was in memory, in microseconds.
 pub const SLOW_READ_US: u64 = 150;
 
-/// How much of a file behind such a read is left to other threads, in bytes.
+/// How much of a file after such a read is left to other threads, in bytes.
 pub const SLOW_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The smallest buffer a file is read into, in bytes: sizes of growing files cannot be trusted.
@@ -188,7 +188,7 @@ pub const WRITE_BATCH_BYTES: usize = 256 * 1024;
 /// How much of a file is compared with the condition of a write, in bytes: seconds of hashing, where a sparse file could take hours.
 pub const CONDITION_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// How much of a file is written before the disk is told to begin with it, in bytes: it works while more arrives, so that little
+/// How much of a file is written before the disk is asked to begin with it, in bytes: it works while more arrives, so that little
 /// is left to wait for at the end.
 pub const WRITEBACK_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -228,7 +228,7 @@ pub const GREP_LEAD_BYTES: usize = 200;
 /// How much of a line is searched, in bytes: the largest pattern on the longest line is all that cannot be interrupted.
 pub const GREP_LONGEST_LINE_BYTES: usize = 256 * 1024;
 
-/// The most lines sent before, and the most sent behind, a matching one.
+/// The most lines sent before, and the most sent after, a matching one.
 pub const GREP_CONTEXT_LINES: u32 = 20;
 
 /// How much of a file is read at once to be searched, in bytes.
@@ -290,7 +290,7 @@ pub const KEPT_MEMORY_BYTES: i32 = 2 * 1024 * 1024;
 
 // The link and the connection.
 
-/// What is gathered before it is written to a WebSocket, in bytes, unless nothing more is to be sent: a turn's frames of data
+/// Data gathered before it is written to a WebSocket, in bytes, unless nothing more is to be sent: a turn's frames of data
 /// cost one system call, and wake the other end once.
 pub const SOCKET_WRITE_BUFFER_BYTES: usize = 448 * 1024;
 
@@ -364,7 +364,7 @@ pub const LOG_PIECES: usize = 4_096;
 /// Small writes of one channel are gathered into pieces of this size, in bytes.
 pub const LOG_GATHERED_BYTES: usize = 4 * 1024;
 
-/// What is put away at once, in bytes.
+/// Output put away at once, in bytes.
 pub const SPOOL_SLOT_BYTES: usize = 64 * 1024;
 
 /// How much output of one exec may be put away, in bytes; beyond it the oldest is dropped.
@@ -480,7 +480,7 @@ pub const USER_PROCESSES_SPARE: u32 = 64;
 /// The least processor time that may be given to the commands of a runner, in thousandths of a processor.
 pub const CPU_THOUSANDTHS_LEAST: u32 = 50;
 
-/// Processor time is dealt out anew this often, in microseconds: nobody stands still for longer.
+/// The period of processor time, in microseconds: no command stands still for longer.
 pub const CPU_PERIOD_US: u64 = 20_000;
 
 /// How many files one process of a command may have open unless more, or less, is asked for.

@@ -1,4 +1,4 @@
-//! `sandbridge-runner`: reads its command line, starts its guardian, and runs until it is told to stop.
+//! `sandbridge-runner`: reads its command line, starts its guardian, and runs until it is stopped.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -70,7 +70,7 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
     }
 }
 
-/// Runs until it is told to stop, or another program takes this one's place.
+/// Runs until it is stopped, or another program takes this one's place.
 fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
     // On trial the one that tries it: where that is killed, nothing else would end it while the server cannot be reached.
     let parent = match options.update.on_trial {

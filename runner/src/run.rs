@@ -23,7 +23,7 @@ use crate::update::{self, UpdateConfig, Updates};
 
 /// Runs until SIGTERM, SIGINT, or the server's last word; returns the exit code.
 ///
-/// A signal lets commands end and their results be told; a second one ends at once.
+/// A signal lets commands end and their results be sent; a second one ends at once.
 ///
 /// `name` is only for messages; `updates` tells how the program may be replaced. To be called in the guarded process, without a runtime around it.
 ///
@@ -141,7 +141,7 @@ async fn live(
     };
     Ok(tokio::select! {
         code = life => code,
-        // Whoever called kills what is left.
+        // The caller kills what is left.
         () = insisted => EXIT_KILLED,
     })
 }

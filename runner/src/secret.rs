@@ -101,7 +101,7 @@ fn kept_file(state_dir: &Path, shown: &str) -> PathBuf {
 /// Replaces a file, or makes it, in one step; only this user can read it.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.{:016x}", rand::random::<u64>()));
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn where_the_file_cannot_be_replaced_the_state_directory_keeps_the_token() {
         let (home, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        // Files cannot be made there, whoever one is.
+        // Files cannot be made there by any user.
         let file = PathBuf::from("/proc/self/comm");
         let token = Token::File(file.clone());
         let shown = wait(token.read(state.path())).unwrap();

@@ -31,7 +31,7 @@ use crate::update;
 pub enum Ended {
     /// The peer closed it, with this code.
     Closed(Close),
-    /// The peer broke the rules or fell silent; it was told this.
+    /// The peer broke the rules or fell silent; this was sent to it.
     Broken(Close),
     /// The link itself ended or failed.
     Lost(LinkError),
@@ -43,7 +43,7 @@ pub enum Ended {
 
 /// Serves one registered link until it ends or `shutdown` is cancelled.
 ///
-/// What was started on it goes on when the link ends. At a shutdown the commands are ended, and whoever is attached is told
+/// Work that was started on it goes on when the link ends. At a shutdown the commands are ended, and attached clients learn
 /// what they came to before the link is closed; see [`Executor::stop`].
 ///
 /// Must run where tasks may be spawned with `tokio::task::spawn_local`.
@@ -122,11 +122,11 @@ struct Driver<'a, L> {
     probe: Option<Bytes>,
     /// When something must have arrived, after the machine slept.
     answer_due: Option<Instant>,
-    /// Whether something was given to the link that is not flushed.
+    /// True if something was given to the link that is not flushed.
     dirty: bool,
-    /// Whether the session had nothing more to send, and all of it was flushed.
+    /// True if the session had nothing more to send, and all of it was flushed.
     has_sent_all: bool,
-    /// Whether another program waits to take this one's place.
+    /// True if another program waits to take this one's place.
     is_to_be_replaced: bool,
 }
 
@@ -161,7 +161,7 @@ impl<L: Link> Driver<'_, L> {
         }
     }
 
-    /// Whether another program may take this one's place: it is there, nothing runs, and every answer has left.
+    /// True if another program may take this one's place: it is there, nothing runs, and every answer has left.
     fn may_be_replaced(&self) -> bool {
         self.is_to_be_replaced && self.executor.is_quiet() && self.connection.is_idle() && self.has_sent_all
     }

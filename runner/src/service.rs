@@ -67,7 +67,7 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
             "--without is for trying something out: a service runs with every layer".to_owned(),
         ));
     }
-    // What cannot work is told now, and not by a service that ends.
+    // Mistakes are reported now, and not by a service that ends.
     options.container()?;
     // One of the state directory stays where it is: it may hold already what a token for one use was exchanged for.
     let token_file = match token {

@@ -10,9 +10,9 @@ use crate::limits::{FULL_BYTES, LOW_DISK_BYTES, LOW_DISK_PART};
 pub(crate) struct Space {
     /// All of it.
     pub(crate) size: Bytes,
-    /// What is left for an ordinary user.
+    /// Free space for an ordinary user.
     pub(crate) left: Bytes,
-    /// Whether no more files can be made.
+    /// True if no more files can be made.
     has_no_files: bool,
 }
 
@@ -25,18 +25,18 @@ impl Space {
         Some(Self { size: bytes(found.f_blocks), left: bytes(found.f_bavail), has_no_files })
     }
 
-    /// Whether next to nothing is left.
+    /// True if next to nothing is left.
     pub(crate) fn is_full(&self) -> bool {
         self.has_no_files || self.left.0 < FULL_BYTES
     }
 
-    /// Whether so little is left that somebody should know.
+    /// True if so little is left that somebody should know.
     fn is_low(&self) -> bool {
         self.is_full() || self.left.0 < (self.size.0 / LOW_DISK_PART).min(LOW_DISK_BYTES)
     }
 }
 
-/// What should be known of the disks that commands write to: the workspace's, and that of the machine's temporary files.
+/// Warnings about the disks that commands write to: the workspace's, and that of the machine's temporary files.
 pub(crate) fn warnings(workspace: &Path) -> Vec<String> {
     let temporary = std::env::temp_dir();
     let places = [("the workspace", workspace), ("temporary files", temporary.as_path())];

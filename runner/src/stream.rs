@@ -21,16 +21,16 @@ use tokio::sync::Notify;
 pub(crate) struct Connection {
     session: RefCell<Session>,
     inboxes: RefCell<HashMap<StreamId, Rc<Inbox>>>,
-    /// Streams that found no room and must be told when there is some again.
+    /// Streams that found no room and must be woken when there is some again.
     stalled: RefCell<Vec<StreamId>>,
     driver: RefCell<Option<Waker>>,
 }
 
-/// What has arrived for one stream and was not taken yet; bounded by the credit that was granted.
+/// Data that arrived for one stream and was not taken yet; bounded by the credit that was granted.
 #[derive(Debug, Default)]
 struct Inbox {
     data: RefCell<VecDeque<Bytes>>,
-    /// What the peer's consumer drained and nobody noted yet.
+    /// Bytes that the consumer drained and that were not granted again yet.
     drained: Cell<u64>,
     ended: Cell<bool>,
     cancelled: Cell<bool>,
@@ -40,7 +40,7 @@ struct Inbox {
     changed: RefCell<Rc<Notify>>,
 }
 
-/// What a received frame means for the loop.
+/// The consequence of a received frame for the loop.
 #[derive(Debug)]
 pub(crate) enum Received {
     /// Nothing to do: it was put where it belongs.
@@ -88,7 +88,7 @@ impl Connection {
                 inbox.stalled.set(false);
             }),
             Some(Event::Closed(close)) => return Ok(Received::Closed(close)),
-            // Only an originator is told these.
+            // Only an originator gets these.
             Some(Event::Message { .. } | Event::Failed(..) | Event::Gap(..)) => {}
         }
         Ok(Received::Handled)
@@ -137,7 +137,7 @@ impl Connection {
         }
     }
 
-    /// Whether every request has its answer.
+    /// True if every request has its answer.
     pub(crate) fn is_idle(&self) -> bool {
         self.inboxes.borrow().is_empty()
     }
@@ -206,7 +206,7 @@ pub(crate) struct StreamHandle {
 }
 
 impl StreamHandle {
-    /// Lets changes of this stream be told to `changed` instead of [`StreamHandle::changed`].
+    /// Announces changes of this stream through `changed` instead of [`StreamHandle::changed`].
     pub(crate) fn share_changes(&self, changed: &Rc<Notify>) {
         self.inbox.changed.replace(Rc::clone(changed));
     }
@@ -236,7 +236,7 @@ impl StreamHandle {
         self.connection.wake();
     }
 
-    /// How many bytes [`StreamHandle::data`] takes now; a change from 0 is told by [`StreamHandle::changed`].
+    /// How many bytes [`StreamHandle::data`] takes now; a change from 0 is announced by [`StreamHandle::changed`].
     pub(crate) fn writable(&self) -> usize {
         let writable = self.connection.session.borrow().writable(self.id);
         if writable == 0 && !self.inbox.stalled.replace(true) {
@@ -292,7 +292,7 @@ impl StreamHandle {
         self.inbox.data.borrow_mut().pop_front()
     }
 
-    /// Whether all data arrived (some may still be there to be taken).
+    /// True if all data arrived (some may still be there to be taken).
     pub(crate) fn data_ended(&self) -> bool {
         self.inbox.ended.get()
     }
@@ -303,22 +303,22 @@ impl StreamHandle {
         self.connection.wake();
     }
 
-    /// Whether nobody wants the answer any more.
+    /// True if nobody wants the answer any more.
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_cancelled() || self.is_lost()
     }
 
-    /// Whether the peer wants the work stopped.
+    /// True if the peer wants the work stopped.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.inbox.cancelled.get()
     }
 
-    /// Whether the peer wants no more of this stream, and nothing stopped.
+    /// True if the peer wants no more of this stream, and nothing stopped.
     pub(crate) fn has_left(&self) -> bool {
         self.inbox.left.get()
     }
 
-    /// Whether the link is gone, so that nothing can be sent.
+    /// True if the link is gone, so that nothing can be sent.
     pub(crate) fn is_lost(&self) -> bool {
         self.inbox.lost.get()
     }

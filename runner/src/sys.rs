@@ -97,7 +97,7 @@ pub(crate) fn signal_process(process: impl AsRawFd, signal: i32, key: MarkKey) -
     check(result).map(drop)
 }
 
-/// Keeps this much freed memory for what is needed next, instead of giving it back and getting it anew page by page.
+/// Keeps this much freed memory for what is needed next, instead of giving it back and getting it again page by page.
 pub(crate) fn keep_freed_memory(bytes: i32) {
     #[cfg(target_env = "gnu")]
     // SAFETY: numbers and no memory are passed; the allocator takes its own lock. A refusal changes nothing.
@@ -138,7 +138,7 @@ pub(crate) fn begin_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> 
     check(i64::from(result)).map(drop)
 }
 
-/// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all beneath it. How times of
+/// Adds mount attributes (`MOUNT_ATTR_*`) to a detached or attached mount, and with `recursive` to all below it. How times of
 /// access are kept is one of several, and replaces what it was.
 pub(crate) fn mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool) -> io::Result<()> {
     change_mount(mount, set, 0, recursive)

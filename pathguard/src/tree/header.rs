@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// Everything in an archive is a multiple of this, in bytes.
 pub(super) const BLOCK: usize = 512;
 
-/// What follows a header.
+/// The part that follows a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flag {
     File,
@@ -76,7 +76,7 @@ impl Header {
         })
     }
 
-    /// Writes the header, behind records for whatever it has no room for.
+    /// Writes the header, after records for everything it has no room for.
     pub(super) fn write(&self, modified: SystemTime, to: &mut Vec<u8>) {
         let mut records = Vec::new();
         for (key, value) in [("path", &self.path), ("linkpath", &self.link)] {
@@ -125,7 +125,7 @@ pub(super) fn record(key: &str, value: &[u8], to: &mut Vec<u8>) {
     to.push(b'\n');
 }
 
-/// How many bytes stand behind content of this size, up to the next block.
+/// How many bytes follow content of this size, up to the next block.
 pub(super) fn padding(size_bytes: u64) -> usize {
     let over = usize::try_from(size_bytes % BLOCK as u64).unwrap_or(0);
     (BLOCK - over) % BLOCK
@@ -167,7 +167,7 @@ fn text(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// Octal digits, with spaces before and spaces or NUL bytes behind them; none are 0.
+/// Octal digits, with spaces before and spaces or NUL bytes after them; none are 0.
 fn octal(field: &[u8]) -> Option<u64> {
     let digits = field.trim_ascii_start();
     let end = digits.iter().position(|byte| matches!(byte, 0 | b' ')).unwrap_or(digits.len());
@@ -181,7 +181,7 @@ fn octal(field: &[u8]) -> Option<u64> {
     })
 }
 
-/// A size: octal digits, or a binary number behind GNU's mark.
+/// A size: octal digits, or a binary number after GNU's mark.
 fn number(field: &[u8]) -> Option<u64> {
     if field[0] != 0x80 {
         return octal(field);

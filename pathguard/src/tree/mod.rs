@@ -2,7 +2,7 @@
 //!
 //! Both work in pieces that their caller moves, so that no thread is held while a peer is slow. What travels is a tar
 //! archive (ustar, with pax records where a name is long or a file is large) of regular files, directories and symbolic
-//! links. It is read strictly: a wrong checksum, an early end, content behind the end, hard links, devices, FIFOs, sparse
+//! links. It is read strictly: a wrong checksum, an early end, content after the end, hard links, devices, FIFOs, sparse
 //! files, absolute paths, `..`, and links that lead out of the tree end it with an error that names the entry.
 //!
 //! | module | what |
@@ -27,7 +27,7 @@ pub use unpack::{UnpackOptions, Unpacker};
 use crate::Error;
 use crate::limits::TREE_SHOWN_CHARACTERS;
 
-/// What was packed or unpacked so far.
+/// The entries packed or unpacked so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeReport {
     /// Regular files.
@@ -38,9 +38,9 @@ pub struct TreeReport {
     pub symlinks: u64,
     /// The files' content, in bytes.
     pub size_bytes: u64,
-    /// What a mirror removed because the archive has it not; a directory with all that was in it is one.
+    /// Entries that a mirror removed because the archive does not have them; a directory counts once with all that was in it.
     pub removed: u64,
-    /// What could not be packed and was left out: special files, links that lead out, what may not be read.
+    /// Entries that could not be packed and were left out: special files, links that lead out, unreadable files.
     pub skipped: u64,
     /// The first of these and why, or what an archive says of them at its end.
     pub note: Option<String>,
@@ -50,7 +50,7 @@ pub struct TreeReport {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{error}", shown(entry))]
 pub struct TreeError {
-    /// What went wrong.
+    /// The error.
     pub error: Error,
     /// The entry's path in the tree; empty for the archive as a whole.
     pub entry: Vec<u8>,

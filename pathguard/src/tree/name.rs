@@ -1,4 +1,4 @@
-//! What an entry may be called, and where a link may lead.
+//! Rules for the names of entries and the targets of links.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -37,7 +37,7 @@ pub(super) fn joined(components: &[OsString]) -> Vec<u8> {
     components.join(OsStr::new("/")).as_bytes().to_vec()
 }
 
-/// Whether a link in a directory `depth` levels beneath the top stays in the tree, whatever else is in it.
+/// True if a link in a directory `depth` levels below the top stays in the tree, whatever else is in it.
 ///
 /// It may climb only at its beginning and no further than the top: its directory is a real one, so that this leads where
 /// it says. From there on it goes down, through links of which the same holds.

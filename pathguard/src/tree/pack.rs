@@ -11,7 +11,7 @@ use super::{TreeError, TreeReport, shown};
 use crate::limits::{MODE_BITS, PATH_SIZE_BYTES, TREE_ENTRIES, TREE_SIZE_BYTES};
 use crate::{Error, Kind, Metadata, Result, Root, Visit, Walk};
 
-/// An archive of everything beneath a directory, made while it is read; the directory itself is its first entry.
+/// An archive of everything below a directory, made while it is read; the directory itself is its first entry.
 ///
 /// Links are kept, not followed. What cannot be in an archive is left out and counted in [`TreeReport::skipped`]; the
 /// archive says so at its end. Modes are kept but for set-user-id, set-group-id and sticky.
@@ -56,7 +56,7 @@ struct Content {
 }
 
 impl Packer {
-    /// Starts with a directory, following symbolic links to it beneath the root.
+    /// Starts with a directory, following symbolic links to it below the root.
     ///
     /// # Errors
     /// As [`Root::read_dir`].
@@ -77,7 +77,7 @@ impl Packer {
         Ok(packer)
     }
 
-    /// What was packed so far; whole once [`Packer::read`] returned 0.
+    /// The report so far; whole once [`Packer::read`] returned 0.
     pub fn report(&self) -> &TreeReport {
         &self.report
     }

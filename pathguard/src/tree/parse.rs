@@ -39,7 +39,7 @@ pub(super) struct Parser {
     padding: usize,
     records: Records,
     zero_blocks: usize,
-    /// What the archive says of itself.
+    /// The archive's own header.
     pub(super) comment: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Parser {
         }
     }
 
-    /// Whether the archive's end was read.
+    /// True if the archive's end was read.
     pub(super) fn is_ended(&self) -> bool {
         matches!(self.state, State::End)
     }

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 
-/// What the records before an entry say of it.
+/// The facts about an entry from the records before it.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     pub(super) path: Option<Vec<u8>>,

@@ -18,7 +18,7 @@ use crate::root::{Place, metadata_at};
 use crate::write::{random_name, stage};
 use crate::{Error, HardLinks, Kind, PendingFile, Result, Root, Walk};
 
-/// What the owner of a directory needs to fill it.
+/// The mode bits that let a directory's owner fill it.
 const OWNER_BITS: u32 = 0o700;
 
 /// A directory being filled.
@@ -27,7 +27,7 @@ pub(super) struct Target {
     /// Knows what may not be changed.
     root: Root,
     top: OwnedFd,
-    /// Whether it was made for the archive, so that the archive decides on its mode.
+    /// True if it was made for the archive, so that the archive decides on its mode.
     top_is_new: bool,
     /// The directories on the way to the last entry.
     stack: Vec<(OsString, OwnedFd)>,
@@ -38,7 +38,7 @@ pub(super) struct Target {
     made: u64,
 }
 
-/// What a mirror keeps.
+/// The entries that a mirror keeps.
 #[derive(Debug, Default)]
 struct Mirror {
     /// The hash of each path of the archive, under a key that nobody knows. Two that collide keep something too much.
@@ -233,7 +233,7 @@ impl Target {
         Ok(())
     }
 
-    /// Whether the directory that was gone into last may only be read, its mode included.
+    /// True if the directory that was gone into last may only be read, its mode included.
     fn is_protected(&self) -> bool {
         self.root.may_change(self.here(), OsStr::new(".")) == Err(Error::Protected)
     }

@@ -18,7 +18,7 @@ pub struct UnpackOptions {
     /// Makes the directory a mirror: what the archive has not is removed at the end, and a directory that stands where
     /// the archive has a file gives way, and the other way round. Modes of directories that are there change too.
     pub delete_extra: bool,
-    /// Whether [`Unpacker::finish`] returns only once everything is on disk.
+    /// True if [`Unpacker::finish`] returns only once everything is on disk.
     pub durable: bool,
 }
 
@@ -44,7 +44,7 @@ struct Extraction {
 }
 
 impl Unpacker {
-    /// Starts with a directory, which is made with what is missing on the way; symbolic links to it are followed beneath
+    /// Starts with a directory, which is made with what is missing on the way; symbolic links to it are followed below
     /// the root.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Unpacker {
         })
     }
 
-    /// What was unpacked so far.
+    /// The report so far.
     pub fn report(&self) -> &TreeReport {
         &self.extraction.report
     }

@@ -1,4 +1,4 @@
-//! Requests about the place that a path leads to: told first, then written to as it was told.
+//! Requests about the place that a path leads to: one resolves it, others write only to the place that was resolved.
 
 use super::{Download, WriteFile};
 use crate::codec::{Decode, Encode};
@@ -29,17 +29,17 @@ pub enum Present {
 /// is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct WriteResolved {
-    /// What to write; its path is a resolved one.
+    /// The write; its path is a resolved one.
     pub write: WriteFile,
-    /// What has to be there.
+    /// The condition: what must be there before.
     pub present: Present,
 }
 
 /// Does what [`Download`] does, with the conditions of [`WriteResolved`].
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct DownloadResolved {
-    /// What to fetch; its path is a resolved one.
+    /// The download; its path is a resolved one.
     pub download: Download,
-    /// What has to be there.
+    /// The condition: what must be there before.
     pub present: Present,
 }

@@ -40,9 +40,9 @@ pub use close::{Close, CloseCode};
 use heartbeat::Heartbeat;
 use stream::{Outgoing, Stream};
 
-/// What a CANCEL wants: the work stopped.
+/// A CANCEL that stops the work.
 const CANCEL_STOP: u16 = 0;
-/// What a CANCEL wants: the stream ended, and nothing stopped.
+/// A CANCEL that ends the stream and stops nothing.
 const CANCEL_LEAVE: u16 = 1;
 
 /// Which end of the link this is.
@@ -54,7 +54,7 @@ pub enum Side {
     Executor,
 }
 
-/// What a received frame means for the shell.
+/// The consequence of a received frame for the link's owner.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
     /// A request arrived (executor only).
@@ -63,9 +63,9 @@ pub enum Event {
     Message {
         /// The stream, or [`StreamId::SESSION`].
         stream: StreamId,
-        /// What it says.
+        /// The message.
         message: Message,
-        /// Whether the stream is gone now.
+        /// True if the stream is gone now.
         fin: bool,
     },
     /// The request failed and the stream is gone (originator only).
@@ -215,7 +215,7 @@ impl Session {
         usize::try_from(window).unwrap_or(usize::MAX)
     }
 
-    /// Whether the stream is still open.
+    /// True if the stream is still open.
     pub fn is_open(&self, id: StreamId) -> bool {
         self.streams.contains_key(&id)
     }

@@ -1,4 +1,4 @@
-//! What a frame that arrived means, and whether it may: the receiving half of the session.
+//! The receiving half of the session: the meaning of each frame that arrives, and the rules it must keep.
 
 use std::time::Instant;
 
@@ -142,7 +142,7 @@ impl Session {
         Ok(Some(Event::Writable(id, header.sequence)))
     }
 
-    /// Whether a message or failure on this stream is one to act on; an error when it can be none.
+    /// True if a message or failure on this stream is one to act on; an error when it can be none.
     fn answer_is_expected(&self, id: StreamId) -> Result<bool, Close> {
         if self.side == Side::Executor {
             return Err(broken("only the runner answers"));

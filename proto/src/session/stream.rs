@@ -23,7 +23,7 @@ pub(super) enum Outgoing {
 pub(super) struct Stream {
     pub(super) carries_data: bool,
     pub(super) cancel_sent: bool,
-    /// Whether the stream stands in the session's line of ready streams.
+    /// True if the stream stands in the session's line of ready streams.
     pub(super) in_line: bool,
     outgoing: VecDeque<Outgoing>,
     ended: bool,
@@ -146,7 +146,7 @@ impl Stream {
         self.received_offset
     }
 
-    /// Counts data that arrived; `false` when it is more than was granted, or than can be counted behind a gap.
+    /// Counts data that arrived; `false` when it is more than was granted, or than can be counted after a gap.
     pub(super) fn received(&mut self, bytes: u64) -> bool {
         let left = self.receive_credit.checked_sub(bytes);
         let (Some(left), Some(offset)) = (left, self.received_offset.checked_add(bytes)) else {

@@ -6,7 +6,7 @@ use crate::bounds::{Bounds, Bytes, Cpus, LimitsBy, Reach};
 use crate::error::Error;
 use crate::layers::Profile;
 
-/// What commands may reach, and how much they may take; what is not given is as the policy file has it.
+/// The networks that commands may reach, and the resources they may take; the policy file decides whatever is not given.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BoundsOptions {
     /// What commands may reach over the network: all, loopback (only each other) or none [default: all]
@@ -40,7 +40,7 @@ pub struct BoundsOptions {
 }
 
 impl BoundsOptions {
-    /// What is given here, and for the rest `otherwise`.
+    /// The bounds given here, and `otherwise` for the rest.
     ///
     /// # Errors
     /// It cannot work; the text says what to write instead.
@@ -83,7 +83,7 @@ impl BoundsOptions {
     }
 }
 
-/// What people write for a limit that is not wanted.
+/// The word for a limit that is not wanted.
 const NO_LIMIT: &str = "none";
 
 fn memory(text: &str) -> Result<Bytes, String> {

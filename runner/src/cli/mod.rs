@@ -36,7 +36,7 @@ use crate::update::UpdateOptions;
 #[derive(Debug, Parser)]
 #[command(name = "sandbridge-runner", version, args_conflicts_with_subcommands = true)]
 pub struct Cli {
-    /// What to do instead of running.
+    /// The subcommand, if one is given.
     #[command(subcommand)]
     pub command: Option<Command>,
     /// How to run.
@@ -65,7 +65,7 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
         .mut_subcommands(without_empty_variables)
 }
 
-/// What can be done besides running.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Say what commands may do on this machine, try it, and say what to do about what does not hold
@@ -73,7 +73,7 @@ pub enum Command {
         /// Print one JSON value
         #[arg(long)]
         json: bool,
-        /// What it is about.
+        /// The sandbox in question.
         #[command(flatten)]
         options: Box<SandboxOptions>,
     },
@@ -84,7 +84,7 @@ pub enum Command {
         /// Print one JSON value
         #[arg(long)]
         json: bool,
-        /// What it is about.
+        /// The sandbox in question.
         #[command(flatten)]
         options: Box<SandboxOptions>,
     },

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::layers::Profile;
 use crate::limits::POLICY_FILE_BYTES;
 
-/// Where the file is when nobody says so, beneath the user's configuration.
+/// Where the file is when nobody says so, below the user's configuration.
 const DEFAULT_PATH: &str = "sandbridge/runner.toml";
 
 /// Its keys; each may be missing.
@@ -43,7 +43,7 @@ pub(super) struct PolicyFile {
 }
 
 impl PolicyFile {
-    /// What commands may reach and take.
+    /// Networks and resources of commands.
     pub(super) fn bounds(&self) -> Bounds {
         let Self { memory, pids, limits_by: by, cpus, open_files, file_size, .. } = *self;
         Bounds {

@@ -36,7 +36,7 @@ pub struct SandboxOptions {
     /// Read the policy from this file [default: sandbridge/runner.toml in the user's configuration, if it is there]
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_POLICY")]
     pub policy: Option<PathBuf>,
-    /// What commands may reach and take.
+    /// Networks and resources of commands.
     #[command(flatten, next_help_heading = "What commands may reach and take")]
     pub bounds: BoundsOptions,
     /// As whom commands run.
@@ -48,7 +48,7 @@ pub struct SandboxOptions {
 }
 
 impl SandboxOptions {
-    /// What all of it comes to, without an LLM endpoint. `token_file` must stay out of the commands' reach; the policy
+    /// The resulting configuration, without an LLM endpoint. `token_file` must stay out of the commands' reach; the policy
     /// file of the runner's user does not count where the commands are other people's.
     ///
     /// # Errors

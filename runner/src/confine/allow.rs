@@ -1,4 +1,4 @@
-//! What the runner's user lets commands touch beyond the profile.
+//! Paths that the runner's user lets commands touch beyond the profile.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use crate::error::Error;
 /// Trees that are made for commands, or hold what must never be theirs: parts of them may be allowed, never all.
 const NEVER_WHOLE: &[&str] = &["/", "/dev", "/etc", "/proc", "/run", "/sys"];
 
-/// What the runner's user lets commands touch beyond the profile; from the configuration, never from a request.
+/// Paths that the runner's user lets commands touch beyond the profile; from the configuration, never from a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowances {
     /// Files and trees that may be read and run; canonical.
     pub read: Vec<PathBuf>,
     /// Files and trees that may be changed; canonical.
     pub write: Vec<PathBuf>,
-    /// Whether commands may change the hooks and the configuration of git repositories.
+    /// True if commands may change the hooks and the configuration of git repositories.
     pub git_config: bool,
 }
 
@@ -66,7 +66,7 @@ impl Allowances {
         Ok(())
     }
 
-    /// What a careful person would want to hear about what is allowed.
+    /// Warnings about allowances that a careful person would want to hear.
     pub fn warnings(&self) -> Vec<String> {
         use std::os::unix::fs::FileTypeExt;
         let is_socket =

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// What commands may keep, if the runner has it. Not FSETID: without it, writing to a file takes its set-user-id bit.
+/// The capabilities that commands keep, if the runner has them. Not FSETID: without it, writing to a file takes its set-user-id bit.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -12,7 +12,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::KILL);
 
-/// What lets commands become another user.
+/// The capabilities that let commands become another user.
 const CHANGES_USER: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
 /// Drops every other capability from all sets of the calling thread, the bounding set included.

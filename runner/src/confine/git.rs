@@ -1,7 +1,7 @@
-//! What git obeys in a workspace: found by the scan here, and made read-only by the mounts.
+//! The files that git obeys in a workspace: found by the scan here, and made read-only by the mounts.
 //!
 //! The user's own git runs hooks, and programs that the configuration names, outside of any sandbox. So commands may change
-//! neither. A path that is only read-only could be moved away with its parents and made anew, hence each directory above one is
+//! neither. A path that is only read-only could be moved away with its parents and made again, hence each directory above one is
 //! *pinned*: a mount of itself, which cannot be renamed or removed.
 //!
 //! | in a repository | why |
@@ -16,7 +16,7 @@
 //! The same for each submodule and linked worktree that a repository keeps, for what a `.git` file or a `commondir` leads to,
 //! and for repositories below the workspace's top, bare ones included. A directory that looks like a bare repository says
 //! nothing about its own `.git`, which git looks at first: the scan goes on below it.
-//! What a command makes anew, a repository of its own included, is its own.
+//! Whatever a command itself creates, a repository included, is its own to change.
 
 mod scan;
 #[cfg(test)]
@@ -32,14 +32,14 @@ use scan::Scan;
 pub(crate) use watch::Watch;
 pub(super) use watch::refuses_bare;
 
-/// What reports add where the user's git would obey a bare repository that commands make.
+/// A report's note where the user's git would obey a bare repository that commands make.
 const OBEYS_BARE: &str = "; this user's git obeys any bare repository that a command leaves in a directory: run \
      `git config --global safe.bareRepository explicit` and restart the runner";
 
-/// What commands must not change, in absolute paths without symbolic links.
+/// Paths that commands must not change: absolute, without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitPaths {
-    /// Directories that must stay where they are; each behind those above it.
+    /// Directories that must stay where they are; each after those above it.
     pub(crate) pinned: Vec<PathBuf>,
     /// Those of the pinned ones in which nothing may be made or removed: what is in them is pinned, and may change. Some may
     /// be missing.
@@ -55,7 +55,7 @@ pub(crate) struct GitPaths {
 }
 
 impl GitPaths {
-    /// What commands under a profile must not change; nothing where that is allowed, or nothing of git can be changed.
+    /// Paths that commands under a profile must not change; none where changing them is allowed, or impossible anyway.
     pub(crate) fn of(policy: &ConfinePolicy, profile: Profile) -> Self {
         if policy.allowances.git_config || profile == Profile::FullControl {
             return Self::default();

@@ -1,4 +1,4 @@
-//! What a thread for one command with a terminal builds on: the view that the commands of its profile share.
+//! The base of a thread for one command with a terminal: the view that the commands of its profile share.
 //!
 //! A terminal must be out of reach of every other exec, and a terminal's file is as open to its user's processes as any. So a
 //! command with a terminal gets a thread of its own, with a copy of the shared mount namespace (the same files, `/tmp`
@@ -19,7 +19,7 @@ use super::view::View;
 use crate::layers::{LayerReport, Profile, layer_name};
 use crate::sys;
 
-/// What the threads of one profile have in common.
+/// The state that the threads of one profile share.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(super) profile: Profile,
@@ -53,7 +53,7 @@ impl Ground {
         }
     }
 
-    /// Keeps what the calling thread has entered, before it closes the door behind itself.
+    /// Keeps what the calling thread has entered, before the last layers are set up.
     pub(super) fn prepare(
         profile: Profile,
         view: &View,
@@ -93,7 +93,7 @@ impl Ground {
         &self.path
     }
 
-    /// Whether commands have a root of their own.
+    /// True if commands have a root of their own.
     pub(super) fn has_own_root(&self) -> bool {
         self.mounts.is_some()
     }

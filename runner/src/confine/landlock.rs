@@ -93,7 +93,7 @@ fn list(ruleset: RulesetCreated, view: &View) -> Result<RulesetCreated, RulesetE
     allow(ruleset, &view.devices, device)
 }
 
-/// Allows `access` beneath each path that exists.
+/// Allows `access` below each path that exists.
 fn allow<P: AsRef<Path>>(
     ruleset: RulesetCreated,
     paths: &[P],

@@ -65,14 +65,14 @@ pub(crate) mod trees {
     pub(crate) use super::policy::{DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 }
 
-/// What commands of a confined thread find: where HOME is, and what was established.
+/// The result of confining a thread: where HOME is for its commands, and the layers that hold.
 pub(crate) struct Confined {
     pub(crate) home: PathBuf,
     pub(crate) path: Vec<PathBuf>,
     pub(crate) report: LayerReport,
     /// The commands' own `/etc`, if they have one.
     pub(crate) etc: Option<OwnedFd>,
-    /// What those with a terminal are built on.
+    /// The base for commands with a terminal.
     pub(crate) ground: Ground,
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn apply_on_terminal(
     Err(io::Error::other(format!("a command with a terminal lacks what others have: {}", lacking.join(", "))))
 }
 
-/// The layers that close behind the thread, in the order in which they must be set up.
+/// The last layers, in the order in which they must be set up.
 fn lock(
     policy: &ConfinePolicy,
     view: &View,

@@ -33,11 +33,11 @@ pub(super) struct Tree {
     pub(super) mount: OwnedFd,
     pub(super) target: PathBuf,
     pub(super) is_directory: bool,
-    /// Whether its target lies in another tree of the machine, and so is there already.
+    /// True if its target lies in another tree of the machine, and so is there already.
     pub(super) is_inside: bool,
 }
 
-/// What became of [`enter`].
+/// The outcome of [`enter`].
 pub(super) enum Entry {
     /// The thread has its own root; `hides_others` says whether commands will see no process but their own.
     ///
@@ -135,7 +135,7 @@ fn shut_sockets(
     told(shut, "not closed everywhere", &gaps)
 }
 
-/// What a report says of a layer with gaps.
+/// Describes the gaps of a layer, for a report.
 fn told(count: usize, what: &str, gaps: &[String]) -> Result<usize, String> {
     if gaps.is_empty() {
         return Ok(count);
@@ -166,7 +166,7 @@ fn cover_home(policy: &ConfinePolicy, private_home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether an error says that the machine does not have something, or does not allow it; not that it ran out of it.
+/// True if an error says that the machine does not have something, or does not allow it; not that it ran out of it.
 fn is_lack(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EINVAL))
 }

@@ -1,4 +1,4 @@
-//! What commands may reach over the network.
+//! The networks that commands may reach.
 //!
 //! ```text
 //! all        the machine's network; with ports, Landlock lets TCP connect to those, and the filter lets nothing else out
@@ -27,7 +27,7 @@ const FIRST_WITH_PORTS: u32 = 4;
 /// The namespace in which there is nothing but `lo`: made once in the life of a process.
 static LOOPBACK: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Moves the calling thread, which must not be confined, to where its commands shall be.
+/// Moves the calling thread, which must not be confined, into the network namespace of its commands.
 ///
 /// # Errors
 /// The namespace cannot be had here.

@@ -33,7 +33,7 @@ const STILL: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOATIME;
 /// The parts of a repository that are directories.
 const GIT_DIRECTORIES: &[&str] = &["hooks", "worktrees", "modules"];
 
-/// What a directory's owner needs to make something in it.
+/// The mode bits that let a directory's owner create entries in it.
 const OWNER_MAY_CHANGE: u32 = 0o300;
 
 /// A fresh file system that is attached nowhere yet.
@@ -67,7 +67,7 @@ pub(super) fn temporary(limit_bytes: u64, mode: &str, owner: Option<(u32, u32)>)
 /// The commands' own `/proc`.
 struct Processes {
     mount: OwnedFd,
-    /// Whether it shows commands only the processes they could trace anyway: their own.
+    /// True if it shows commands only the processes they could trace anyway: their own.
     hides_others: bool,
 }
 
@@ -303,9 +303,9 @@ fn make_git_part(repository: &OwnedFd, name: &OsStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens one component beneath `place` without following links; makes it when it is missing.
+/// Opens one component below `place` without following links; makes it when it is missing.
 ///
-/// What is of the wrong kind, or closed to us, is renamed away: unlike removing, that works on a whole tree, at once, and
+/// An entry of the wrong kind, or one closed to us, is renamed away: unlike removing, that works on a whole tree, at once, and
 /// loses nothing.
 fn step(place: &OwnedFd, name: &OsStr, is_directory: bool) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -340,7 +340,7 @@ fn give_like(place: &OwnedFd, made: &OwnedFd) -> io::Result<()> {
     Ok(rustix::fs::chownat(made, "", Some(owner.0), Some(owner.1), AtFlags::EMPTY_PATH)?)
 }
 
-/// Whether what was found can be what is needed: of the right kind and, a directory of ours, not closed to ourselves.
+/// True if what was found can be what is needed: of the right kind and, a directory of ours, not closed to ourselves.
 fn fits(found: &OwnedFd, is_directory: bool) -> io::Result<bool> {
     let found = rustix::fs::fstat(found)?;
     let user = rustix::process::geteuid();

@@ -1,4 +1,4 @@
-//! What commands may see: the runner's own configuration, and the lists of system paths.
+//! The policy of confinement: the runner's own configuration, and the lists of system paths.
 
 use std::fs;
 use std::io;
@@ -91,7 +91,7 @@ pub(crate) const ETC_ENTRIES: &[&str] = &[
 /// The parts of `/sys` that build tools and language runtimes read to size themselves.
 pub(crate) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm"];
 
-/// Device files commands may read and write. `tty` is the terminal of whoever opens it, and nothing for those without one.
+/// Device files commands may read and write. `tty` is the terminal of the process that opens it, and nothing for a process without one.
 pub(crate) const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
@@ -113,13 +113,13 @@ pub struct ConfinePolicy {
     pub run_as: Option<Account>,
     /// Layers not to set up.
     pub left_out: LeftOut,
-    /// What else commands may touch.
+    /// Paths that commands may touch beyond the profile.
     pub allowances: Allowances,
-    /// What commands may reach, and how much they may take.
+    /// The networks that commands may reach, and the resources they may take.
     pub bounds: Bounds,
-    /// Whether commands get copies of the user's settings.
+    /// True if commands get copies of the user's settings.
     pub copies_settings: bool,
-    /// Whether the git of the runner's user obeys no bare repository that it comes across.
+    /// True if the git of the runner's user obeys no bare repository that it comes across.
     pub git_refuses_bare: bool,
 }
 
@@ -199,13 +199,13 @@ impl ConfinePolicy {
         Ok(home)
     }
 
-    /// Whether commands of a profile find a home that is gone with them: where nothing may be changed, nothing stays.
+    /// True if commands of a profile find a home that is gone with them: where nothing may be changed, nothing stays.
     /// `own_root` is whether they have a mount namespace.
     pub(crate) fn throws_home_away(&self, profile: Profile, own_root: bool) -> bool {
         profile == Profile::ReadOnly && own_root && !self.left_out.contains(layer_name::PRIVATE_HOME)
     }
 
-    /// Whether commands of a profile may change what is in their home.
+    /// True if commands of a profile may change what is in their home.
     pub(crate) fn home_is_writable(&self, profile: Profile, own_root: bool) -> bool {
         profile != Profile::ReadOnly || self.throws_home_away(profile, own_root)
     }
@@ -220,12 +220,12 @@ impl ConfinePolicy {
         way.iter().try_for_each(|place| fs::set_permissions(place, fs::Permissions::from_mode(0o711)))
     }
 
-    /// Whether the user's home lies in the workspace (or is it), so that it cannot be replaced by a private one.
+    /// True if the user's home lies in the workspace (or is it), so that it cannot be replaced by a private one.
     pub(crate) fn home_in_workspace(&self) -> bool {
         self.home.starts_with(&self.workspace)
     }
 
-    /// Whether the runner's state lies in the workspace, where commands could reach it.
+    /// True if the runner's state lies in the workspace, where commands could reach it.
     pub(super) fn state_in_workspace(&self) -> bool {
         self.state_dir.starts_with(&self.workspace)
     }
@@ -273,7 +273,7 @@ pub(crate) fn seen_by_commands(workspace: &Path, state_dir: &Path, allowances: &
     own.chain(system).chain(etc).chain(tools).map(|path| path.canonicalize().unwrap_or(path)).collect()
 }
 
-/// Whether that is a shell: accounts of services have a program in its place that turns people away.
+/// True if that is a shell: accounts of services have a program in its place that turns people away.
 fn runs_commands(shell: &Path) -> bool {
     let turns_away = shell.file_name().is_some_and(|name| name == "nologin" || name == "false");
     !turns_away && shell.is_file()

@@ -49,11 +49,11 @@ const ARGUMENTS_AT: u32 = 16;
 const WORD: u32 = 8;
 const HALF_WORD: u32 = 4;
 
-/// What the filter of one spawner depends on.
+/// The inputs of one spawner's filter.
 pub(super) struct Filter<'a> {
     /// Lets the spawner mark what it starts, and signal it.
     pub(super) key: MarkKey,
-    /// Whether commands see no process but their own.
+    /// True if commands see no process but their own.
     pub(super) hides_others: bool,
     /// Whose System V IPC objects and message queues commands would use.
     pub(super) ipc: Ipc,
@@ -104,7 +104,7 @@ pub(super) fn install(filter: &Filter<'_>, report: &mut LayerReport) -> io::Resu
     }
 }
 
-/// Whether an error says that the kernel was built without filters.
+/// True if an error says that the kernel was built without filters.
 fn is_lack(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS))
 }
@@ -122,7 +122,7 @@ fn program(filter: &Filter<'_>) -> Result<BpfProgram, BackendError> {
     Ok(program)
 }
 
-/// The start of the filter: calls that look as if the kernel did not have them, `clone3` but for whoever shows the key.
+/// The start of the filter: calls that look as if the kernel did not have them, `clone3` except with the key.
 fn not_implemented(key: MarkKey) -> BpfProgram {
     let statement = |code, k| sock_filter { code, jt: 0, jf: 0, k };
     let answer = statement(BPF_RETURN, RETURN_ERRNO | libc::ENOSYS.cast_unsigned());
@@ -131,7 +131,7 @@ fn not_implemented(key: MarkKey) -> BpfProgram {
         .step_by(HALF_WORD as usize)
         .zip(key.into_iter().flat_map(|word| [word as u32, (word >> u32::BITS) as u32]))
         .collect();
-    // What is behind the jump: two statements a half, and the two returns.
+    // After the jump: two statements a half, and the two returns.
     let checks = u8::try_from(2 * halves.len()).unwrap_or(u8::MAX);
     let mut program = vec![
         statement(BPF_LOAD_WORD, NUMBER_AT),
@@ -150,7 +150,7 @@ fn not_implemented(key: MarkKey) -> BpfProgram {
     program
 }
 
-/// What is refused: a call with no rule at all always, else when one of its rules holds.
+/// The refused calls: one without rules always, another when one of its rules holds.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 fn rules(filter: &Filter<'_>) -> Result<Rules, BackendError> {

@@ -36,7 +36,7 @@ const FIRST_WITH_SOCKETS: u32 = 9;
 /// The sockets with a name in the file system, as the kernel lists them for one network namespace.
 pub(super) struct Bound(io::Result<Vec<PathBuf>>);
 
-/// What is to be closed, and why that may not be all.
+/// The sockets to close, and why they may not be all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SocketFiles {
     pub(super) found: BTreeSet<PathBuf>,
@@ -139,7 +139,7 @@ impl Seen {
     }
 }
 
-/// What was found in a tree, and whether that is not all.
+/// The sockets found in a tree, and whether there may be more.
 type Walked = (Vec<PathBuf>, Option<String>);
 
 /// Looks for sockets and FIFOs in a tree; once in the life of a process, as nothing of it is the commands' to change.

@@ -72,7 +72,7 @@ impl OpenTerminal {
     }
 }
 
-/// Sets the size; what runs in the terminal is told by SIGWINCH.
+/// Sets the size; the programs in the terminal get SIGWINCH.
 pub(crate) fn resize(master: impl AsFd, size: TerminalSize) -> io::Result<()> {
     let size = Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
     Ok(rustix::termios::tcsetwinsize(master, size)?)

@@ -9,13 +9,13 @@ use super::policy::{ConfinePolicy, SYSTEM_TREES};
 struct Toolchain {
     /// The variable that says where it is, if there is one.
     variable: &'static str,
-    /// Where it is otherwise, beneath HOME; nowhere if empty.
+    /// Where it is otherwise, below HOME; nowhere if empty.
     home: &'static str,
-    /// What of it commands see; the empty path is all of it. Never what holds credentials or caches.
+    /// Its directories that commands see; the empty path is all of it. Never what holds credentials or caches.
     parts: &'static [&'static str],
-    /// What of it belongs on PATH.
+    /// Its directories that belong on PATH.
     path: &'static [&'static str],
-    /// Whether its programs need the variable to find it from another HOME.
+    /// True if its programs need the variable to find it from another HOME.
     is_told: bool,
 }
 
@@ -53,7 +53,7 @@ const TOOLCHAINS: &[Toolchain] = &[
 /// The system's part of a command's PATH.
 const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Where commands install programs for themselves, beneath their own HOME. Last on PATH, so that nothing there takes the
+/// Where commands install programs for themselves, below their own HOME. Last on PATH, so that nothing there takes the
 /// place of a program that is there already.
 const OWN_PREFIX: &str = ".sandbridge";
 
@@ -146,7 +146,7 @@ pub(crate) fn own_prefix_variables(home: &Path) -> impl Iterator<Item = (&'stati
         .map(move |(name, part)| (*name, if part.is_empty() { prefix.clone() } else { prefix.join(part) }))
 }
 
-/// Where the newest Node.js is of those that nvm installed: a runner without a shell around it was not told which one to use.
+/// Where the newest Node.js is of those that nvm installed: a runner without a shell around it does not know which one to use.
 fn newest_node(versions: &Path) -> Option<PathBuf> {
     let numbers = |path: &Path| -> Option<Vec<u64>> {
         let name = path.file_name()?.to_str()?.strip_prefix('v')?;

@@ -7,11 +7,11 @@ use super::policy::{ConfinePolicy, DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES
 use crate::layers::Profile;
 use crate::settings;
 
-/// What commands may do where, in paths as the commands see them.
+/// The rights of commands by path, in paths as the commands see them.
 pub(super) struct View {
     pub(super) home: PathBuf,
     pub(super) home_is_private: bool,
-    /// Directories that may be listed, with all beneath them.
+    /// Directories that may be listed, with all below them.
     pub(super) list: Vec<PathBuf>,
     /// Trees and files that may be read.
     pub(super) read: Vec<PathBuf>,

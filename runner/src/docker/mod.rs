@@ -33,7 +33,7 @@ const STATIC_RUNNER: &str = "sandbridge-runner-static";
 /// Docker's client.
 const DOCKER: &str = "docker";
 
-/// Where the runner stands in the container: made anew at each start, so that no image can put a link in its place.
+/// Where the runner stands in the container: made again at each start, so that no image can put a link in its place.
 const RUNNER_PATH: &str = "/dev/sandbridge-runner";
 
 /// Where the workspace is in the container.

@@ -158,7 +158,7 @@ impl Relay<'_> {
                     (format!("the container ended ({text}); starting it again"), pause)
                 }
             };
-            // The same trouble is told once, not at each attempt.
+            // The same trouble is printed once, not at each attempt.
             if told != text {
                 eprintln!("sandbridge-runner: {text}");
                 told = text;

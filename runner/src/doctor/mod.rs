@@ -1,4 +1,4 @@
-//! What a policy comes to on this machine: told in words, and tried for real.
+//! The effect of a policy on this machine: described, and tried for real.
 
 mod trials;
 
@@ -13,25 +13,25 @@ use crate::layers::{LEFT_OUT, LayerReport, Profile, layer_name};
 use crate::space;
 use crate::spawn::{SpawnError, Spawner};
 
-/// What was found out.
+/// The findings.
 #[derive(Debug)]
 pub struct Diagnosis {
     /// The profile it is about.
     pub profile: Profile,
     /// Which layers hold.
     pub report: LayerReport,
-    /// What commands may touch.
+    /// How much commands may touch.
     pub entries: Vec<Entry>,
     /// Beyond files.
     pub facts: Vec<Fact>,
-    /// What was tried from inside.
+    /// The trials from inside.
     pub trials: Vec<Trial>,
 }
 
 /// One line about what commands get.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// What it is about.
+    /// The sandbox in question.
     pub name: String,
     /// In words.
     pub detail: String,
@@ -84,7 +84,7 @@ fn facts(policy: &ConfinePolicy, profile: Profile) -> Vec<Fact> {
 }
 
 impl Diagnosis {
-    /// Whether commands are confined, and all that was tried was as promised.
+    /// True if commands are confined, and all that was tried was as promised.
     pub fn is_good(&self) -> bool {
         self.report.confined() && self.trials.iter().all(|trial| trial.ok)
     }

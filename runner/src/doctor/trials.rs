@@ -15,7 +15,7 @@ use crate::confine::ConfinePolicy;
 use crate::layers::{Profile, layer_name};
 use crate::spawn::{Exit, SpawnRequest, Spawner};
 
-/// What people keep in their home and lend to nobody.
+/// Files that people keep private in their home.
 const SECRETS: &[&str] = &[
     ".ssh",
     ".aws",
@@ -60,9 +60,9 @@ const OPEN: &str = "{ : >> \"$1\"; } 2>/dev/null";
 /// One thing that was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trial {
-    /// What is promised.
+    /// The promise.
     pub name: String,
-    /// Whether it was so.
+    /// True if it was so.
     pub ok: bool,
 }
 
@@ -116,7 +116,7 @@ pub(super) fn try_all(policy: &ConfinePolicy, spawner: &Spawner) -> Vec<Trial> {
     trials.done
 }
 
-/// Whether a path is meant to be open to commands.
+/// True if a path is meant to be open to commands.
 fn is_open(policy: &ConfinePolicy, path: &Path) -> bool {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let allowed = policy.allowances.read.iter().chain(&policy.allowances.write);
@@ -134,7 +134,7 @@ impl Trials<'_> {
         self.done.push(Trial { name: name.to_owned(), ok });
     }
 
-    /// What is there outside must not be what commands find, if they find anything.
+    /// Commands must not find the file that is there outside, if they find any.
     fn out_of_reach(&mut self, path: &Path, script: &str) {
         let Ok(found) = fs::metadata(path) else { return };
         let identity = format!("{}:{}", found.dev(), found.ino());
@@ -142,7 +142,7 @@ impl Trials<'_> {
         self.done.push(Trial { name: format!("{} is out of reach", path.display()), ok });
     }
 
-    /// What commands make there must not be there outside.
+    /// Files that commands make there must not exist outside.
     fn not_written(&mut self, path: &Path) {
         self.run(MAKE, path);
         let is_there = fs::symlink_metadata(path).is_ok();
@@ -155,7 +155,7 @@ impl Trials<'_> {
         self.run("rm -f \"$1\" 2>/dev/null", path);
     }
 
-    /// What a script printed about a path, if it succeeded.
+    /// The output of a script about a path, if it succeeded.
     fn run(&self, script: &str, path: &Path) -> Option<String> {
         let words = [b"sh".as_slice(), b"-c", script.as_bytes(), b"sh", path.as_os_str().as_bytes()];
         let argv = words.iter().map(|word| word.to_vec()).collect();

@@ -16,7 +16,7 @@ pub enum SpawnError {
     NotExecutable {
         /// The program as the request named it.
         program: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// The working directory cannot be entered: it is missing, no directory, or outside the workspace.
@@ -25,7 +25,7 @@ pub enum SpawnError {
     /// The request itself cannot be carried out by any system.
     #[error("invalid command: {reason}")]
     InvalidRequest {
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// Confinement that this machine has could not be set up, so nothing may be started.
@@ -45,7 +45,7 @@ pub enum SpawnError {
     System {
         /// The step, as an infinitive.
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! Telling "denied by the sandbox" from "failed", as far as that can be told from outside.
+//! Distinguishes "denied by the sandbox" from "failed", as far as that is possible from outside.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::explain::{Entry, resolve};
 use crate::limits::STDERR_TAIL_BYTES;
 
-/// What programs print for the errors that only confinement answers with, in small letters: `mount` and `sudo` begin small. A
+/// Words that programs print for errors that only confinement causes, in small letters: `mount` and `sudo` begin small. A
 /// repository's configuration, and what leads to it, is busy where it cannot be replaced.
 const CERTAIN: [&str; 4] = [
     "operation not permitted",
@@ -15,7 +15,7 @@ const CERTAIN: [&str; 4] = [
     "device or resource busy",
 ];
 
-/// What they print also where a file's own mode keeps them out.
+/// Words that they also print where a file's own mode keeps them out.
 const AMBIGUOUS: &str = "permission denied";
 
 /// The last bytes of a command's standard error.
@@ -30,13 +30,13 @@ impl Tail {
         self.0.extend_from_slice(kept);
     }
 
-    /// Whether it has one of these words, which are in small letters.
+    /// True if it has one of these words, which are in small letters.
     pub(super) fn tells(&self, words: &[&str]) -> bool {
         let small = String::from_utf8_lossy(&self.0).to_ascii_lowercase();
         words.iter().any(|words| small.contains(words))
     }
 
-    /// Whether the kernel's words for a denial are in it. `is_open` says of a path, which may be relative, that the sandbox lets
+    /// True if the kernel's words for a denial are in it. `is_open` says of a path, which may be relative, that the sandbox lets
     /// commands do everything with it: then something else denied it.
     pub(super) fn tells_a_denial(&self, is_open: impl Fn(&Path) -> bool) -> bool {
         let text = String::from_utf8_lossy(&self.0);
@@ -64,7 +64,7 @@ fn named_paths(line: &str, at: usize) -> Vec<&str> {
     last.split_whitespace().next_back().filter(|word| !word.is_empty()).into_iter().collect()
 }
 
-/// What commands may do everything with, by the rules that the runner started with.
+/// Paths that commands may use in every way, by the rules that the runner started with.
 #[derive(Debug)]
 pub(crate) struct OpenPlaces {
     entries: Vec<Entry>,
@@ -75,7 +75,7 @@ impl OpenPlaces {
         Self { entries }
     }
 
-    /// Whether that is a place where the sandbox denies nothing: it exists, or is named with its directory.
+    /// True if that is a place where the sandbox denies nothing: it exists, or is named with its directory.
     pub(super) fn hold(&self, directory: &Path, path: &Path) -> bool {
         let is_named_well = path.components().count() > 1;
         let path = resolve(&normal(&directory.join(path)));
@@ -98,7 +98,7 @@ fn normal(path: &Path) -> PathBuf {
     })
 }
 
-/// Whether the kernel refused a step of starting a command, as confinement does.
+/// True if the kernel refused a step of starting a command, as confinement does.
 pub(super) fn by_kernel(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

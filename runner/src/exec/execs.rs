@@ -34,7 +34,7 @@ pub(crate) struct Execs {
     pub(super) open_places: OpenPlaces,
     /// Held by every command that started a moment ago.
     pub(super) young: Rc<()>,
-    /// Whether the server that is connected runs on this machine, as far as its address tells.
+    /// True if the server that is connected runs on this machine, as far as its address tells.
     pub(super) is_beside_server: Cell<bool>,
     /// The link that is served now, for what belongs to no request.
     connection: RefCell<Option<Rc<Connection>>>,
@@ -62,7 +62,7 @@ impl Execs {
         self.connection.replace(Some(connection));
     }
 
-    /// Whether the server that is connected runs on this machine, as far as its address tells.
+    /// True if the server that is connected runs on this machine, as far as its address tells.
     pub(crate) fn set_beside_server(&self, is_beside: bool) {
         self.is_beside_server.set(is_beside);
     }
@@ -113,7 +113,7 @@ impl Execs {
         self.registry.running() + self.trees.marks().count()
     }
 
-    /// Whether nothing is known to live that a command left behind.
+    /// True if nothing is known to live that a command left behind.
     pub(crate) fn have_no_remains(&self) -> bool {
         self.trees.settle(|exec_id| self.tree_gone(exec_id))
     }

@@ -1,7 +1,7 @@
 //! From the peer to the command's standard input.
 //!
 //! A terminal has no end that could be closed while it is in use. There the end of the input is typed, as a person does: the
-//! character that means it (Ctrl-D, unless the command chose another), twice behind half a line.
+//! character that means it (Ctrl-D, unless the command chose another), twice after half a line.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 use super::outlet::{self, Outlet};
 use crate::limits::TERMINAL_RETRY_MS;
 
-/// What means the end of the input where the terminal does not say.
+/// The character that ends the input where the terminal names none.
 const CONTROL_D: u8 = 0x04;
 
 /// Writes what arrives to the command; what it does not want is discarded, so that the sender is never stuck.
@@ -25,7 +25,7 @@ pub(super) struct Input {
     terminal: Option<Line>,
 }
 
-/// What was typed last into a terminal.
+/// The last characters typed into a terminal.
 #[derive(Debug, Default)]
 struct Line {
     is_begun: bool,
@@ -118,7 +118,7 @@ impl Input {
     }
 }
 
-/// What is typed to end the input: one character ends a line that is begun, one more the input itself.
+/// The characters that end the input: one ends a line that is begun, one more the input itself.
 fn end_characters(terminal: &pipe::Sender, line_is_begun: bool) -> Bytes {
     let modes = rustix::termios::tcgetattr(terminal);
     let end = modes.map_or(CONTROL_D, |modes| modes.special_codes[SpecialCodeIndex::VEOF]);

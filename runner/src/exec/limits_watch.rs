@@ -112,7 +112,7 @@ async fn look(
     true
 }
 
-/// What the trees take; `None` if the thread that counts failed.
+/// The resources that the trees take; `None` if the thread that counts failed.
 async fn count(execs: &Execs, bounds: &Bounds, signs: &Signs) -> Option<Vec<Usage>> {
     let (trees, signs) = (living_trees(execs), *signs);
     let counted = Counted {

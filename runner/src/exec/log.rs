@@ -1,4 +1,4 @@
-//! What an exec wrote, both channels in the order they were read, by absolute offset.
+//! The output of an exec: both channels in the order they were read, by absolute offset.
 //!
 //! ```text
 //!   dropped │ put away in the spool │ in memory
@@ -91,7 +91,7 @@ impl Log {
         self.start
     }
 
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     pub(super) fn end(&self) -> u64 {
         self.end
     }

@@ -16,7 +16,7 @@
 //! | `execs` | all of a runner: what they share |
 //! | `start` | from a request to a process |
 //! | `running` | the task of one exec: waits for everything at once |
-//! | [`outlet`], `reader` | from the output to whoever is attached: credit, replay, news |
+//! | [`outlet`], `reader` | from the output to the attached clients: credit, replay, news |
 //! | `log`, `spool` | the output by offset: in memory, put away, dropped |
 //! | `output` | a pipe to the outlet: cap, the order of reads |
 //! | `input` | the peer to the command's standard input |
@@ -59,7 +59,7 @@ use registry::Start;
 pub(crate) use registry::no_such_exec;
 use start::{not_started, start};
 
-/// Runs a command, and serves whoever attaches to it until its result is forgotten.
+/// Runs a command, and serves the clients that attach to it until its result is forgotten.
 pub(crate) async fn run(execs: Rc<Execs>, stream: StreamHandle, request: Exec) {
     let request = Rc::new(request);
     let Start::New(outlet) = execs.registry.start(&request, stream) else { return };

@@ -1,4 +1,4 @@
-//! Where a command's output goes: into the [`Log`], and from there to whoever is attached.
+//! Where a command's output goes: into the [`Log`], and from there to the attached clients.
 //!
 //! An exec knows nothing of links. Streams attach, read from an offset on as their credit allows, and go; the exec goes on.
 //!
@@ -29,11 +29,11 @@ use super::spool::Budget;
 use crate::limits::{BACKLOG_BYTES, CANCELLED_OUTPUT_MS, REPORT_BYTES, REPORT_HEAD_BYTES, SPOOL_EXEC_BYTES};
 use crate::stream::StreamHandle;
 
-/// What is told of an exec, and to whom. Shared by its task and the registry.
+/// The news of an exec, and the streams that get it. Shared by its task and the registry.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     state: RefCell<State>,
-    /// Told when a reader's stream changed, or one came.
+    /// Notified when a reader's stream changed, or one came.
     changed: Rc<Notify>,
 }
 
@@ -51,11 +51,11 @@ struct State {
     started: Option<ExecStarted>,
     exited: Option<ExecExited>,
     ended: Option<Result<ExecStreamsClosed, WireError>>,
-    /// When whoever cancelled and takes nothing gets no more of the output.
+    /// When a client that cancelled and takes nothing gets no more of the output.
     gives_up_at: Option<Instant>,
     input_taken: u64,
     is_cancelled: bool,
-    /// The limit it is ended for, until that was told.
+    /// The limit it is ended for, until that was reported.
     met_limit: Option<MetLimit>,
     is_forgotten: bool,
 }
@@ -141,7 +141,7 @@ impl Outlet {
         self.changed.notified().await;
     }
 
-    /// How much may be pushed now; a change from 0 is told by [`Outlet::changed`].
+    /// How much may be pushed now; a change from 0 is announced by [`Outlet::changed`].
     pub(super) fn room(&self) -> usize {
         self.state.borrow().room()
     }
@@ -176,7 +176,7 @@ impl Outlet {
         state.pump();
     }
 
-    /// Whether somebody wants the command ended.
+    /// True if somebody wants the command ended.
     pub(super) fn is_cancelled(&self) -> bool {
         let mut state = self.state.borrow_mut();
         state.is_cancelled |= state.readers.iter().any(|reader| reader.stream.is_cancelled());
@@ -270,12 +270,12 @@ impl Outlet {
         }
     }
 
-    /// Whether input of this generation still counts.
+    /// True if input of this generation still counts.
     pub(super) fn is_current(&self, generation: u64) -> bool {
         self.state.borrow().generation == generation
     }
 
-    /// Whether all input has been taken by [`Outlet::take_input`].
+    /// True if all input has been taken by [`Outlet::take_input`].
     pub(super) fn input_ended(&self) -> bool {
         self.state.borrow_mut().input_reader().is_some_and(|reader| reader.stream.data_ended())
     }
@@ -358,7 +358,7 @@ impl State {
     /// How much the log may hold now.
     fn log_limit(&self) -> u64 {
         match self.output_readers().map(|reader| reader.replay_end).max() {
-            // Whoever attached gets what had gathered till then; from there on it is a backlog.
+            // A client that attached gets what had gathered till then; from there on it is a backlog.
             Some(replay_end) if self.overflow == Overflow::DropOldest && !self.retain => {
                 replay_end.saturating_sub(self.log.start())
                     + BACKLOG_BYTES as u64

@@ -24,7 +24,7 @@ impl Scratch {
         self.0.take().unwrap_or_else(|| DataBuf::with_capacity(MAX_DATA_BYTES))
     }
 
-    /// What was read into a buffer.
+    /// Data that was read into a buffer.
     fn cut(&self, buffer: DataBuf) -> DataBuf {
         if buffer.len() >= HAND_OVER_BYTES {
             return buffer;
@@ -40,12 +40,12 @@ impl Scratch {
     }
 }
 
-/// What the outputs of one exec share.
+/// The state that the outputs of one exec share.
 #[derive(Debug)]
 pub(super) struct Account {
     /// How much more may be sent at all.
     pub(super) allowance: Option<u64>,
-    /// What was not sent for that reason.
+    /// Bytes that were not sent for that reason.
     pub(super) dropped_bytes: u64,
 }
 
@@ -55,7 +55,7 @@ impl Account {
     }
 }
 
-/// What one turn came to.
+/// The outcome of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Turn {
     /// Bytes were read from the pipe.
@@ -70,7 +70,7 @@ pub(super) struct Output {
     channel: Channel,
     pipe: Option<pipe::Receiver>,
     written_bytes: u64,
-    /// Whether the pipe was made larger, or refused to be.
+    /// True if the pipe was made larger, or refused to be.
     is_grown: bool,
     tail: Option<Tail>,
 }
@@ -87,23 +87,23 @@ impl Output {
         })
     }
 
-    /// What the command wrote, as far as it was read.
+    /// The command's output, as far as it was read.
     pub(super) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// Whether somebody may still write.
+    /// True if somebody may still write.
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }
 
-    /// Whether the pipe holds something that was not read yet.
+    /// True if the pipe holds something that was not read yet.
     pub(super) fn holds_something(&self) -> bool {
         let waiting = self.pipe.as_ref().map(rustix::io::ioctl_fionread);
         waiting.is_some_and(|bytes| bytes.is_ok_and(|bytes| bytes > 0))
     }
 
-    /// Whether the end of the output tells a denial.
+    /// True if the end of the output tells a denial.
     pub(super) fn tells_a_denial(&self, is_open: impl Fn(&Path) -> bool) -> bool {
         self.tail.as_ref().is_some_and(|tail| tail.tells_a_denial(is_open))
     }
@@ -113,7 +113,7 @@ impl Output {
         self.tail.as_ref()
     }
 
-    /// Whether reading makes sense: the pipe is open, and what comes out of it can go somewhere.
+    /// True if reading makes sense: the pipe is open, and what comes out of it can go somewhere.
     pub(super) fn may_read(&self, outlet: &Outlet, account: &Account) -> bool {
         self.is_open() && room(outlet, account) > 0
     }
@@ -129,7 +129,7 @@ impl Output {
 
     /// The command ended: reads all that it left, room or not. A pipe holds no more than its own size.
     pub(super) fn command_ended(&mut self, outlet: &Outlet, account: &mut Account) {
-        // The kernel knows about the pipe what its event may not have told yet.
+        // The kernel knows about the pipe what its event may not have reported yet.
         let mut left = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok()).unwrap_or(0);
         while left > 0 {
             let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(MAX_DATA_BYTES);
@@ -137,7 +137,7 @@ impl Output {
             left = left.saturating_sub(buffer.len() as u64);
             self.deliver(buffer, outlet, account);
         }
-        // Behind it the output ends, most often.
+        // After it the output ends, most often.
         if let Some(buffer) = self.read_untold(1) {
             self.deliver(buffer, outlet, account);
         }

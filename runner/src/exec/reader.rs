@@ -18,7 +18,7 @@ pub(super) struct Reader {
     /// Up to where the peer's consumer drained the output.
     pub(super) drained: u64,
     pub(super) has_drained: bool,
-    /// Gaps that were sent and are not behind `drained` yet: offset and length.
+    /// Gaps that were sent and that `drained` has not passed yet: offset and length.
     gaps: VecDeque<(u64, u64)>,
     pub(super) gap_bytes: u64,
     /// Where the output ended when it attached: up to there it may be behind.
@@ -52,7 +52,7 @@ impl Reader {
         self.stream.finish(Err::<ExecStreamsClosed, _>(detached));
     }
 
-    /// Whether the peer wanted no more, and was told that it gets none.
+    /// True if the peer wanted no more, and got that confirmed.
     pub(super) fn leaves(&self) -> bool {
         if self.stream.has_left() {
             self.detach("left, as asked for");

@@ -30,7 +30,7 @@ pub(crate) struct Registry {
     known: RefCell<HashMap<ExecId, Known>>,
     tombstones: RefCell<Tombstones>,
     budget: Rc<Budget>,
-    /// Told when an exec is complete.
+    /// Notified when an exec is complete.
     completion: Notify,
 }
 
@@ -43,11 +43,11 @@ struct Known {
     completed: Option<Instant>,
 }
 
-/// What became of a start.
+/// The outcome of a start.
 pub(super) enum Start {
     /// It is new: run it.
     New(Rc<Outlet>),
-    /// It was made before; the stream was attached, or told what is wrong.
+    /// It was made before; the stream was attached, or got the reason why not.
     Known,
 }
 
@@ -211,7 +211,7 @@ impl Registry {
     }
 }
 
-/// What is said of an id that nothing is known of.
+/// The error for an unknown id.
 pub(crate) fn no_such_exec(exec_id: ExecId) -> WireError {
     WireError::new(ErrorKind::NoSuchExec, format!("no exec {exec_id} is known here"))
 }
@@ -248,7 +248,7 @@ impl Tombstones {
         }
     }
 
-    /// Whether an id of this age is known to have run, or may have.
+    /// True if an id of this age is known to have run, or may have.
     fn may_hold(&self, exec_id: ExecId, age_ms: u64) -> bool {
         self.ids.contains(&exec_id)
             || self.forgotten_until.get().is_some_and(|until| {

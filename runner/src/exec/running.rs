@@ -27,7 +27,7 @@ use crate::layers::Profile;
 use crate::limits::{DRAIN_IDLE_MS, DRAIN_LIMIT_MS, GIT_LOOK_MS, STARTED_DELAY_MS};
 use crate::spawn::{Child, Exit, Spawned, Terminal};
 
-/// What a shell ends with when the program it waited for was killed.
+/// The exit code of a shell when the program it waited for was killed.
 const KILLED_IN_SHELL: i32 = 128 + libc::SIGKILL;
 
 /// A command that was started.
@@ -49,7 +49,7 @@ pub(super) struct Running {
     confined: bool,
     /// Where it runs, unless under a profile narrower than the runner's.
     directory: Option<PathBuf>,
-    /// What the kernel had counted when this one started.
+    /// The kernel's counts when this one started.
     met: Met,
     /// The limit it is ended for.
     met_limit: Option<MetLimit>,
@@ -60,7 +60,7 @@ pub(super) struct Running {
     settled_at: Option<Instant>,
     /// Makes it one of the young ones until then: where many start at once each takes longer to be a short one.
     young: Option<Rc<()>>,
-    /// Whether the news of the start was told.
+    /// True once the news of the start was sent.
     is_announced: bool,
     /// When the workspace's repositories are looked after next.
     git_due: Instant,
@@ -130,7 +130,7 @@ impl Running {
     /// Runs the exec to its end, and what it left behind too.
     ///
     /// # Errors
-    /// Its program never ran; nothing was told.
+    /// Its program never ran; no news was sent.
     pub(super) async fn run(mut self) -> io::Result<()> {
         self.pump();
         let mut has_ended = self.wait().await;
@@ -164,7 +164,7 @@ impl Running {
     /// and no wake-up of its own.
     fn announce(&mut self, has_ended: bool) {
         let mut is_settled = self.settled_at.is_some_and(|at| Instant::now() >= at);
-        // Nothing is told of a command that may yet turn out not to run.
+        // No news is sent of a command that may yet turn out not to run.
         if is_settled
             && !has_ended
             && let Some(again) = self.child.look_after_start()
@@ -179,7 +179,7 @@ impl Running {
         }
         let mut outputs = std::iter::once(&self.stdout).chain(&self.stderr);
         // A pipe that only ended tells nothing: most often its command is about to. What is in one later is not read before
-        // the reactor, which runs on this thread, has told of it.
+        // the reactor, which runs on this thread, has reported it.
         if !self.is_announced && (is_settled || has_ended || outputs.any(Output::holds_something)) {
             self.is_announced = true;
             self.outlet.tell_started(ExecStarted { pid: self.child.pid() });
@@ -304,7 +304,7 @@ impl Running {
         }
     }
 
-    /// Whether the sandbox lets this command do everything with a path.
+    /// True if the sandbox lets this command do everything with a path.
     fn is_open(&self, path: &Path) -> bool {
         self.directory.as_ref().is_some_and(|directory| self.execs.open_places.hold(directory, path))
     }
@@ -323,13 +323,13 @@ impl Running {
         shortage::note(told.tail(), was_refused, self.execs.host.workspace())
     }
 
-    /// Whether the command, or a program that its shell waited for, was killed for want of memory.
+    /// True if the command, or a program that its shell waited for, was killed for want of memory.
     fn ran_out_of_memory(&self, exit: Exit) -> bool {
         let was_killed = matches!(exit, Exit::Signal(libc::SIGKILL) | Exit::Code(KILLED_IN_SHELL));
         was_killed && group::met().kills > self.met.kills
     }
 
-    /// Whether nothing of what the command wrote can still come.
+    /// True if nothing of what the command wrote can still come.
     fn is_complete(&self) -> bool {
         let Some(drain) = &self.drain else { return false };
         if self.stop.is_under_way() {
@@ -340,7 +340,7 @@ impl Running {
         over || !std::iter::once(&self.stdout).chain(&self.stderr).any(Output::is_open)
     }
 
-    /// Completes the exec, then looks after what it left behind and whoever attaches for its result.
+    /// Completes the exec, then looks after what it left behind and the clients that attach for its result.
     async fn finish(mut self) {
         let met_limit = self.outlet.take_met_limit().or(self.met_limit);
         let met_limit = met_limit.map(|limit| format!("sandbridge: {limit}\n"));

@@ -1,4 +1,4 @@
-//! What a command lacked that failed: the kernel's own words name neither the limit nor who set it.
+//! The reason why a command failed for want of something: the kernel's own words name neither the limit nor who set it.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use crate::bounds::LimitsBy;
 use crate::group;
 use crate::space::Space;
 
-/// What programs print where a file system is full, in small letters.
+/// Words that programs print where a file system is full, in small letters.
 const FULL: &[&str] = &["no space left on device", "disk quota exceeded"];
 
-/// What they print where no process or thread was started.
+/// Words that they print where no process or thread was started.
 const REFUSED: &[&str] = &[
     "cannot fork",
     "can't fork",
@@ -21,7 +21,7 @@ const REFUSED: &[&str] = &[
     "unable to create native thread",
 ];
 
-/// What they print where a process may open no more files.
+/// Words that they print where a process may open no more files.
 const TOO_MANY_FILES: &[&str] = &["too many open files"];
 
 /// The commands' own temporary file systems.
@@ -43,7 +43,7 @@ pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> 
     })
 }
 
-/// What is added to the output of a command that was killed for want of memory: a signal alone does not say why.
+/// The line for a command that was killed for want of memory: a signal alone does not say why.
 pub(super) fn memory() -> String {
     let limit = group::memory().map_or_else(String::new, |memory| memory.to_string());
     format!(
@@ -51,7 +51,7 @@ pub(super) fn memory() -> String {
     )
 }
 
-/// What is added to the output of a command that was refused processes.
+/// The line for a command that was refused processes.
 pub(super) fn processes() -> Option<String> {
     let most = group::grouped(group::processes()?);
     let by = group::processes_by(None).map_or("", LimitsBy::describe);

@@ -19,7 +19,7 @@ use crate::limits::{SPOOL_EXEC_BYTES, SPOOL_OPEN_MS, SPOOL_RUNNER_BYTES, SPOOL_S
 /// Makes an empty file that has no name.
 pub(crate) type MakeFile = dyn Fn() -> io::Result<File>;
 
-/// What all execs of a runner share.
+/// The disk budget that all execs of a runner share.
 pub(crate) struct Budget {
     pub(super) used_slots: Cell<u64>,
     limit_bytes: u64,
@@ -113,7 +113,7 @@ impl Spool {
         }
     }
 
-    /// What was put away.
+    /// The part of the output that was put away.
     pub(super) fn read(&self, slot: &Slot) -> io::Result<Vec<u8>> {
         let mut block = vec![0; slot.length];
         let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;

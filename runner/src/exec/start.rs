@@ -49,7 +49,7 @@ pub(super) async fn start(
     }
 }
 
-/// What to say of a command whose process was there and whose program did not run.
+/// The error for a command whose process existed and whose program did not run.
 pub(super) fn not_started(execs: &Execs, request: &Exec, failure: std::io::Error) -> WireError {
     execs.registry.tree_gone(request.exec_id);
     let started_as = user::choose(&execs.host, request.run_as.as_deref())

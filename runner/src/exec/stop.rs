@@ -1,6 +1,6 @@
 //! Ending a command before its time: TERM to its whole tree, some grace, then KILL until nothing is left.
 //!
-//! What runs in a terminal is told first that the terminal is gone, as when a window is closed: interactive shells ignore TERM.
+//! Programs in a terminal first learn that the terminal is gone, as when a window is closed: interactive shells ignore TERM.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -20,14 +20,14 @@ pub(super) enum Cause {
     Cancelled,
 }
 
-/// Whether and why a command is being ended.
+/// The end of a command: its cause, if it is being ended, and how far it is.
 pub(super) struct Stop {
     signals: &'static [i32],
     cause: Option<Cause>,
     work: Option<Pin<Box<dyn Future<Output = ()>>>>,
 }
 
-/// What asks a command to end. Stopped jobs hear it only once they go on.
+/// The signals that ask a command to end. Stopped jobs hear it only once they go on.
 const SIGNALS: &[i32] = &[libc::SIGTERM];
 const TERMINAL_SIGNALS: &[i32] = &[libc::SIGHUP, libc::SIGTERM, libc::SIGCONT];
 
@@ -49,7 +49,7 @@ impl Stop {
         self.cause
     }
 
-    /// Whether the tree is being ended and not gone yet.
+    /// True if the tree is being ended and not gone yet.
     pub(super) fn is_under_way(&self) -> bool {
         self.work.is_some()
     }

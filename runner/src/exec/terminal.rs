@@ -26,7 +26,7 @@ impl Terminals {
         terminals.insert(exec_id, Rc::downgrade(terminal));
     }
 
-    /// Changes the size of an exec's terminal; the programs in it are told.
+    /// Changes the size of an exec's terminal; the programs in it get a signal.
     ///
     /// # Errors
     /// `no_such_exec` where no exec of that id has one.

@@ -1,6 +1,6 @@
 //! Which trees outlived their exec, and when they are gone.
 //!
-//! The last process of a tree is always a child of this one (the reaper of orphans), so its end raises SIGCHLD; whoever gets
+//! The last process of a tree is always a child of this one (the reaper of orphans), so its end raises SIGCHLD; the code that gets
 //! that calls [`TreeWatch::look`].
 
 use std::cell::{Cell, RefCell};
@@ -37,7 +37,7 @@ pub(super) struct Tree {
 }
 
 impl TreeWatch {
-    /// Watches the tree of an exec that is complete. That it is gone, as most are by then, is told a moment later:
+    /// Watches the tree of an exec that is complete. The news that it is gone, as most are by then, goes out a moment later:
     /// together with others, and out of the way of what the peer asks for next.
     pub(super) fn add(&self, tree: Tree) {
         self.trees.borrow_mut().push(tree);
@@ -50,7 +50,7 @@ impl TreeWatch {
         marks.into_iter()
     }
 
-    /// Waits for SIGCHLD. At other times it is held: each exec raises one, just when there is its outcome to be told.
+    /// Waits for SIGCHLD. At other times it is held: each exec raises one, just when its outcome is to be sent.
     pub(crate) async fn child_ended(signals: &mut Signal) {
         let _taken = sys::ChildSignal::take();
         signals.recv().await;
@@ -66,7 +66,7 @@ impl TreeWatch {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.trees.borrow().is_empty()
     }
@@ -101,7 +101,7 @@ impl TreeWatch {
         });
     }
 
-    /// Whether no tree is known to live; where one system call says that all are gone, `gone` is called with each, and it is
+    /// True if no tree is known to live; where one system call says that all are gone, `gone` is called with each, and it is
     /// true the next time.
     pub(super) fn settle(&self, gone: impl Fn(ExecId)) -> bool {
         if self.is_empty() {
@@ -121,7 +121,7 @@ impl TreeWatch {
     }
 }
 
-/// Whether this process has no child at all, dead or alive.
+/// True if this process has no child at all, dead or alive.
 fn has_no_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     matches!(rustix::process::waitid(WaitId::All, options), Err(Errno::CHILD))

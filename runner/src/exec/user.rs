@@ -1,6 +1,6 @@
 //! As whom a command runs: the default user, or the privileged one where the request names it.
 //!
-//! Whether somebody approved of that is the server's business: a runner that takes a server's requests trusts it with its
+//! Approval is the server's business: a runner that takes a server's requests trusts it with its
 //! privileged user, which is why that has to be named at the runner's start.
 
 use proto::{ErrorKind, WireError};
@@ -10,7 +10,7 @@ use crate::host::{CommandUser, Host};
 /// Whom a request means.
 ///
 /// # Errors
-/// `unsupported` where this runner knows one user only, `sandbox_denied` for a user it was not told to use.
+/// `unsupported` where this runner knows one user only, `sandbox_denied` for a user that its options do not name.
 pub(super) fn choose(host: &Host, asked: Option<&str>) -> Result<CommandUser, WireError> {
     let names = host.command_users();
     match asked {

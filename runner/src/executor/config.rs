@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::layers::{LeftOut, Profile};
 use crate::llm::LlmConfig;
 
-/// What an executor works on; from the runner's configuration, never from a request.
+/// The configuration of an executor; it comes from the runner's own, never from a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutorConfig {
     /// The directory that commands and file operations see as theirs.
@@ -18,7 +18,7 @@ pub struct ExecutorConfig {
     pub state_dir: PathBuf,
     /// How tightly commands are confined, unless a request asks for less.
     pub profile: Profile,
-    /// What commands may touch beyond the profile.
+    /// Paths that commands may touch beyond the profile.
     pub allowances: Allowances,
     /// The LLM endpoint that servers may ask, if any.
     pub llm: Option<LlmConfig>,
@@ -26,9 +26,9 @@ pub struct ExecutorConfig {
     pub run_as: RunAs,
     /// Layers of confinement not to set up.
     pub left_out: LeftOut,
-    /// What commands may reach, and how much they may take.
+    /// The networks that commands may reach, and the resources they may take.
     pub bounds: Bounds,
-    /// Whether the commands are of other people than the runner's user: they get none of that user's settings.
+    /// True if the commands are of other people than the runner's user: they get none of that user's settings.
     pub is_for_others: bool,
 }
 
@@ -50,7 +50,7 @@ impl ExecutorConfig {
     }
 }
 
-/// Whether commands may touch the whole machine, by profile or by workspace.
+/// True if commands may touch the whole machine, by profile or by workspace.
 fn all_is_open(workspace: &Path, profile: Profile) -> bool {
     profile == Profile::FullControl || workspace == Path::new("/")
 }

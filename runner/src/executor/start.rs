@@ -1,4 +1,4 @@
-//! What is looked at before an executor starts.
+//! Preparations before an executor starts.
 
 use super::ExecutorConfig;
 use crate::confine::ConfinePolicy;

@@ -12,7 +12,7 @@ use super::{Files, path, path_error, wire_kind};
 use crate::limits::DIRECTORY_BATCH_BYTES;
 use crate::stream::StreamHandle;
 
-/// What an encoded entry measures beside its name: length, kind and size.
+/// The size of an encoded entry without its name: length, kind and size.
 const ENTRY_BYTES: usize = 8 + 4 + 8;
 
 /// Answers a `ReadDir`.

@@ -1,4 +1,4 @@
-//! File operations: each resolved by [`pathguard`] beneath the workspace's handle, on a thread that may block, with the rights of the user
+//! File operations: each resolved by [`pathguard`] below the workspace's handle, on a thread that may block, with the rights of the user
 //! that commands run as.
 //!
 //! | module | requests |

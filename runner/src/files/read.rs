@@ -1,6 +1,6 @@
 //! Streaming a file to the peer.
 //!
-//! What is in memory is read on the thread that serves the link, and costs no change of threads. That a read is not to wait
+//! Data that is already in memory is read on the thread that serves the link, and costs no change of threads. That a read is not to wait
 //! (`RWF_NOWAIT`) does not make it quick, though: the system reads ahead meanwhile, and stays until it has found and cleared the
 //! memory for that. Megabytes at once took 20 ms and more, in which nothing else was answered. So we say what is to be read
 //! ahead, and where a read was slow, or would have had to wait, other threads read on: the next piece while this one is sent.
@@ -84,7 +84,7 @@ async fn next(disk: &Disk, mut source: Source) -> Result<(Source, Vec<DataBuf>),
     read.await?.map_err(io_error)
 }
 
-/// Whether a read may wait for the disk.
+/// How a read treats data that is not in memory: wait for the disk, or give up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Never,
@@ -96,9 +96,9 @@ struct Source {
     file: File,
     offset: u64,
     left: u64,
-    /// What the file's size lets expect beyond `offset`.
+    /// The bytes expected beyond `offset`, by the file's size.
     expected: u64,
-    /// Up to where the system was told to read.
+    /// Up to where the system was asked to read.
     advised: u64,
     /// From where on it is tried again to read on the thread that serves the link.
     slow_until: u64,
@@ -126,7 +126,7 @@ impl Source {
         Ok((source, opened))
     }
 
-    /// Whether the next read is likely to take no longer than a copy.
+    /// True if the next read is likely to take no longer than a copy.
     fn is_quick(&self) -> bool {
         self.offset >= self.slow_until
     }
@@ -151,7 +151,7 @@ impl Source {
         Ok(piece)
     }
 
-    /// Has the disk at work on what comes behind the next piece, a little at a time: left to itself the system takes megabytes,
+    /// Has the disk at work on what follows the next piece, a little at a time: left to itself the system takes megabytes,
     /// and may keep a processor for 20 ms meanwhile. Advice that a file system does not take changes nothing.
     fn advise(&mut self) {
         let (piece, ahead) = (FILE_PIECE_BYTES as u64, READ_AHEAD_BYTES as u64);

@@ -57,7 +57,7 @@ pub(super) async fn write(
     Ok(FileWritten { bytes })
 }
 
-/// What has arrived, within a limit; `None` at the end of the data.
+/// Data that has arrived, within a limit; `None` at the end of the data.
 pub(super) async fn next_batch(stream: &StreamHandle) -> Result<Option<Vec<Bytes>>, Stopped> {
     loop {
         if stream.is_stopped() {
@@ -142,7 +142,7 @@ struct Growing {
     pending: PendingFile,
     /// How large it is.
     bytes: u64,
-    /// How much of it the disk was told to begin with.
+    /// How much of it the disk was asked to begin with.
     begun: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel counts of a group that met its limit, and closing it for a moment.
+//! Events that the kernel counts when a group meets its limit; and closing a group for a moment.
 
 use std::fs::{File, OpenOptions};
 use std::io;

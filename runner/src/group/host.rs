@@ -12,7 +12,7 @@ use super::GroupError;
 /// The group that a runner steps aside into.
 const ASIDE: &str = "sandbridge-runner";
 
-/// What a control group can limit, as far as it is used here.
+/// The resources that a control group limits, as far as they are used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Controller {
     Memory,
@@ -55,7 +55,7 @@ pub(super) struct Place {
     steps_aside: bool,
 }
 
-/// What the kernel says of this process and its machine.
+/// The kernel's facts about this process and its machine.
 pub(super) struct Host {
     /// `/proc/self/mountinfo`.
     mounts: String,
@@ -220,7 +220,7 @@ fn words(path: &Path) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether groups can be made in a directory, and processes be put into them.
+/// True if groups can be made in a directory, and processes be put into them.
 fn may_write(directory: &Path) -> bool {
     let may = |path: &Path| rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
     may(directory) && may(&directory.join("cgroup.procs"))

@@ -1,4 +1,4 @@
-//! What all commands together may take: memory, processes and processor time, and by what means that holds.
+//! Limits of all commands together (memory, processes and processor time), and the means that enforce them.
 //!
 //! | means | memory | processes | processors |
 //! |---|---|---|---|
@@ -50,13 +50,13 @@ pub(crate) use tasks::tasks_of;
 /// How the names of groups begin.
 const PREFIX: &str = "sandbridge-";
 
-/// What limits this process's commands.
+/// The limits of this process's commands.
 #[derive(Debug)]
 struct Group {
     asked: Limits,
     /// The numbers in force, `None` where there is no limit.
     in_force: Limits,
-    /// What the control groups hold.
+    /// The limits that the control groups enforce.
     controllers: Vec<(Controller, LimitsBy)>,
     /// Where threads join, under version 1.
     joins: Vec<File>,
@@ -103,7 +103,7 @@ pub enum GroupError {
     Refused {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -309,7 +309,7 @@ pub(crate) fn processes() -> Option<u32> {
     GROUP.get()?.in_force.pids
 }
 
-/// What holds the number of processes of a user's commands (of the runner's, where none is named); `None` without a limit.
+/// The means that limits the processes of a user's commands (of the runner's user, where none is named); `None` without a limit.
 pub(crate) fn processes_by(user: Option<&Account>) -> Option<LimitsBy> {
     let group = GROUP.get()?;
     group.in_force.pids?;
@@ -342,17 +342,17 @@ pub(crate) fn bind_namespace(outside: Option<Outside>) {
     }
 }
 
-/// What the kernel has counted so far.
+/// The kernel's counts so far.
 pub(crate) fn met() -> Met {
     GROUP.get().map(|group| group.events.met()).unwrap_or_default()
 }
 
-/// Whether the kernel tells of commands that were killed for want of memory.
+/// True if the kernel tells of commands that were killed for want of memory.
 pub(crate) fn counts_kills() -> bool {
     GROUP.get().is_some_and(|group| group.events.counts_kills())
 }
 
-/// Whether the kernel tells of processes that it did not start.
+/// True if the kernel tells of processes that it did not start.
 pub(crate) fn counts_refused() -> bool {
     GROUP.get().is_some_and(|group| group.events.counts_refused())
 }
@@ -383,12 +383,12 @@ fn close_all(is_closed: bool) {
     }
 }
 
-/// Whether processes and memory are limited for a user's commands.
+/// True if processes and memory are limited for a user's commands.
 pub(crate) fn holds(user: Option<&Account>) -> bool {
     memory().is_some() && processes_by(user).is_some_and(|by| by != LimitsBy::None)
 }
 
-/// What is limited and by what, or why nothing is; for people.
+/// The limits and their means, or why there are none; for people.
 pub(crate) fn describe(user: Option<&Account>) -> String {
     let Some(group) = GROUP.get() else {
         return format!("{SWITCHED_OFF}: unlimited memory, processes and processors");

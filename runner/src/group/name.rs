@@ -1,11 +1,11 @@
-//! What groups are called, and removing those of runners that are gone.
+//! Names of groups, and removing the groups of runners that are gone.
 
 use std::fs;
 use std::path::Path;
 
 use super::{GroupError, PREFIX};
 
-/// What groups are called: after who made them, as a number means something in its own namespace only.
+/// The name of a group: after the process that made it, as its number means something in its own namespace only.
 pub(super) struct Name {
     namespace: String,
 }

@@ -26,7 +26,7 @@ pub(super) struct Bound {
 
 static BOUND: OnceLock<Bound> = OnceLock::new();
 
-/// Whether a write in a namespace turned out to change the machine's number.
+/// Set once a write in a namespace turned out to change the machine's number.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 /// The number outside, to be compared with later.

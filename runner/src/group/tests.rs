@@ -29,7 +29,7 @@ impl Drop for Own {
     }
 }
 
-/// What a program that is born into `group` by a thread under the filter says of itself.
+/// The groups of a program that a thread under the filter starts in `group`, as the program reports them.
 fn born(group: &File, key: sys::MarkKey, shown: sys::MarkKey) -> std::io::Result<String> {
     install_filter_alone(key);
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;

@@ -45,7 +45,7 @@ pub fn take_update_error() -> io::Result<Option<String>> {
     read_hidden(&arguments, UPDATE_ERROR_DESCRIPTOR, UPDATE_ERROR_BYTES)
 }
 
-/// Whether an argument is one that [`hidden_token`] or [`hidden_update_error`] makes: it counts for one execution only.
+/// True if an argument is one that [`hidden_token`] or [`hidden_update_error`] makes: it counts for one execution only.
 pub(crate) fn is_hidden(argument: &OsStr) -> bool {
     [TOKEN_DESCRIPTOR, UPDATE_ERROR_DESCRIPTOR].iter().any(|option| {
         argument.as_bytes().strip_prefix(*option).is_some_and(|value| value.first() == Some(&b'='))

@@ -91,7 +91,7 @@ impl Host {
         RunAsNames { default: self.policy.user.clone(), privileged }
     }
 
-    /// Whether commands run as another user than the runner's, or may.
+    /// True if commands run as another user than the runner's, or may.
     pub(crate) fn knows_users(&self) -> bool {
         self.policy.run_as.is_some() || self.privileged.is_some()
     }
@@ -118,12 +118,12 @@ impl Host {
         }
     }
 
-    /// What it means that a command which the runner's own thread started does not run.
+    /// The reason why a command that the runner's own thread started does not run.
     pub(crate) fn refusal(&self, request: &SpawnRequest, failure: io::Error) -> SpawnError {
         self.spawner.refusal(request, failure)
     }
 
-    /// What a command with a terminal is built on under a profile that is no wider than the runner's.
+    /// The base of a command with a terminal, under a profile that is no wider than the runner's.
     pub(crate) async fn ground(
         &self,
         profile: Profile,
@@ -137,7 +137,7 @@ impl Host {
         Ok(ground)
     }
 
-    /// What commands of a user may see.
+    /// The policy for the commands of a user.
     pub(crate) fn policy_of(&self, user: CommandUser) -> &ConfinePolicy {
         match (user, &self.privileged) {
             (CommandUser::Privileged, Some((_, spawners))) => spawners.policy(),

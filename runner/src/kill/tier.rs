@@ -29,7 +29,7 @@ impl KillTier {
         }
     }
 
-    /// Whether the runner is the init process of a PID namespace.
+    /// True if the runner is the init process of a PID namespace.
     pub(crate) fn is_init(self) -> bool {
         self.is_namespace() && std::process::id() == 1
     }
@@ -41,7 +41,7 @@ impl KillTier {
         }
     }
 
-    /// Whether the runner gets a PID namespace of its own from its guardian.
+    /// True if the runner gets a PID namespace of its own from its guardian.
     pub(crate) fn makes_namespace(self) -> bool {
         match self {
             Self::PidNamespace | Self::UserPidNamespace => true,

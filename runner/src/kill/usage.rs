@@ -5,7 +5,7 @@ use std::fs;
 
 use super::{Mark, processes};
 
-/// What one tree takes.
+/// The resources that one tree takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// The tree.
@@ -18,7 +18,7 @@ pub(crate) struct Usage {
     pub(crate) files: u64,
 }
 
-/// What is to be counted beside processes and threads, each of which takes longer.
+/// Resources to count beside processes and threads; each takes longer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counted {
     /// Memory; above this many bytes of all together it is counted again so that shared pages count once.
@@ -73,7 +73,7 @@ fn open_files(pid: u32) -> u64 {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, |entries| entries.count() as u64)
 }
 
-/// What a process has in memory that no file holds; pages that it shares with its parent since it was forked included.
+/// Memory of a process that no file backs; pages that it shares with its parent since it was forked included.
 fn private_bytes(pid: u32) -> u64 {
     let pages = || -> Option<u64> {
         let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;

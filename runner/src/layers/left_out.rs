@@ -22,7 +22,7 @@ const LAYERS: &[&str] = &[
     NON_DUMPABLE,
 ];
 
-/// What takes `no_new_privs` itself, as the kernel demands.
+/// The layers that need `no_new_privs`, as the kernel demands.
 const ON_NO_NEW_PRIVS: &[&str] = &[LANDLOCK, LANDLOCK_SCOPE, SECCOMP];
 
 /// Layers that are not set up although the machine has them; reports say so.
@@ -54,12 +54,12 @@ impl LeftOut {
         }
     }
 
-    /// Whether the layer of that name (one of [`super::layer_name`]) is left out.
+    /// True if the layer of that name (one of [`super::layer_name`]) is left out.
     pub fn contains(self, name: &str) -> bool {
         self.names().any(|left_out| left_out == name)
     }
 
-    /// Whether every layer is set up that the machine has.
+    /// True if every layer is set up that the machine has.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

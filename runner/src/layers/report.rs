@@ -5,7 +5,7 @@ use std::fmt;
 use super::layer_name;
 use super::left_out::LeftOut;
 
-/// What reports say of a layer that does not hold because that was asked for.
+/// A report's note for a layer that does not hold because that was asked for.
 pub const LEFT_OUT: &str = "left out by --without";
 
 /// How reports begin on limits that somebody chose not to have.
@@ -16,9 +16,9 @@ pub(crate) const SWITCHED_OFF: &str = "switched off";
 pub struct Layer {
     /// One of [`layer_name`].
     pub name: &'static str,
-    /// Whether the layer is in force.
+    /// True if the layer is in force.
     pub holds: bool,
-    /// What exactly is in force, or why it is not; for people.
+    /// A description for people: the rule in force, or the reason why there is none.
     pub detail: String,
 }
 
@@ -88,7 +88,7 @@ impl LayerReport {
         self.layers.iter().filter(move |layer| !layer.holds && !is_chosen(layer))
     }
 
-    /// Whether the layer of that name is in force.
+    /// True if the layer of that name is in force.
     pub fn holds(&self, name: &str) -> bool {
         self.layer(name).is_some_and(|layer| layer.holds)
     }
@@ -101,7 +101,7 @@ impl LayerReport {
         holding.map(|layer| layer.name).filter(|name| !self.holds(name)).collect()
     }
 
-    /// Whether the least that counts as confined is in force: Landlock, seccomp and `no_new_privs`.
+    /// True if the least that counts as confined is in force: Landlock, seccomp and `no_new_privs`.
     pub fn confined(&self) -> bool {
         [layer_name::LANDLOCK, layer_name::SECCOMP, layer_name::NO_NEW_PRIVS]
             .into_iter()

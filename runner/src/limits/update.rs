@@ -8,7 +8,7 @@ pub const UPDATE_BYTES: u64 = 256 * 1024 * 1024;
 /// The longest answer that is read where a SHA-256 or an error is expected, in bytes.
 pub const UPDATE_ANSWER_BYTES: usize = 1_024;
 
-/// How much of an error's body is told, in bytes.
+/// How much of an error's body is shown, in bytes.
 pub const UPDATE_TOLD_BYTES: usize = 300;
 
 /// How long the download waits for more, in milliseconds.

@@ -1,7 +1,7 @@
 //! The link of a runner that its server started: envelopes on the standard streams.
 //!
 //! Nothing else may write there, so the link takes the streams for itself: from then on standard output is standard error
-//! and standard input is empty. In a container the runner is process 1 and outlives its server; whoever attaches next may
+//! and standard input is empty. In a container the runner is process 1 and outlives its server; the next one that attaches may
 //! meet the middle of an envelope, and asks for a new registration with `attach`.
 
 use std::collections::VecDeque;
@@ -33,7 +33,7 @@ pub struct StdioLink {
     queue: VecDeque<Envelope>,
     /// How much of the queue's first envelope has been written.
     written: usize,
-    /// Whether the end of the input is only a pause, as in a container.
+    /// True if the end of the input is only a pause, as in a container.
     reopens: bool,
     retry: Option<Pin<Box<Sleep>>>,
 }

@@ -43,7 +43,7 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Whether what is sent travels unencrypted beyond this machine.
+    /// True if what is sent travels unencrypted beyond this machine.
     pub(crate) fn is_open_to_others(&self) -> bool {
         self.tls.is_none() && !self.address.authority().is_some_and(|at| is_loopback(at.as_str()))
     }
@@ -164,7 +164,7 @@ pub struct WebSocketLink {
 }
 
 impl WebSocketLink {
-    /// Whether the other end is on this machine, as far as its address tells: a tunnel's is, too.
+    /// True if the other end is on this machine, as far as its address tells: a tunnel's is, too.
     pub fn is_beside(&self) -> bool {
         self.is_beside
     }

@@ -30,7 +30,7 @@ pub struct LlmOptions {
     pub llm_key_file: Option<PathBuf>,
 }
 
-/// What an endpoint speaks, and so how it is shown the key.
+/// The API that an endpoint speaks, which decides how the key is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Provider {
     /// `Authorization: Bearer`, as OpenAI and most others.
@@ -44,7 +44,7 @@ pub enum Provider {
 pub struct LlmConfig {
     /// `http` or `https`, a host, perhaps the beginning of a path; no query.
     pub base: Uri,
-    /// What it speaks.
+    /// The API that it speaks.
     pub provider: Provider,
     /// The model's name, only announced; may be empty.
     pub model: String,
@@ -58,7 +58,7 @@ pub struct LlmConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFile {
     path: PathBuf,
-    /// What commands see.
+    /// The trees that commands can read.
     open: Vec<PathBuf>,
 }
 
@@ -189,7 +189,7 @@ pub fn base_url(url: &str) -> Result<Uri, Error> {
     Ok(uri)
 }
 
-/// Whether an address is this machine's or a private network's, link-local and carrier-grade addresses included.
+/// True if an address is this machine's or a private network's, link-local and carrier-grade addresses included.
 fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {

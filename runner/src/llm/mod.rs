@@ -2,7 +2,7 @@
 //!
 //! Only the configured host is reached, redirects are not followed, and neither the key nor the headers that hold it go back. What the endpoint
 //! sends leaves at once, piece by piece; what nobody takes is not read from it either. It is asked by the confined thread; the key comes from one
-//! that is not, for each request anew.
+//! that is not, again for each request.
 
 mod config;
 mod endpoint;

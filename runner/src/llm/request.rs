@@ -1,4 +1,4 @@
-//! What of a request is let through to the endpoint: nothing that could lead elsewhere, or speak in the runner's place.
+//! The parts of a request that reach the endpoint: nothing that could lead elsewhere, or speak in the runner's place.
 
 use hyper::Uri;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -27,7 +27,7 @@ const KEPT_BACK: &[&str] = &[
     "x-api-key",
 ];
 
-/// What is asked for: the base's path with the request's behind it.
+/// The target: the base's path, then the request's.
 pub(super) fn target(base: &Uri, path: &str) -> Result<Uri, WireError> {
     let invalid =
         |text: &str| WireError::new(ErrorKind::InvalidBody, format!("the path of the LLM request {text}"));

@@ -1,4 +1,4 @@
-//! What the runner's own requests over HTTP/1.1 share: reaching a host, directly or through a proxy.
+//! The common part of the runner's own requests over HTTP/1.1: reaching a host, directly or through a proxy.
 
 use std::io;
 use std::net::IpAddr;
@@ -65,7 +65,7 @@ impl Way {
         builder.header(HOST, authority).header(hyper::header::USER_AGENT, USER_AGENT)
     }
 
-    /// What a proxy meant by a status, where it is that of the proxy and not the host's.
+    /// Explains a status that the proxy sent, not the host.
     pub(crate) fn refusal(&self, status: StatusCode) -> Option<String> {
         match self {
             Self::Through(proxy) if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {

@@ -23,10 +23,10 @@ use crate::limits::NAME_ANSWER_MS;
 /// does, and this runs outside of the sandbox.
 const GETENT: [&str; 3] = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
 
-/// The names that this machine has been told.
+/// The file of names that this machine knows itself.
 const HOSTS: &str = "/etc/hosts";
 
-/// Whether an authority of a URL (`HOST`, `HOST:PORT`, `[ADDRESS]:PORT`) is this machine itself.
+/// True if an authority of a URL (`HOST`, `HOST:PORT`, `[ADDRESS]:PORT`) is this machine itself.
 pub(crate) fn is_loopback(authority: &str) -> bool {
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or(""),
@@ -82,7 +82,7 @@ fn in_hosts(hosts: &str, name: &str) -> Vec<IpAddr> {
         .collect()
 }
 
-/// What the DNS servers say; a name without a dot is looked for in the search domains, any other first as it is.
+/// The addresses that the DNS servers give; a name without a dot is looked for in the search domains, any other first as it is.
 fn in_dns(name: &str) -> io::Result<Vec<IpAddr>> {
     let relative = RelativeName::<Vec<u8>>::from_str(name).map_err(io::Error::other)?;
     let has_dot = name.contains('.');
@@ -105,7 +105,7 @@ fn in_dns(name: &str) -> io::Result<Vec<IpAddr>> {
     })
 }
 
-/// What the machine itself makes of a name, by whatever it was set up to ask; nothing where it has no `getent`.
+/// The addresses that the machine's own sources give for a name; none where it has no `getent`.
 fn by_getent(name: &str) -> Vec<IpAddr> {
     let Some(program) = GETENT.iter().find(|path| Path::new(path).exists()) else { return Vec::new() };
     let mut getent = Command::new(program);

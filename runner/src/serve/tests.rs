@@ -1,4 +1,4 @@
-//! What a link is worth after the machine slept.
+//! A link after the machine slept: kept if it answers, given up if not.
 
 use futures_util::StreamExt;
 use proto::frame;

@@ -11,11 +11,11 @@ pub(super) enum Grammar {
     Ini,
     /// No sections: names and values.
     Flat,
-    /// What `cargo` reads.
+    /// The syntax of cargo's configuration.
     Toml,
 }
 
-/// What passed.
+/// The part that passed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Filtered {
     pub(super) text: String,
@@ -55,7 +55,7 @@ pub(super) fn filter(text: &str, grammar: Grammar, rules: Rules) -> Result<Filte
     Ok(sieve.out)
 }
 
-/// Whether `next` belongs to the entry that `line` is the last of.
+/// True if `next` belongs to the entry that `line` is the last of.
 fn continues(grammar: Grammar, line: &str, next: &str) -> bool {
     match grammar {
         Grammar::Git => {
@@ -70,7 +70,7 @@ fn continues(grammar: Grammar, line: &str, next: &str) -> bool {
 /// The section that entries belong to.
 #[derive(Default)]
 struct Section {
-    /// In small letters, with a dot behind; empty at the top.
+    /// In small letters, with a dot at the end; empty at the top.
     name: String,
     /// As it stands in the file, until it is written.
     header: Option<String>,
@@ -111,7 +111,7 @@ impl Sieve {
         }
     }
 
-    /// A header, perhaps with an entry behind it.
+    /// A header, perhaps followed by an entry.
     fn enter(&mut self, line: &str) {
         let Some((header, rest)) = split_header(line) else {
             self.section = None;
@@ -197,7 +197,7 @@ fn passes(rules: Rules, name: &str) -> bool {
     rule.is_some_and(|rule| !rule.starts_with('!'))
 }
 
-/// Whether a pattern, in which `*` is anything, fits all of a name.
+/// True if a pattern, in which `*` is anything, fits all of a name.
 pub(super) fn fits(pattern: &[u8], name: &[u8]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),

@@ -1,4 +1,4 @@
-//! What commands get of the runner's user: settings without credentials, as copies in their private home, and variables.
+//! The parts of the runner's user that commands get: settings without credentials, as copies in their private home, and variables.
 //!
 //! | module | what |
 //! |---|---|
@@ -35,14 +35,14 @@ use tables::{
 /// How the first line of a copy begins, in every format.
 const MARK: &str = "# copied by sandbridge-runner without credentials; yours once you change it: ";
 
-/// What became of one file of the user's settings.
+/// The outcome of copying one file of the user's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// The program that reads it.
     pub program: &'static str,
-    /// What people should know: where it came from, what was left out.
+    /// Details for people: where it came from, what was left out.
     pub detail: String,
-    /// Whether commands have what they can have of it.
+    /// True if commands have what they can have of it.
     pub is_copied: bool,
 }
 
@@ -164,7 +164,7 @@ fn read(path: &Path, home: &Path) -> Result<String, String> {
     read.map(|_| text).map_err(|_| "it cannot be read as text".to_owned())
 }
 
-/// What lets git work in a workspace that belongs to somebody else than its runner.
+/// The setting that lets git work in a workspace of another user than its own.
 fn trusted_workspace(owner: Owner<'_>) -> String {
     let workspace = owner.workspace;
     let user = owner.run_as.map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.user_id);
@@ -216,7 +216,7 @@ fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What commands may read of a file of `/etc`: without credentials where it is one of settings.
+/// The part of a file of `/etc` that commands may read: a file of settings loses its credentials.
 pub(crate) fn of_machine(name: &str, content: Vec<u8>) -> Vec<u8> {
     match OF_MACHINE.iter().find(|(known, _)| *known == name) {
         None => content,
@@ -224,7 +224,7 @@ pub(crate) fn of_machine(name: &str, content: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Whether a file of `/etc` may be read as it is.
+/// True if a file of `/etc` may be read as it is.
 pub(crate) fn is_harmless(name: &str, path: &Path) -> bool {
     let Some((_, grammar)) = OF_MACHINE.iter().find(|(known, _)| *known == name) else { return true };
     fs::read(path).is_ok_and(|content| {

@@ -1,6 +1,6 @@
 //! Telling values that hold credentials. In doubt a value holds some: then a setting is missing, and nothing is lost.
 
-/// What tokens of well-known services begin with, in the case they are written in.
+/// Prefixes of the tokens of well-known services, in the case they are written in.
 const TOKEN_BEGINNINGS: &[&str] = &[
     "AIza",
     "AKIA",
@@ -25,7 +25,7 @@ const TOKEN_BEGINNINGS: &[&str] = &[
 /// How much of a token must follow its beginning, in characters.
 const TOKEN_CHARACTERS: usize = 16;
 
-/// What stands before a secret, in small letters.
+/// Words that stand before a secret, in small letters.
 const TELLING: &[&str] = &[
     "-----begin",
     "access_key=",
@@ -43,7 +43,7 @@ const TELLING: &[&str] = &[
     "token=",
 ];
 
-/// Whether a value seems to hold a password, a token or a key.
+/// True if a value seems to hold a password, a token or a key.
 pub(crate) fn holds_secret(value: &str) -> bool {
     // Quotes and escapes may stand anywhere in a value, and mean nothing for what it is in the end.
     let plain: String = value.chars().filter(|letter| !matches!(letter, '"' | '\'' | '\\')).collect();
@@ -54,7 +54,7 @@ pub(crate) fn holds_secret(value: &str) -> bool {
             .any(|word| has_user_and_password(word) || has_token(word))
 }
 
-/// Whether a word names a user with a password, as in a URL or without its scheme.
+/// True if a word names a user with a password, as in a URL or without its scheme.
 fn has_user_and_password(word: &str) -> bool {
     let mut rest = word;
     let mut has_scheme = false;

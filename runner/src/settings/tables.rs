@@ -8,11 +8,11 @@ pub(super) struct SettingsFile {
     pub(super) program: &'static str,
     /// A variable that names the file, and then is all there is; may be empty.
     pub(super) variable: &'static str,
-    /// Where it may be: beneath HOME, or with `$NAME/` beneath what that variable names.
+    /// Where it may be: below HOME, or with `$NAME/` below what that variable names.
     pub(super) from: &'static [&'static str],
-    /// Whether all of `from` count, later ones more; otherwise the first there is.
+    /// True if all of `from` count, later ones more; otherwise the first there is.
     pub(super) all_count: bool,
-    /// Where commands find the copy, beneath their HOME. A place their own changes do not go to, where the program has one.
+    /// Where commands find the copy, below their HOME. A place their own changes do not go to, where the program has one.
     pub(super) to: &'static str,
     pub(super) grammar: Grammar,
     pub(super) rules: Rules,
@@ -69,7 +69,7 @@ pub(super) const FILES: &[SettingsFile] = &[
     },
 ];
 
-/// The variables that `from` may begin with, and what they are when they are not set, beneath HOME.
+/// The variables that `from` may begin with, and what they are when they are not set, below HOME.
 pub(super) const BASES: &[(&str, &str)] = &[("XDG_CONFIG_HOME", ".config"), ("CARGO_HOME", ".cargo")];
 
 const GIT: Rules = &[

@@ -44,7 +44,7 @@ impl Here {
         Ok(Spawned { held, ..pipes.with(child) })
     }
 
-    /// What it means that a command of this thread did not start.
+    /// The reason why a command of this thread did not start.
     pub(crate) fn refusal(&self, request: &SpawnRequest, error: io::Error) -> SpawnError {
         self.place.refusal(request, error)
     }
@@ -57,7 +57,7 @@ impl Here {
         self.facts.profile
     }
 
-    /// What a command with a terminal needs of this thread.
+    /// The base for commands with a terminal.
     pub(crate) fn ground(&self) -> &Arc<Ground> {
         &self.facts.ground
     }

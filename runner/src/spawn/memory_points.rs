@@ -23,10 +23,10 @@ struct Points {
 
 static POINTS: OnceLock<Option<Points>> = OnceLock::new();
 
-/// What is known of the children that are being born.
+/// Facts about the children that are being born.
 struct Births {
     count: usize,
-    /// Whether this process has the points of commands.
+    /// True if this process has the points of commands.
     is_raised: bool,
 }
 

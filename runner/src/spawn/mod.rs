@@ -56,13 +56,13 @@ use thread::Order;
 pub struct SpawnRequest {
     /// The program, looked up on PATH unless it has a slash, and its arguments; at least one, without NUL bytes.
     pub argv: Vec<Vec<u8>>,
-    /// Working directory beneath the workspace, relative or absolute; empty is the workspace.
+    /// Working directory below the workspace, relative or absolute; empty is the workspace.
     pub cwd: Vec<u8>,
     /// Variables that are added to the clean environment, or replace what it has.
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether to open a pipe to the command's standard input; otherwise it reads `/dev/null`.
+    /// True to open a pipe to the command's standard input; otherwise it reads `/dev/null`.
     pub stdin: bool,
-    /// Whether standard error goes into the same pipe as standard output, in the order written.
+    /// True if standard error goes into the same pipe as standard output, in the order written.
     pub merge_stderr: bool,
 }
 
@@ -79,18 +79,18 @@ pub struct Spawned {
     pub stderr: Option<OwnedFd>,
     /// The command's terminal, of which the descriptors here are this side.
     pub terminal: Option<Terminal>,
-    /// What the command writes to, as long as its output is not to end; to be dropped when the command has ended. Otherwise a
+    /// The ends that the command writes to, held to keep its output from ending; to be dropped when the command has ended. Otherwise a
     /// command that ends wakes this side once for each pipe before that.
     pub(crate) held: Vec<OwnedFd>,
 }
 
-/// What is known of a thread that was confined.
+/// Facts about a thread that was confined.
 #[derive(Debug)]
 struct Facts {
     profile: Profile,
     report: LayerReport,
     resolver: Resolver,
-    /// What commands with a terminal are built on.
+    /// The base for commands with a terminal.
     ground: Arc<Ground>,
 }
 
@@ -132,7 +132,7 @@ impl Spawner {
         self.facts.profile
     }
 
-    /// What a command with a terminal needs of this spawner.
+    /// The base for commands with a terminal.
     pub(crate) fn ground(&self) -> &Arc<Ground> {
         &self.facts.ground
     }
@@ -227,7 +227,7 @@ struct Ends {
     stdin: Option<OwnedFd>,
     stdout: OwnedFd,
     stderr: Option<OwnedFd>,
-    /// Whether they are a terminal.
+    /// True if they are a terminal.
     is_terminal: bool,
 }
 

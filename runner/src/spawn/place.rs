@@ -77,7 +77,7 @@ impl Place {
         Ok(child)
     }
 
-    /// Like [`Self::start`] without waiting: that its program does not run is told by [`Child::start_failure`].
+    /// Like [`Self::start`] without waiting: [`Child::start_failure`] says if its program does not run.
     pub(super) fn begin(&self, request: &SpawnRequest, ends: &Ends) -> Result<Child, SpawnError> {
         let (directory, program) = self.program(request)?;
         if let Some(user) = &self.common.user {
@@ -101,7 +101,7 @@ impl Place {
         Ok(Child::new(pid, mark, handle, Birth::new(birth, raised)))
     }
 
-    /// What it means that a command could not be started.
+    /// The reason why a command could not be started.
     pub(super) fn refusal(&self, request: &SpawnRequest, error: io::Error) -> SpawnError {
         if error.get_ref().is_some_and(|cause| cause.is::<DirectoryClosed>()) {
             return SpawnError::Directory(pathguard::Error::PermissionDenied);

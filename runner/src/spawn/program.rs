@@ -14,7 +14,7 @@ use crate::confine::{ConfinePolicy, own_prefix_variables};
 use crate::layers::Profile;
 use crate::limits::{COMMAND_ARGUMENTS, COMMAND_BYTES};
 
-/// What every command of a spawner starts with.
+/// The defaults of every command of a spawner.
 #[derive(Debug)]
 pub(super) struct Defaults {
     variables: Vec<Variable>,
@@ -94,7 +94,7 @@ impl Defaults {
     }
 }
 
-/// What a command is, in the kernel's form.
+/// A command in the kernel's form.
 pub(super) struct Program {
     pub(super) path: CString,
     pub(super) arguments: Vec<CString>,

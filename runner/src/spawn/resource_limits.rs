@@ -1,4 +1,4 @@
-//! What one process of a command may have: limits the child gives itself before its program runs, and all it starts inherits.
+//! Limits of one process of a command: the child sets them before its program runs, and everything it starts inherits them.
 
 use std::sync::OnceLock;
 

@@ -59,7 +59,7 @@ impl Spawners {
         }
     }
 
-    /// What a request for this profile gets: one that asks to change nothing cannot change what is allowed besides either.
+    /// The policy for requests of this profile: one that asks to change nothing cannot change extra allowed paths either.
     fn narrowed(&self, profile: Profile) -> ConfinePolicy {
         let mut policy = self.policy.clone();
         if profile == Profile::ReadOnly {

@@ -32,7 +32,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Changes the size; the programs in it are told by SIGWINCH.
+    /// Changes the size; the programs in it get SIGWINCH.
     ///
     /// # Errors
     /// The terminal takes no size, which no correct program sees.

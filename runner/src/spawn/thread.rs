@@ -1,4 +1,4 @@
-//! The spawner's thread: confines itself, then starts what it is told to.
+//! The spawner's thread: confines itself, then starts the commands that it is ordered to.
 
 use std::sync::mpsc::SyncSender;
 

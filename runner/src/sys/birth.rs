@@ -23,14 +23,14 @@ use super::spawn::{Common, DirectoryClosed};
 use super::user;
 use crate::limits::CHILD_STACK_BYTES;
 
-/// What the child is lent, what it is told, and what it tells.
+/// The memory that the child borrows, its orders, and its answers.
 pub(super) struct Loan {
     pub(super) program: CString,
     /// Addresses of the strings below with a 0 at the end, as `execve` takes them.
     pub(super) arguments: Vec<usize>,
     pub(super) environment: Vec<usize>,
     pub(super) _strings: (Vec<CString>, Vec<Arc<CStr>>),
-    /// What becomes descriptors 0, 1 and 2; none of them is one of these.
+    /// The files that become descriptors 0, 1 and 2; none of them has one of these numbers.
     pub(super) streams: [RawFd; 3],
     pub(super) directory: RawFd,
     pub(super) is_terminal: bool,
@@ -42,7 +42,7 @@ pub(super) struct Loan {
     pub(super) borrowed: AtomicU32,
     /// Why the program does not run; 0 when it does.
     pub(super) error: AtomicI32,
-    /// Whether that is because of the working directory.
+    /// Set if that is because of the working directory.
     pub(super) is_directory: AtomicBool,
 }
 
@@ -81,7 +81,7 @@ impl Birth {
         })
     }
 
-    /// What [`child`] takes.
+    /// The argument of [`child`].
     pub(super) fn argument(&self) -> *mut c_void {
         Arc::as_ptr(&self.0).cast_mut().cast()
     }
@@ -101,7 +101,7 @@ impl Birth {
         self.loan().borrowed.store(0, Ordering::Release);
     }
 
-    /// Whether the program runs, or the child has ended.
+    /// True if the program runs, or the child has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.loan().borrowed.load(Ordering::Acquire) == 0
     }
@@ -112,7 +112,7 @@ impl Birth {
         let borrowed = &self.loan().borrowed;
         let now = borrowed.load(Ordering::Acquire);
         if now != 0 {
-            // It changed, the time is over, or a signal came: whoever waits looks again. The kernel wakes waiters of every
+            // It changed, the time is over, or a signal came: the waiter looks again. The kernel wakes waiters of every
             // process, so this is no private one.
             let _ = futex::wait(borrowed, futex::Flags::empty(), now, Some(&timeout));
         }

@@ -10,7 +10,7 @@ use super::MarkKey;
 /// Born into the group that is named, which `libc` lacks.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
-/// What a child does until it is a program of its own.
+/// The steps of a child until its program runs.
 pub(super) type Life = unsafe extern "C" fn(*mut c_void) -> c_int;
 
 /// Starts `life` as `clone` with these flags does, in `group`, and returns the child's pid. The kernel puts the number of its

@@ -17,7 +17,7 @@ use super::clone::into_group;
 use super::user::UserIds;
 use super::{MarkKey, raw};
 
-/// What [`spawn`] needs to start one program.
+/// The plan by which [`spawn`] starts one program.
 pub(crate) struct SpawnPlan<'a> {
     pub(crate) program: CString,
     pub(crate) arguments: Vec<CString>,
@@ -26,14 +26,14 @@ pub(crate) struct SpawnPlan<'a> {
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,
     pub(crate) directory: BorrowedFd<'a>,
-    /// Whether the three are a terminal, which becomes the controlling one.
+    /// True if the three are a terminal, which becomes the controlling one.
     pub(crate) is_terminal: bool,
     pub(crate) common: Arc<Common>,
     /// The control group to be born into, with the key that the filter wants to see.
     pub(crate) group: Option<(BorrowedFd<'a>, MarkKey)>,
 }
 
-/// What all commands of one place have in common.
+/// Settings that all commands of one place share.
 #[derive(Debug, Default)]
 pub(crate) struct Common {
     /// Whom the child becomes; nobody else when absent.
@@ -48,7 +48,7 @@ pub(crate) struct ResourceLimit {
     pub(crate) number: libc::__rlimit_resource_t,
     /// The limit in force, which the process may change.
     pub(crate) usual: u64,
-    /// What it may raise that to.
+    /// The highest value that it may set.
     pub(crate) most: u64,
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn spawn(plan: SpawnPlan<'_>) -> io::Result<(u32, Started)> {
     Ok((pid.cast_unsigned(), Started { handle, birth }))
 }
 
-/// The kernel puts the number of the handle where it is told to before this returns.
+/// The kernel puts the number of the handle into its place before this returns.
 fn start_child(
     birth: &Birth,
     group: Option<(BorrowedFd<'_>, MarkKey)>,

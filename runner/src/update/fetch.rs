@@ -33,7 +33,7 @@ use crate::space::Space;
 const NAME: &str = "sandbridge-runner-linux-";
 /// How files that are being downloaded begin.
 const NEW: &str = ".sandbridge-runner.";
-/// What says of which version a download is.
+/// The header that names the version of a download.
 const VERSION_HEADER: &str = "x-sandbridge-version";
 /// The mode of a program.
 const MODE: u32 = 0o755;
@@ -132,7 +132,7 @@ impl New {
         let file = directory.join(format!("{NEW}{:016x}", rand::random::<u64>()));
         let failed = |error: io::Error| format!("{}: {error}", file.display());
         let offer = Offer { file: file.clone(), program: program.to_owned(), version };
-        // Before it is there: whoever ends this process may let the guardian remove it.
+        // Before it is there: the one that ends this process may let the guardian remove it.
         handover.note(&offer).map_err(failed)?;
         let opened =
             OpenOptions::new().write(true).create_new(true).mode(MODE).open(&file).map_err(failed)?;

@@ -21,7 +21,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Whether the file was made for this update, and goes where it fails.
+    /// True if the file was made for this update, and goes where it fails.
     fn is_download(&self) -> bool {
         self.file != self.program
     }
@@ -35,7 +35,7 @@ impl Offer {
     }
 }
 
-/// A file without a name that the guardian and the runner share. A runner that is killed has told in it which file it was
+/// A file without a name that the guardian and the runner share. A runner that is killed has noted in it which file it was
 /// writing to.
 #[derive(Debug)]
 pub struct Handover(File);
@@ -61,7 +61,7 @@ impl Handover {
         self.0.write_all_at(&text, 0)
     }
 
-    /// What was noted last and not taken.
+    /// The offer that was noted last and not taken.
     pub(crate) fn take(&self) -> Option<Offer> {
         let mut text = vec![0; usize::try_from(self.0.metadata().ok()?.len()).ok()?];
         self.0.read_exact_at(&mut text, 0).ok()?;

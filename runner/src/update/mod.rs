@@ -65,16 +65,16 @@ pub struct UpdateOptions {
     pub on_trial: bool,
 }
 
-/// What a runner knows of its updates when it starts; made before the guardian forks.
+/// The configuration of updates when a runner starts; made before the guardian forks.
 #[derive(Clone, Debug)]
 pub struct UpdateConfig {
-    /// Whether it updates by itself.
+    /// True if it updates by itself.
     pub auto: bool,
-    /// Whether the server may not ask for an update.
+    /// True if the server may not ask for an update.
     pub refuses_server: bool,
-    /// Whether it is on trial: registers once, and ends.
+    /// True if it is on trial: registers once, and ends.
     pub on_trial: bool,
-    /// What it leaves to its guardian.
+    /// The runner's message to its guardian.
     pub handover: Arc<Handover>,
     /// The update that did not take place, of an earlier program of this process.
     failed: Option<Failed>,
@@ -149,7 +149,7 @@ pub(crate) struct Updates {
     stage: watch::Sender<Stage>,
     /// The version that the server hands out, as it said last.
     announced: RefCell<Option<String>>,
-    /// The version that was told of on standard error.
+    /// The version that was announced on standard error.
     told: RefCell<Option<String>>,
     failed: RefCell<Option<Failed>>,
     last_by_itself: Cell<Option<Instant>>,
@@ -189,7 +189,7 @@ impl Updates {
         }
     }
 
-    /// Whether the server may ask for an update.
+    /// True if the server may ask for an update.
     pub(crate) fn are_offered(&self) -> bool {
         self.program.is_ok() && !self.config.refuses_server
     }
@@ -199,7 +199,7 @@ impl Updates {
         self.failed.borrow().as_ref().map(Failed::to_string)
     }
 
-    /// Whether a new program is there, and waits until nothing runs.
+    /// True if a new program is there, and waits until nothing runs.
     pub(crate) fn is_waiting(&self) -> bool {
         matches!(*self.stage.borrow(), Stage::Waiting(_))
     }

@@ -16,7 +16,7 @@ use crate::layers::Profile;
 /// The program that this process runs, whatever lies at its path by now.
 pub(super) const RUNNING: &str = "/proc/self/exe";
 
-/// What the kernel adds to the path of a file that is gone.
+/// The suffix that the kernel adds to the path of a deleted file.
 const GONE: &[u8] = b" (deleted)";
 
 /// Helps where a runner cannot replace its program.
@@ -35,7 +35,7 @@ pub(super) fn of_this_process() -> io::Result<PathBuf> {
     }
 }
 
-/// Whether the file at `program` is the one that this process runs.
+/// True if the file at `program` is the one that this process runs.
 pub(super) fn is_running(program: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
     identity(program).is_some_and(|found| Some(found) == identity(Path::new(RUNNING)))

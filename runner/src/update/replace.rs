@@ -30,7 +30,7 @@ const ON_TRIAL: &str = "--on-trial";
 /// The mode of a program that is kept as a copy.
 const PROGRAM_MODE: u32 = 0o755;
 
-/// What a trial came to.
+/// The outcome of a trial.
 enum Trial {
     Passed,
     Failed(String),

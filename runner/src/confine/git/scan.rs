@@ -1,4 +1,4 @@
-//! The search for repositories beneath one directory that commands may change.
+//! The search for repositories below one directory that commands may change.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, FileType};
@@ -17,14 +17,14 @@ const PARTS: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 /// The same of a linked worktree's own directory.
 const WORKTREE_PARTS: &[&str] = &["config.worktree", "commondir"];
 
-/// What makes a repository of a directory, and is never replaced by git.
+/// The entries that make a directory a repository, and that git never replaces.
 const STAYING: &[&str] = &["objects", "refs"];
 
 /// Directories that tools make and remove as a whole, with very many files. Repositories in them are reported and not held:
 /// a pinned one could not be removed any more.
 const REBUILT: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__", ".cache"];
 
-/// The search beneath one root, the nearest first.
+/// The search below one root, the nearest first.
 pub(super) struct Scan<'a> {
     root: &'a Path,
     /// All directories that commands may change.
@@ -34,7 +34,7 @@ pub(super) struct Scan<'a> {
     found: &'a mut GitPaths,
     /// Repositories that are held already.
     held: BTreeSet<PathBuf>,
-    /// What tools rebuild, to be looked at last.
+    /// Directories that tools rebuild, to be looked at last.
     rebuilt: VecDeque<PathBuf>,
 }
 
@@ -72,7 +72,7 @@ impl Names {
         Ok(names)
     }
 
-    /// Whether git takes the directory for a repository's own: of whatever kind the three are, links included.
+    /// True if git takes the directory for a repository's own: of whatever kind the three are, links included.
     fn are_of_repository(&self) -> bool {
         self.head && (self.common || self.objects && self.refs)
     }

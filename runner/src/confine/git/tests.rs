@@ -80,7 +80,7 @@ fn every_kind_of_repository_is_found_with_what_leads_to_it() {
     assert_eq!(found.gaps, [gap]);
 }
 
-/// What of a repository must be read-only, whatever stands around it.
+/// The parts of a repository that must be read-only, whatever stands around it.
 fn assert_held(found: &GitPaths, repository: &Path) {
     for part in ["config", "hooks", "commondir"] {
         assert!(

@@ -20,13 +20,13 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid};
 use crate::limits::GIT_HEAD_BYTES;
 use crate::programs;
 
-/// What is appended to a name that is moved out of git's way.
+/// The suffix of a name that is moved out of git's way.
 const ASIDE: &str = ".sandbridge-moved-aside";
 
-/// What makes a bare repository of a directory, beside `HEAD`: either of these.
+/// The entries that make a directory a bare repository, beside `HEAD`: either of these.
 const BARE: &[&[&str]] = &[&["objects", "refs"], &["commondir"]];
 
-/// What git needs to be able to enter.
+/// The mode bits that git needs to enter a directory.
 const DIRECTORIES: &[&str] = &["objects", "refs"];
 
 /// The repositories that are watched.
@@ -45,11 +45,11 @@ struct Repository {
     /// Which file it was read from, and when that was changed last.
     seen: Version,
     work_tree: OwnedFd,
-    /// Whether the work tree looked like a bare repository from the beginning: then it is held as one.
+    /// True if the work tree looked like a bare repository from the beginning: then it is held as one.
     is_bare_too: bool,
 }
 
-/// What `HEAD` says, and in which of its two forms.
+/// The content of `HEAD`, in one of its two forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Head {
     Text(Vec<u8>),
@@ -122,7 +122,7 @@ impl Repository {
         }
     }
 
-    /// Whether git may enter all that it could at the start.
+    /// True if git may enter all that it could at the start.
     fn is_open(&self) -> bool {
         modes(&self.directory).is_ok_and(|now| self.modes.iter().zip(now).all(|(was, now)| was & !now == 0))
     }
@@ -187,7 +187,7 @@ fn modes(directory: &OwnedFd) -> io::Result<[u32; 1 + DIRECTORIES.len()]> {
     Ok(modes)
 }
 
-/// What `HEAD` says; an error where git would not take it for one.
+/// Reads `HEAD`; an error where git would not accept it.
 fn read_head(directory: &OwnedFd) -> io::Result<(Head, Version)> {
     let found = rustix::fs::statat(directory, "HEAD", AtFlags::SYMLINK_NOFOLLOW)?;
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
@@ -208,7 +208,7 @@ fn read_head(directory: &OwnedFd) -> io::Result<(Head, Version)> {
     Ok((head.ok_or_else(invalid)?, version(&found)))
 }
 
-/// Whether git takes a text for that of a `HEAD`: the name of a reference, or of a commit.
+/// True if git takes a text for that of a `HEAD`: the name of a reference, or of a commit.
 fn is_head(text: &[u8]) -> bool {
     match text.strip_prefix(b"ref:") {
         Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
@@ -216,7 +216,7 @@ fn is_head(text: &[u8]) -> bool {
     }
 }
 
-/// Whether git takes a directory for a repository's own.
+/// True if git takes a directory for a repository's own.
 fn is_bare(directory: &OwnedFd) -> bool {
     let has = |name: &str| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
     has("HEAD") && BARE.iter().any(|names| names.iter().all(|name| has(name)))
@@ -229,14 +229,14 @@ fn move_aside(directory: impl AsFd) -> io::Result<String> {
     Ok(name)
 }
 
-/// Whether `HEAD` in a repository's own directory is one; where it is not, git passes the repository over.
+/// True if `HEAD` in a repository's own directory is one; where it is not, git passes the repository over.
 pub(super) fn has_head(directory: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(CWD, directory, flags, Mode::empty()).map_err(io::Error::from);
     directory.and_then(|directory| read_head(&directory)).is_ok()
 }
 
-/// Whether the git of the runner's user obeys no bare repository that it comes across (`safe.bareRepository=explicit`), or there
+/// True if the git of the runner's user obeys no bare repository that it comes across (`safe.bareRepository=explicit`), or there
 /// is no git outside of the workspace. Read once in the life of a process, from that user's and the machine's configuration alone.
 pub(in crate::confine) fn refuses_bare(workspace: &Path) -> bool {
     static REFUSES: OnceLock<bool> = OnceLock::new();

@@ -14,7 +14,7 @@ use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition
 use super::{Rules, all, condition, equal, masked, masked_equal};
 use crate::bounds::{Network, Reach};
 
-/// What ordinary programs use.
+/// Socket families that ordinary programs use.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// Netlink by protocol: `ip` and the C library, `ss`, device lists, and what `useradd` insists on opening.
@@ -57,7 +57,7 @@ pub(super) fn restrict(network: &Network, rules: &mut Rules) -> Result<(), Backe
     Ok(())
 }
 
-/// What is refused of a family where ports are limited.
+/// The calls refused to a family where ports are limited.
 fn only_ports(network: &Network, family: i32) -> Result<Vec<SeccompRule>, BackendError> {
     let mut protocols = vec![0, libc::IPPROTO_TCP];
     let mut types = ODD_TYPES.to_vec();

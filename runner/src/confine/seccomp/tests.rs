@@ -71,7 +71,7 @@ fn probes() -> Vec<(i64, String)> {
     always.map(|number| (*number, harmless(*number).to_owned())).chain(conditional()).collect()
 }
 
-/// What each probe came to, in this thread's children.
+/// The outcome of each probe, in this thread's children.
 fn outcomes(probes: &[(i64, String)]) -> Vec<i32> {
     let directory = tempfile::tempdir().unwrap();
     let program = PROBE.replace("CLONE", &libc::SYS_clone.to_string());

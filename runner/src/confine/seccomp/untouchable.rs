@@ -12,7 +12,7 @@ use crate::sys;
 /// Stands for everybody the caller may signal.
 const EVERYBODY: i32 = -1;
 
-/// What must not be named in a call that signals, opens or reschedules a process.
+/// Processes that no call may name that signals, opens or reschedules one.
 ///
 /// A number is good for the life of the thread that saw it, which is longer than that of any command it starts. For the
 /// kernel, a thread's number names its whole process almost everywhere a process can be named.

@@ -18,7 +18,7 @@ pub(super) struct Bounds {
     pub(super) counts_memory: bool,
 }
 
-/// What the whole machine has, and the runner's part of it as far as that is cheap to know.
+/// The whole machine's figures, and the runner's part of them as far as that is cheap to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OnMachine {
     /// Processes and threads, the dead ones that nobody has reaped included.
@@ -42,11 +42,11 @@ impl OnMachine {
     }
 }
 
-/// What shows, without counting, that a limit was met since the last look.
+/// Signs, without counting, that a limit was met since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Signs {
     met: Met,
-    /// What the machine has without its commands, as far as that is known.
+    /// The machine's figures without its commands, as far as they are known.
     others: OnMachine,
     refused: bool,
     /// For the second look in a row.

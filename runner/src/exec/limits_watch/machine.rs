@@ -1,4 +1,4 @@
-//! What the machine as a whole has, which is cheap to ask.
+//! Totals of the whole machine, which are cheap to ask for.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -30,7 +30,7 @@ impl Reserve {
     }
 }
 
-/// What it has now, of what only the runner counts; 0 where it does not tell.
+/// The machine's present figures, of resources that only the runner counts; 0 where they are unknown.
 pub(super) fn now(bounds: &Bounds) -> OnMachine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     // Load, load, load, running/all, newest.

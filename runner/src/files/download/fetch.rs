@@ -1,5 +1,5 @@
 //! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an
-//! origin allowed no other: where it leads elsewhere is told, to be asked for again.
+//! origin allowed no other: the answer says where it leads elsewhere, to be asked for again.
 //!
 //! Addresses are public ones: this machine, its network and the metadata services of clouds are reached where the machine's user
 //! named the host with `--download-allow`, and refused otherwise, at every redirect and after the name was looked up. (A proxy
@@ -85,7 +85,7 @@ impl Answer {
         Err(failed(&uri, &format!("more than {DOWNLOAD_REDIRECTS} redirects")))
     }
 
-    /// What the server says of the content's size.
+    /// The content's size, as the server announced it.
     pub(super) fn size_bytes(&self) -> Option<u64> {
         self.response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
     }
@@ -128,7 +128,7 @@ impl Answer {
     }
 }
 
-/// Whether a redirect stays with the scheme, host and port that were allowed; encrypting it, on the usual ports, does.
+/// True if a redirect stays with the scheme, host and port that were allowed; encrypting it, on the usual ports, does.
 fn is_same_origin(one: &Uri, other: &Uri) -> bool {
     let is_same_host =
         matches!((one.host(), other.host()), (Some(one), Some(other)) if one.eq_ignore_ascii_case(other));

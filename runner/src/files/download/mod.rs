@@ -76,7 +76,7 @@ async fn transfer(host: &Host, request: Download, present: Option<Present>) -> R
     Ok(FileWritten { bytes }.into())
 }
 
-/// What has arrived.
+/// The content that has arrived.
 struct Content {
     pending: PendingFile,
     hash: Sha256,

@@ -15,7 +15,7 @@ use crate::files::{Files, path, path_error, unix_ms, wire_kind};
 use crate::limits::{DIRECTORY_BATCH_BYTES, GLOB_RESULTS};
 use crate::stream::{Stopped, StreamHandle};
 
-/// What an encoded entry measures beside its path: length, kind, size and time.
+/// The size of an encoded entry without its path: length, kind, size and time.
 const ENTRY_BYTES: usize = 8 + 4 + 8 + 8;
 
 /// Answers a `Glob`.
@@ -85,7 +85,7 @@ struct Search {
     scan: Scan,
     clock: Clock,
     pattern: GlobMatcher,
-    /// Whether directories are what is looked for.
+    /// True if directories are what is looked for.
     directories: bool,
     /// The newest so far, the oldest of them on top.
     newest: BinaryHeap<Reverse<Found>>,

@@ -18,10 +18,10 @@ use crate::limits::{
 };
 use crate::stream::{Stopped, StreamHandle};
 
-/// What an encoded line measures beside its text: number, two marks and length.
+/// The size of an encoded line without its text: number, two marks and length.
 const LINE_BYTES: usize = 8 + 1 + 1 + 8;
 
-/// What an encoded file measures beside path and lines: their two lengths.
+/// The size of an encoded file without its path and lines: their two lengths.
 const FILE_BYTES: usize = 8 + 8;
 
 /// Answers a `Grep`.
@@ -76,7 +76,7 @@ struct Current {
     /// Lines that no batch had room for yet.
     ready: VecDeque<GrepLine>,
     has_match: bool,
-    /// Nothing follows behind what is ready.
+    /// Nothing follows what is ready.
     ended: bool,
 }
 

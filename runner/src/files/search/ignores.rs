@@ -1,4 +1,4 @@
-//! What `.gitignore` files exclude, as git has it: the deepest file that says something about a path decides.
+//! The paths that `.gitignore` files exclude, by git's rules: the deepest file that says something about a path decides.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -16,7 +16,7 @@ const FILE_NAME: &str = ".gitignore";
 /// The rules that hold where a walk is.
 #[derive(Debug)]
 pub(super) struct Ignores {
-    /// The directory the walk began in, seen from the workspace; empty where that cannot be told from the path alone.
+    /// The directory the walk began in, seen from the workspace; empty where the path alone does not show it.
     base: PathBuf,
     /// From the workspace down.
     levels: Vec<Level>,
@@ -26,7 +26,7 @@ pub(super) struct Ignores {
 struct Level {
     /// The depth of the visits it holds for, and for deeper ones.
     depth: usize,
-    /// What its paths are relative to.
+    /// The directory that its paths are relative to.
     directory: PathBuf,
     rules: Gitignore,
 }
@@ -63,7 +63,7 @@ impl Ignores {
         self.load(walk.open_sibling(FILE_NAME), visit.depth + 1, directory);
     }
 
-    /// Whether what was visited is left out, with all that is in it.
+    /// True if what was visited is left out, with all that is in it.
     pub(super) fn excludes(&mut self, visit: &Visit, is_directory: bool) -> bool {
         while self.levels.last().is_some_and(|level| level.depth > visit.depth) {
             self.levels.pop();

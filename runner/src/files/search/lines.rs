@@ -13,7 +13,7 @@ use crate::limits::{GREP_BUFFER_BYTES, GREP_LEAD_BYTES, GREP_LINE_BYTES, GREP_LO
 #[derive(Debug)]
 pub(super) struct Lines {
     file: File,
-    /// What was read; `start` is where the next line begins.
+    /// Data that was read; `start` is where the next line begins.
     buffer: Vec<u8>,
     start: usize,
     /// Nothing is left to be read.
@@ -28,16 +28,16 @@ pub(super) struct Lines {
     after: usize,
 }
 
-/// What a step came to.
+/// The outcome of a step.
 #[derive(Debug)]
 pub(super) enum Step {
     /// More was read.
     Read,
     /// A line does not match, nor is it context.
     Nothing,
-    /// A line that stands behind a match.
+    /// A line after a match.
     Context(GrepLine),
-    /// A matching line, behind the lines that stand before it.
+    /// A matching line, after the lines that stand before it.
     Match(Vec<GrepLine>),
     /// A line is longer than what is searched of it.
     LongLine,
@@ -151,7 +151,7 @@ fn piece(line: &[u8], at: usize) -> (bool, &[u8]) {
         return (false, line);
     }
     let continues = |at: usize| line.get(at).is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000);
-    // A character has at most three bytes behind its first.
+    // A character has at most three bytes after its first.
     let boundary = |at: usize| (at.saturating_sub(3)..=at).rev().find(|at| !continues(*at)).unwrap_or(at);
     let start = boundary(at.saturating_sub(GREP_LEAD_BYTES).min(line.len() - GREP_LINE_BYTES));
     (true, &line[start..boundary(start + GREP_LINE_BYTES)])

@@ -19,13 +19,13 @@ const GIT: &str = ".git";
 #[derive(Debug)]
 pub(super) struct Scan {
     walk: Walk,
-    /// What stands before the path of each visit.
+    /// The prefix of each visited path.
     prefix: Vec<u8>,
     ignores: Option<Ignores>,
     /// Directories this deep are not gone into.
     depth_limit: usize,
     looked_at: u64,
-    /// What could not be read.
+    /// The part that could not be read.
     pub(super) unreadable: u64,
     /// The first reason why not everything was looked at.
     pub(super) truncated: Option<Truncation>,
@@ -148,7 +148,7 @@ impl Clock {
         self.slice = Instant::now();
     }
 
-    /// Whether the slice is over; its time is spent then.
+    /// True if the slice is over; its time is spent then.
     pub(super) fn is_slice_over(&mut self) -> bool {
         let elapsed = self.slice.elapsed();
         let is_over = elapsed >= Duration::from_millis(SEARCH_SLICE_MS);
@@ -158,7 +158,7 @@ impl Clock {
         is_over
     }
 
-    /// Whether all of the time is spent.
+    /// True if all of the time is spent.
     pub(super) fn is_over(&self) -> bool {
         self.spent >= Duration::from_millis(SEARCH_TIME_MS)
     }

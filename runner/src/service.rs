@@ -229,7 +229,7 @@ mod tests {
         let (workspace, profile) =
             (PathBuf::from("/home/me/my project"), options.sandbox.profile.unwrap_or(Profile::Workspace));
         let mut config = ExecutorConfig::new(workspace, PathBuf::from("/state"), profile);
-        config.llm = options.llm.config(&config).unwrap();
+        config.llm = options.llm.config(Vec::new).unwrap();
         let (program, token) = (Path::new("/opt/sandbridge-runner"), Path::new("/state/token"));
         unit(program, "wss://example.com/runner", token, &config, &options, is_user).unwrap()
     }

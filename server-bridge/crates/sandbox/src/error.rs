@@ -2,10 +2,11 @@
 
 use std::io;
 
+use proto::handshake::RefusalReason;
 use proto::session::Close;
 use proto::{ErrorKind, WireError};
 
-use crate::facts::{RefusalReason, harmless};
+use crate::facts::harmless;
 use crate::limits::ERROR_TEXT_BYTES;
 
 /// Why an operation on a [`crate::Sandbox`] failed.

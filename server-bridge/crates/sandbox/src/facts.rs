@@ -1,12 +1,14 @@
-//! What is known of a runner, and the words of its admission.
+//! The facts that are known of a runner.
 
+pub use proto::handshake::Layer;
 use proto::handshake::{Facts, Register, RunAsNames, UPDATE_CAPABILITY};
-pub use proto::handshake::{Layer, Refusal, RefusalReason};
 use proto::version::is_newer;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{FACT_BYTES, FACT_ITEMS};
-use crate::links::xbot::{self, register::Dialect};
+
+/// The profile that a runner of xbot's dialect is shown with: in the list of runners and in the panel.
+pub(crate) const LEGACY_PROFILE: &str = "legacy: unconfined, no resume";
 
 /// What a runner said of itself when it registered: untrusted, informative, fit to be stored as JSON and to be shown:
 /// no text is longer than 4 KiB or has control characters, no list has more than 64 items.
@@ -24,7 +26,7 @@ pub struct RunnerFacts {
     pub hostname: String,
     /// The runner's version.
     pub version: String,
-    /// `workspace`, `read-only` or `full-control`; `legacy: unconfined, no resume` where it speaks xbot's dialect.
+    /// `workspace`, `read-only` or `full-control`; [`LEGACY_PROFILE`] where it speaks xbot's dialect.
     pub profile: String,
     /// Optional abilities, by name.
     pub capabilities: Vec<String>,
@@ -77,12 +79,17 @@ impl RunnerFacts {
         is_newer(version, &self.version)
     }
 
+    /// Whether it speaks xbot's dialect: it says nothing of itself, and nothing is confined there.
+    pub fn is_legacy(&self) -> bool {
+        self.profile == LEGACY_PROFILE
+    }
+
     /// Whether it can replace its own program.
     pub fn can_update(&self) -> bool {
         self.capabilities.iter().any(|name| name == UPDATE_CAPABILITY)
     }
 
-    fn with_llm(self, register: &Register) -> Self {
+    pub(crate) fn with_llm(self, register: &Register) -> Self {
         Self { llm_provider: fact(&register.llm_provider), llm_model: fact(&register.llm_model), ..self }
     }
 }
@@ -116,75 +123,6 @@ pub(crate) fn harmless(text: &str, max_bytes: usize) -> String {
         shown.push(character);
     }
     shown
-}
-
-/// A runner that asks to be admitted.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Registration {
-    /// The token it showed. Compare its hash in constant time; never log it.
-    pub token: String,
-    /// What it says of itself.
-    pub facts: RunnerFacts,
-    /// Absolute path of its workspace.
-    pub workspace: String,
-    /// The shell that shell commands run in.
-    pub shell: String,
-    /// What it speaks.
-    pub dialect: Dialect,
-    /// The user it believes to serve; the token decides. A runner of xbot's dialect always says one.
-    pub claimed_user: String,
-}
-
-impl Registration {
-    /// `facts` are those of the extension, which a runner of xbot's dialect has not.
-    pub(crate) fn new(register: Register, facts: Option<&Facts>) -> Self {
-        let (dialect, facts) = match facts {
-            Some(facts) => {
-                let known = RunnerFacts::new(facts, &register.workspace).with_llm(&register);
-                (Dialect::Sandbridge, known)
-            }
-            None => (Dialect::Xbot, xbot::register::facts(&register)),
-        };
-        Self {
-            facts,
-            dialect,
-            claimed_user: fact(&register.user_id),
-            token: register.auth_token,
-            workspace: fact(&register.workspace),
-            shell: fact(&register.shell),
-        }
-    }
-}
-
-impl std::fmt::Debug for Registration {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registration").field("facts", &self.facts).field("shell", &self.shell).finish()
-    }
-}
-
-/// Who a runner is, decided by its token.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Admission {
-    /// The owner's [`crate::User::key`].
-    pub user_key: String,
-    /// The runner's registered name.
-    pub runner: String,
-    /// Counts this runner's registrations; persisted, never reused, higher than every earlier one.
-    pub epoch: u64,
-    /// Its permanent token, where it showed one for one use. Only for a runner of Sandbridge's own protocol.
-    pub token: Option<String>,
-    /// The version of the runner that this server hands out, if it does.
-    pub version: Option<String>,
-}
-
-impl std::fmt::Debug for Admission {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Admission")
-            .field("user_key", &self.user_key)
-            .field("runner", &self.runner)
-            .field("epoch", &self.epoch)
-            .finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]

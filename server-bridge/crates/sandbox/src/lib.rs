@@ -7,26 +7,34 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`requirement`] | what a runner must hold to be used |
-//! | [`routing`] | who wants what, and the pure function from a wish to a place |
 //! | `router` | the [`SandboxRouter`] |
-//! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | what is done in a sandbox; `upload` is what three of them share |
+//! | [`config`] | how it is set up |
+//! | `backends` | how links to runners are made: by machines that dial in, in containers, on the server itself |
+//! | `on_demand`, `registry` | the links that the server made, and those of runners that dialled in |
+//! | `handle`, `exec`, `files`, `search`, `trees`, `llm` | the work in a sandbox; three of these share `upload` |
 //! | `update` | a runner that replaces its own program |
 //! | `path_text` | paths that people can read |
+//! | `xbot` | one runner's task where it speaks xbot's dialect; `budget` is the memory that its messages may take |
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
-//! | `handshake`, `registry` | how a runner becomes connected, and which ones are |
-//! | `on_demand` | links that the server makes itself, on first use |
-//! | [`links`] | the links: memory, stdio envelopes, remote, xbot's dialect, local child, Docker container |
-//! | `runner_file` | the runner that goes into containers and to machines |
-//! | `subnets` | where the addresses of users' networks of containers are from |
-//! | `budget` | the memory that messages of xbot's dialect may take |
-//! | [`error`], [`facts`], [`config`] | what goes wrong, what is known of a runner, how it is set up |
+//! | `handshake` | the registration of a runner, in either dialect |
+//! | [`link`] | a link: a pair of message streams to one runner |
+//! | [`routing`] | the routing rules: a pure function from a wish to a place |
+//! | [`requirement`] | the layers of confinement that a runner must hold to be used |
+//! | [`error`], [`facts`] | what goes wrong, and what is known of a runner |
+//! | `runner_file` | the runner that goes into containers and to machines; its `digest` |
+//! | `subnets` | the addresses of users' networks of containers |
+//! | `limits` | every limit and timeout that is not the protocol's own |
 //!
-//! A new backend makes a [`Link`] to a runner in `links/`, gets a [`Target`] in `routing` and a line in `router`.
+//! A module needs none that stands above it. A request goes down from the handle through the driver to the link; what comes
+//! back goes up through each stream's mailbox.
+//!
+//! A new backend makes a [`Link`] to a runner in `backends/`, gets a [`Target`] in `routing` and a line in `router`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod backends;
 mod budget;
 pub mod config;
+mod digest;
 mod driver;
 pub mod error;
 mod exec;
@@ -35,7 +43,7 @@ mod files;
 mod handle;
 mod handshake;
 mod limits;
-pub mod links;
+pub mod link;
 mod llm;
 mod on_demand;
 mod path_text;
@@ -51,21 +59,21 @@ mod testing;
 mod trees;
 mod update;
 mod upload;
+mod xbot;
 
+pub use backends::docker::own::{ContainerArchive, ContainerStatus, UserContainer};
 pub use budget::{MessageAccount, MessageBudget};
 pub use config::{ContainerNetwork, DockerConfig, LocalConfig, RouterConfig};
+pub use driver::AckMode;
 pub use error::{ContainerError, LinkError, RouteError, SandboxError};
-pub use exec::{
-    AckMode, Approval, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest,
-};
-pub use facts::{Admission, Layer, Refusal, RefusalReason, Registration, RunnerFacts};
+pub use exec::{Approval, AttachOptions, Collected, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest};
+pub use facts::{Layer, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 pub use handle::{DownloadRequest, Sandbox};
+pub use handshake::{Admission, Dialect, Refusal, RefusalReason, Registration};
 pub use limits::{CONTAINER_ARCHIVE_BYTES, XBOT_MESSAGE_BYTES};
-pub use links::docker::own::{ContainerArchive, ContainerStatus, UserContainer};
-pub use links::memory::{MemoryLink, memory_link};
-pub use links::xbot::register::Dialect;
-pub use links::{Link, LinkMessage};
+pub use link::memory::{MemoryLink, memory_link};
+pub use link::{Link, LinkMessage};
 pub use llm::{LlmAnswer, LlmRequest, LlmStream};
 pub use path_text::control_character;
 pub use proto::handshake::{ENROLMENT_CAPABILITY, RunAsNames};

@@ -7,8 +7,7 @@
 use std::str::FromStr;
 
 use crate::error::RouteError;
-use crate::facts::RunnerFacts;
-use crate::links::xbot;
+use crate::facts::{LEGACY_PROFILE, RunnerFacts};
 
 /// What stands for the layers without which a runner itself says that commands are not confined.
 const CONFINED: &str = "confined";
@@ -99,7 +98,7 @@ impl Requirement {
         let lacking = self.lacking(facts);
         let Some(first) = lacking.first() else { return Ok(()) };
         let fix = match facts.profile.as_str() {
-            xbot::register::PROFILE => "start sandbridge-runner there in the place of the other program",
+            LEGACY_PROFILE => "start sandbridge-runner there in the place of the other program",
             "full-control" => "start it with --profile workspace",
             _ => LAYERS.iter().find(|(name, _)| name == first).map_or("see its doctor", |(_, fix)| fix),
         };
@@ -153,8 +152,7 @@ mod tests {
             text.contains("runner laptop lacks landlock; this server requires it: it takes Linux 5.13"),
             "{text}"
         );
-        for (profile, fix) in
-            [("full-control", "--profile workspace"), (xbot::register::PROFILE, "sandbridge-runner")]
+        for (profile, fix) in [("full-control", "--profile workspace"), (LEGACY_PROFILE, "sandbridge-runner")]
         {
             let text = requirement.check("laptop", &facts(profile, &[])).unwrap_err().to_string();
             assert!(text.contains("landlock, seccomp, no-new-privs") && text.contains(fix), "{text}");

@@ -5,9 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use sha2::{Digest, Sha256};
-
-use crate::links::docker::names::hex;
+use crate::digest::sha256_hex;
 
 /// What tells one content of one file from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +62,7 @@ impl RunnerFile {
                 return Ok(known.clone());
             }
         }
-        let sha256 = hex(&Sha256::digest(std::fs::read(path).map_err(unreadable)?));
+        let sha256 = sha256_hex(&std::fs::read(path).map_err(unreadable)?);
         let read = KnownRunner { path: path.to_owned(), sha256, stamp };
         if !read.is_unchanged() {
             return Err(io::Error::other(format!(
@@ -100,7 +98,7 @@ mod tests {
         let file = RunnerFile::default();
         let first = file.know(&path).unwrap();
         assert!(first.is_unchanged());
-        assert_eq!(first.sha256, crate::links::docker::names::sha256_hex(b"one"));
+        assert_eq!(first.sha256, sha256_hex(b"one"));
         std::fs::write(&next, "two").unwrap();
         std::fs::rename(&next, &path).unwrap();
         assert!(!first.is_unchanged(), "another inode");

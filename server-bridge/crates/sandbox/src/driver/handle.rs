@@ -11,11 +11,10 @@ use proto::{Channel, DataBuf, ErrorKind, ExecId, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::driver::plug::{Plug, Plugged, Presence};
-use crate::driver::stream::{Reading, StreamEvent, StreamState};
+use crate::driver::stream::{AckMode, Reading, StreamEvent, StreamState};
 use crate::error::SandboxError;
-use crate::exec::AckMode;
 use crate::facts::RunnerFacts;
-use crate::links::Link;
+use crate::link::Link;
 
 /// What handles ask of the driver.
 ///

@@ -41,13 +41,14 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use handle::{Command, LinkHandle, OpenStream, Piece, StreamWriter};
 pub(crate) use plug::{LinkEnd, Plugged, Presence};
+pub use stream::AckMode;
 pub(crate) use stream::{Seat, StreamEvent, StreamState};
 pub(crate) use table::end_state;
 
 use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
 use crate::limits::FRAMES_PER_TURN;
-use crate::links::{Link, LinkMessage};
+use crate::link::{Link, LinkMessage};
 use plug::{Plug, Unplugged};
 use table::Table;
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::driver::handle::{Command, LinkHandle};
 use crate::error::LinkError;
 use crate::limits::CLOSE_TIMEOUT;
-use crate::links::{Link, LinkMessage};
+use crate::link::{Link, LinkMessage};
 
 /// Why a link is over.
 #[derive(Debug)]

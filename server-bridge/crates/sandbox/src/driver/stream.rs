@@ -47,6 +47,17 @@ pub(crate) enum Seat {
     Parked(u64),
 }
 
+/// Who says what of an exec's output was drained, and that its result arrived: until then the runner keeps it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AckMode {
+    /// Taking an event says so.
+    #[default]
+    Auto,
+    /// [`crate::Exec::consumed`] and [`crate::Exec::acknowledge`] say so: for a reader that passes the output on to someone
+    /// who may yet lose it.
+    Manual,
+}
+
 /// How a stream is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {

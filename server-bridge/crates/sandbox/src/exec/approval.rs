@@ -2,7 +2,6 @@
 
 use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
-use crate::links::xbot;
 
 /// A person's word that one command may run as the user it names.
 ///
@@ -37,7 +36,7 @@ pub(crate) struct RunAs {
 pub(crate) fn needs_approval(facts: &RunnerFacts, user: &str) -> bool {
     match &facts.run_as {
         Some(names) => names.privileged.as_deref() == Some(user) && names.default != user,
-        None => facts.profile == xbot::register::PROFILE,
+        None => facts.is_legacy(),
     }
 }
 
@@ -88,7 +87,7 @@ mod tests {
         let mut facts = RunnerFacts::new(&crate::testing::facts(1), "/workspace");
         let asks = ExecRequest::shell("id").run_as("dev", None);
         assert_eq!(checked(&facts, &asks), Ok(()), "it answers that it cannot");
-        facts.profile = xbot::register::PROFILE.to_owned();
+        facts.profile = crate::facts::LEGACY_PROFILE.to_owned();
         assert_eq!(checked(&facts, &asks), Err("approval_required"));
         assert_eq!(checked(&facts, &ExecRequest::shell("id")), Ok(()));
     }

@@ -12,7 +12,7 @@ use proto::{Channel, ExecId, Message};
 
 pub use approval::Approval;
 pub use control::ExecControl;
-pub use request::{AckMode, AttachOptions, ExecRequest};
+pub use request::{AttachOptions, ExecRequest};
 
 use crate::driver::{Command, LinkHandle, OpenStream, StreamEvent};
 use crate::error::SandboxError;

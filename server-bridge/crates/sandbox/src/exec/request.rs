@@ -6,6 +6,7 @@ use proto::request::{self, Command, Overflow, Profile, Pty, Stdin};
 use proto::{ExecId, WirePath};
 
 use super::approval::{Approval, RunAs};
+use crate::driver::AckMode;
 
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,17 +42,6 @@ pub struct ExecRequest {
     pub age: Duration,
     /// Who says what was drained, and that the result arrived.
     pub acks: AckMode,
-}
-
-/// Who says what of an exec's output was drained, and that its result arrived: until then the runner keeps it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum AckMode {
-    /// Taking an event says so.
-    #[default]
-    Auto,
-    /// [`crate::Exec::consumed`] and [`crate::Exec::acknowledge`] say so: for a reader that passes the output on to someone
-    /// who may yet lose it.
-    Manual,
 }
 
 /// How an exec that runs already is attached to.

@@ -20,14 +20,14 @@ use tokio::io::AsyncWrite;
 use tokio::sync::OnceCell;
 use tokio_util::io::StreamReader;
 
+use crate::backends::docker::errors::{failed, paused, silent, status, unavailable};
+use crate::backends::docker::paths::{PathMap, own_container_id};
+use crate::backends::docker::pinned::PinnedImage;
+use crate::backends::docker::spec::{ContainerSpec, RUNNER_LABEL, SPEC_LABEL};
 use crate::config::DockerConfig;
 use crate::error::RouteError;
 use crate::limits::{CONTAINER_STOP_TIMEOUT_S, DOCKER_LOOK_TIMEOUT, DOCKER_TIMEOUT_S};
-use crate::links::docker::images::PinnedImage;
-use crate::links::docker::paths::{PathMap, own_container_id};
-use crate::links::docker::spec::{ContainerSpec, RUNNER_LABEL, SPEC_LABEL};
-use crate::links::docker::unavailable;
-use crate::links::stdio::StdioLink;
+use crate::link::stdio::StdioLink;
 
 type Input = StreamReader<Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>, Bytes>;
 
@@ -218,25 +218,6 @@ impl Engine {
             Err(error) => Err(failed("cannot make the container", &error)),
         }
     }
-
-    /// The image of the user's next container: their own, if they made one, or else the id that the server's image had at its
-    /// first use.
-    pub(super) async fn image(&self, spec: &ContainerSpec) -> Result<String, RouteError> {
-        let own = spec.names.image();
-        if self.image_id(&own).await?.is_some() {
-            return Ok(own);
-        }
-        self.pinned(&spec.config.image).await.map(|pinned| pinned.id.clone())
-    }
-
-    /// The id of an image, if it is on the engine.
-    pub(super) async fn image_id(&self, image: &str) -> Result<Option<String>, RouteError> {
-        match self.docker.inspect_image(image).await {
-            Ok(found) => Ok(found.id),
-            Err(error) if status(&error) == Some(404) => Ok(None),
-            Err(error) => Err(failed("cannot look at the image", &error)),
-        }
-    }
 }
 
 impl EngineFacts {
@@ -321,33 +302,4 @@ fn link_bytes(output: Result<LogOutput, Error>, container: &str) -> Option<io::R
         Ok(LogOutput::StdIn { .. }) => None,
         Err(error) => Some(Err(io::Error::other(error))),
     }
-}
-
-pub(super) fn status(error: &Error) -> Option<u16> {
-    match error {
-        Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
-        _ => None,
-    }
-}
-
-pub(super) fn paused(name: &str) -> RouteError {
-    unavailable(format!("the container is paused: docker unpause {name}"))
-}
-
-/// The engine could not do it, or does not answer at all.
-pub(super) fn failed(what: &str, error: &Error) -> RouteError {
-    match error {
-        Error::DockerResponseServerError { message, .. } | Error::DockerStreamError { error: message } => {
-            if message.contains("no space left on device") {
-                unavailable(format!("{what}: the engine's disk is full; make room there (docker system df)"))
-            } else {
-                unavailable(format!("{what}: {message}"))
-            }
-        }
-        error => silent(error),
-    }
-}
-
-fn silent(error: &Error) -> RouteError {
-    unavailable(format!("its engine does not answer ({error}); start it, or see `docker info`"))
 }

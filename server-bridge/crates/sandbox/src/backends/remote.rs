@@ -6,12 +6,11 @@ use std::sync::Arc;
 use crate::budget::MessageBudget;
 use crate::driver::{Plugged, driver};
 use crate::error::LinkError;
-use crate::facts::{Admission, Refusal, Registration};
-use crate::handshake::{Admitted, Opening, register};
-use crate::links::Link;
-use crate::links::xbot::{self, register::Dialect};
+use crate::handshake::{Admission, Admitted, Dialect, Opening, Refusal, Registration, register};
+use crate::link::Link;
 use crate::on_demand::Tasks;
 use crate::registry::{Registry, key_of};
+use crate::xbot;
 
 /// Registers the runner behind `link`, and serves the link until it is over. The streams on it belong to the runner's
 /// life, whose driver goes on without it.

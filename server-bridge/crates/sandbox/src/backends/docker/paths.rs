@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::backends::docker::errors::unavailable;
 use crate::error::RouteError;
-use crate::links::docker::unavailable;
 
 /// How this server's paths become the engine's.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::*;
-use crate::routing::{Choice, Wish};
-use crate::{ContainerNetwork, DockerConfig, RouterConfig, SandboxRouter};
-use paths::PathMap;
-use spec::RUNNER_LABEL;
+use super::names::Names;
+use super::paths::PathMap;
+use super::spec::{ContainerSpec, RUNNER_LABEL};
+use crate::routing::{Choice, DOCKER, User, Wish};
+use crate::runner_file::RunnerFile;
+use crate::{ContainerNetwork, DockerConfig, RouteError, RouterConfig, SandboxRouter};
 
 async fn error_of(config: DockerConfig) -> RouteError {
     let router = SandboxRouter::new(RouterConfig { docker: Some(config), ..RouterConfig::default() });
@@ -111,15 +112,4 @@ fn containers_are_made_anew_when_anything_they_are_made_of_changes() {
     assert_eq!(spec(&beside).digest, made.digest, "no container is made of these");
     std::fs::write(runner.path(), "another build").unwrap();
     assert_ne!(spec(&config).digest, made.digest);
-}
-
-#[test]
-fn no_use_falls_between_the_look_and_the_stop_of_an_idle_container() {
-    let last_use = LastUse::new();
-    let seen = last_use.get();
-    last_use.touch();
-    assert!(!last_use.is_still(seen, || panic!("it was used")));
-    let mut given_up = false;
-    assert!(last_use.is_still(last_use.get(), || given_up = true));
-    assert!(given_up);
 }

@@ -14,14 +14,13 @@ use futures_util::{Stream, StreamExt, future, stream};
 use proto::session::{Close, CloseCode};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::backends::docker::engine::{Engine, Standing};
+use crate::backends::docker::names::Names;
+use crate::backends::docker::pinned::PinnedImage;
+use crate::backends::docker::shared::Shared;
 use crate::config::ContainerNetwork;
 use crate::error::{ContainerError, RouteError};
 use crate::limits::{CONTAINER_ARCHIVE_BYTES, CONTAINER_STOP_TIMEOUT_S};
-use crate::links::docker::engine::{Engine, Standing};
-use crate::links::docker::images::PinnedImage;
-use crate::links::docker::names::Names;
-use crate::links::docker::{DockerPlaces, Shared};
-use crate::routing::User;
 
 /// An uncompressed tar archive of a container's files.
 pub type ContainerArchive = Pin<Box<dyn Stream<Item = Result<Bytes, ContainerError>> + Send>>;
@@ -67,13 +66,11 @@ pub struct ContainerStatus {
     pub idle_stop_s: Option<u64>,
 }
 
-impl DockerPlaces {
-    pub(crate) fn container(&self, user: &User) -> UserContainer {
-        UserContainer { shared: Arc::clone(&self.shared), user_key: user.key.clone() }
-    }
-}
-
 impl UserContainer {
+    pub(super) fn new(shared: Arc<Shared>, user_key: String) -> Self {
+        Self { shared, user_key }
+    }
+
     /// How it is; starts nothing.
     pub async fn status(&self) -> Result<ContainerStatus, ContainerError> {
         let (engine, names) = self.engine().await?;
@@ -132,8 +129,8 @@ impl UserContainer {
     /// Fails with [`ContainerError::Missing`] where there is none, with [`ContainerError::Busy`] while another image of it is
     /// made, and with [`ContainerError::TooLarge`] above 16 GiB.
     pub async fn commit(&self) -> Result<String, ContainerError> {
-        let place = self.shared.place(&self.user_key);
-        let _alone = place.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
+        let user = self.shared.user(&self.user_key);
+        let _alone = user.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
         let (engine, names) = self.engine().await?;
         engine.commit(&names).await
     }
@@ -172,8 +169,8 @@ impl UserContainer {
         replaces_workspace: bool,
     ) -> Result<(), ContainerError> {
         self.require_volume(replaces_workspace)?;
-        let place = self.shared.place(&self.user_key);
-        let _alone = place.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
+        let user = self.shared.user(&self.user_key);
+        let _alone = user.making_image.try_acquire().map_err(|_| ContainerError::Busy)?;
         let (engine, names) = self.engine().await?;
         let old = engine.image_id(&names.image()).await?;
         let (counted, trouble) = counted(archive);

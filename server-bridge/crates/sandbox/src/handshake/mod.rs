@@ -1,4 +1,9 @@
-//! The handshake from the server's side, on any link.
+//! The handshake from the server's side, on any link, and the admission of a runner in it.
+//!
+//! A runner that does not know the extension `sandbridge` is taken for one of xbot's; `xbot` makes up what it does not say.
+
+mod admission;
+mod xbot;
 
 use std::future::Future;
 use std::io;
@@ -11,11 +16,12 @@ use proto::limits::{HANDSHAKE_TIMEOUT, MAX_HANDSHAKE_BYTES};
 use proto::{BootId, Epoch};
 use tokio::time::timeout;
 
+pub use admission::{Admission, Dialect, Refusal, RefusalReason, Registration};
+
 use crate::error::LinkError;
-use crate::facts::{Admission, Refusal, RefusalReason, Registration, RunnerFacts};
+use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, MAX_LEFTOVER_BYTES};
-use crate::links::xbot::register::{Dialect, boot_id, refusal_text};
-use crate::links::{Link, LinkMessage};
+use crate::link::{Link, LinkMessage};
 
 /// A runner whose registration took effect.
 #[derive(Debug)]
@@ -116,7 +122,7 @@ where
     F: FnOnce(Registration) -> Fut,
     Fut: Future<Output = Result<Admission, Refusal>>,
 {
-    let boot_id = boot_id(&register);
+    let boot_id = xbot::boot_id(&register);
     let registration = Registration::new(register, None);
     let (facts, claimed_user) = (Arc::new(registration.facts.clone()), registration.claimed_user.clone());
     let admission = admit(registration).await.map_err(|refusal| refused(refusal.reason, refusal.message))?;
@@ -189,7 +195,7 @@ async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError, dialect: Diale
             let body = Refusal { reason, message };
             let text = match dialect {
                 Dialect::Sandbridge => Handshake::Error { body }.to_text(),
-                Dialect::Xbot => refusal_text(&body),
+                Dialect::Xbot => xbot::refusal_text(&body),
             };
             link.send(LinkMessage::Text(text)).await?;
         }

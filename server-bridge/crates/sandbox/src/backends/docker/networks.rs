@@ -8,13 +8,13 @@ use std::collections::HashSet;
 use bollard::models::{Ipam, IpamConfig, Network, NetworkCreateRequest};
 use bollard::query_parameters::{ListContainersOptionsBuilder, ListNetworksOptions};
 
+use crate::backends::docker::engine::Engine;
+use crate::backends::docker::errors::{failed, status, unavailable};
+use crate::backends::docker::names::Names;
+use crate::backends::docker::spec::{ContainerSpec, OWNER_LABEL};
 use crate::config::ContainerNetwork;
 use crate::error::RouteError;
 use crate::limits::SUBNET_ATTEMPTS;
-use crate::links::docker::engine::{Engine, failed, status};
-use crate::links::docker::names::Names;
-use crate::links::docker::spec::{ContainerSpec, OWNER_LABEL};
-use crate::links::docker::unavailable;
 use crate::subnets::Subnet;
 
 impl Engine {

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::io::poll_read_buf;
 
 use crate::limits::{STDIO_READ_BYTES, STDIO_WRITE_BUFFER_BYTES};
-use crate::links::LinkMessage;
+use crate::link::LinkMessage;
 
 /// Messages over a reader and a writer of bytes. Closing it shuts the writer down.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! xbot's runners: the JSON text dialect of an older system, behind the same handle as every other link.
 //!
-//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension. From then on each request of ours is one
+//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` sees to that. From then on each request of ours is one
 //! text message with an id and so is each answer, in any order. Whatever a [`crate::Sandbox`] asks becomes one or a few
 //! such requests here; what the dialect cannot say is refused with a typed error, never left out silently.
 //!
@@ -13,7 +13,6 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `register` | the registration, the answer to it, and what is known of such a runner |
 //! | `driver` | the task that owns the socket, the keepalive and the pending calls |
 //! | `calls` | requests on their way, by id |
 //! | `wire` | the bodies of requests and answers, error codes |
@@ -33,7 +32,6 @@ mod exec;
 mod files;
 mod job;
 mod path;
-pub(crate) mod register;
 mod wire;
 
 #[cfg(test)]

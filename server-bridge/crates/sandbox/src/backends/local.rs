@@ -15,10 +15,10 @@ use tokio::time::timeout;
 use crate::config::LocalConfig;
 use crate::driver::{LinkHandle, driver};
 use crate::error::{LinkError, RouteError};
-use crate::facts::{Admission, Refusal, RefusalReason, Registration, RunnerFacts};
-use crate::handshake::{Opening, register};
+use crate::facts::RunnerFacts;
+use crate::handshake::{Admission, Opening, Refusal, RefusalReason, Registration, register};
 use crate::limits::{LOCAL_STOP_TIMEOUT, LOG_LINE_BYTES};
-use crate::links::stdio::StdioLink;
+use crate::link::stdio::StdioLink;
 use crate::on_demand::{OnDemand, Tasks, next_epoch};
 use crate::routing::{NONE, User};
 

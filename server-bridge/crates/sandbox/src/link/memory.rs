@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::PollSender;
 
 use crate::limits::MEMORY_LINK_MESSAGES;
-use crate::links::LinkMessage;
+use crate::link::LinkMessage;
 
 /// One end of an in-memory link. Dropping it ends the other one.
 #[derive(Debug)]

@@ -1,26 +1,14 @@
 //! A registration in xbot's dialect: what is made of it, and how it is answered.
 
 use proto::BootId;
-use proto::handshake::{Layer, Register};
+use proto::handshake::{Layer, Refusal, RefusalReason, Register};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::facts::{Refusal, RefusalReason, RunnerFacts, fact};
-
-/// What such a runner is shown as: its profile, in the list of runners and in the panel.
-pub(crate) const PROFILE: &str = "legacy: unconfined, no resume";
-
-/// What a runner speaks once it is registered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// Binary frames.
-    Sandbridge,
-    /// xbot's JSON text dialect: no confinement, no resume, whole messages.
-    Xbot,
-}
+use crate::facts::{LEGACY_PROFILE, RunnerFacts, fact};
 
 /// What is known of a runner that says nothing of itself but its workspace.
-pub(crate) fn facts(register: &Register) -> RunnerFacts {
+pub(super) fn facts(register: &Register) -> RunnerFacts {
     let lacks =
         |name: &str, detail: &str| Layer { name: name.to_owned(), holds: false, detail: detail.to_owned() };
     RunnerFacts {
@@ -30,7 +18,7 @@ pub(crate) fn facts(register: &Register) -> RunnerFacts {
         arch: String::new(),
         hostname: String::new(),
         version: "xbot".to_owned(),
-        profile: PROFILE.to_owned(),
+        profile: LEGACY_PROFILE.to_owned(),
         capabilities: Vec::new(),
         landlock_abi: 0,
         kill_tier: "none: a started command cannot be ended from here".to_owned(),
@@ -55,7 +43,7 @@ pub(crate) fn facts(register: &Register) -> RunnerFacts {
 ///
 /// A runner that comes back before its old socket is found dead must not look like a stranger who takes over, so this
 /// is the same for the same workspace and shell.
-pub(crate) fn boot_id(register: &Register) -> BootId {
+pub(super) fn boot_id(register: &Register) -> BootId {
     let mut hash = Sha256::new();
     for part in ["xbot", &register.workspace, &register.shell] {
         hash.update((part.len() as u64).to_le_bytes());
@@ -68,7 +56,7 @@ pub(crate) fn boot_id(register: &Register) -> BootId {
 }
 
 /// The refusal in words that such a runner understands: it prints the message.
-pub(crate) fn refusal_text(refusal: &Refusal) -> String {
+pub(super) fn refusal_text(refusal: &Refusal) -> String {
     #[derive(Serialize)]
     struct Message<'a> {
         r#type: &'static str,

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
+use crate::digest::sha256_hex;
 use crate::limits::CONTAINER_KEY_BYTES;
 
 /// How many digits of the owner's digest stand in names.
@@ -56,19 +55,6 @@ fn plain_key(key: &str) -> String {
     let is_plain = (1..=CONTAINER_KEY_BYTES).contains(&key.len())
         && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     if is_plain { key.to_owned() } else { format!("key-{}", &sha256_hex(key.as_bytes())[..KEY_DIGITS]) }
-}
-
-/// The SHA-256 of some bytes, in hexadecimal digits.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
 }
 
 #[cfg(test)]

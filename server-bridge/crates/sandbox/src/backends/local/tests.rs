@@ -10,7 +10,7 @@ use proto::session::Event;
 use proto::{Channel, DataBuf, Message, Request};
 use tokio::net::unix::pipe;
 
-use crate::links::stdio::StdioLink;
+use crate::link::stdio::StdioLink;
 use crate::testing::{ScriptedRunner, facts, receive};
 use crate::*;
 
@@ -79,7 +79,7 @@ impl Fixture {
 
     /// A program that becomes a runner claiming these layers.
     fn runner(&self, layers: &str) -> PathBuf {
-        let test = "links::local::tests::acting_as_the_runner_when_asked";
+        let test = "backends::local::tests::acting_as_the_runner_when_asked";
         let binary = std::env::current_exe().unwrap();
         self.program(&format!(
             "{LAYERS_VARIABLE}={layers} exec '{}' --exact {test} --nocapture",

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use proto::{BootId, request};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use proto::session::{Close, CloseCode};
 
+use crate::backends::docker::engine::{ContainerLink, Engine, Standing};
+use crate::backends::docker::errors::unavailable;
+use crate::backends::docker::shared::Shared;
+use crate::backends::docker::spec::ContainerSpec;
 use crate::driver::{LinkEnd, LinkHandle, Plugged, driver};
 use crate::error::{LinkError, RouteError};
-use crate::facts::Admission;
-use crate::handshake::{Admitted, Opening, register};
+use crate::handshake::{Admission, Admitted, Opening, register};
 use crate::limits::{
     CONTAINER_REATTACH_ATTEMPTS, CONTAINER_REATTACH_PAUSE, CONTAINER_REATTACH_PAUSE_MAX,
     CONTAINER_STOP_TIMEOUT_S,
 };
-use crate::links::docker::engine::{ContainerLink, Engine, Standing};
-use crate::links::docker::spec::ContainerSpec;
-use crate::links::docker::{Shared, unavailable};
 use crate::on_demand::next_epoch;
 use crate::routing::DOCKER;
 
@@ -50,7 +50,7 @@ pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkH
         )));
     }
     // Whoever waited for the start uses it from now on, however long that took.
-    shared.place(&user_key).last_use.touch();
+    shared.user(&user_key).last_use.touch();
     let (handle, driver) = driver(DOCKER, admitted.facts);
     shared.tasks.tracker.spawn(driver.run(stop.clone()));
     let plugged = handle.plug(link, admitted.admission.epoch);
@@ -100,18 +100,18 @@ impl Container {
     /// Returns once nobody has used the container for long enough; the next use starts it again from then on.
     async fn idle(&self, handle: &LinkHandle) {
         let Some(after) = self.shared.config.idle_stop else { return std::future::pending().await };
-        let place = self.shared.place(&self.user_key);
+        let user = self.shared.user(&self.user_key);
         loop {
-            let last_use = place.last_use.get();
+            let last_use = user.last_use.get();
             sleep_until(last_use + after).await;
-            if place.last_use.get() != last_use {
+            if user.last_use.get() != last_use {
                 continue;
             }
             if !handle.is_idle() || self.runs_something(handle).await {
-                place.last_use.touch();
+                user.last_use.touch();
                 continue;
             }
-            if place.last_use.is_still(last_use, || drop(self.shared.links.forget(&self.user_key))) {
+            if user.last_use.is_still(last_use, || drop(self.shared.links.forget(&self.user_key))) {
                 return;
             }
         }
@@ -204,38 +204,5 @@ async fn connect(
             )));
         }
         is_running = false;
-    }
-}
-
-/// When a user last used their container.
-#[derive(Debug)]
-pub(super) struct LastUse(std::sync::Mutex<Instant>);
-
-impl LastUse {
-    pub(super) fn new() -> Self {
-        Self(std::sync::Mutex::new(Instant::now()))
-    }
-
-    pub(super) fn get(&self) -> Instant {
-        *self.lock()
-    }
-
-    pub(super) fn touch(&self) {
-        *self.lock() = Instant::now();
-    }
-
-    /// Runs `give_up` unless there was a use since `last_use`; no use falls between the look and the act.
-    pub(super) fn is_still(&self, last_use: Instant, give_up: impl FnOnce()) -> bool {
-        let held = self.lock();
-        let is_still = *held == last_use;
-        if is_still {
-            give_up();
-        }
-        is_still
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Instant> {
-        // An instant is whole whoever panicked.
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

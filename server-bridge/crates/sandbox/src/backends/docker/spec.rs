@@ -9,12 +9,13 @@ use bollard::models::{
     ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType, MountVolumeOptions,
 };
 
+use crate::backends::docker::errors::unavailable;
+use crate::backends::docker::names::Names;
+use crate::backends::docker::paths::PathMap;
 use crate::config::{ContainerNetwork, DockerConfig};
+use crate::digest::sha256_hex;
 use crate::error::RouteError;
 use crate::limits::HOSTNAME_BYTES;
-use crate::links::docker::names::{Names, sha256_hex};
-use crate::links::docker::paths::PathMap;
-use crate::links::docker::unavailable;
 use crate::runner_file::KnownRunner;
 use crate::subnets::SubnetPool;
 

@@ -24,7 +24,7 @@ use crate::driver::{Command, LinkEnd, LinkHandle, Presence, Seat, StreamEvent, S
 use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, XBOT_DEAD_AFTER, XBOT_PING_INTERVAL};
-use crate::links::{Link, LinkMessage};
+use crate::link::{Link, LinkMessage};
 
 /// Who is at the other end of a link.
 #[derive(Debug, Clone)]

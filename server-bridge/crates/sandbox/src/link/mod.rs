@@ -1,11 +1,9 @@
-//! How links to runners are made. A link carries whole messages; which bytes they become is its own affair.
+//! Links to runners: each carries whole messages, and turns them into bytes in its own way.
+//!
+//! A link over a WebSocket comes from the web layer; the two that are made here need no HTTP.
 
-pub(crate) mod docker;
-pub(crate) mod local;
 pub(crate) mod memory;
-pub(crate) mod remote;
 pub(crate) mod stdio;
-pub(crate) mod xbot;
 
 use std::io;
 

@@ -11,64 +11,37 @@ use bollard::{Docker, body_try_stream};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
+use crate::backends::docker::engine::Engine;
+use crate::backends::docker::errors::{failed, status, unavailable};
+use crate::backends::docker::names::Names;
+use crate::backends::docker::pinned::PinnedImage;
+use crate::backends::docker::spec::ContainerSpec;
 use crate::error::{ContainerError, RouteError};
 use crate::limits::{CONTAINER_COMMIT_BYTES, DOCKER_IMAGE_TIMEOUT};
-use crate::links::docker::engine::{Engine, failed, status};
-use crate::links::docker::names::Names;
-use crate::links::docker::unavailable;
 
 /// The tag of a user's image.
 const TAG: &str = "latest";
 
-/// How many digits of an image's id are shown.
-const SHOWN_ID_DIGITS: usize = 12;
-
-/// An image as it was when the server first used it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PinnedImage {
-    /// The name that the server was given.
-    name: String,
-    /// The engine's id, `sha256:…`.
-    pub(super) id: String,
-    /// What its registry calls it, `sha256:…`, where it is from one.
-    digest: Option<String>,
-}
-
-impl PinnedImage {
-    fn new(name: &str, id: String, repository_digests: &[String]) -> Self {
-        let repository = repository(name);
-        let digest = repository_digests.iter().find_map(|text| {
-            let (from, digest) = text.split_once('@')?;
-            (from == repository).then(|| digest.to_owned())
-        });
-        Self { name: name.to_owned(), id, digest }
+impl Engine {
+    /// The image of the user's next container: their own, if they made one, or else the id that the server's image had at its
+    /// first use.
+    pub(super) async fn image(&self, spec: &ContainerSpec) -> Result<String, RouteError> {
+        let own = spec.names.image();
+        if self.image_id(&own).await?.is_some() {
+            return Ok(own);
+        }
+        self.pinned(&spec.config.image).await.map(|pinned| pinned.id.clone())
     }
 
-    /// The image for people, with what it is pinned to.
-    pub(super) fn shown(&self) -> String {
-        match &self.digest {
-            // The name says it already.
-            _ if self.name.contains('@') => self.name.clone(),
-            Some(digest) => format!("{}@{digest}", self.name),
-            None => {
-                let digits = self.id.strip_prefix("sha256:").unwrap_or(&self.id);
-                format!("{} ({})", self.name, &digits[..digits.len().min(SHOWN_ID_DIGITS)])
-            }
+    /// The id of an image, if it is on the engine.
+    pub(super) async fn image_id(&self, image: &str) -> Result<Option<String>, RouteError> {
+        match self.docker.inspect_image(image).await {
+            Ok(found) => Ok(found.id),
+            Err(error) if status(&error) == Some(404) => Ok(None),
+            Err(error) => Err(failed("cannot look at the image", &error)),
         }
     }
-}
 
-/// An image's name without its tag or digest.
-fn repository(name: &str) -> &str {
-    let name = name.split('@').next().unwrap_or(name);
-    match name.rfind(':') {
-        // A colon before a slash belongs to a registry's port.
-        Some(colon) if !name[colon..].contains('/') => &name[..colon],
-        _ => name,
-    }
-}
-
-impl Engine {
     /// The server's image, looked up once: a name that is given to another image later changes nothing here until the server is
     /// started again.
     pub(super) async fn pinned(&self, name: &str) -> Result<&PinnedImage, RouteError> {
@@ -175,26 +148,5 @@ impl Engine {
     /// For what takes as long as the disk does.
     fn patient(&self) -> Docker {
         self.docker.clone().with_timeout(DOCKER_IMAGE_TIMEOUT)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_image_is_shown_with_what_it_is_pinned_to() {
-        let id = format!("sha256:{}", "ab".repeat(32));
-        let digests = ["other@sha256:1".to_owned(), "localhost:5000/team/tools@sha256:2".to_owned()];
-        for (name, digests, shown) in [
-            ("debian:slim", &["debian@sha256:1".to_owned()][..], "debian:slim@sha256:1"),
-            ("debian", &["debian@sha256:1".to_owned()], "debian@sha256:1"),
-            ("localhost:5000/team/tools", &digests, "localhost:5000/team/tools@sha256:2"),
-            ("localhost:5000/team/tools:3", &digests, "localhost:5000/team/tools:3@sha256:2"),
-            ("made-here:1", &[], "made-here:1 (abababababab)"),
-            ("debian@sha256:1", &["debian@sha256:1".to_owned()], "debian@sha256:1"),
-        ] {
-            assert_eq!(PinnedImage::new(name, id.clone(), digests).shown(), shown);
-        }
     }
 }

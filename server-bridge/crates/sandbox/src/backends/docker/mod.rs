@@ -1,0 +1,95 @@
+//! The link to a user's container, in which the runner is the first process.
+//!
+//! ```text
+//! (none) --create--> created --attach, start--> running --server stops, idle--> stopped --attach, start--> running
+//!    ^                                            |  ^
+//!    +--- runner or settings changed: removed ----+  +--- left running by a server that died: attach
+//! ```
+//! A container is stopped and not removed when the server ends or nobody uses it; its workspace is a volume, or a directory,
+//! and outlives both. When only the streams to it break, because its engine went away or somebody paused it, the server
+//! attaches again and what is under way goes on.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `container` | one life of a container: start, keeping its link, idle stop |
+//! | `spec`, `names` | what a container is made of, and what it is called |
+//! | `engine`, `images`, `networks` | the calls to the engine; `pinned` is the image that it uses as long as the server runs |
+//! | `errors` | the engine's errors in words that say what to do |
+//! | `shared`, `user_state` | what outlives a container: of all users together, of one |
+//! | `paths` | the engine's paths, where this server runs in a container |
+//! | [`own`] | what users do with their container as a whole: commit, export, import, reset |
+
+mod container;
+mod engine;
+mod errors;
+mod images;
+mod names;
+mod networks;
+pub(crate) mod own;
+mod paths;
+mod pinned;
+mod shared;
+mod spec;
+mod user_state;
+
+use std::sync::Arc;
+
+use crate::config::DockerConfig;
+use crate::driver::LinkHandle;
+use crate::error::RouteError;
+use crate::on_demand::Tasks;
+use crate::routing::User;
+use own::UserContainer;
+use shared::Shared;
+
+/// The users' containers.
+#[derive(Debug, Clone)]
+pub(crate) struct DockerPlaces {
+    shared: Arc<Shared>,
+}
+
+impl DockerPlaces {
+    pub(crate) fn new(config: DockerConfig, tasks: Tasks) -> Self {
+        Self { shared: Arc::new(Shared::new(config, tasks)) }
+    }
+
+    /// The user's link; container and runner are made and started where they are not.
+    pub(crate) async fn link(&self, user: &User) -> Result<LinkHandle, RouteError> {
+        let shared = &self.shared;
+        // Before the link is looked up: a container that was given up as idle is not found then.
+        shared.user(&user.key).last_use.touch();
+        if let Some(link) = shared.links.present(&user.key)
+            && !link.is_open()
+            && !link.is_over()
+        {
+            shared.require_engine(&user.key).await?;
+        }
+        let start = || container::start(Arc::clone(shared), user.key.clone());
+        shared.links.link(&user.key, &shared.tasks.tracker, start).await
+    }
+
+    /// The user's container as a whole.
+    pub(crate) fn container(&self, user: &User) -> UserContainer {
+        UserContainer::new(Arc::clone(&self.shared), user.key.clone())
+    }
+
+    /// The users who have a link, or had one.
+    pub(crate) fn user_keys(&self) -> Vec<String> {
+        self.shared.links.user_keys()
+    }
+
+    /// Stops the container of a user who is no more, with all it runs, and removes their network.
+    pub(crate) async fn end(&self, user: &User) {
+        if let Err(error) = self.container(user).retire().await {
+            tracing::warn!(%error, user = user.key, "the container of a removed user cannot be stopped");
+        }
+    }
+
+    /// What can be known to be missing without asking the engine.
+    pub(crate) fn check(&self) -> Result<(), RouteError> {
+        spec::runner(&self.shared.config).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! A user between the lives of their container: whose turn it is, and when it was last used.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+/// What is remembered of one user between the lives of their container.
+#[derive(Debug)]
+pub(super) struct UserState {
+    /// One life, or one change of the container as a whole, at a time.
+    pub(super) turn: Arc<Semaphore>,
+    pub(super) last_use: LastUse,
+    /// One image of it is made at a time.
+    pub(super) making_image: Semaphore,
+}
+
+impl UserState {
+    pub(super) fn new() -> Self {
+        Self { turn: Arc::new(Semaphore::new(1)), last_use: LastUse::new(), making_image: Semaphore::new(1) }
+    }
+}
+
+/// When a user last used their container.
+#[derive(Debug)]
+pub(super) struct LastUse(Mutex<Instant>);
+
+impl LastUse {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+
+    pub(super) fn get(&self) -> Instant {
+        *self.lock()
+    }
+
+    pub(super) fn touch(&self) {
+        *self.lock() = Instant::now();
+    }
+
+    /// Runs `give_up` unless there was a use since `last_use`; no use falls between the look and the act.
+    pub(super) fn is_still(&self, last_use: Instant, give_up: impl FnOnce()) -> bool {
+        let held = self.lock();
+        let is_still = *held == last_use;
+        if is_still {
+            give_up();
+        }
+        is_still
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Instant> {
+        // An instant is whole whoever panicked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_use_falls_between_the_look_and_the_stop_of_an_idle_container() {
+        let last_use = LastUse::new();
+        let seen = last_use.get();
+        last_use.touch();
+        assert!(!last_use.is_still(seen, || panic!("it was used")));
+        let mut given_up = false;
+        assert!(last_use.is_still(last_use.get(), || given_up = true));
+        assert!(given_up);
+    }
+}

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sandbox::{
-    Choice, DOCKER, DockerConfig, ExecEvent, ExecRequest, RouterConfig, Sandbox, SandboxRouter, User, Wish,
+    Choice, DockerConfig, ExecEvent, ExecRequest, RouterConfig, Sandbox, SandboxRouter, Target, User, Wish,
 };
 use tempfile::TempDir;
 use tests::binaries;
@@ -82,7 +82,7 @@ fn user(number: usize) -> User {
 }
 
 async fn sandbox(router: &SandboxRouter, number: usize) -> Sandbox {
-    let wish = Wish { choice: Choice::Named(DOCKER.to_owned()), registered: Vec::new() };
+    let wish = Wish { choice: Choice::Place(Target::Docker), registered: Vec::new() };
     router.for_user(&user(number), &wish).await.unwrap()
 }
 

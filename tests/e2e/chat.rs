@@ -165,6 +165,24 @@ fn goes_on(before_the_restart: impl Fn(&Server)) {
 }
 
 #[test]
+fn a_command_on_the_server_itself_is_cancelled_when_the_server_stops() {
+    let options = ["--docker", "off", "--local", "admins"];
+    let mut server = Server::start_with(&options);
+    let alice = server.person("alice");
+    assert_eq!(alice.run(&["use", "none"]).code, 0);
+    let client = Client::login(&server, "alice");
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let shown = || client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"][1].clone();
+    let command = br#"{"text": "!echo before; sleep 300"}"#;
+    assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), command).status, 202);
+    eventually("it wrote", Duration::from_secs(20), || (shown()["text"] == "before\n").then_some(()));
+    server.restart(&options);
+    let message = shown();
+    assert_eq!((&message["text"], &message["exec"]["status"]), (&"before\n".into(), &"cancelled".into()));
+    assert!(message["exec"]["error"].as_str().unwrap().contains("server was stopped"), "{message}");
+}
+
+#[test]
 fn json_lines_are_for_programs() {
     let server = Server::start();
     let alice = server.person("alice");

@@ -4,7 +4,7 @@ use api::event::Event;
 use axum::Json;
 use axum::extract::State;
 use execs::sandbox_user;
-use sandbox::{Choice, DOCKER, NONE, Wish};
+use sandbox::{Choice, Target, Wish};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -82,20 +82,24 @@ pub struct SettingsChanged {
 pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<SettingsView>, ApiError> {
     let user = sandbox_user(&caller.user);
     let registered = registered(&state, &caller).await?;
-    let places = registered.iter().map(|name| (name.as_str(), ChoiceKind::Runner));
-    let places = places.chain([(DOCKER, ChoiceKind::Docker), (NONE, ChoiceKind::None)]);
+    let runners = registered.iter().map(|name| Target::Runner(name.clone()));
     let connected = state.router.runners(&user.key);
-    let choices = places
-        .map(|(name, kind)| {
-            let wish = Wish { choice: Choice::Named(name.to_owned()), registered: registered.clone() };
+    let choices = runners
+        .chain([Target::Docker, Target::Local])
+        .map(|place| {
+            let name = place.name().to_owned();
+            let wish = Wish { choice: Choice::Place(place.clone()), registered: registered.clone() };
             let checked = state.router.check(&user, &wish);
-            let online = match kind {
-                ChoiceKind::Runner => connected.iter().any(|runner| runner.name == name),
-                ChoiceKind::Docker | ChoiceKind::None => checked.is_ok(),
-            };
             let available = checked.is_ok();
+            let (kind, online) = match place {
+                Target::Runner(name) => {
+                    (ChoiceKind::Runner, connected.iter().any(|runner| runner.name == name))
+                }
+                Target::Docker => (ChoiceKind::Docker, available),
+                Target::Local => (ChoiceKind::None, available),
+            };
             let note = checked.err().map(|error| error.to_string());
-            ChoiceView { name: name.to_owned(), kind, online, available, note }
+            ChoiceView { name, kind, online, available, note }
         })
         .collect();
     Ok(Json(SettingsView { active_runner: state.accounts.active_runner(caller.user.id).await?, choices }))
@@ -111,7 +115,7 @@ pub async fn change(
     extract::Json(change): extract::Json<SettingsChange>,
 ) -> Result<Json<SettingsChanged>, ApiError> {
     let choice = change.active_runner.filter(|name| name != AUTO);
-    state.accounts.choose_runner(&caller.user, choice.as_deref(), &[DOCKER, NONE]).await?;
+    state.accounts.choose_runner(&caller.user, choice.as_deref(), &[Target::Docker.name(), Target::Local.name()]).await?;
     state.hub.publish(caller.user.id, &Event::Settings { active_runner: choice.clone() });
     let registered = registered(&state, &caller).await?;
     let wish = Wish { choice: Choice::parse(choice.as_deref()), registered };

@@ -5,14 +5,13 @@ use proto::message::{ExecEntry, ExecReport, Metadata, Resolved};
 use proto::request::Present;
 use proto::{ExecId, WirePath, request};
 
-use crate::driver::{Command, LinkHandle};
+use crate::driver::{Command, LinkHandle, StartedBy};
 use crate::error::SandboxError;
 use crate::exec::{AttachOptions, Exec, ExecRequest, approval};
 use crate::facts::RunnerFacts;
 use crate::files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 use crate::llm::{LlmRequest, LlmStream};
 use crate::path_text::visible;
-use crate::routing::{DOCKER, NONE};
 use crate::search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
 use crate::trees::{TreeReader, TreeWriter};
 
@@ -40,7 +39,7 @@ impl Sandbox {
 
     /// Whether what runs there goes on when this server stops: on machines that dialled in it does.
     pub fn outlives_server(&self) -> bool {
-        !matches!(self.place(), DOCKER | NONE)
+        self.link.started_by() == StartedBy::User
     }
 
     /// What the runner said of itself, its optional abilities included.

@@ -137,7 +137,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::driver::{LinkEnd, driver};
+    use crate::driver::{LinkEnd, StartedBy, driver};
     use crate::facts::RunnerFacts;
     use crate::memory_link;
     use crate::testing::{facts, settle};
@@ -151,7 +151,8 @@ mod tests {
         let count = Arc::clone(&starts);
         let start = move || {
             count.fetch_add(1, Ordering::Relaxed);
-            let (handle, driver) = driver("place", Arc::new(RunnerFacts::new(&facts(1), "/workspace")));
+            let (handle, driver) =
+                driver("place", StartedBy::Server, Arc::new(RunnerFacts::new(&facts(1), "/workspace")));
             tasks.spawn(driver.run(CancellationToken::new()));
             let (ours, theirs) = memory_link();
             let plugged = handle.plug(ours, 1);

@@ -26,8 +26,8 @@ pub struct User {
 pub enum Choice {
     /// Nothing was chosen.
     Auto,
-    /// A runner's name, [`DOCKER`] or [`NONE`].
-    Named(String),
+    /// This place.
+    Place(Target),
 }
 
 impl Choice {
@@ -35,7 +35,7 @@ impl Choice {
     pub fn parse(setting: Option<&str>) -> Self {
         match setting {
             None | Some("" | "auto") => Self::Auto,
-            Some(name) => Self::Named(name.to_owned()),
+            Some(name) => Self::Place(Target::named(name)),
         }
     }
 }
@@ -47,6 +47,16 @@ pub struct Wish {
     pub choice: Choice,
     /// The names of all the user's registered runners, connected or not.
     pub registered: Vec<String>,
+}
+
+impl Wish {
+    /// Whether the choice, if there is one, is among the places that the user has. A command may be refused there all the same.
+    pub fn is_known(&self) -> bool {
+        match &self.choice {
+            Choice::Place(Target::Runner(name)) => self.registered.contains(name),
+            Choice::Place(Target::Docker | Target::Local) | Choice::Auto => true,
+        }
+    }
 }
 
 /// Who may run commands on the server itself; they are confined all the same.
@@ -116,10 +126,10 @@ fn listed(name: &str) -> Result<String, LocalPolicyError> {
     }
 }
 
-/// Where a wish leads.
+/// A place where commands run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// The connected runner of this name.
+    /// The user's runner of this name.
     Runner(String),
     /// The user's container.
     Docker,
@@ -128,6 +138,15 @@ pub enum Target {
 }
 
 impl Target {
+    /// The place that users call so.
+    pub fn named(name: &str) -> Self {
+        match name {
+            DOCKER => Self::Docker,
+            NONE => Self::Local,
+            runner => Self::Runner(runner.to_owned()),
+        }
+    }
+
     /// The name the user is shown: the runner's, [`DOCKER`] or [`NONE`].
     pub fn name(&self) -> &str {
         match self {
@@ -154,16 +173,11 @@ pub(crate) fn route(
         }
     };
     match &wish.choice {
-        Choice::Named(name) if name == DOCKER => {
-            if has_docker {
-                Ok(Target::Docker)
-            } else {
-                Err(RouteError::DockerDisabled)
-            }
-        }
-        Choice::Named(name) if name == NONE => local_target(local, user),
-        Choice::Named(name) if wish.registered.contains(name) => connected(name),
-        Choice::Named(name) => Err(RouteError::UnknownRunner { name: name.clone() }),
+        Choice::Place(Target::Docker) if has_docker => Ok(Target::Docker),
+        Choice::Place(Target::Docker) => Err(RouteError::DockerDisabled),
+        Choice::Place(Target::Local) => local_target(local, user),
+        Choice::Place(Target::Runner(name)) if wish.registered.contains(name) => connected(name),
+        Choice::Place(Target::Runner(name)) => Err(RouteError::UnknownRunner { name: name.clone() }),
         Choice::Auto => match &wish.registered[..] {
             [only] => connected(only),
             [] if has_docker => Ok(Target::Docker),

@@ -159,7 +159,7 @@ async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Fai
     let (service, user) = (work.services, work.user);
     let wish = execs::wish(&service.store, user.id, Some(work.root)).await.ported()?;
     let named = match &wish.choice {
-        Choice::Named(name) => Some(name.as_str()),
+        Choice::Place(place) => Some(place.name()),
         Choice::Auto => None,
     };
     let checked = service.router.check(&execs::sandbox_user(user), &wish);

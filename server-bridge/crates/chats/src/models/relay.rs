@@ -6,7 +6,7 @@ use futures_util::stream::unfold;
 use futures_util::{FutureExt, StreamExt};
 use llm::Error;
 use llm::transport::{Answer, Call, Transport};
-use sandbox::{Choice, LlmRequest, SandboxError, SandboxRouter, User, Wish};
+use sandbox::{Choice, LlmRequest, SandboxError, SandboxRouter, Target, User, Wish};
 
 use crate::limits::RELAY_PIECE_BYTES;
 
@@ -21,7 +21,7 @@ pub(super) struct Relay {
 impl Relay {
     /// The endpoint of that runner, one of the `registered`; never another's.
     pub(super) fn new(router: SandboxRouter, user: User, runner: &str, registered: Vec<String>) -> Self {
-        Self { router, user, wish: Wish { choice: Choice::Named(runner.to_owned()), registered } }
+        Self { router, user, wish: Wish { choice: Choice::Place(Target::named(runner)), registered } }
     }
 
     async fn ask(&self, call: Call) -> Result<Answer, Error> {

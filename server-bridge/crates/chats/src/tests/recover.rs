@@ -4,12 +4,9 @@ mod life;
 
 use std::path::Path;
 
-use sandbox::{Choice, ExecRequest, NONE, Wish};
-
 use super::runner::fill;
 use super::*;
 use crate::limits::{OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS, RECOVER_NOTE_MS, RECOVER_TIMEOUT_S};
-use crate::shell::{Begin, Run};
 use life::{HeldClock, Life};
 
 impl Bench {
@@ -257,37 +254,4 @@ async fn a_server_that_stops_leaves_what_goes_on_without_it_to_the_next_one() {
     let (message, document, _) = last.ended(id).await;
     assert_eq!((message.text.as_str(), document.exit_code), ("beforeafter", Some(0)));
     assert!(next.events.try_recv().is_err(), "the one between had nothing to tell");
-}
-
-#[tokio::test]
-async fn a_server_that_stops_cancels_what_cannot_go_on_without_it() {
-    let mut bench = Bench::new().await;
-    let key = execs::sandbox_user(&bench.user).key;
-    // A runner of the server's own, as far as its name says.
-    let mut runner = ScriptedRunner::connect(&bench.router, &key, NONE).await;
-    let id = bench.left_behind(Some(NONE), "running").await;
-    let message = bench.store.message(bench.user.id, id).await.unwrap();
-    let service = Arc::clone(&bench.service.0);
-    let document = document(&message);
-    let mut request = ExecRequest::shell("out:before wait");
-    request.retain = true;
-    let run = Run {
-        user: bench.user.clone(),
-        wish: Wish { choice: Choice::Auto, registered: vec![NONE.to_owned()] },
-        exec_id: store::ExecId::parse(&document.exec_id).unwrap(),
-        document,
-        slot: service.running.take_over(bench.user.id, &bench.chat.id),
-        message,
-        command: "make".to_owned(),
-        begin: Begin::Send(Box::new(request)),
-        is_live: true,
-        service: Arc::clone(&service),
-    };
-    service.tasks.spawn(run.run());
-    runner.started.recv().await.unwrap();
-    bench.wrote().await;
-    bench.service.shutdown().await;
-    let (message, document, _) = bench.ended(id).await;
-    assert_eq!((message.text.as_str(), document.status.as_str()), ("before", "cancelled"));
-    assert!(document.error.unwrap().contains("server was stopped"));
 }

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::config::LocalConfig;
-use crate::driver::{LinkHandle, driver};
+use crate::driver::{LinkHandle, StartedBy, driver};
 use crate::error::{LinkError, RouteError};
 use crate::facts::RunnerFacts;
 use crate::handshake::{Admission, Opening, Refusal, RefusalReason, Registration, register};
@@ -101,7 +101,7 @@ async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Resu
     };
     match admitted {
         Ok(admitted) => {
-            let (handle, driver) = driver(NONE, admitted.facts);
+            let (handle, driver) = driver(NONE, StartedBy::Server, admitted.facts);
             tasks.tracker.spawn(driver.run(tasks.stop.clone()));
             let plugged = handle.plug(link, admitted.admission.epoch);
             let life = handle.clone();

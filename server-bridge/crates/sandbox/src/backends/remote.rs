@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::budget::MessageBudget;
-use crate::driver::{Plugged, driver};
+use crate::driver::{Plugged, StartedBy, driver};
 use crate::error::LinkError;
 use crate::handshake::{Admission, Admitted, Dialect, Opening, Refusal, Registration, register};
 use crate::link::Link;
@@ -63,7 +63,8 @@ fn plug(
         let handle = match same {
             Some(handle) => handle.with_facts(Arc::clone(&admitted.facts)),
             None => {
-                let (handle, driver) = driver(&admitted.admission.runner, Arc::clone(&admitted.facts));
+                let (name, facts) = (&admitted.admission.runner, Arc::clone(&admitted.facts));
+                let (handle, driver) = driver(name, StartedBy::User, facts);
                 let (registry, key, stop) = (Arc::clone(registry), key_of(admitted), tasks.stop.clone());
                 tasks.tracker.spawn(async move {
                     driver.run_until(stop, || registry.farewell()).await;

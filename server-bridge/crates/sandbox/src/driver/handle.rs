@@ -58,9 +58,19 @@ pub(crate) struct LinkHandle {
     shared: Arc<Shared>,
 }
 
+/// Who started a runner, which says when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StartedBy {
+    /// A user, on their machine: what runs there goes on without this server.
+    User,
+    /// This server, which ends it when it stops.
+    Server,
+}
+
 #[derive(Debug)]
 struct Shared {
     place: Arc<str>,
+    started_by: StartedBy,
     requests: Arc<Semaphore>,
     presence: Arc<Presence>,
 }
@@ -68,16 +78,21 @@ struct Shared {
 impl LinkHandle {
     pub(crate) fn new(
         place: Arc<str>,
+        started_by: StartedBy,
         facts: Arc<RunnerFacts>,
         commands: mpsc::UnboundedSender<Command>,
         presence: Arc<Presence>,
     ) -> Self {
         let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
-        Self { facts, commands, shared: Arc::new(Shared { place, requests, presence }) }
+        Self { facts, commands, shared: Arc::new(Shared { place, started_by, requests, presence }) }
     }
 
     pub(crate) fn place(&self) -> &str {
         &self.shared.place
+    }
+
+    pub(crate) fn started_by(&self) -> StartedBy {
+        self.shared.started_by
     }
 
     pub(crate) fn facts(&self) -> &Arc<RunnerFacts> {

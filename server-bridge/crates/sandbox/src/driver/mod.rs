@@ -39,7 +39,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use handle::{Command, LinkHandle, OpenStream, Piece, StreamWriter};
+pub(crate) use handle::{Command, LinkHandle, OpenStream, Piece, StartedBy, StreamWriter};
 pub(crate) use plug::{LinkEnd, Plugged, Presence};
 pub use stream::AckMode;
 pub(crate) use stream::{Seat, StreamEvent, StreamState};
@@ -74,13 +74,13 @@ struct Transport {
 struct Over(Option<Close>);
 
 /// A driver for a runner without a link yet, and the handle that gives it one and opens streams.
-pub(crate) fn driver(place: &str, facts: Arc<RunnerFacts>) -> (LinkHandle, Driver) {
+pub(crate) fn driver(place: &str, started_by: StartedBy, facts: Arc<RunnerFacts>) -> (LinkHandle, Driver) {
     let (sender, commands) = mpsc::unbounded_channel();
     let place: Arc<str> = place.into();
     let table = Table::new(Arc::clone(&place), Instant::now().into_std());
     let timer = Box::pin(sleep_until(table.next_timeout().into()));
     let presence = Arc::new(Presence::new());
-    let handle = LinkHandle::new(place, facts, sender, Arc::clone(&presence));
+    let handle = LinkHandle::new(place, started_by, facts, sender, Arc::clone(&presence));
     (handle, Driver { transport: None, table, commands, timer, presence })
 }
 

@@ -20,7 +20,9 @@ use super::calls::{Call, Calls, Pending};
 use super::job::{Input, Job};
 use super::path::Workspace;
 use crate::budget::{MessageAccount, MessageBudget};
-use crate::driver::{Command, LinkEnd, LinkHandle, Presence, Seat, StreamEvent, StreamState, end_state};
+use crate::driver::{
+    Command, LinkEnd, LinkHandle, Presence, Seat, StartedBy, StreamEvent, StreamState, end_state,
+};
 use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, XBOT_DEAD_AFTER, XBOT_PING_INTERVAL};
@@ -57,7 +59,8 @@ pub(crate) fn driver<L: Link>(link: L, peer: Peer, budget: MessageBudget) -> (Li
     let workspace = Arc::new(Workspace::new(&peer.facts.workspace));
     let (calls, outgoing) = Calls::new(Arc::clone(&place), peer.user);
     let presence = Arc::new(Presence::online());
-    let handle = LinkHandle::new(Arc::clone(&place), peer.facts, sender, Arc::clone(&presence));
+    let handle =
+        LinkHandle::new(Arc::clone(&place), StartedBy::User, peer.facts, sender, Arc::clone(&presence));
     (handle, Driver { link, commands, place, workspace, calls, outgoing, budget, presence })
 }
 

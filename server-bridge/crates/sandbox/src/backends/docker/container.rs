@@ -13,7 +13,7 @@ use crate::backends::docker::engine::{ContainerLink, Engine, Standing};
 use crate::backends::docker::errors::unavailable;
 use crate::backends::docker::shared::Shared;
 use crate::backends::docker::spec::ContainerSpec;
-use crate::driver::{LinkEnd, LinkHandle, Plugged, driver};
+use crate::driver::{LinkEnd, LinkHandle, Plugged, StartedBy, driver};
 use crate::error::{LinkError, RouteError};
 use crate::handshake::{Admission, Admitted, Opening, register};
 use crate::limits::{
@@ -51,7 +51,7 @@ pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkH
     }
     // Whoever waited for the start uses it from now on, however long that took.
     shared.user(&user_key).last_use.touch();
-    let (handle, driver) = driver(DOCKER, admitted.facts);
+    let (handle, driver) = driver(DOCKER, StartedBy::Server, admitted.facts);
     shared.tasks.tracker.spawn(driver.run(stop.clone()));
     let plugged = handle.plug(link, admitted.admission.epoch);
     let tracker = shared.tasks.tracker.clone();

@@ -73,7 +73,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let user = User { key: "u1".to_owned(), name: "alice".to_owned(), is_admin: true };
-        let wish = Wish { choice: Choice::Named(NONE.to_owned()), registered: Vec::new() };
+        let wish = Wish { choice: Choice::Place(Target::Local), registered: Vec::new() };
         Self { folder: tempfile::tempdir().unwrap(), user, wish }
     }
 

@@ -202,7 +202,7 @@ async fn user_who_switches_meanwhile_works_elsewhere_and_what_waits_stays_where_
     let mut desk = ScriptedRunner::connect(runner_end, "u1:desk:1", 5).await;
     settle().await;
     let registered = vec!["desk".to_owned(), "laptop".to_owned()];
-    let wish = Wish { choice: Choice::Named("desk".to_owned()), registered };
+    let wish = Wish { choice: Choice::parse(Some("desk")), registered };
     let sandbox = world.router.for_user(&user(), &wish).await.unwrap();
     let switched = sandbox.exec(ExecRequest::shell("for the desk")).await.unwrap();
     let (stream, request) = desk.opened().await;

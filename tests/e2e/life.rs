@@ -1,4 +1,4 @@
-//! A runner's life: enrolled with a one-use token, its token rotated while it works, asleep and awake again.
+//! A runner's life: enrolled with a one-use token, its token rotated while it works, asleep and awake again, killed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -86,6 +86,28 @@ fn a_runner_that_slept_is_back_at_once_and_nothing_is_lost() {
     assert_done(caller);
     assert_eq!(machine.runner_pid(), runner, "it is the same one");
     assert_eq!(alice.run(&["exec", "--", "true"]).code, 0);
+}
+
+#[test]
+fn what_a_killed_runner_was_doing_is_shown_as_waiting_within_3_s() {
+    let server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let shown = || client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"][1].clone();
+    let command = br#"{"text": "!echo up; sleep 300"}"#;
+    assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), command).status, 202);
+    eventually("it runs", BACK_WITHIN, || (shown()["text"] == "up\n").then_some(()));
+    let (runner, guardian) = (machine.runner_pid(), machine.guardian_pid());
+    process::signal(guardian, Signal::KILL);
+    process::signal(runner, Signal::KILL);
+    let error = eventually("it is shown as waiting", Duration::from_secs(3), || {
+        shown()["exec"]["error"].as_str().map(str::to_owned)
+    });
+    assert!(error.contains("laptop is not connected"), "{error}");
+    assert_eq!(shown()["exec"]["status"], "running");
+    assert!(!alice.is_online("laptop"));
 }
 
 #[test]

@@ -36,8 +36,8 @@ pub(crate) const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long every other request, and an exec that was not sent yet, waits for its runner's next link.
 pub(crate) const AWAY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a runner's link may be away before the reader of an exec is told.
-pub(crate) const AWAY_NOTE: Duration = Duration::from_secs(3);
+/// How long a runner's link may be away before the reader of an exec learns of it. People see it within 3 s.
+pub(crate) const AWAY_NOTE: Duration = Duration::from_secs(2);
 
 /// How long a runner that is about to be updated may take to say what runs there.
 pub(crate) const RUNNING_LOOK_TIMEOUT: Duration = Duration::from_secs(2);

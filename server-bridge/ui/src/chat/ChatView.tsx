@@ -34,11 +34,11 @@ export function ChatView() {
 
 function Conversation() {
   const { t } = useTranslation("chat");
-  const { open_chat_id: chatId, open_chat_told: told, messages, messages_loaded: loaded, outbox } = useAppState();
+  const { open_chat_id: chatId, open_chat_told: told, messages, messages_loaded: loaded, outbox, runners } = useAppState();
   const list = useRef<ListHandle>(null);
   const pending = useMemo(() => unsent(outbox, chatId, messages), [outbox, chatId, messages]);
   const sent = useMemo(() => messages.filter((message) => message.role === "user").map((message) => message.text), [messages]);
-  const now = useMemo(() => underWay(messages), [messages]);
+  const now = useMemo(() => underWay(messages, runners), [messages, runners]);
   const todos = useMemo(() => newestTodos(messages), [messages]);
   const turn = useMemo(() => turnOf(messages), [messages]);
   // Asked again when the settings are closed: a model may have been added.

@@ -4,6 +4,7 @@ import { duration } from "../lib/format";
 import { useAction } from "../lib/useAction";
 import { ELAPSED_TICK_MS } from "../limits";
 import { useActions } from "../state/context";
+import { placeName } from "../state/where";
 import type { UnderWay } from "./items";
 
 interface Props {
@@ -16,11 +17,11 @@ interface Props {
 export function TurnBar({ chatId, underWay, onShow }: Props) {
   const { t } = useTranslation("chat");
   const cancel = useAction(useActions().cancel);
-  const { kind, since, asking } = underWay;
+  const { kind, since, asking, away } = underWay;
   return (
     <div className={`turn-bar ${kind}`} data-testid="turn-status">
       <span className="pulse" aria-hidden="true" />
-      <span>{t(`turn.${kind}`)}</span>
+      <span>{away === null || asking !== null ? t(`turn.${kind}`) : t("turn.away", { place: placeName(away) })}</span>
       {kind !== "queued" && <Elapsed since={since} />}
       {asking !== null && (
         <button type="button" className="quiet" onClick={() => onShow(asking.id)}>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { execMessage, message } from "../state/fixtures";
+import { execMessage, message, runner } from "../state/fixtures";
 import { addPiece, emptyOutput } from "../state/output";
 import type { Agent, Message } from "../types";
 import { FIRST_INDEX, isUnanswered, itemsOf, moved, newestTodos, underWay } from "./items";
@@ -25,11 +25,20 @@ test("an early end stands after all that its answer did, and before what was sai
 
 test("what is under way is told by what its user can do about it", () => {
   const turn = by(2, { kind: "reply", status: "running" });
-  expect(underWay([message(1)])).toBeNull();
-  expect(underWay([message(1), turn, by(3, tool("running"))])?.kind).toBe("running");
-  expect(underWay([message(1), turn, by(3, tool("asking"))])).toMatchObject({ kind: "asking", asking: { id: 3 } });
-  expect(underWay([by(2, { kind: "reply", status: "queued" })])?.kind).toBe("queued");
-  expect(underWay([execMessage(2, "")])?.kind).toBe("command");
+  expect(underWay([message(1)], [])).toBeNull();
+  expect(underWay([message(1), turn, by(3, tool("running"))], [])?.kind).toBe("running");
+  expect(underWay([message(1), turn, by(3, tool("asking"))], [])).toMatchObject({ kind: "asking", asking: { id: 3 } });
+  expect(underWay([by(2, { kind: "reply", status: "queued" })], [])?.kind).toBe("queued");
+  expect(underWay([execMessage(2, "")], [])?.kind).toBe("command");
+});
+
+test("what waits for a machine that went away says so, and only that", () => {
+  const away = (messages: Message[], online: boolean) => underWay(messages, [{ ...runner("laptop"), online }, runner("desk")])?.away;
+  const turn = by(2, { kind: "reply", status: "running" });
+  expect(away([turn, by(3, tool("running"))], false)).toBe("laptop");
+  expect(away([turn, by(3, tool("running"))], true)).toBeNull();
+  expect(away([turn, by(3, tool("done"))], false)).toBeNull();
+  expect(away([execMessage(2, "", { runner: "laptop" })], false)).toBe("laptop");
 });
 
 test("the list of what is to be done goes when all of it is done", () => {

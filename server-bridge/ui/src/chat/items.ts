@@ -2,7 +2,8 @@
 import { isOpen, type LiveOutputs } from "../state/messages";
 import type { Pending } from "../state/outbox";
 import { saidOn } from "../state/output";
-import type { Message } from "../types";
+import { isAway } from "../state/where";
+import type { Message, Runner } from "../types";
 
 /** `end` says why an answer ended early; its message is the answer's first, which records that. */
 export type Item =
@@ -48,17 +49,26 @@ export interface UnderWay {
   since: number;
   /** The message that waits for an answer. */
   asking: Message | null;
+  /** The machine that it waits for, since that is offline. */
+  away: string | null;
 }
 
-export function underWay(messages: Message[]): UnderWay | null {
+export function underWay(messages: Message[], runners: Runner[]): UnderWay | null {
   const open = messages.filter(isOpen);
   const asking = open.find((message) => message.agent?.status === "asking") ?? null;
   const turn = open.find((message) => message.agent?.kind === "reply" && message.agent.status === "running");
   const first = turn ?? open.find((message) => message.agent != null) ?? open[0];
   if (first === undefined) return null;
-  if (asking !== null) return { kind: "asking", since: first.created_at, asking };
-  if (first.exec !== null) return { kind: "command", since: first.created_at, asking };
-  return { kind: turn === undefined && first.agent?.status === "queued" ? "queued" : "running", since: first.created_at, asking };
+  const away = open.map(placeOf).find((place) => isAway(runners, place)) ?? null;
+  const rest = { since: first.created_at, asking, away };
+  if (asking !== null) return { kind: "asking", ...rest };
+  if (first.exec !== null) return { kind: "command", ...rest };
+  return { kind: turn === undefined && first.agent?.status === "queued" ? "queued" : "running", ...rest };
+}
+
+/** Where a command or a tool's call runs. */
+function placeOf({ exec, agent }: Message): string | null {
+  return exec?.runner ?? (agent?.kind === "tool" ? agent.place : null);
 }
 
 /** The list of what is to be done as it was written last; null where there is none, or all of it is done. */

@@ -16,6 +16,11 @@ export function placeName(name: string): string {
   return name === NONE ? said("server") : name;
 }
 
+/** Whether that place is a registered machine that is not connected; what was sent to it waits until it is back. */
+export function isAway(runners: Runner[], place: string | null): boolean {
+  return runners.some((runner) => runner.name === place && !runner.online);
+}
+
 /** `refused`: connected, and lacks a layer of confinement that the server requires. */
 export type PlaceState = "online" | "offline" | "refused" | "unclear";
 

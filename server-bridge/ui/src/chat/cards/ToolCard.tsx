@@ -2,9 +2,9 @@ import { ChevronRight } from "lucide-react";
 import { useId } from "react";
 import { useTranslation } from "react-i18next";
 import { duration } from "../../lib/format";
-import { useActions } from "../../state/context";
+import { useActions, useAppState } from "../../state/context";
 import type { LiveOutput } from "../../state/output";
-import { placeName } from "../../state/where";
+import { isAway, placeName } from "../../state/where";
 import type { Agent, Edit, Message, SubAgent } from "../../types";
 import { useFold } from "../folds";
 import { TodoItems } from "../TodoItems";
@@ -47,7 +47,8 @@ export function ToolCard({ message, tool, live }: Props) {
           </span>
         )}
         <span className="status">
-          {tool.status === "done" ? "" : t(`tool.${tool.status}`)}
+          {tool.status === "running" && <Running place={tool.place} />}
+          {tool.status !== "running" && tool.status !== "done" && t(`tool.${tool.status}`)}
           {tool.duration_ms !== undefined && ` ${duration(tool.duration_ms)}`}
         </span>
       </button>
@@ -57,6 +58,13 @@ export function ToolCard({ message, tool, live }: Props) {
       </div>
     </div>
   );
+}
+
+/** A call that goes on, or waits for its machine. Only such calls follow the machines. */
+function Running({ place }: { place: string | null }) {
+  const { t } = useTranslation("chat");
+  const { runners } = useAppState();
+  return isAway(runners, place) ? t("tool.away", { place: placeName(place ?? "") }) : t("tool.running");
 }
 
 /** How many lines a change adds and takes away, as far as its ends tell. */

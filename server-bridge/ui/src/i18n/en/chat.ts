@@ -73,6 +73,7 @@ export const chat = {
   tool: {
     asking: "waiting for you",
     running: "running",
+    away: "{{place}} is offline, waiting",
     done: "done",
     failed: "failed",
     denied: "denied",
@@ -127,6 +128,7 @@ export const chat = {
     queued: "Waiting for its turn…",
     running: "Working…",
     command: "Running a command…",
+    away: "{{place}} is offline; waiting for it…",
     asking: "Waiting for your answer",
     show: "Show the question",
     cancel: "Cancel",

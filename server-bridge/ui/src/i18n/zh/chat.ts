@@ -75,6 +75,7 @@ export const chat: Room<"chat"> = {
   tool: {
     asking: "等待你的确认",
     running: "运行中",
+    away: "{{place}} 已离线，等待中",
     done: "完成",
     failed: "失败",
     denied: "已拒绝",
@@ -129,6 +130,7 @@ export const chat: Room<"chat"> = {
     queued: "正在排队…",
     running: "正在处理…",
     command: "正在运行命令…",
+    away: "{{place}} 已离线，正在等待它恢复…",
     asking: "正在等待你的回答",
     show: "查看问题",
     cancel: "取消",

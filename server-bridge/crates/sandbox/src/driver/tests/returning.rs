@@ -51,7 +51,7 @@ async fn command_that_comes_while_the_runner_is_away_for_an_update_runs_when_it_
     assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Offline { .. }));
     assert_eq!(world.router.check(&user(), &wish()).unwrap(), Target::Runner("laptop".to_owned()));
     let mut early = world.sandbox.exec(ExecRequest::shell("early")).await.unwrap();
-    assert_eq!(early.next().await, Some(ExecEvent::Interrupted), "its reader is told after 3 s");
+    assert_eq!(early.next().await, Some(ExecEvent::Interrupted), "its reader learns of it after 2 s");
     let mut late = world.fresh_sandbox().await.exec(ExecRequest::shell("late")).await.unwrap();
     assert_eq!(late.next().await, Some(ExecEvent::Interrupted), "and who comes later at once");
     let sandbox = world.sandbox.clone();

@@ -99,8 +99,8 @@ impl AppState {
 
     /// What a user's request asked for where it got no sandbox, for the audit trail: the place `on` names, else their
     /// active one; `None` if they named none.
-    pub async fn wished_place(&self, user: &User, on: Option<&str>) -> Option<String> {
-        self.ledger.wished_place(user, on).await
+    pub async fn place_asked_for(&self, user: &User, on: Option<&str>) -> Option<String> {
+        self.ledger.place_asked_for(user, on).await
     }
 
     /// Leaves a trace of what a user did. A failure is logged only: what was done is done.

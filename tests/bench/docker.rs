@@ -4,7 +4,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sandbox::{
-    Choice, DockerConfig, ExecEvent, ExecRequest, RouterConfig, Sandbox, SandboxRouter, Target, User, Wish,
+    Choice, DockerConfig, ExecEvent, ExecRequest, RouteRequest, RouterConfig, Sandbox, SandboxRouter, Target,
+    User,
 };
 use tempfile::TempDir;
 use tests::binaries;
@@ -82,8 +83,8 @@ fn user(number: usize) -> User {
 }
 
 async fn sandbox(router: &SandboxRouter, number: usize) -> Sandbox {
-    let wish = Wish { choice: Choice::Place(Target::Docker), registered: Vec::new() };
-    router.for_user(&user(number), &wish).await.unwrap()
+    let route_request = RouteRequest { choice: Choice::Place(Target::Docker), registered: Vec::new() };
+    router.for_user(&user(number), &route_request).await.unwrap()
 }
 
 async fn timed(work: impl Future<Output = ()>) -> Duration {

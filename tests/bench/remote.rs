@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use futures_util::{Sink, Stream, StreamExt as _};
 use sandbox::{
-    Admission, Choice, LinkMessage, LocalConfig, LocalPolicy, RouterConfig, Sandbox, SandboxRouter, User,
-    Wish,
+    Admission, Choice, LinkMessage, LocalConfig, LocalPolicy, RouteRequest, RouterConfig, Sandbox,
+    SandboxRouter, User,
 };
 use tempfile::TempDir;
 use tests::{binaries, process};
@@ -107,10 +107,10 @@ async fn connect(
         let _ = serving.serve_remote(link, admit).await;
     });
     let user = User { key: "u1".into(), name: "bench".into(), is_admin: false };
-    let wish = Wish { choice: Choice::Auto, registered: vec!["bench".into()] };
+    let route_request = RouteRequest { choice: Choice::Auto, registered: vec!["bench".into()] };
     // The first event is that the runner is online.
     online.recv().await.unwrap();
-    let sandbox = router.for_user(&user, &wish).await.unwrap();
+    let sandbox = router.for_user(&user, &route_request).await.unwrap();
     (sandbox, served, runner)
 }
 

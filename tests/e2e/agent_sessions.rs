@@ -123,17 +123,17 @@ fn an_undo_restores_every_file_and_forgets_the_message() {
     fs::set_permissions(file("run.sh"), fs::Permissions::from_mode(0o750)).unwrap();
     let chat = world.chat();
     chat.say("hello");
-    let wish = format!(
+    let route_request = format!(
         "replace a.txt one 1\nreplace a.txt two 2\ncreate sub/new.txt fresh\ncreate {}/run.sh new\nshell touch made",
         machine.workspace().display()
     );
-    chat.say(&wish);
+    chat.say(&route_request);
     assert_eq!(fs::read_to_string(file("a.txt")).unwrap(), "1 2");
     assert_eq!(fs::read_to_string(file("sub/new.txt")).unwrap(), "fresh");
     assert_eq!(fs::read_to_string(file("run.sh")).unwrap(), "new");
 
     let posted = chat.post("/undo");
-    assert_eq!((&posted["input"], &posted["error"]), (&json!(wish), &Value::Null), "{posted}");
+    assert_eq!((&posted["input"], &posted["error"]), (&json!(route_request), &Value::Null), "{posted}");
     let told = posted["messages"][1]["text"].as_str().unwrap();
     for expected in ["Removed: sub/new.txt on laptop", "a.txt on laptop", "run.sh", "A command ran in it"] {
         assert!(told.contains(expected), "{told}");

@@ -67,12 +67,7 @@ fn living_trees(execs: &Execs) -> Vec<Mark> {
 }
 
 /// Counts, and ends a tree that met a limit; says whether one did.
-async fn look(
-    execs: &Execs,
-    bounds: &Bounds,
-    signs: &mut Signs,
-    reserve: &mut machine::Reserve,
-) -> bool {
+async fn look(execs: &Execs, bounds: &Bounds, signs: &mut Signs, reserve: &mut machine::Reserve) -> bool {
     let mut paused = None;
     let mut usage = None;
     if !signs.crowded && !signs.many_files {

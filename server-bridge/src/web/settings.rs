@@ -4,7 +4,7 @@ use api::event::Event;
 use axum::Json;
 use axum::extract::State;
 use execs::sandbox_user;
-use sandbox::{Choice, Target, Wish};
+use sandbox::{Choice, RouteRequest, Target};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -88,8 +88,9 @@ pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<
         .chain([Target::Docker, Target::Local])
         .map(|place| {
             let name = place.name().to_owned();
-            let wish = Wish { choice: Choice::Place(place.clone()), registered: registered.clone() };
-            let checked = state.router.check(&user, &wish);
+            let route_request =
+                RouteRequest { choice: Choice::Place(place.clone()), registered: registered.clone() };
+            let checked = state.router.check(&user, &route_request);
             let available = checked.is_ok();
             let (kind, online) = match place {
                 Target::Runner(name) => {
@@ -115,11 +116,15 @@ pub async fn change(
     extract::Json(change): extract::Json<SettingsChange>,
 ) -> Result<Json<SettingsChanged>, ApiError> {
     let choice = change.active_runner.filter(|name| name != AUTO);
-    state.accounts.choose_runner(&caller.user, choice.as_deref(), &[Target::Docker.name(), Target::Local.name()]).await?;
+    state
+        .accounts
+        .choose_runner(&caller.user, choice.as_deref(), &[Target::Docker.name(), Target::Local.name()])
+        .await?;
     state.hub.publish(caller.user.id, &Event::Settings { active_runner: choice.clone() });
     let registered = registered(&state, &caller).await?;
-    let wish = Wish { choice: Choice::parse(choice.as_deref()), registered };
-    let warning = state.router.check(&sandbox_user(&caller.user), &wish).err().map(|error| error.to_string());
+    let request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
+    let warning =
+        state.router.check(&sandbox_user(&caller.user), &request).err().map(|error| error.to_string());
     Ok(Json(SettingsChanged { active_runner: choice, warning }))
 }
 

@@ -19,7 +19,11 @@ async fn administrators_read_all_of_it_and_others_their_own() {
     let runners = "/audit?action=runner.";
     assert_eq!(targets(&alice.get(runners).await), ["desk", "laptop"]);
     assert_eq!(targets(&bob.get(runners).await), ["desk"]);
-    assert_eq!(targets(&bob.get("/audit?action=runner.&user=alice").await), ["desk"], "a wish is no right");
+    assert_eq!(
+        targets(&bob.get("/audit?action=runner.&user=alice").await),
+        ["desk"],
+        "a route_request is no right"
+    );
     assert_eq!(targets(&alice.get("/audit?action=runner.&user=alice").await), ["laptop"]);
     assert_eq!(bob.get("/audit?action=nothing").await, json!({"entries": [], "more": false}));
     server.stop().await;

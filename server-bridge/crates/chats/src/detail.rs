@@ -5,7 +5,7 @@ use store::{Chat, ChatId, User};
 
 use crate::{ChatService, Error, Result};
 use agent::context::Conversation;
-use execs::{sandbox_user, wish};
+use execs::{chat_route_request, sandbox_user};
 
 /// How full a chat's model's window is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,8 +99,8 @@ impl ChatService {
     /// # Errors
     /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] with what the routing rules say.
     pub async fn sandbox(&self, user: &User, chat: &ChatId) -> Result<Sandbox> {
-        let wish = wish(&self.0.store, user.id, Some(chat)).await?;
-        let found = self.0.router.for_user(&sandbox_user(user), &wish).await;
+        let route_request = chat_route_request(&self.0.store, user.id, Some(chat)).await?;
+        let found = self.0.router.for_user(&sandbox_user(user), &route_request).await;
         found.map_err(|error| Error::Refused { kind: error.kind(), text: error.to_string() })
     }
 }

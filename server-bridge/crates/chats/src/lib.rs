@@ -2,7 +2,7 @@
 //!
 //! A [`ChatService`] takes what a user wrote into a chat, stores it, and answers. What changes later (a running command's output
 //! above all) is sent as [`ChatEvent`]s, which a front end spreads to the user's clients. Where a command runs is never decided
-//! here: a `Wish` is put together from the chat's binding and the user's setting, and the router answers with a sandbox handle
+//! here: a `RouteRequest` is put together from the chat's binding and the user's setting, and the router answers with a sandbox handle
 //! that hides which machine it is on.
 //!
 //! | module | holds |

@@ -44,12 +44,12 @@ async fn go_on(service: &Arc<House>, user: User, exec: Exec, message: Message) -
     }
     // What an earlier server waited for is no news any more.
     document.error = None;
-    let wish = execs::wish_for(&service.store, user.id, exec.runner.as_deref()).await?;
+    let route_request = execs::route_request(&service.store, user.id, exec.runner.as_deref()).await?;
     let slot = service.running.take_over(user.id, &message.chat);
     Ok(Some(Run {
         service: Arc::clone(service),
         user,
-        wish,
+        route_request,
         message,
         document,
         exec_id: exec.exec_id,

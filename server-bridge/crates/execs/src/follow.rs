@@ -10,7 +10,7 @@ use store::{ExecId, Store, User};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use crate::limits::PLACE_LOOK;
-use crate::{sandbox_user, seen, wish_for};
+use crate::{route_request, sandbox_user, seen};
 
 /// An exec on record, and whose it is.
 #[derive(Clone, Copy, Debug)]
@@ -44,12 +44,14 @@ impl Followed<'_> {
     pub async fn available(&self, until: Instant) -> Result<Sandbox, SandboxError> {
         let mut events = self.router.subscribe();
         loop {
-            match wish_for(self.store, self.user.id, self.place).await {
-                Ok(wish) => match self.router.for_user(&sandbox_user(self.user), &wish).await {
-                    Ok(sandbox) => return Ok(sandbox),
-                    Err(error) if is_gone(&error) => return Err(self.lost()),
-                    Err(_) => {}
-                },
+            match route_request(self.store, self.user.id, self.place).await {
+                Ok(route_request) => {
+                    match self.router.for_user(&sandbox_user(self.user), &route_request).await {
+                        Ok(sandbox) => return Ok(sandbox),
+                        Err(error) if is_gone(&error) => return Err(self.lost()),
+                        Err(_) => {}
+                    }
+                }
                 Err(error) => tracing::warn!(%error, "cannot look for where an exec runs; it is tried again"),
             }
             // Any news may be that it is back; now and then it is looked for without.

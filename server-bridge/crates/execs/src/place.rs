@@ -1,6 +1,6 @@
 //! Who a user is to the sandbox, and where their work should go.
 
-use sandbox::{Choice, Wish};
+use sandbox::{Choice, RouteRequest};
 use store::{ChatId, Store, UserId};
 
 /// What the sandbox needs to know of a user. Its key names their containers and folders for ever: it is made here only.
@@ -12,23 +12,27 @@ pub fn sandbox_user(user: &store::User) -> sandbox::User {
 ///
 /// # Errors
 /// [`store::Error::Database`].
-pub async fn wish_for(store: &Store, user: UserId, on: Option<&str>) -> store::Result<Wish> {
+pub async fn route_request(store: &Store, user: UserId, on: Option<&str>) -> store::Result<RouteRequest> {
     let chosen = match on {
         Some(name) => Some(name.to_owned()),
         None => store.active_runner(user).await?,
     };
     let registered = store.runners(user).await?.into_iter().map(|runner| runner.name).collect();
-    Ok(Wish { choice: Choice::parse(chosen.as_deref()), registered })
+    Ok(RouteRequest { choice: Choice::parse(chosen.as_deref()), registered })
 }
 
 /// Where a user's work should go: where `chat` is bound to, else to their active runner, else where the router finds.
 ///
 /// # Errors
 /// [`store::Error::NotFound`] for a chat that is gone or another user's.
-pub async fn wish(store: &Store, user: UserId, chat: Option<&ChatId>) -> store::Result<Wish> {
+pub async fn chat_route_request(
+    store: &Store,
+    user: UserId,
+    chat: Option<&ChatId>,
+) -> store::Result<RouteRequest> {
     let bound = match chat {
         Some(chat) => store.chat(user, chat).await?.runner,
         None => None,
     };
-    wish_for(store, user, bound.as_deref()).await
+    route_request(store, user, bound.as_deref()).await
 }

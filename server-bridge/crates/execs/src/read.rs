@@ -6,7 +6,7 @@ use store::{AuditEntry, ChatId, Exec, ExecId, ExecStatus, User, UserId};
 use crate::follow::sandbox_id;
 use crate::ledger::is_open;
 use crate::limits::LIST_MAX_ROWS;
-use crate::{Ending, Error, Ledger, Recorded, Result, sandbox_user, wish_for};
+use crate::{Ending, Error, Ledger, Recorded, Result, route_request, sandbox_user};
 
 impl Ledger {
     /// A user's exec; `None` where there is none of this id, or it is gone with its user.
@@ -77,8 +77,8 @@ impl Ledger {
     /// # Errors
     /// [`Error::Route`], for the user to read; [`Error::Store`].
     pub async fn sandbox(&self, user: &User, on: Option<&str>) -> Result<Sandbox> {
-        let wish = wish_for(self.store(), user.id, on).await?;
-        Ok(self.router().for_user(&sandbox_user(user), &wish).await?)
+        let request = route_request(self.store(), user.id, on).await?;
+        Ok(self.router().for_user(&sandbox_user(user), &request).await?)
     }
 
     /// The sandbox that an exec was sent to.

@@ -64,7 +64,7 @@ impl Ledger {
                 let place = sandbox.place().to_owned();
                 (Some(place), self.put_on_record(user, request, sandbox, stopping).await)
             }
-            Err(error) => (self.wished_place(user, request.on).await, Err(error)),
+            Err(error) => (self.place_asked_for(user, request.on).await, Err(error)),
         };
         if let Err(error) = &begun {
             self.note_refusal(user, place.as_deref(), request.shown, error).await;
@@ -104,7 +104,7 @@ impl Ledger {
 
     /// What a user asked for where they got no sandbox, for the audit trail: the place `on` names, else their active one;
     /// `None` if they named none.
-    pub async fn wished_place(&self, user: &User, on: Option<&str>) -> Option<String> {
+    pub async fn place_asked_for(&self, user: &User, on: Option<&str>) -> Option<String> {
         match on {
             Some(name) => Some(name.to_owned()),
             // The refusal is what counts: it is recorded without its place if even that cannot be read.

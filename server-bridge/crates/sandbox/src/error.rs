@@ -110,7 +110,7 @@ impl From<WireError> for SandboxError {
     }
 }
 
-/// Why there is no sandbox for a user's wish. Never answered by using another machine.
+/// Why there is no sandbox for a user. Never answered by using another machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// The named, or the only registered, runner is not connected.

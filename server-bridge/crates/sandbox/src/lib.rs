@@ -18,7 +18,7 @@
 //! | `driver` | one runner's task: streams that outlive links, session, credit, batching |
 //! | `handshake` | the registration of a runner, in either dialect |
 //! | [`link`] | a link: a pair of message streams to one runner |
-//! | [`routing`] | the routing rules: a pure function from a wish to a place |
+//! | [`routing`] | the routing rules: a pure function from a request to a place |
 //! | [`requirement`] | the layers of confinement that a runner must hold to be used |
 //! | [`error`], [`facts`] | what goes wrong, and what is known of a runner |
 //! | `runner_file` | the runner that goes into containers and to machines; its `digest` |
@@ -86,7 +86,7 @@ pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
 pub use requirement::Requirement;
 pub use router::SandboxRouter;
-pub use routing::{Choice, DOCKER, LocalPolicy, NONE, Target, User, Wish};
+pub use routing::{Choice, DOCKER, LocalPolicy, NONE, RouteRequest, Target, User};
 pub use runner_file::{KnownRunner, RunnerFile};
 pub use search::{GlobQuery, GlobReader, GrepQuery, GrepReader, SearchReader};
 pub use subnets::{SubnetPool, SubnetPoolError};

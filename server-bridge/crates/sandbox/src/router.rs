@@ -1,4 +1,4 @@
-//! The router: whose wish leads to which link.
+//! The router: which request for a place leads to which link.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::handshake::{Admission, Refusal, Registration};
 use crate::link::Link;
 use crate::on_demand::Tasks;
 use crate::registry::{Disconnect, Registry, RunnerEvent, RunnerState};
-use crate::routing::{NONE, Target, User, Wish, route};
+use crate::routing::{NONE, RouteRequest, Target, User, route};
 use crate::update;
 
 /// Knows the connected runners and the server's own places, and hands out sandboxes by the routing rules.
@@ -54,9 +54,9 @@ impl SandboxRouter {
 
     /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
     /// use, which may take seconds. A runner that said that it will be back counts as connected: requests wait for it.
-    pub async fn for_user(&self, user: &User, wish: &Wish) -> Result<Sandbox, RouteError> {
+    pub async fn for_user(&self, user: &User, route_request: &RouteRequest) -> Result<Sandbox, RouteError> {
         debug_assert!(user.key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
-        let link = match self.check(user, wish)? {
+        let link = match self.check(user, route_request)? {
             Target::Runner(name) => {
                 let offline = || RouteError::Offline { runner: name.clone() };
                 let link = self.inner.registry.link(&user.key, &name).ok_or_else(offline)?;
@@ -82,11 +82,11 @@ impl SandboxRouter {
         self.inner.docker.as_ref().map(|docker| docker.container(user)).ok_or(RouteError::DockerDisabled)
     }
 
-    /// Where a wish leads now, without starting anything: whether Docker answers, and whether the server itself can
+    /// Where a request leads now, without starting anything: whether Docker answers, and whether the server itself can
     /// confine commands, shows at the first use only.
-    pub fn check(&self, user: &User, wish: &Wish) -> Result<Target, RouteError> {
+    pub fn check(&self, user: &User, route_request: &RouteRequest) -> Result<Target, RouteError> {
         let Inner { config, registry, docker, local, .. } = &*self.inner;
-        let target = route(wish, user, docker.is_some(), &config.local.policy, |name| {
+        let target = route(route_request, user, docker.is_some(), &config.local.policy, |name| {
             registry.link(&user.key, name).is_some()
         })?;
         match (&target, docker) {

@@ -21,7 +21,7 @@ pub struct User {
     pub is_admin: bool,
 }
 
-/// What `active_runner` says.
+/// A user's choice of a place, as the setting `active_runner` has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     /// Nothing was chosen.
@@ -40,16 +40,16 @@ impl Choice {
     }
 }
 
-/// What a user wants and what they have registered.
+/// A request for the place that a user's work goes to: their choice, and the runners that there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct RouteRequest {
     /// The chat's binding, or else the user's setting.
     pub choice: Choice,
     /// The names of all the user's registered runners, connected or not.
     pub registered: Vec<String>,
 }
 
-impl Wish {
+impl RouteRequest {
     /// Whether the choice, if there is one, is among the places that the user has. A command may be refused there all the same.
     pub fn is_known(&self) -> bool {
         match &self.choice {
@@ -159,7 +159,7 @@ impl Target {
 
 /// Applies the rules. `is_connected` says whether this user's runner of that name is connected now.
 pub(crate) fn route(
-    wish: &Wish,
+    route_request: &RouteRequest,
     user: &User,
     has_docker: bool,
     local: &LocalPolicy,
@@ -172,13 +172,13 @@ pub(crate) fn route(
             Err(RouteError::Offline { runner: name.to_owned() })
         }
     };
-    match &wish.choice {
+    match &route_request.choice {
         Choice::Place(Target::Docker) if has_docker => Ok(Target::Docker),
         Choice::Place(Target::Docker) => Err(RouteError::DockerDisabled),
         Choice::Place(Target::Local) => local_target(local, user),
-        Choice::Place(Target::Runner(name)) if wish.registered.contains(name) => connected(name),
+        Choice::Place(Target::Runner(name)) if route_request.registered.contains(name) => connected(name),
         Choice::Place(Target::Runner(name)) => Err(RouteError::UnknownRunner { name: name.clone() }),
-        Choice::Auto => match &wish.registered[..] {
+        Choice::Auto => match &route_request.registered[..] {
             [only] => connected(only),
             [] if has_docker => Ok(Target::Docker),
             [] => Err(RouteError::NoRunner),

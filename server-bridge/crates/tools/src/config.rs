@@ -3,7 +3,7 @@
 //! A new key: a row of [`KEYS`].
 
 use futures_util::future::BoxFuture;
-use sandbox::{Choice, DOCKER, NONE, Wish};
+use sandbox::{Choice, DOCKER, NONE, RouteRequest};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{AuditEntry, LANGUAGE};
@@ -163,8 +163,8 @@ async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failu
     }
     services.store.set_active_runner(user.id, choice.as_deref()).await.ported()?;
     services.clients.active_runner_changed(user.id, choice.as_deref());
-    let wish = Wish { choice: Choice::parse(choice.as_deref()), registered };
-    let warning = services.router.check(&sandbox_user(user), &wish).err();
+    let route_request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
+    let warning = services.router.check(&sandbox_user(user), &route_request).err();
     let warning = warning.map(|why| format!("; but nothing would run there now: {why}")).unwrap_or_default();
     Ok(format!("; it counts from the next message on{warning}"))
 }

@@ -157,12 +157,12 @@ fn long_lived(command: &str) -> ExecRequest {
 /// Leaves a trace of a command that no machine could be found for.
 async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Failure> {
     let (service, user) = (work.services, work.user);
-    let wish = execs::wish(&service.store, user.id, Some(work.root)).await.ported()?;
-    let named = match &wish.choice {
+    let route_request = execs::chat_route_request(&service.store, user.id, Some(work.root)).await.ported()?;
+    let named = match &route_request.choice {
         Choice::Place(place) => Some(place.name()),
         Choice::Auto => None,
     };
-    let checked = service.router.check(&execs::sandbox_user(user), &wish);
+    let checked = service.router.check(&execs::sandbox_user(user), &route_request);
     let kind = checked.err().map_or("unavailable", |error| error.kind());
     let shown = match &arguments.run_as {
         Some(run_as) => &format!("as {run_as}: {}", arguments.command),

@@ -178,8 +178,9 @@ pub fn line(task: &Exec) -> String {
 
 /// Where a task runs, whatever is chosen by now.
 pub async fn place(services: &Services, user: &User, task: &Exec) -> Result<Sandbox, Failure> {
-    let wish = execs::wish_for(&services.store, user.id, task.runner.as_deref()).await.ported()?;
-    Ok(services.router.for_user(&execs::sandbox_user(user), &wish).await?)
+    let route_request =
+        execs::route_request(&services.store, user.id, task.runner.as_deref()).await.ported()?;
+    Ok(services.router.for_user(&execs::sandbox_user(user), &route_request).await?)
 }
 
 /// Ends a task with everything it started, and waits for that: one that counts as lost too, where its machine still has it.

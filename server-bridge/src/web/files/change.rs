@@ -18,7 +18,7 @@ pub(in crate::web) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Makes it in the caller's sandbox. The audit trail learns what came of it, and of a wish for a sandbox that there
+    /// Makes it in the caller's sandbox. The audit trail learns what came of it, and of a request for a sandbox that there
     /// is none for.
     pub(in crate::web) async fn make<T>(
         &self,
@@ -27,7 +27,7 @@ impl Change<'_> {
         let Self { state, caller, on, action, path } = *self;
         let (place, done) = match state.sandbox(&caller.user, on).await {
             Ok(sandbox) => (Some(sandbox.place().to_owned()), work(sandbox).await),
-            Err(error) => (state.wished_place(&caller.user, on).await, Err(error)),
+            Err(error) => (state.place_asked_for(&caller.user, on).await, Err(error)),
         };
         let outcome = done.as_ref().map_or_else(|error| error.kind, |_| "ok");
         let path = String::from_utf8_lossy(path);

@@ -23,8 +23,8 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
         );
         return context.refusal("busy", &text).await;
     };
-    let wish = execs::wish(&service.store, user.id, Some(&context.chat.id)).await?;
-    let checked = service.router.check(&execs::sandbox_user(user), &wish);
+    let route_request = execs::chat_route_request(&service.store, user.id, Some(&context.chat.id)).await?;
+    let checked = service.router.check(&execs::sandbox_user(user), &route_request);
     let target = checked.as_ref().ok().map(|target| target.name().to_owned());
     let mut request = ExecRequest::shell(command);
     request.timeout = Some(Duration::from_secs(COMMAND_TIMEOUT_S));
@@ -59,7 +59,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
     let run = Run {
         service: Arc::clone(service),
         user: user.clone(),
-        wish,
+        route_request,
         message: shown.clone(),
         document,
         exec_id,

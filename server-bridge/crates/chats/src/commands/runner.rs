@@ -1,6 +1,6 @@
 //! `/runner`: list where commands can go, and bind this chat to one of the places.
 
-use sandbox::{Choice, DOCKER, NONE, Wish};
+use sandbox::{Choice, DOCKER, NONE, RouteRequest};
 
 use super::{Command, Context};
 use crate::{ChatEvent, Posted, Result};
@@ -60,8 +60,9 @@ async fn bind(context: &Context<'_>, name: &str) -> Result<Posted> {
         Some(name) => format!("This chat's commands go to {name} now."),
         None => "This chat follows your active runner now.".to_owned(),
     };
-    let wish = execs::wish(&context.service.store, context.user.id, Some(&context.chat.id)).await?;
-    match context.service.router.check(&execs::sandbox_user(context.user), &wish) {
+    let route_request =
+        execs::chat_route_request(&context.service.store, context.user.id, Some(&context.chat.id)).await?;
+    match context.service.router.check(&execs::sandbox_user(context.user), &route_request) {
         Ok(_) => context.notice(&said).await,
         Err(warning) => context.notice(&format!("{said} But: {warning}")).await,
     }
@@ -92,8 +93,8 @@ async fn places(context: &Context<'_>) -> Result<Vec<Place>> {
         })
         .collect();
     for name in [DOCKER, NONE] {
-        let wish = Wish { choice: Choice::parse(Some(name)), registered: Vec::new() };
-        let state = if router.check(&user, &wish).is_ok() { "available" } else { "not available" };
+        let route_request = RouteRequest { choice: Choice::parse(Some(name)), registered: Vec::new() };
+        let state = if router.check(&user, &route_request).is_ok() { "available" } else { "not available" };
         places.push(Place { name: name.to_owned(), state: state.to_owned() });
     }
     Ok(places)

@@ -6,7 +6,7 @@ use futures_util::stream::unfold;
 use futures_util::{FutureExt, StreamExt};
 use llm::Error;
 use llm::transport::{Answer, Call, Transport};
-use sandbox::{Choice, LlmRequest, SandboxError, SandboxRouter, Target, User, Wish};
+use sandbox::{Choice, LlmRequest, RouteRequest, SandboxError, SandboxRouter, Target, User};
 
 use crate::limits::RELAY_PIECE_BYTES;
 
@@ -15,19 +15,23 @@ use crate::limits::RELAY_PIECE_BYTES;
 pub(super) struct Relay {
     router: SandboxRouter,
     user: User,
-    wish: Wish,
+    route_request: RouteRequest,
 }
 
 impl Relay {
     /// The endpoint of that runner, one of the `registered`; never another's.
     pub(super) fn new(router: SandboxRouter, user: User, runner: &str, registered: Vec<String>) -> Self {
-        Self { router, user, wish: Wish { choice: Choice::Place(Target::named(runner)), registered } }
+        Self {
+            router,
+            user,
+            route_request: RouteRequest { choice: Choice::Place(Target::named(runner)), registered },
+        }
     }
 
     async fn ask(&self, call: Call) -> Result<Answer, Error> {
         let sandbox = self
             .router
-            .for_user(&self.user, &self.wish)
+            .for_user(&self.user, &self.route_request)
             .await
             .map_err(|error| Error::Relay(format!("the model is reached through a runner: {error}")))?;
         let headers = call.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));

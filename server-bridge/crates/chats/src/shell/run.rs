@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use execs::{End, Point, Recorded, ShownEnd, fault};
-use sandbox::{ExecRequest, Sandbox, Wish};
+use sandbox::{ExecRequest, RouteRequest, Sandbox};
 use store::{ExecStatus, Message};
 
 use crate::ChatEvent;
@@ -21,7 +21,7 @@ use execs::Ending;
 pub(crate) struct Run {
     pub(crate) service: Arc<House>,
     pub(crate) user: store::User,
-    pub(crate) wish: Wish,
+    pub(crate) route_request: RouteRequest,
     pub(crate) message: Message,
     pub(crate) document: ExecDocument,
     pub(crate) exec_id: store::ExecId,
@@ -95,7 +95,7 @@ impl Run {
             biased;
             () = stop.cancelled() => None,
             () = cancelled.cancelled() => None,
-            routed = self.service.router.for_user(&user, &self.wish) => Some(routed),
+            routed = self.service.router.for_user(&user, &self.route_request) => Some(routed),
         };
         let sandbox = match routed {
             Some(Ok(sandbox)) => sandbox,

@@ -24,7 +24,7 @@ mod workplace;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use sandbox::Wish;
+use sandbox::RouteRequest;
 use store::{ChatId, Message, MessageId, TurnId, User};
 use tokio::sync::OnceCell;
 
@@ -43,7 +43,7 @@ pub(crate) struct Stored {
     root: ChatId,
     root_turn: TurnId,
     /// Where the work is done, from the first time on that it is asked for.
-    wish: OnceCell<Wish>,
+    route_request: OnceCell<RouteRequest>,
     /// Messages that were added and of which nobody is told yet.
     untold: Mutex<HashMap<MessageId, Message>>,
 }
@@ -58,17 +58,17 @@ impl Stored {
             turn,
             root: chat.clone(),
             root_turn: turn,
-            wish: OnceCell::new(),
+            route_request: OnceCell::new(),
             untold: Mutex::default(),
         }
     }
 
     /// A sub-agent's turn, which works where this one does.
-    fn below(&self, chat: &ChatId, turn: TurnId, wish: Wish) -> Self {
+    fn below(&self, chat: &ChatId, turn: TurnId, route_request: RouteRequest) -> Self {
         Self {
             root: self.root.clone(),
             root_turn: self.root_turn,
-            wish: OnceCell::new_with(Some(wish)),
+            route_request: OnceCell::new_with(Some(route_request)),
             ..Self::top(&self.service, &self.user, chat, turn)
         }
     }

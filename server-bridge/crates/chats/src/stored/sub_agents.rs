@@ -42,7 +42,7 @@ impl SubAgents for Stored {
             let turn =
                 store.queue_turn_beneath(user.id, chat, said.id, shown.id, &item, ancestry.turn()).await?;
             service.tell(user.id, ChatEvent::Message(shown.clone()));
-            let ports = &self.below(chat, turn, self.wish().await?.clone()).ports();
+            let ports = &self.below(chat, turn, self.route_request().await?.clone()).ports();
             let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stop);
             let message = shown.id;
             let end = Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }

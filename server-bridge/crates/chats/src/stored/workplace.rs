@@ -1,7 +1,7 @@
 //! The machine that the router finds for a turn's work.
 
 use futures_util::future::BoxFuture;
-use sandbox::{Sandbox, Wish};
+use sandbox::{RouteRequest, Sandbox};
 
 use super::Stored;
 use super::{asked, reminder, stale};
@@ -12,24 +12,24 @@ use tools::Ported;
 
 impl Stored {
     /// Where the work is to be done: fixed when it is first asked for.
-    pub(super) async fn wish(&self) -> store::Result<&Wish> {
-        let wish = || execs::wish(&self.service.store, self.user.id, Some(&self.chat));
-        self.wish.get_or_try_init(wish).await
+    pub(super) async fn route_request(&self) -> store::Result<&RouteRequest> {
+        let route_request = || execs::chat_route_request(&self.service.store, self.user.id, Some(&self.chat));
+        self.route_request.get_or_try_init(route_request).await
     }
 }
 
 impl Workplace for Stored {
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>> {
         Box::pin(async {
-            let wish = self.wish().await.ported()?;
-            Ok(self.service.router.for_user(&sandbox_user(&self.user), wish).await?)
+            let route_request = self.route_request().await.ported()?;
+            Ok(self.service.router.for_user(&sandbox_user(&self.user), route_request).await?)
         })
     }
 
     fn name(&self) -> Asked<'_, Option<String>> {
         asked(async {
-            let wish = self.wish().await?;
-            let place = self.service.router.check(&sandbox_user(&self.user), wish).ok();
+            let route_request = self.route_request().await?;
+            let place = self.service.router.check(&sandbox_user(&self.user), route_request).ok();
             Ok(place.map(|place| place.name().to_owned()))
         })
     }

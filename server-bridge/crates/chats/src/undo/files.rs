@@ -13,7 +13,7 @@ use super::words;
 use crate::house::House;
 use crate::limits::RESTORE_LOOK_BYTES;
 use crate::{Error, Result};
-use execs::{sandbox_user, wish_for};
+use execs::{route_request, sandbox_user};
 
 /// What became of the files.
 #[derive(Debug, Default)]
@@ -88,8 +88,8 @@ impl Restore<'_> {
     }
 
     async fn place(&self, name: &str) -> Result<Sandbox> {
-        let wish = wish_for(&self.service.store, self.user.id, Some(name)).await?;
-        let found = self.service.router.for_user(&sandbox_user(self.user), &wish).await;
+        let route_request = route_request(&self.service.store, self.user.id, Some(name)).await?;
+        let found = self.service.router.for_user(&sandbox_user(self.user), &route_request).await;
         found.map_err(|error| nothing_done(error.kind(), &error))
     }
 

@@ -2,7 +2,7 @@
 
 /// What a person wants of this program, not of the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum RouteRequest {
     /// Hang up and end.
     HangUp,
     /// End, and leave the other end running.
@@ -35,18 +35,18 @@ impl Escape {
     }
 
     /// Appends to `passed` what is meant for the other end; gives the first wish, behind which nothing is read.
-    pub(super) fn read(&mut self, typed: &[u8], passed: &mut Vec<u8>) -> (usize, Option<Wish>) {
+    pub(super) fn read(&mut self, typed: &[u8], passed: &mut Vec<u8>) -> (usize, Option<RouteRequest>) {
         for (index, &byte) in typed.iter().enumerate() {
             match (self.at, byte) {
                 (At::LineBegin, b'~') => {
                     self.at = At::Tilde;
                     continue;
                 }
-                (At::Tilde, b'.') => return (index + 1, Some(Wish::HangUp)),
-                (At::Tilde, b'd') => return (index + 1, Some(Wish::Leave)),
+                (At::Tilde, b'.') => return (index + 1, Some(RouteRequest::HangUp)),
+                (At::Tilde, b'd') => return (index + 1, Some(RouteRequest::Leave)),
                 (At::Tilde, b'?') => {
                     self.at = At::LineBegin;
-                    return (index + 1, Some(Wish::Help));
+                    return (index + 1, Some(RouteRequest::Help));
                 }
                 (At::Tilde, b'~') => {}
                 (At::Tilde, _) => passed.push(b'~'),
@@ -64,7 +64,7 @@ impl Escape {
 mod tests {
     use super::*;
 
-    fn read(pieces: &[&str]) -> (String, Vec<Wish>) {
+    fn read(pieces: &[&str]) -> (String, Vec<RouteRequest>) {
         let (mut escape, mut passed, mut wishes) = (Escape::new(), Vec::new(), Vec::new());
         for piece in pieces {
             let mut rest = piece.as_bytes();
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn a_tilde_counts_at_the_beginning_of_a_line_only() {
-        assert_eq!(read(&["~."]), (String::new(), vec![Wish::HangUp]));
-        assert_eq!(read(&["ls\r~."]), ("ls\r".to_owned(), vec![Wish::HangUp]));
-        assert_eq!(read(&["ls\r~d"]), ("ls\r".to_owned(), vec![Wish::Leave]));
-        assert_eq!(read(&["sleep\x03", "~", "."]), ("sleep\x03".to_owned(), vec![Wish::HangUp]));
+        assert_eq!(read(&["~."]), (String::new(), vec![RouteRequest::HangUp]));
+        assert_eq!(read(&["ls\r~."]), ("ls\r".to_owned(), vec![RouteRequest::HangUp]));
+        assert_eq!(read(&["ls\r~d"]), ("ls\r".to_owned(), vec![RouteRequest::Leave]));
+        assert_eq!(read(&["sleep\x03", "~", "."]), ("sleep\x03".to_owned(), vec![RouteRequest::HangUp]));
         assert_eq!(read(&["cd ~.\r"]), ("cd ~.\r".to_owned(), vec![]));
     }
 
@@ -93,6 +93,6 @@ mod tests {
         {
             assert_eq!(read(&[typed]), (passed.to_owned(), vec![]), "{typed:?}");
         }
-        assert_eq!(read(&["~?ls\r"]), ("ls\r".to_owned(), vec![Wish::Help]));
+        assert_eq!(read(&["~?ls\r"]), ("ls\r".to_owned(), vec![RouteRequest::Help]));
     }
 }

@@ -33,7 +33,7 @@ use super::socket::{self, Inbox, Outbox};
 use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
-use escape::{Escape, HELP, Wish};
+use escape::{Escape, HELP, RouteRequest};
 use replay::Replay;
 use terminal::RawTerminal;
 
@@ -287,13 +287,13 @@ impl Stream {
                 self.outbox.push(Message::binary(passed));
             }
             match wish {
-                Some(Wish::HangUp) => {
+                Some(RouteRequest::HangUp) => {
                     self.hang_up();
                     return false;
                 }
-                Some(Wish::Leave) => return true,
+                Some(RouteRequest::Leave) => return true,
                 // It is no output of the other end, and waits for none.
-                Some(Wish::Help) => eprint!("\r\n{HELP}"),
+                Some(RouteRequest::Help) => eprint!("\r\n{HELP}"),
                 None => {}
             }
         }

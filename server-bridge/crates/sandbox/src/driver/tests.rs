@@ -34,8 +34,8 @@ fn user() -> User {
     User { key: "u1".to_owned(), name: "alice".to_owned(), is_admin: false }
 }
 
-fn wish() -> Wish {
-    Wish { choice: Choice::Auto, registered: vec!["laptop".to_owned()] }
+fn route_request() -> RouteRequest {
+    RouteRequest { choice: Choice::Auto, registered: vec!["laptop".to_owned()] }
 }
 
 /// Connects the runner, in its life `boot`.
@@ -57,7 +57,7 @@ async fn connect(
 async fn world() -> World {
     let router = SandboxRouter::new(RouterConfig::default());
     let (runner, served) = connect(&router, 1, 1).await;
-    let sandbox = router.for_user(&user(), &wish()).await.unwrap();
+    let sandbox = router.for_user(&user(), &route_request()).await.unwrap();
     World { router, served, sandbox, runner }
 }
 

@@ -38,9 +38,9 @@ fn routed(choice: Option<&str>, runners: &str, backends: &str) -> Result<Target,
     let user = User { key: "u1".into(), name: "alice".into(), is_admin: backends.contains(&"admin") };
     let runners: Vec<_> = runners.split_whitespace().collect();
     let registered = runners.iter().map(|name| name.trim_start_matches('+').to_owned()).collect();
-    let wish = Wish { choice: Choice::parse(choice), registered };
+    let route_request = RouteRequest { choice: Choice::parse(choice), registered };
     let is_connected = |name: &str| runners.contains(&format!("+{name}").as_str());
-    route(&wish, &user, backends.contains(&"docker"), &local.parse().unwrap(), is_connected)
+    route(&route_request, &user, backends.contains(&"docker"), &local.parse().unwrap(), is_connected)
 }
 
 #[test]

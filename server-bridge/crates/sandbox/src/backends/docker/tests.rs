@@ -6,15 +6,15 @@ use std::time::Duration;
 use super::names::Names;
 use super::paths::PathMap;
 use super::spec::{ContainerSpec, RUNNER_LABEL};
-use crate::routing::{Choice, Target, User, Wish};
+use crate::routing::{Choice, RouteRequest, Target, User};
 use crate::runner_file::RunnerFile;
 use crate::{ContainerNetwork, DockerConfig, RouteError, RouterConfig, SandboxRouter};
 
 async fn error_of(config: DockerConfig) -> RouteError {
     let router = SandboxRouter::new(RouterConfig { docker: Some(config), ..RouterConfig::default() });
     let user = User { key: "u1".to_owned(), name: "alice".to_owned(), is_admin: false };
-    let wish = Wish { choice: Choice::Place(Target::Docker), registered: Vec::new() };
-    router.for_user(&user, &wish).await.unwrap_err()
+    let route_request = RouteRequest { choice: Choice::Place(Target::Docker), registered: Vec::new() };
+    router.for_user(&user, &route_request).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -39,8 +39,8 @@ async fn missing_static_runner_is_told_before_the_engine_is_asked() {
     let config = DockerConfig { runner_static: None, ..DockerConfig::default() };
     let router = SandboxRouter::new(RouterConfig { docker: Some(config), ..RouterConfig::default() });
     let user = User { key: "u1".to_owned(), name: "alice".to_owned(), is_admin: false };
-    let wish = Wish { choice: Choice::Place(Target::Docker), registered: Vec::new() };
-    let error = router.check(&user, &wish).unwrap_err();
+    let route_request = RouteRequest { choice: Choice::Place(Target::Docker), registered: Vec::new() };
+    let error = router.check(&user, &route_request).unwrap_err();
     assert!(
         matches!(&error, RouteError::DockerUnavailable { why } if why.contains("scripts/build")),
         "{error}"

@@ -67,14 +67,14 @@ async fn acting_as_the_runner_when_asked() {
 struct Fixture {
     folder: tempfile::TempDir,
     user: User,
-    wish: Wish,
+    route_request: RouteRequest,
 }
 
 impl Fixture {
     fn new() -> Self {
         let user = User { key: "u1".to_owned(), name: "alice".to_owned(), is_admin: true };
-        let wish = Wish { choice: Choice::Place(Target::Local), registered: Vec::new() };
-        Self { folder: tempfile::tempdir().unwrap(), user, wish }
+        let route_request = RouteRequest { choice: Choice::Place(Target::Local), registered: Vec::new() };
+        Self { folder: tempfile::tempdir().unwrap(), user, route_request }
     }
 
     /// A program that becomes a runner claiming these layers.
@@ -101,7 +101,7 @@ impl Fixture {
     }
 
     async fn pid(&self, router: &SandboxRouter) -> String {
-        let sandbox = router.for_user(&self.user, &self.wish).await.unwrap();
+        let sandbox = router.for_user(&self.user, &self.route_request).await.unwrap();
         let exec = sandbox.exec(ExecRequest::shell("pid")).await.unwrap();
         String::from_utf8(exec.collect(100).await.unwrap().stdout).unwrap()
     }
@@ -151,7 +151,7 @@ async fn dead_runner_is_started_again() {
     let fixture = Fixture::new();
     let router = fixture.router(Some(fixture.runner(ALL_LAYERS)));
     let first = fixture.pid(&router).await;
-    let sandbox = router.for_user(&fixture.user, &fixture.wish).await.unwrap();
+    let sandbox = router.for_user(&fixture.user, &fixture.route_request).await.unwrap();
     let exec = sandbox.exec(ExecRequest::shell("die")).await.unwrap();
     assert_eq!(exec.collect(0).await.unwrap_err().kind(), "lost");
     assert_ne!(fixture.pid(&router).await, first);
@@ -164,7 +164,7 @@ async fn runner_without_one_of_the_layers_is_refused_by_that_layers_name() {
         let fixture = Fixture::new();
         let layers: Vec<_> = ALL_LAYERS.split(',').filter(|layer| *layer != missing).collect();
         let router = fixture.router(Some(fixture.runner(&layers.join(","))));
-        let error = router.for_user(&fixture.user, &fixture.wish).await.unwrap_err();
+        let error = router.for_user(&fixture.user, &fixture.route_request).await.unwrap_err();
         let words = format!(": {missing} missing;");
         assert!(matches!(&error, RouteError::LocalRefused { why } if why.contains(&words)), "{error}");
         router.shutdown().await;
@@ -181,7 +181,7 @@ async fn missing_and_broken_runners_are_unavailable() {
         (Some(broken), "handshake failed"),
     ] {
         let router = fixture.router(runner);
-        let error = router.for_user(&fixture.user, &fixture.wish).await.unwrap_err();
+        let error = router.for_user(&fixture.user, &fixture.route_request).await.unwrap_err();
         assert_eq!(error.kind(), "unavailable");
         assert!(error.to_string().contains(words), "{error}");
     }
@@ -191,9 +191,9 @@ async fn missing_and_broken_runners_are_unavailable() {
 async fn missing_runner_is_told_before_anything_is_started() {
     let fixture = Fixture::new();
     let router = fixture.router(None);
-    let error = router.check(&fixture.user, &fixture.wish).unwrap_err();
+    let error = router.check(&fixture.user, &fixture.route_request).unwrap_err();
     assert!(matches!(error, RouteError::LocalUnavailable { .. }), "{error}");
-    assert!(fixture.router(Some("/nonexistent".into())).check(&fixture.user, &fixture.wish).is_ok());
+    assert!(fixture.router(Some("/nonexistent".into())).check(&fixture.user, &fixture.route_request).is_ok());
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn server_secrets_do_not_reach_the_runner() {
     let fixture = Fixture::new();
     let seen = fixture.folder.path().join("seen");
     let router = fixture.router(Some(fixture.program(&format!("env > '{}'", seen.display()))));
-    router.for_user(&fixture.user, &fixture.wish).await.unwrap_err();
+    router.for_user(&fixture.user, &fixture.route_request).await.unwrap_err();
     let seen = std::fs::read_to_string(seen).unwrap();
     let names: Vec<_> = seen.lines().filter_map(|line| line.split('=').next()).collect();
     let allowed = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TERM", "PWD", "OLDPWD", "SHLVL", "_"];

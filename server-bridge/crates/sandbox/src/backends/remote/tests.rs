@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use crate::handshake::{Opening, register};
 use crate::testing::{ScriptedRunner, admit, facts, receive, register_with, send};
 use crate::{
-    Choice, Disconnect, LinkError, LinkMessage, MemoryLink, RouterConfig, RunnerEvent, SandboxRouter, User,
-    Wish, memory_link,
+    Choice, Disconnect, LinkError, LinkMessage, MemoryLink, RouteRequest, RouterConfig, RunnerEvent,
+    SandboxRouter, User, memory_link,
 };
 
 type Served = JoinHandle<Result<(), LinkError>>;
@@ -185,7 +185,10 @@ async fn one_user_never_reaches_another_users_runner() {
     let _runner = ScriptedRunner::connect(link, "u1:laptop:1", 1).await;
     events.recv().await.unwrap();
     let other = User { key: "u2".to_owned(), name: "bob".to_owned(), is_admin: true };
-    let wish = Wish { choice: Choice::Auto, registered: vec!["laptop".to_owned()] };
-    assert_eq!(router.for_user(&other, &wish).await.unwrap_err().to_string(), "runner laptop is offline");
+    let route_request = RouteRequest { choice: Choice::Auto, registered: vec!["laptop".to_owned()] };
+    assert_eq!(
+        router.for_user(&other, &route_request).await.unwrap_err().to_string(),
+        "runner laptop is offline"
+    );
     assert!(router.runners("u2").is_empty());
 }

@@ -270,7 +270,7 @@ async fn reader_is_told_of_an_interruption_after_3_s_and_of_its_end_and_others_a
     world.cut().await;
     assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Offline { .. }));
     assert_eq!(world.sandbox.exec(ExecRequest::shell("y")).await.unwrap_err().kind(), "offline");
-    assert!(matches!(world.router.check(&user(), &wish()), Err(RouteError::Offline { .. })));
+    assert!(matches!(world.router.check(&user(), &route_request()), Err(RouteError::Offline { .. })));
     let before = tokio::time::Instant::now();
     assert_eq!(exec.next().await, Some(ExecEvent::Interrupted));
     assert!((2_900..3_100).contains(&before.elapsed().as_millis()), "{:?}", before.elapsed());
@@ -302,7 +302,7 @@ async fn exec_is_lost_after_10_min_without_its_runner_and_its_output_so_far_is_k
     // The old life is over; the same process begins another one for the server.
     world.connect_again(2, 1).await;
     assert_eq!(world.sandbox.exec(ExecRequest::shell("y")).await.unwrap_err().kind(), "offline");
-    let sandbox = world.router.for_user(&user(), &wish()).await.unwrap();
+    let sandbox = world.router.for_user(&user(), &route_request()).await.unwrap();
     sandbox.exec(ExecRequest::shell("y")).await.unwrap();
     world.runner.opened().await;
 }
@@ -319,7 +319,7 @@ async fn runner_that_was_started_anew_or_revoked_has_lost_its_execs() {
     assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Offline { .. }));
     assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }), "nobody was taken over");
 
-    let sandbox = world.router.for_user(&user(), &wish()).await.unwrap();
+    let sandbox = world.router.for_user(&user(), &route_request()).await.unwrap();
     let mut exec = sandbox.exec(ExecRequest::shell("x")).await.unwrap();
     world.runner.opened().await;
     world.router.disconnect("u1", "laptop", Disconnect::Revoked);

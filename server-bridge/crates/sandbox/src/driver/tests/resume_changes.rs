@@ -66,7 +66,7 @@ async fn change_is_ambiguous_in_another_life_and_after_30_s() {
     assert_eq!(error.kind(), "ambiguous");
     assert!(error.to_string().contains("making the directory"), "{error}");
 
-    world.sandbox = world.router.for_user(&user(), &wish()).await.unwrap();
+    world.sandbox = world.router.for_user(&user(), &route_request()).await.unwrap();
     let (change, _) = mkdir(&mut world).await;
     world.cut().await;
     let before = tokio::time::Instant::now();

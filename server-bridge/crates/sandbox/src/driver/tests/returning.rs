@@ -21,7 +21,7 @@ impl World {
     }
 
     async fn fresh_sandbox(&self) -> Sandbox {
-        self.router.for_user(&user(), &wish()).await.unwrap()
+        self.router.for_user(&user(), &route_request()).await.unwrap()
     }
 }
 
@@ -49,7 +49,7 @@ async fn command_that_comes_while_the_runner_is_away_for_an_update_runs_when_it_
     let mut events = world.router.subscribe();
     world.go_for_an_update().await;
     assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Offline { .. }));
-    assert_eq!(world.router.check(&user(), &wish()).unwrap(), Target::Runner("laptop".to_owned()));
+    assert_eq!(world.router.check(&user(), &route_request()).unwrap(), Target::Runner("laptop".to_owned()));
     let mut early = world.sandbox.exec(ExecRequest::shell("early")).await.unwrap();
     assert_eq!(early.next().await, Some(ExecEvent::Interrupted), "its reader learns of it after 2 s");
     let mut late = world.fresh_sandbox().await.exec(ExecRequest::shell("late")).await.unwrap();
@@ -139,7 +139,7 @@ async fn runner_that_does_not_come_back_in_time_is_offline_for_all_that_waited()
         assert_eq!(kind(exec.next().await), "offline");
     }
     settle().await;
-    assert_eq!(world.router.check(&user(), &wish()).unwrap_err().kind(), "offline");
+    assert_eq!(world.router.check(&user(), &route_request()).unwrap_err().kind(), "offline");
     // One that comes later begins anew.
     world.connect_again(2, 2).await;
     assert_eq!(world.sandbox.stat(b"f").await.unwrap_err().kind(), "offline");
@@ -164,7 +164,7 @@ async fn promise_without_end_counts_as_90_s_and_none_ends_the_life() {
     world.runner.link.send(LinkMessage::Binary(plain.to_frame())).await.unwrap();
     settle().await;
     assert_eq!(world.sandbox.stat(b"f").await.unwrap_err().kind(), "offline");
-    assert_eq!(world.router.check(&user(), &wish()).unwrap_err().kind(), "offline");
+    assert_eq!(world.router.check(&user(), &route_request()).unwrap_err().kind(), "offline");
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,8 +202,8 @@ async fn user_who_switches_meanwhile_works_elsewhere_and_what_waits_stays_where_
     let mut desk = ScriptedRunner::connect(runner_end, "u1:desk:1", 5).await;
     settle().await;
     let registered = vec!["desk".to_owned(), "laptop".to_owned()];
-    let wish = Wish { choice: Choice::parse(Some("desk")), registered };
-    let sandbox = world.router.for_user(&user(), &wish).await.unwrap();
+    let route_request = RouteRequest { choice: Choice::parse(Some("desk")), registered };
+    let sandbox = world.router.for_user(&user(), &route_request).await.unwrap();
     let switched = sandbox.exec(ExecRequest::shell("for the desk")).await.unwrap();
     let (stream, request) = desk.opened().await;
     assert_eq!(shell_line(&request), b"for the desk");
@@ -230,7 +230,7 @@ async fn revoked_runner_and_server_that_stops_end_the_waiting_at_once() {
         assert_eq!(kind(waiting.next().await), "offline");
         assert!(before.elapsed() < Duration::from_secs(1), "{:?}", before.elapsed());
         assert_eq!(world.sandbox.stat(b"f").await.unwrap_err().kind(), "offline");
-        assert_eq!(world.router.check(&user(), &wish()).unwrap_err().kind(), "offline");
+        assert_eq!(world.router.check(&user(), &route_request()).unwrap_err().kind(), "offline");
     }
 }
 
@@ -304,13 +304,13 @@ async fn process_that_lacks_what_is_required_gets_nothing_of_what_waited() {
         runner
     };
     let mut runner = connect(1, 1, true).await;
-    let sandbox = router.for_user(&user(), &wish()).await.unwrap();
+    let sandbox = router.for_user(&user(), &route_request()).await.unwrap();
     let goodbye = Close::back_within("the runner replaces its program", PROMISED);
     runner.link.send(LinkMessage::Binary(goodbye.to_frame())).await.unwrap();
     settle().await;
     let mut waiting = sandbox.exec(ExecRequest::shell("x")).await.unwrap();
     let mut weaker = connect(2, 2, false).await;
     assert_eq!(kind(waiting.next().await), "offline");
-    assert_eq!(router.for_user(&user(), &wish()).await.unwrap_err().kind(), "denied");
+    assert_eq!(router.for_user(&user(), &route_request()).await.unwrap_err().kind(), "denied");
     assert!(tokio::time::timeout(Duration::from_secs(1), weaker.next()).await.is_err(), "nothing was sent");
 }

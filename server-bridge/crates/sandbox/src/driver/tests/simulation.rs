@@ -151,7 +151,7 @@ impl Client {
     /// The runner's sandbox, once it is online.
     async fn sandbox(&mut self) -> Sandbox {
         loop {
-            match self.router.for_user(&user(), &wish()).await {
+            match self.router.for_user(&user(), &route_request()).await {
                 Ok(sandbox) => return sandbox,
                 Err(_) => self.random.pause(500).await,
             }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{Runner, connect, register_text, result, user};
 use crate::testing::{admit, settle};
 use crate::{
-    Disconnect, ExecRequest, LinkError, LinkMessage, RouterConfig, RunnerEvent, SandboxRouter, Wish,
+    Disconnect, ExecRequest, LinkError, LinkMessage, RouteRequest, RouterConfig, RunnerEvent, SandboxRouter,
     memory_link,
 };
 
@@ -80,7 +80,10 @@ async fn what_is_under_way_at_a_disconnect_is_lost_and_what_comes_later_offline(
     assert_eq!(sandbox.stat(b"x").await.unwrap_err().kind(), "offline");
     assert!(
         router
-            .for_user(&user(), &Wish { choice: crate::Choice::Auto, registered: vec!["laptop".to_owned()] })
+            .for_user(
+                &user(),
+                &RouteRequest { choice: crate::Choice::Auto, registered: vec!["laptop".to_owned()] }
+            )
             .await
             .is_err()
     );

@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 
 use crate::testing::admit;
 use crate::{
-    Choice, Dialect, LinkError, LinkMessage, MemoryLink, RouterConfig, Sandbox, SandboxRouter, User, Wish,
-    memory_link,
+    Choice, Dialect, LinkError, LinkMessage, MemoryLink, RouteRequest, RouterConfig, Sandbox, SandboxRouter,
+    User, memory_link,
 };
 
 pub(super) const WORKSPACE: &str = "/home/dev/ws";
@@ -46,8 +46,8 @@ pub(super) async fn connect() -> (SandboxRouter, Sandbox, Runner) {
 pub(super) async fn connect_at(workspace: &str) -> (SandboxRouter, Sandbox, Runner) {
     let router = SandboxRouter::new(RouterConfig::default());
     let runner = Runner::register(&router, &register_text("u1:laptop:1", workspace)).await;
-    let wish = Wish { choice: Choice::Auto, registered: vec!["laptop".to_owned()] };
-    let sandbox = router.for_user(&user(), &wish).await.unwrap();
+    let route_request = RouteRequest { choice: Choice::Auto, registered: vec!["laptop".to_owned()] };
+    let sandbox = router.for_user(&user(), &route_request).await.unwrap();
     (router, sandbox, runner)
 }
 

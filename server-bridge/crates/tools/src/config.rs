@@ -3,7 +3,7 @@
 //! A new key: a row of [`KEYS`].
 
 use futures_util::future::BoxFuture;
-use sandbox::{Choice, DOCKER, NONE, RouteRequest};
+use sandbox::{Choice, RouteRequest};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{AuditEntry, LANGUAGE};
@@ -154,16 +154,15 @@ async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failu
     let runners = services.store.runners(user.id).await.ported()?;
     let registered: Vec<String> = runners.into_iter().map(|runner| runner.name).collect();
     let choice = (value != AUTO).then(|| value.to_owned());
-    let is_known = [AUTO, DOCKER, NONE].contains(&value) || registered.iter().any(|name| name == value);
-    if !is_known {
+    let route_request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
+    if !route_request.is_known() {
         return Err(Failure::Told(format!(
             "the user has no runner {value:?}; there are {}",
-            registered.join(", ")
+            route_request.registered.join(", ")
         )));
     }
     services.store.set_active_runner(user.id, choice.as_deref()).await.ported()?;
     services.clients.active_runner_changed(user.id, choice.as_deref());
-    let route_request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
     let warning = services.router.check(&sandbox_user(user), &route_request).err();
     let warning = warning.map(|why| format!("; but nothing would run there now: {why}")).unwrap_or_default();
     Ok(format!("; it counts from the next message on{warning}"))

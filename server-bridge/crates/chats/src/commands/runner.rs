@@ -1,6 +1,6 @@
 //! `/runner`: list where commands can go, and bind this chat to one of the places.
 
-use sandbox::{Choice, DOCKER, NONE, RouteRequest};
+use sandbox::{Choice, RouteRequest, Target};
 
 use super::{Command, Context};
 use crate::{ChatEvent, Posted, Result};
@@ -92,10 +92,11 @@ async fn places(context: &Context<'_>) -> Result<Vec<Place>> {
             Place { name: runner.name, state }
         })
         .collect();
-    for name in [DOCKER, NONE] {
-        let route_request = RouteRequest { choice: Choice::parse(Some(name)), registered: Vec::new() };
+    for place in [Target::Docker, Target::Local] {
+        let name = place.name().to_owned();
+        let route_request = RouteRequest { choice: Choice::Place(place), registered: Vec::new() };
         let state = if router.check(&user, &route_request).is_ok() { "available" } else { "not available" };
-        places.push(Place { name: name.to_owned(), state: state.to_owned() });
+        places.push(Place { name, state: state.to_owned() });
     }
     Ok(places)
 }

@@ -28,7 +28,7 @@ pub struct Attended<'a> {
     later: Later,
 }
 
-/// Whether another socket came to the same exec since.
+/// True if another socket came to the same exec since.
 #[derive(Clone, Debug)]
 pub struct Later {
     own: u64,
@@ -69,7 +69,7 @@ impl Attendance {
         Attended { attendance: self, key, later }
     }
 
-    /// Whether there is one.
+    /// True if there is one.
     pub fn has_client(&self, user: UserId, exec_id: &ExecId) -> bool {
         self.lock().contains_key(&(user, exec_id.clone()))
     }

@@ -3,13 +3,13 @@
 use sandbox::SandboxError;
 use store::{ExecOutcome, ExecStatus};
 
-/// What a user is told of a command that was running when the server was stopped.
+/// The words for a command that was running when the server was stopped.
 const SERVER_STOPPED: &str = "the server was stopped while this ran";
 
 /// How an exec ended, or why it never ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// What is stored of it. Its `output_path` is empty, and what it wrote before it failed is not counted: whoever saw
+    /// The outcome as it is stored. Its `output_path` is empty, and what it wrote before it failed is not counted: whoever saw
     /// the output fills that in.
     pub outcome: ExecOutcome,
     /// The name of the error that ended it.
@@ -64,7 +64,7 @@ impl Ending {
         Self { outcome, error_kind: None }
     }
 
-    /// What became of it is not known, for this reason; what is known of its output stays.
+    /// Its end is not known, for this reason; what is known of its output stays.
     #[must_use]
     pub fn lost(mut self, why: String) -> Self {
         self.outcome.status = ExecStatus::Lost;
@@ -92,7 +92,7 @@ impl Ending {
         self
     }
 
-    /// What the audit trail says of it: `ok`, `exit 3`, `signal 9`, `cancelled`, `timed_out`, or the error's kind.
+    /// The audit trail's word for it: `ok`, `exit 3`, `signal 9`, `cancelled`, `timed_out`, or the error's kind.
     pub fn audit_word(&self) -> String {
         let ExecOutcome { status, exit_code, signal, .. } = self.outcome;
         match (self.error_kind, status, exit_code, signal) {

@@ -17,7 +17,7 @@ use crate::{route_request, sandbox_user, seen};
 pub struct Followed<'a> {
     /// Where it is on record.
     pub store: &'a Store,
-    /// What knows the machines.
+    /// The router that knows the machines.
     pub router: &'a SandboxRouter,
     /// Whose it is.
     pub user: &'a User,
@@ -27,7 +27,7 @@ pub struct Followed<'a> {
     pub id: &'a ExecId,
 }
 
-/// What is looked at now and then while an exec is followed.
+/// A look at an exec now and then while it is followed.
 pub struct Tended<'a> {
     /// How often.
     pub every: Duration,
@@ -138,7 +138,7 @@ impl Followed<'_> {
     }
 }
 
-/// Whether a place will not come back by itself: it is not registered any more, or switched off.
+/// True if a place will not come back by itself: it is not registered any more, or switched off.
 fn is_gone(error: &RouteError) -> bool {
     match error {
         RouteError::UnknownRunner { .. } | RouteError::NoRunner | RouteError::DockerDisabled => true,
@@ -151,7 +151,7 @@ fn is_gone(error: &RouteError) -> bool {
     }
 }
 
-/// Whether a runner only has too much to do at the moment.
+/// True if a runner only has too much to do at the moment.
 fn is_busy(error: &SandboxError) -> bool {
     matches!(error, SandboxError::Remote { kind: ErrorKind::Busy, .. })
 }

@@ -46,11 +46,11 @@ pub struct End<'a> {
     pub shown: &'a str,
     /// How it ended.
     pub ending: &'a Ending,
-    /// What the message that shows it becomes, where its writer says so.
+    /// The new state of the message that shows it, where its writer gives one.
     pub message: Option<ShownEnd<'a>>,
 }
 
-/// What a message becomes that shows an exec.
+/// The new state of a message that shows an exec.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownEnd<'a> {
     /// The message.
@@ -67,11 +67,11 @@ pub struct ShownEnd<'a> {
 #[must_use = "its runner keeps the result until it is acknowledged"]
 pub struct Recorded {
     exec_id: ExecId,
-    /// What this call changed.
+    /// The changes of this call.
     pub ended: ExecEnded,
 }
 
-/// An exec that is served to its end by whoever holds this.
+/// An exec that the holder of this serves to its end.
 #[derive(Debug)]
 pub struct Watch {
     ledger: Ledger,
@@ -209,7 +209,7 @@ impl Ledger {
         Watch { ledger: self.clone(), key }
     }
 
-    /// Whether somebody serves this exec to its end. Whoever else looks at it must not record a guess: a viewer's link gives
+    /// True if somebody serves this exec to its end. Others who look at it must not record a guess: a viewer's link gives
     /// up sooner than the ledger does.
     pub fn is_watched(&self, user: UserId, exec_id: &ExecId) -> bool {
         self.watched().contains_key(&(user, exec_id.clone()))
@@ -270,7 +270,7 @@ impl Recorded {
         fault(Point::Acknowledged);
     }
 
-    /// Whether this call put the end on record.
+    /// True if this call put the end on record.
     pub fn is_new(&self) -> bool {
         self.ended != ExecEnded::Before
     }

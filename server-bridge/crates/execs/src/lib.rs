@@ -6,7 +6,7 @@
 //!                                                  one call ends it, later ones change nothing    may forget it
 //! ```
 //! A process that dies between two steps leaves an exec on record as running; [`Ledger::recover`] goes on with it at the
-//! next start. Whoever serves an exec to its end holds a [`Watch`], so that others who only look at it record no guess.
+//! next start. The code that serves an exec to its end holds a [`Watch`], so that others who only look at it record no guess.
 //!
 //! | module | holds |
 //! |---|---|

@@ -3,7 +3,7 @@
 use sandbox::{Choice, RouteRequest};
 use store::{ChatId, Store, UserId};
 
-/// What the sandbox needs to know of a user. Its key names their containers and folders for ever: it is made here only.
+/// The sandbox's view of a user. Its key names their containers and folders for ever: it is made here only.
 pub fn sandbox_user(user: &store::User) -> sandbox::User {
     sandbox::User { key: format!("u{}", user.id), name: user.name.clone(), is_admin: user.admin }
 }

@@ -71,7 +71,7 @@ impl Ledger {
     /// Ends an exec with everything it started, waits for that and puts it on record. One that ended before stays as it is.
     ///
     /// # Errors
-    /// What its machine says: [`SandboxError::Offline`] where it is away.
+    /// The machine's own error: [`SandboxError::Offline`] where it is away.
     pub async fn cancel(
         &self,
         sandbox: &sandbox::Sandbox,
@@ -146,7 +146,7 @@ impl Ledger {
     }
 }
 
-/// Whether an exec is a model's command that goes on by itself.
+/// True if an exec is a model's command that goes on by itself.
 fn is_task(record: &Exec) -> bool {
     record.kind == ExecKind::Tool && record.detached
 }

@@ -19,7 +19,7 @@ pub(crate) trait Wording {
     /// Tells its passages from those of others.
     const NAME: &'static str;
 
-    /// Whether a message belongs to the passage of the one before it.
+    /// True if a message belongs to the passage of the one before it.
     fn joins(before: &Message, next: &Message) -> bool;
 
     /// Writes a passage: JSON values, each with a comma before it, or nothing at all.
@@ -66,7 +66,7 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// Whether anything was written.
+    /// True if anything was written.
     pub(crate) fn says_something(&self) -> bool {
         self.end > self.begin
     }

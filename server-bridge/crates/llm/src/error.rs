@@ -75,13 +75,13 @@ impl Error {
         }
     }
 
-    /// Whether another provider may stand in for this one: it is not there, or not now. What its user set up wrongly is
+    /// True if another provider may stand in for this one: it is not there, or not now. What its user set up wrongly is
     /// told instead, and what does not fit one window is shortened first.
     pub fn is_anothers_turn(&self) -> bool {
         self.is_passing() || matches!(self, Self::Quota(_) | Self::Relay(_))
     }
 
-    /// Whether the same request may well be answered a little later.
+    /// True if the same request may well be answered a little later.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Provider(_) | Self::Network(_) | Self::Timeout(_) => true,

@@ -31,7 +31,7 @@ pub struct Request {
 pub struct SystemPart {
     /// The text.
     pub text: String,
-    /// Whether it stays the same from call to call, so that it is worth caching.
+    /// True if it stays the same from call to call, so that it is worth caching.
     pub is_static: bool,
 }
 
@@ -141,7 +141,7 @@ pub struct ToolResult {
     pub call_id: String,
     /// What it gave.
     pub content: Vec<Content>,
-    /// Whether it failed.
+    /// True if it failed.
     pub is_error: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The memory that messages of xbot's dialect may take, over all links together.
 //!
 //! Such a message may be 256 MiB, so a few runners could take all memory. Each byte is counted once, from when it is
-//! read from the socket until whoever asked for it has taken it.
+//! read from the socket until the one who asked for it has taken it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ impl MessageBudget {
     }
 }
 
-/// What one link or message holds of a [`MessageBudget`]; given back when it is dropped.
+/// The share of one link or message in a [`MessageBudget`]; given back when it is dropped.
 #[derive(Debug)]
 pub struct MessageAccount {
     budget: MessageBudget,

@@ -15,7 +15,7 @@ pub struct RouterConfig {
     pub docker: Option<DockerConfig>,
     /// The server itself as a place.
     pub local: LocalConfig,
-    /// What runners must hold to be used.
+    /// The layers that runners must hold to be used.
     pub require: Requirement,
 }
 
@@ -49,12 +49,12 @@ pub struct DockerConfig {
     pub network: ContainerNetwork,
     /// Where the addresses of users' own networks are from.
     pub subnets: SubnetPool,
-    /// Whether only `/tmp`, `/run` and the workspace can be written to.
+    /// True if only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
-    /// Whether commands may change the container beside their workspace, as package managers do: the runner's profile
+    /// True if commands may change the container beside their workspace, as package managers do: the runner's profile
     /// `full-control` instead of `workspace`.
     pub full_control: bool,
-    /// Whether containers stay out of the user namespace that the engine may have for them.
+    /// True if containers stay out of the user namespace that the engine may have for them.
     pub host_userns: bool,
     /// Where each user's workspace is a directory of its own; a volume of the engine's when absent.
     pub workspace_dir: Option<PathBuf>,

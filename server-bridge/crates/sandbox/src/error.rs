@@ -1,4 +1,4 @@
-//! What goes wrong, by who is to blame: the sandbox's work, the choice of a place, the link.
+//! Errors, by who is to blame: the sandbox's work, the choice of a place, the link.
 
 use std::io;
 
@@ -18,7 +18,7 @@ pub enum SandboxError {
         /// Its name.
         runner: String,
     },
-    /// The connection ended after the request was sent and did not come back in time, or the runner was started anew;
+    /// The connection ended after the request was sent and did not come back in time, or the runner was started again;
     /// what became of it is unknown.
     #[error("the connection to runner {runner} was lost; what the request did there is unknown")]
     Lost {
@@ -44,7 +44,7 @@ pub enum SandboxError {
     Ambiguous {
         /// Its name.
         runner: String,
-        /// What was asked for.
+        /// The change that was asked for.
         what: &'static str,
     },
     /// The runner, or the limits of its link, refused.
@@ -79,7 +79,7 @@ pub enum SandboxError {
     Protocol {
         /// Its name.
         runner: String,
-        /// What it did.
+        /// The answer, in words.
         what: &'static str,
     },
     /// Standard input was written to after the command, or its input, had ended.
@@ -145,7 +145,7 @@ pub enum RouteError {
     /// Docker is enabled and does not work.
     #[error("Docker cannot be used: {why}")]
     DockerUnavailable {
-        /// What is wrong and what to do.
+        /// The problem, and how to solve it.
         why: String,
     },
     /// The runner holds less than this server's admin requires.
@@ -157,7 +157,7 @@ pub enum RouteError {
         runner: String,
         /// The layers it lacks.
         lacking: String,
-        /// What to do about the first one.
+        /// The fix for the first one.
         fix: &'static str,
     },
     /// The server itself may not be used by this user, or commands would not be confined there.
@@ -169,7 +169,7 @@ pub enum RouteError {
     /// The server's own runner does not start.
     #[error("the server's own runner cannot be used: {why}")]
     LocalUnavailable {
-        /// What is wrong and what to do.
+        /// The problem, and how to solve it.
         why: String,
     },
 }
@@ -203,7 +203,7 @@ pub enum ContainerError {
     /// There is too much of it.
     #[error("{what} is larger than {} GiB", limit_bytes >> 30)]
     TooLarge {
-        /// What is too large.
+        /// The thing that is too large.
         what: &'static str,
         /// How large it may be.
         limit_bytes: u64,
@@ -211,7 +211,7 @@ pub enum ContainerError {
     /// The upload ended before it was whole; nothing was changed.
     #[error("the upload broke off ({why}); nothing was changed: send it again")]
     BrokenOff {
-        /// What happened to it.
+        /// The reason.
         why: String,
     },
     /// The engine cannot unpack it; nothing was changed.
@@ -248,7 +248,7 @@ pub enum LinkError {
     /// It did not register in time.
     #[error("no registration within {} s", proto::limits::HANDSHAKE_TIMEOUT.as_secs())]
     HandshakeTimeout,
-    /// What it sent is no handshake.
+    /// Its message is no handshake.
     #[error("malformed handshake: {0}")]
     Malformed(String),
     /// The registration was refused.

@@ -10,7 +10,7 @@ use crate::limits::{FACT_BYTES, FACT_ITEMS};
 /// The profile that a runner of xbot's dialect is shown with: in the list of runners and in the panel.
 pub(crate) const LEGACY_PROFILE: &str = "legacy: unconfined, no resume";
 
-/// What a runner said of itself when it registered: untrusted, informative, fit to be stored as JSON and to be shown:
+/// A runner's description of itself when it registered: untrusted, informative, fit to be stored as JSON and to be shown:
 /// no text is longer than 4 KiB or has control characters, no list has more than 64 items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunnerFacts {
@@ -74,17 +74,17 @@ impl RunnerFacts {
         }
     }
 
-    /// Whether it is an older version than this one; a version that is not three numbers never is.
+    /// True if it is an older version than this one; a version that is not three numbers never is.
     pub fn is_older_than(&self, version: &str) -> bool {
         is_newer(version, &self.version)
     }
 
-    /// Whether it speaks xbot's dialect: it says nothing of itself, and nothing is confined there.
+    /// True if it speaks xbot's dialect: it says nothing of itself, and nothing is confined there.
     pub fn is_legacy(&self) -> bool {
         self.profile == LEGACY_PROFILE
     }
 
-    /// Whether it can replace its own program.
+    /// True if it can replace its own program.
     pub fn can_update(&self) -> bool {
         self.capabilities.iter().any(|name| name == UPDATE_CAPABILITY)
     }

@@ -23,13 +23,13 @@ pub struct Range {
 pub struct WriteOptions {
     /// Permission bits; the old file's, or 0o644, when absent.
     pub mode: Option<u32>,
-    /// Whether missing parent directories are made.
+    /// True if missing parent directories are made.
     pub parents: bool,
     /// Bytes that will follow, if known; a different count fails.
     pub size_bytes: Option<u64>,
     /// Fails with `precondition_failed` unless the present content has this SHA-256.
     pub if_match: Option<[u8; 32]>,
-    /// What has to be there, where the path is one that [`crate::Sandbox::resolve`] told: it is not followed anywhere else.
+    /// The file that has to be there, where the path is one that [`crate::Sandbox::resolve`] returned: it is not followed anywhere else.
     /// Fails with `precondition_failed` unless that is so.
     pub present: Option<Present>,
 }

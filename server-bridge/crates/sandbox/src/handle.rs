@@ -19,8 +19,8 @@ use crate::trees::{TreeReader, TreeWriter};
 ///
 /// Get a fresh one from [`crate::SandboxRouter::for_user`] for each piece of work: this one stays with one life of its
 /// runner. What is under way survives a lost connection; what is begun while there is none is `offline` at once, unless the
-/// runner said that it will be back, as for an update: then it waits, at most 90 s. Once the runner was started anew without
-/// such a word, all is `offline`. Paths are relative to the workspace or absolute beneath it;
+/// runner said that it will be back, as for an update: then it waits, at most 90 s. Once the runner was started again without
+/// such a word, all is `offline`. Paths are relative to the workspace or absolute inside it;
 /// one with characters that cannot be seen in it is refused.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
@@ -37,17 +37,17 @@ impl Sandbox {
         self.link.place()
     }
 
-    /// Whether what runs there goes on when this server stops: on machines that dialled in it does.
+    /// True if work there goes on when this server stops, as it does on machines that dialled in.
     pub fn outlives_server(&self) -> bool {
         self.link.started_by() == StartedBy::User
     }
 
-    /// What the runner said of itself, its optional abilities included.
+    /// The runner's description of itself, its optional abilities included.
     pub fn facts(&self) -> &RunnerFacts {
         self.link.facts()
     }
 
-    /// Whether a command as this user of the runner's machine needs an approval.
+    /// True if a command as this user of the runner's machine needs an approval.
     pub fn needs_approval(&self, user: &str) -> bool {
         approval::needs_approval(self.facts(), user)
     }
@@ -232,7 +232,7 @@ impl Sandbox {
     }
 }
 
-/// What a runner is to fetch, and where to.
+/// A file that a runner is to fetch, and its destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DownloadRequest {
     /// `http` or `https`.
@@ -241,7 +241,7 @@ pub struct DownloadRequest {
     pub path: Vec<u8>,
     /// Permission bits; the old file's, or 0o644, when absent.
     pub mode: Option<u32>,
-    /// Whether missing parent directories are made.
+    /// True if missing parent directories are made.
     pub parents: bool,
     /// At most this many bytes; the runner has a limit of its own.
     pub max_bytes: u64,

@@ -10,7 +10,7 @@ pub(crate) const CONSUMED_REPORT_BYTES: usize = proto::limits::MIN_STREAM_CREDIT
 /// so a report is never what a sender waits for.
 pub(crate) const REPORTS_PER_WINDOW: usize = 8;
 
-/// What a handle may hand to the driver on one stream before the session took it, in bytes.
+/// Most that a handle may hand to the driver on one stream before the session took it, in bytes.
 pub(crate) const WRITE_BUFFER_BYTES: usize = 256 * 1024;
 
 /// Pieces of output up to this size are gathered into one while their reader is away, in bytes.
@@ -85,7 +85,7 @@ pub(crate) const FRAMES_PER_TURN: usize = 256;
 /// Time for the last frame of a link to leave.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a standard-stream link may say before it registers, left over from an earlier attacher, in bytes.
+/// Most that a standard-stream link may send before it registers, left over from an earlier attacher, in bytes.
 pub(crate) const MAX_LEFTOVER_BYTES: usize = 2 * proto::limits::MAX_FRAME_BYTES;
 
 /// Bytes a standard-stream link buffers towards the runner before it asks the driver to wait.
@@ -139,7 +139,7 @@ pub(crate) const REDRAW_PAUSE: Duration = Duration::from_millis(80);
 /// Largest message of a runner that speaks xbot's dialect, in bytes: it sends whole files and whole outputs in one.
 pub const XBOT_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 
-/// What the messages of all such runners may hold together while they arrive, wait and leave, in bytes.
+/// Most that the messages of all such runners may hold together while they arrive, wait and leave, in bytes.
 pub(crate) const XBOT_BUDGET_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Largest file, and largest standard input, that fits a message of xbot's dialect as base64 with room for the rest.

@@ -8,7 +8,7 @@ use crate::driver::{LinkHandle, OpenStream, Piece, StreamEvent};
 use crate::error::SandboxError;
 use crate::upload::Upload;
 
-/// What to ask; the body is written to the [`LlmStream`].
+/// A request to the endpoint; its body is written to the [`LlmStream`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmRequest {
     /// Such as `/v1/chat/completions`; the runner puts it behind its endpoint's base URL.

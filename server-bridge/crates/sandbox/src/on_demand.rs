@@ -14,7 +14,7 @@ use crate::driver::LinkHandle;
 use crate::error::RouteError;
 use crate::limits::PLACE_AWAY_TIMEOUT;
 
-/// What a starting link becomes; `None` while it starts.
+/// The outcome of a starting link; `None` while it starts.
 type Outcome = Option<Result<LinkHandle, RouteError>>;
 
 /// At most one link per user and backend.
@@ -30,7 +30,7 @@ impl OnDemand {
         Self { place, links: Mutex::default() }
     }
 
-    /// The user's link. Whoever comes first starts it; everyone who comes meanwhile waits for the same start, which
+    /// The user's link. The first caller starts it; everyone who comes meanwhile waits for the same start, which
     /// goes on when its first caller gives up.
     pub(crate) async fn link<F, Fut>(
         &self,
@@ -47,7 +47,7 @@ impl OnDemand {
         for _ in 0..2 {
             let mut outcome = self.outcome(user_key, tracker, &start);
             let outcome = outcome.wait_for(Option::is_some).await.map(|outcome| outcome.clone());
-            // The start was dropped with its runtime, or panicked; the next use starts anew.
+            // The start was dropped with its runtime, or panicked; the next use starts another one.
             let link = outcome.ok().flatten().unwrap_or_else(|| Err(offline()))?;
             // A link that broke is being made again; where that fails, another life begins.
             match timeout(PLACE_AWAY_TIMEOUT, link.comes_back()).await {
@@ -108,7 +108,7 @@ impl OnDemand {
     }
 }
 
-/// Whether it starts, is up or may come back.
+/// True if it starts, is up or may come back.
 fn is_usable(outcome: &watch::Receiver<Outcome>) -> bool {
     match &*outcome.borrow() {
         None => outcome.has_changed().is_ok(),
@@ -117,7 +117,7 @@ fn is_usable(outcome: &watch::Receiver<Outcome>) -> bool {
     }
 }
 
-/// What every backend of the server's own needs to run its tasks.
+/// The tools of every backend of the server's own to run its tasks.
 #[derive(Debug, Clone)]
 pub(crate) struct Tasks {
     pub(crate) tracker: TaskTracker,

@@ -23,7 +23,7 @@ pub struct RunnerState {
     pub name: String,
     /// When this connection registered.
     pub since: SystemTime,
-    /// What it said of itself.
+    /// Its description of itself.
     pub facts: Arc<RunnerFacts>,
 }
 
@@ -36,7 +36,7 @@ pub enum RunnerEvent {
         user_key: String,
         /// Its name.
         name: String,
-        /// What it said of itself.
+        /// Its description of itself.
         facts: Arc<RunnerFacts>,
     },
     /// It is no longer connected.
@@ -103,7 +103,7 @@ impl Life {
 pub(crate) struct Registry {
     lives: Mutex<HashMap<Key, Life>>,
     events: broadcast::Sender<RunnerEvent>,
-    /// What a process must hold to be given what waits for the one before it.
+    /// The layers that a process must hold to be given what waits for the one before it.
     require: Requirement,
     /// How many were told that the server stops.
     farewells: AtomicU32,
@@ -192,7 +192,7 @@ impl Registry {
         let reason = format!("another runner with this token connected from {new_hostname}");
         let was_online = old.is_online();
         old.link.close(Some(Close::new(CloseCode::Replaced, reason)));
-        // One that was away was started anew, as far as anyone can tell.
+        // One that was away was started again, as far as anyone can tell.
         if was_online {
             let (user_key, name) = key_of(admitted);
             let old_hostname = old.link.facts().hostname.clone();

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use crate::error::RouteError;
 use crate::facts::{LEGACY_PROFILE, RunnerFacts};
 
-/// What stands for the layers without which a runner itself says that commands are not confined.
+/// The word for the layers without which a runner itself says that commands are not confined.
 const CONFINED: &str = "confined";
 
 /// Those layers.
@@ -51,7 +51,7 @@ pub struct Requirement(Vec<&'static str>);
     names()
 )]
 pub struct RequirementError {
-    /// What is no layer.
+    /// The word that is no layer.
     pub found: String,
 }
 

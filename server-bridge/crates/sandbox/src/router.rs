@@ -118,13 +118,13 @@ impl SandboxRouter {
         tasks.tracker.track_future(served).await
     }
 
-    /// The memory that messages of xbot's dialect may take; whoever reads them from a socket counts what has arrived of
+    /// The memory that messages of xbot's dialect may take; the reader of a socket counts what has arrived of
     /// one until it is handed over whole.
     pub fn message_budget(&self) -> &MessageBudget {
         &self.inner.budget
     }
 
-    /// What the runners must hold, and a runner of these facts does not.
+    /// The required layers that a runner of these facts lacks.
     pub fn lacking(&self, facts: &RunnerFacts) -> Vec<&'static str> {
         self.inner.config.require.lacking(facts)
     }

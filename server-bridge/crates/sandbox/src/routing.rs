@@ -17,7 +17,7 @@ pub struct User {
     pub key: String,
     /// The login name, which policies list.
     pub name: String,
-    /// Whether the user is an admin.
+    /// True if the user is an admin.
     pub is_admin: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct RouteRequest {
 }
 
 impl RouteRequest {
-    /// Whether the choice, if there is one, is among the places that the user has. A command may be refused there all the same.
+    /// True if the choice, if there is one, is among the places that the user has. A command may be refused there all the same.
     pub fn is_known(&self) -> bool {
         match &self.choice {
             Choice::Place(Target::Runner(name)) => self.registered.contains(name),
@@ -72,7 +72,7 @@ pub enum LocalPolicy {
 }
 
 impl LocalPolicy {
-    /// Whether `user` may.
+    /// True if `user` may.
     pub fn allows(&self, user: &User) -> bool {
         match self {
             Self::Off => false,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::digest::sha256_hex;
 
-/// What tells one content of one file from another without reading it.
+/// The marks that tell one content of one file from another without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -33,7 +33,7 @@ impl KnownRunner {
         self.stamp.size_bytes
     }
 
-    /// Whether the file is the one that was read: a container that was started meanwhile has the same one.
+    /// True if the file is the one that was read: a container that was started meanwhile has the same one.
     pub fn is_unchanged(&self) -> bool {
         stamp(&self.path).is_ok_and(|stamp| stamp == self.stamp)
     }

@@ -15,9 +15,9 @@ pub struct GlobQuery {
     /// Matched against the way down from `path`: `?`, `*`, `**`, `[a-z]`, `{a,b}`. Ends with a slash to find directories,
     /// which are not found otherwise.
     pub pattern: String,
-    /// The directory to look beneath.
+    /// The directory to look in.
     pub path: Vec<u8>,
-    /// Whether also what `.gitignore` files exclude is found.
+    /// True to find what `.gitignore` files exclude, too.
     pub ignored: bool,
     /// At most this many, the newest; the runner has a limit of its own.
     pub max_results: u32,
@@ -28,15 +28,15 @@ pub struct GlobQuery {
 pub struct GrepQuery {
     /// A regular expression in the syntax of the crate `regex`, matched against one line at a time.
     pub pattern: String,
-    /// The directory to look beneath, or one file.
+    /// The directory to look in, or one file.
     pub path: Vec<u8>,
     /// A pattern as [`GlobQuery::pattern`]; one without a slash is matched against the name alone.
     pub include: Option<String>,
-    /// Whether upper and lower case are the same.
+    /// True if upper and lower case are the same.
     pub ignore_case: bool,
     /// How many lines around each matching one are wanted.
     pub context_lines: u32,
-    /// Whether also what `.gitignore` files exclude is searched.
+    /// True to search what `.gitignore` files exclude, too.
     pub ignored: bool,
     /// At most this many matching lines; the runner has a limit of its own.
     pub max_results: u32,
@@ -79,7 +79,7 @@ impl<Batch: Decode<()>, Done: MessageType> SearchReader<Batch, Done> {
         }
     }
 
-    /// What the search came to, once [`SearchReader::next_batch`] returned `None`.
+    /// The search's totals, once [`SearchReader::next_batch`] returned `None`.
     pub fn done(&self) -> Option<&Done> {
         self.done.as_ref()
     }

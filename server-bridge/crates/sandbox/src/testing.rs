@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::{Admission, Link, LinkMessage, MemoryLink, Refusal, RefusalReason, Registration};
 
-/// What a scripted runner says of itself.
+/// A scripted runner's description of itself.
 pub(crate) fn facts(boot: u8) -> Facts {
     Facts {
         protocol: VersionRange::OURS,

@@ -10,7 +10,7 @@ use crate::upload::Upload;
 
 /// A directory's archive as it arrives. Dropped before its end, it stops the runner.
 ///
-/// The runner is not trusted: whoever unpacks the archive has to do that beneath a guarded handle.
+/// The runner is not trusted: the archive has to be unpacked below a guarded handle.
 #[derive(Debug)]
 pub struct TreeReader {
     stream: OpenStream,
@@ -34,7 +34,7 @@ impl TreeReader {
         }
     }
 
-    /// What the archive holds, once [`TreeReader::next`] returned `None`.
+    /// The archive's contents, once [`TreeReader::next`] returned `None`.
     pub fn done(&self) -> Option<&TreeRead> {
         self.done.as_ref()
     }

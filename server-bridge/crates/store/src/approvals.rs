@@ -67,7 +67,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether that was remembered.
+    /// True if that was remembered.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.

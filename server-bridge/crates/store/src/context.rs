@@ -29,7 +29,7 @@ use crate::{
 pub struct MaskedItem {
     /// The result, as its model last wanted to see it.
     pub item_json: String,
-    /// Whether it is not given back any more.
+    /// True if it is not given back any more.
     pub is_forgotten: bool,
 }
 

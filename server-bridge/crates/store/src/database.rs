@@ -128,7 +128,7 @@ async fn connect_writer(options: &SqliteConnectOptions) -> Result<SqlitePool> {
     }
 }
 
-/// Whether another connection is in the way. SQLite's extended codes carry the plain one, 5, in their low byte.
+/// True if another connection is in the way. SQLite's extended codes carry the plain one, 5, in their low byte.
 fn is_busy(error: &sqlx::Error) -> bool {
     const SQLITE_BUSY: u32 = 5;
     let code = error.as_database_error().and_then(|database| database.code()?.parse::<u32>().ok());

@@ -79,7 +79,7 @@ pub struct ExecRequest {
     pub command: String,
     /// The command as the audit trail shows it; `None` where that is the command itself. Beyond 4 KiB it is cut.
     pub audited: Option<String>,
-    /// Whether it goes on without its client.
+    /// True if it goes on without its client.
     pub detached: bool,
     /// How long it goes on without anybody who looks at it, in milliseconds; only a terminal has this.
     pub linger_ms: Option<i64>,
@@ -94,9 +94,9 @@ pub struct ExecOutcome {
     pub exit_code: Option<i32>,
     /// The number of the signal that ended it, if one did.
     pub signal: Option<i32>,
-    /// Whether the sandbox denied it something.
+    /// True if the sandbox denied it something.
     pub sandbox_denied: bool,
-    /// Whether some of its output was not kept.
+    /// True if some of its output was not kept.
     pub truncated: bool,
     /// All it wrote to its standard output, in bytes.
     pub stdout_bytes: u64,
@@ -130,7 +130,7 @@ pub struct Exec {
     pub runner: Option<String>,
     /// What runs, at most 4 KiB of it.
     pub command: String,
-    /// Whether it goes on without its client.
+    /// True if it goes on without its client.
     pub detached: bool,
     /// How it stands.
     pub status: ExecStatus,
@@ -138,9 +138,9 @@ pub struct Exec {
     pub exit_code: Option<i32>,
     /// The number of the signal that ended it, if one did.
     pub signal: Option<i32>,
-    /// Whether the sandbox denied it something.
+    /// True if the sandbox denied it something.
     pub sandbox_denied: bool,
-    /// Whether some of its output was not kept.
+    /// True if some of its output was not kept.
     pub truncated: bool,
     /// All it wrote to its standard output, in bytes.
     #[sqlx(try_from = "i64")]

@@ -7,7 +7,7 @@ use crate::limits::{LOGIN_ADDRESS_LIFETIME_MS, LOGIN_ADDRESSES_PER_USER};
 use crate::{Store, UserId};
 
 impl Store {
-    /// Whether the account was logged in to from this address within the last 90 days. An unknown account was not.
+    /// True if the account was logged in to from this address within the last 90 days. An unknown account was not.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

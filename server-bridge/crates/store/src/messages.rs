@@ -48,7 +48,7 @@ pub struct Message {
     pub exec_json: Option<String>,
     /// When it was written, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// Whether it belongs to a turn that was taken back.
+    /// True if it belongs to a turn that was taken back.
     pub undone: bool,
 }
 

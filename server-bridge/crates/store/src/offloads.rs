@@ -11,7 +11,7 @@ use crate::{ChatId, Store, UserId};
 pub struct Offload {
     /// All of it.
     pub text: String,
-    /// Whether it is of a file that has changed since.
+    /// True if it is of a file that has changed since.
     pub is_stale: bool,
 }
 

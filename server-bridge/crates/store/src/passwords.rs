@@ -35,7 +35,7 @@ impl Passwords {
             .await
     }
 
-    /// Whether `password` is the one behind `stored`. Without a stored hash the same work is done for nothing, so an
+    /// True if `password` is the one behind `stored`. Without a stored hash the same work is done for nothing, so an
     /// unknown user takes as long as a wrong password.
     pub(crate) async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool> {
         if password.len() > PASSWORD_MAX_BYTES {
@@ -68,7 +68,7 @@ impl Passwords {
     }
 }
 
-/// Whether the password has this hash; without one the work is done all the same.
+/// True if the password has this hash; without one the work is done all the same.
 fn matches(password: &[u8], stored: Option<&PasswordHash>) -> Result<bool, HashError> {
     let Some(stored) = stored else {
         let params = Params::default();

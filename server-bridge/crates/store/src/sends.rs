@@ -24,7 +24,7 @@ pub struct KnownSend {
     pub message: Message,
     /// What came of it at once, as its writer gave it; `None` where it did not come to that.
     pub answer_json: Option<String>,
-    /// Whether anything stands behind it in its conversation.
+    /// True if anything stands behind it in its conversation.
     pub is_followed: bool,
 }
 
@@ -70,7 +70,7 @@ impl Store {
         Ok(Said::New(message))
     }
 
-    /// Whether the user said something under this id in their chat before.
+    /// True if the user said something under this id in their chat before.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -25,7 +25,7 @@ pub struct NewSession {
 pub struct Session {
     /// Whose it is.
     pub user: User,
-    /// Whether it is a page's.
+    /// True if it is a page's.
     pub is_browser: bool,
     /// When its user last gave their password, in Unix milliseconds.
     pub confirmed_at_ms: i64,

@@ -69,7 +69,7 @@ impl Store {
         self.set_setting(user, ACTIVE_RUNNER, choice).await
     }
 
-    /// Whether a user has nothing yet, no chat, no runner and no model of their own, and has not put off the first steps to them.
+    /// True if a user has nothing yet, no chat, no runner and no model of their own, and has not put off the first steps to them.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

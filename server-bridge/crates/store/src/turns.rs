@@ -34,7 +34,7 @@ pub struct OpenTurn {
     pub message: Option<MessageId>,
     /// [`TurnStatus::Queued`] or [`TurnStatus::Running`].
     pub status: TurnStatus,
-    /// Whether a sub-agent works on it, for a turn of another conversation.
+    /// True if a sub-agent works on it, for a turn of another conversation.
     pub is_sub_agents: bool,
 }
 

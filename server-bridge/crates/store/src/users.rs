@@ -30,7 +30,7 @@ impl Store {
         Ok(user)
     }
 
-    /// Whether there is any user.
+    /// True if there is any user.
     ///
     /// # Errors
     /// [`Error::Database`].

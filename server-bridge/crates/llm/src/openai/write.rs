@@ -228,7 +228,7 @@ fn call(call: &ToolCall) -> CallLine<'_> {
     CallLine { id: &call.id, r#type: "function", function: CalledFunction { name: &call.name, arguments } }
 }
 
-/// Whether arguments are a JSON object, without making anything of it.
+/// True if arguments are a JSON object, without making anything of it.
 fn is_object(arguments: &str) -> bool {
     arguments.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
 }

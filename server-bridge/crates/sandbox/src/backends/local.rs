@@ -27,7 +27,7 @@ use crate::routing::{NONE, User};
 const REQUIRED_LAYERS: [&str; 6] =
     ["mount-namespace", "pid-namespace", "landlock", "landlock-scope", "seccomp", "no-new-privs"];
 
-/// What a runner without them is told.
+/// The reason that a runner without them is given.
 const NOT_CONFINED: RefusalReason = RefusalReason::Unavailable;
 
 /// All that the runner gets of the server's environment, which may hold secrets.
@@ -64,7 +64,7 @@ impl LocalPlaces {
         }
     }
 
-    /// What can be known to be missing without starting anything.
+    /// Reports what is known to be missing without starting anything.
     pub(crate) fn check(&self) -> Result<(), RouteError> {
         runner(&self.config).map(drop)
     }

@@ -1,4 +1,4 @@
-//! What the driver remembers of one stream, so that it can go on over another link.
+//! The driver's memory of one stream, so that it can go on over another link.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +27,7 @@ pub(super) enum Stage {
     Reread(u64),
 }
 
-/// What becomes of a stream whose link is lost.
+/// The fate of a stream whose link is lost.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It goes on over the next link.
@@ -38,7 +38,7 @@ pub(super) enum Fate {
     Fails(SandboxError),
 }
 
-/// What a request is, as far as a lost link is concerned.
+/// The kind of a request, as far as a lost link is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nature {
     Exec(ExecId),
@@ -72,15 +72,15 @@ pub(super) struct Entry {
     /// Nobody reads them, and the work goes on: what arrives is not drained, so that others may have it.
     pub(super) is_left: bool,
     pub(super) is_cancelled: bool,
-    /// Whether the request left this process, on any link.
+    /// True if the request left this process, on any link.
     pub(super) is_sent: bool,
-    /// Whether the END of its input did.
+    /// True if the END of its input did.
     pub(super) is_input_sent: bool,
-    /// Whether the runner ever said anything on it.
+    /// True if the runner ever said anything on it.
     pub(super) has_arrived: bool,
-    /// Whether its reader was told that the link is away.
+    /// True if its reader learned that the link is away.
     pub(super) is_interrupted: bool,
-    /// What its reader knows already; it is told again over each link.
+    /// The messages that its reader has already; each link brings them again.
     pub(super) knows_start: bool,
     pub(super) knows_exit: bool,
     /// The file whose bytes the reader gets.
@@ -124,12 +124,12 @@ impl Entry {
         }
     }
 
-    /// Whether it is an exec that the runner may be running.
+    /// True if it is an exec that the runner may be running.
     pub(super) fn outlives_links(&self) -> bool {
         self.is_sent && matches!(self.nature(), Nature::Exec(_) | Nature::Attach(_))
     }
 
-    /// Whether it is about an exec, whose reader is told when the link is away.
+    /// True if it is about an exec, whose reader learns when the link is away.
     pub(super) fn is_exec(&self) -> bool {
         matches!(self.nature(), Nature::Exec(_) | Nature::Attach(_))
     }
@@ -161,7 +161,7 @@ impl Entry {
         }
     }
 
-    /// What becomes of it now that its link is lost.
+    /// Its fate now that its link is lost.
     pub(super) fn fate(&mut self, runner: &str) -> Fate {
         if self.is_left {
             return Fate::Gone;
@@ -261,7 +261,7 @@ impl Entry {
         request
     }
 
-    /// What a refused [`Attach`] says of the request; `None` where it never arrived and is to be sent again.
+    /// The meaning of a refused [`Attach`] for the request; `None` where it never arrived and is to be sent again.
     pub(super) fn refused(&self, error: SandboxError, runner: &str) -> Option<SandboxError> {
         let SandboxError::Remote { kind, .. } = &error else { return Some(error) };
         let runner_name = || runner.to_owned();

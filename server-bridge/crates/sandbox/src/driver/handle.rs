@@ -16,7 +16,7 @@ use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
 use crate::link::Link;
 
-/// What handles ask of the driver.
+/// A request of a handle to the driver.
 ///
 /// The channel has no bound of its own; what waits in it has: at most 1,024 requests are under way, each holds at
 /// most 256 KiB of unsent data, and a report of drained bytes stands for at least 16 KiB that the credit covered.
@@ -104,22 +104,22 @@ impl LinkHandle {
         Self { facts, ..self.clone() }
     }
 
-    /// Whether there is a link now.
+    /// True if there is a link now.
     pub(crate) fn is_open(&self) -> bool {
         self.shared.presence.is_online() && !self.commands.is_closed()
     }
 
-    /// Whether the runner said that it will be back, and may be.
+    /// True if the runner said that it will be back, and may be.
     pub(crate) fn is_returning(&self) -> bool {
         self.shared.presence.is_returning() && !self.commands.is_closed()
     }
 
-    /// Whether there will never be a link again.
+    /// True if there will never be a link again.
     pub(crate) fn is_over(&self) -> bool {
         self.shared.presence.is_over() || self.commands.is_closed()
     }
 
-    /// Whether no request is under way.
+    /// True if no request is under way.
     pub(crate) fn is_idle(&self) -> bool {
         self.shared.requests.available_permits() == MAX_REQUESTS
     }
@@ -288,7 +288,7 @@ impl Drop for OpenStream {
     }
 }
 
-/// What a stream of data brings.
+/// One item of a stream of data.
 #[derive(Debug)]
 pub(crate) enum Piece {
     Data(bytes::Bytes),

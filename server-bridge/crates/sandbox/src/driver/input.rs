@@ -1,4 +1,4 @@
-//! What a handle writes to a stream: what the session has not taken yet, and what the runner has not.
+//! A stream's input: what the session has not taken yet, and what the runner has not.
 
 use std::collections::VecDeque;
 
@@ -26,9 +26,9 @@ pub(super) struct Input {
     kept_bytes: u64,
     /// Where the first kept byte stands; not known of an exec that somebody else started.
     offset: Option<u64>,
-    /// Whether the end was handed to the session.
+    /// True if the end was handed to the session.
     has_ended: bool,
-    /// Whether nothing may be sent before the runner said where it goes on.
+    /// True if nothing may be sent before the runner said where it goes on.
     is_held: bool,
 }
 
@@ -75,7 +75,7 @@ impl Input {
         self.is_held = true;
     }
 
-    /// Whether there is something to send that may be sent.
+    /// True if there is something to send that may be sent.
     pub(super) fn is_ready(&self) -> bool {
         !self.is_held && !self.unsent.is_empty()
     }

@@ -177,7 +177,7 @@ impl Driver {
             Some(time) => self.table.await_return(time, now),
             None => self.table.lose_link(now),
         }
-        // Whoever served it may be gone: then the link ends here, without a last word.
+        // The task that served it may be gone: then the link ends here, without a last word.
         let _ = ended.send(Unplugged { link, end });
     }
 
@@ -205,7 +205,7 @@ impl Driver {
 
     fn watch_time(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
         loop {
-            // Most deadlines only move away, so that the timer is set anew when it rings, not with every frame.
+            // Most deadlines only move away, so the timer is set again when it rings, not with every frame.
             let due = self.table.next_timeout().into();
             if due < self.timer.deadline() {
                 self.timer.as_mut().reset(due);

@@ -39,7 +39,7 @@ impl LinkEnd {
         }
     }
 
-    /// Whether the runner itself goes away: what it ran ends with it.
+    /// True if the runner itself goes away: what it ran ends with it.
     pub(super) fn is_last(&self) -> bool {
         self.is_goodbye() && self.returns_within().is_none()
     }
@@ -137,7 +137,7 @@ impl Drop for Plugged {
     }
 }
 
-/// Whether a runner has a link, for everyone who has a handle.
+/// The presence of a runner, for everyone who has a handle.
 #[derive(Debug)]
 pub(crate) struct Presence(watch::Sender<Standing>);
 

@@ -35,9 +35,9 @@ pub(super) struct Away {
     short: Duration,
     /// How long anything waits.
     longest: Duration,
-    /// Whether the runner said that it will be back.
+    /// True if the runner said that it will be back.
     is_returning: bool,
-    /// What was done already: the readers of execs were told, requests other than execs failed.
+    /// The steps that were done: the readers of execs learned of it, other requests failed.
     is_told: bool,
     is_short_over: bool,
 }
@@ -266,7 +266,7 @@ impl Table {
         }
     }
 
-    /// What a stream's last frame means to its reader; `None` where it goes on after all.
+    /// The meaning of a stream's last frame for its reader; `None` where it goes on after all.
     pub(super) fn last_event(
         &mut self,
         entry: Box<Entry>,

@@ -1,4 +1,4 @@
-//! What the driver and a handle share of one stream: the mailbox of events and the room for writes.
+//! One stream as the driver and a handle share it: the mailbox of events and the room for writes.
 //!
 //! The mailbox is bounded though it refuses nothing: data in it is bounded by the stream's credit, small pieces are
 //! gathered, and the driver closes a link on which [`MAX_WAITING_MESSAGES`] other events wait, or
@@ -21,7 +21,7 @@ use crate::limits::{
     REPORTS_PER_WINDOW, WRITE_BUFFER_BYTES,
 };
 
-/// What a handle gets from its stream, in the order the runner sent it.
+/// An event of a stream for its handle, in the order the runner sent it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StreamEvent {
     Data(Channel, Bytes),
@@ -61,9 +61,9 @@ pub enum AckMode {
 /// How a stream is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
-    /// Whether adjacent small pieces of data may become one: not where each frame holds a whole record.
+    /// True if adjacent small pieces of data may become one: not where each frame holds a whole record.
     pub(super) gathers: bool,
-    /// Whether data counts as drained when the reader says so, and its result as arrived likewise.
+    /// True if data counts as drained when the reader says so, and its result as arrived likewise.
     pub(super) is_manual: bool,
     /// Where the data begins.
     pub(super) offset: u64,
@@ -137,7 +137,7 @@ impl StreamState {
         self.report_bytes.store((bytes / REPORTS_PER_WINDOW).max(CONSUMED_REPORT_BYTES), Ordering::Relaxed);
     }
 
-    /// Whether the reader says itself what it drained.
+    /// True if the reader says itself what it drained.
     pub(super) fn is_manual(&self) -> bool {
         self.is_manual
     }
@@ -188,7 +188,7 @@ impl StreamState {
         self.mailbox().drained(bytes, self.report_bytes.load(Ordering::Relaxed))
     }
 
-    /// What the handle took so far.
+    /// The part that the handle took so far.
     pub(super) fn taken(&self) -> Taken {
         self.mailbox().taken
     }

@@ -179,7 +179,7 @@ impl Table {
         }
     }
 
-    /// Leaves a stream's work alone, and what it still brings to whoever attaches next.
+    /// Leaves a stream's work alone, and what it still brings to the next one who attaches.
     pub(super) fn leave(&mut self, state: &StreamState) {
         state.room.close();
         let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else { return };
@@ -197,7 +197,7 @@ impl Table {
         for _ in 0..self.writing.len() {
             let Some(id) = self.writing.pop_front() else { return };
             let Some(entry) = self.entries.get_mut(&id) else { continue };
-            // Data of a request that has not left yet would be lost with the link, and the request sent anew.
+            // Data of a request that has not left yet would be lost with the link, and the request sent again.
             if !entry.is_sent || !entry.input.pump(id, &mut self.session, &entry.state) {
                 self.writing.push_back(id);
             }

@@ -1,25 +1,25 @@
-//! What a reader took of a stream: what another link need not bring again.
+//! The part of a stream that its reader took: another link need not bring it again.
 
 use proto::Message;
 
 use crate::driver::stream::StreamEvent;
 
-/// What a handle took of a stream so far.
+/// The part of a stream that a handle took so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Taken {
     /// Where the next byte stands: all channels and gaps together, from the beginning of what the stream carries.
     pub(super) offset: u64,
     /// Bytes of data.
     pub(super) data_bytes: u64,
-    /// Whether [`Message::FileOpened`] is among it.
+    /// True if [`Message::FileOpened`] is among it.
     pub(super) opened: bool,
-    /// Whether [`Message::ExecStarted`] is among it.
+    /// True if [`Message::ExecStarted`] is among it.
     pub(super) started: bool,
-    /// Whether [`Message::ExecExited`] is among it.
+    /// True if [`Message::ExecExited`] is among it.
     pub(super) exited: bool,
-    /// Whether the last that was told of the link is that it is away.
+    /// True if the reader's last news of the link is that it is away.
     pub(super) interrupted: bool,
-    /// Whether the last event is among it.
+    /// True if the last event is among it.
     pub(super) answer: bool,
 }
 

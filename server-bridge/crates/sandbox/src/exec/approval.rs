@@ -31,8 +31,8 @@ pub(crate) struct RunAs {
     pub(crate) approval: Option<Approval>,
 }
 
-/// Whether commands as `user` need an approval: the privileged user's do. A runner of xbot's dialect runs a command as whoever
-/// it is told, and says of nobody what they may do, so there all do; other users that a runner was not told of it refuses.
+/// True if commands as `user` need an approval: the privileged user's do. A runner of xbot's dialect runs a command as any user
+/// that it names, and reports no users' rights, so there all need one. Another user that is unknown to a runner it refuses.
 pub(crate) fn needs_approval(facts: &RunnerFacts, user: &str) -> bool {
     match &facts.run_as {
         Some(names) => names.privileged.as_deref() == Some(user) && names.default != user,

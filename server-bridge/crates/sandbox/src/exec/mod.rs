@@ -17,7 +17,7 @@ pub use request::{AttachOptions, ExecRequest};
 use crate::driver::{Command, LinkHandle, OpenStream, StreamEvent};
 use crate::error::SandboxError;
 
-/// What happens while a command runs.
+/// An event of a running command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExecEvent {
     /// The process exists.
@@ -31,7 +31,7 @@ pub enum ExecEvent {
     Stderr(Bytes),
     /// Output was dropped here.
     Gap {
-        /// Whether it is standard error's; never known of output that was not kept for who attached.
+        /// True if it is standard error's; never known of output that was not kept for who attached.
         stderr: bool,
         /// How much.
         bytes: u64,
@@ -55,15 +55,15 @@ pub struct ExecOutcome {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Whether the time limit ended it.
+    /// True if the time limit ended it.
     pub timed_out: bool,
-    /// Whether a cancel ended it.
+    /// True if a cancel ended it.
     pub cancelled: bool,
-    /// Whether confinement is why it failed, as far as that can be told.
+    /// True if confinement is why it failed, as far as that can be known.
     pub sandbox_denied: bool,
-    /// Whether output is missing.
+    /// True if output is missing.
     pub truncated: bool,
-    /// Whether a descendant still holds the output open.
+    /// True if a descendant still holds the output open.
     pub still_open: bool,
     /// Bytes it wrote to standard output, delivered or not.
     pub stdout_bytes: u64,

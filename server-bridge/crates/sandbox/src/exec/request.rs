@@ -1,4 +1,4 @@
-//! What a command is asked to be.
+//! A command to run, and how it is attached to.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use crate::driver::AckMode;
 pub struct ExecRequest {
     /// Names this exec for ever; the same id with the same request never runs twice.
     pub exec_id: ExecId,
-    /// What to run.
+    /// The command line, or the program with its arguments.
     pub command: Command,
     /// Working directory; the workspace when absent.
     pub cwd: Option<Vec<u8>>,
     /// Variables added to the clean environment.
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether standard input is written through [`crate::ExecControl::write_stdin`]; it is empty otherwise.
+    /// True if standard input is written through [`crate::ExecControl::write_stdin`]; it is empty otherwise.
     pub stdin: bool,
-    /// Whether standard error goes into standard output, in the order it was written.
+    /// True if standard error goes into standard output, in the order it was written.
     pub merge_stderr: bool,
     /// The whole tree is ended after this long; no limit when absent.
     pub timeout: Option<Duration>,
     /// Output beyond this many bytes is counted and not sent; no cap when absent.
     pub output_cap_bytes: Option<u64>,
-    /// What happens to output that nobody reads; the command waits by default.
+    /// The fate of output that nobody reads; the command waits by default.
     pub overflow: Overflow,
     /// See [`ExecRequest::run_as`].
     pub(crate) run_as: Option<RunAs>,
@@ -35,7 +35,7 @@ pub struct ExecRequest {
     pub profile: Option<Profile>,
     /// A terminal instead of pipes; `stdin` and `merge_stderr` mean nothing then, and input may be written.
     pub pty: Option<Pty>,
-    /// Whether the runner keeps all of the output for who attaches later, as far as it has room, instead of what its
+    /// True if the runner keeps all of the output for who attaches later, as far as it has room, instead of what its
     /// reader did not drain.
     pub retain: bool,
     /// How long ago the id was chosen. A runner refuses one that is older than what it remembers.
@@ -47,7 +47,7 @@ pub struct ExecRequest {
 /// How an exec that runs already is attached to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttachOptions {
-    /// Whether its output is wanted; without it only its start and its end are told, and its reader goes on reading.
+    /// True if its output is wanted; without it only its start and its end arrive, and its reader goes on reading.
     pub output: bool,
     /// Who says what was drained, and that the result arrived.
     pub acks: AckMode,

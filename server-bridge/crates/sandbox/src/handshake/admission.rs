@@ -1,4 +1,4 @@
-//! Admission: what a runner shows of itself, and the answer to it.
+//! Admission: a runner's registration, and the answer to it.
 
 use proto::handshake::{Facts, Register};
 pub use proto::handshake::{Refusal, RefusalReason};
@@ -20,13 +20,13 @@ pub enum Dialect {
 pub struct Registration {
     /// The token it showed. Compare its hash in constant time; never log it.
     pub token: String,
-    /// What it says of itself.
+    /// Its description of itself.
     pub facts: RunnerFacts,
     /// Absolute path of its workspace.
     pub workspace: String,
     /// The shell that shell commands run in.
     pub shell: String,
-    /// What it speaks.
+    /// The protocol that it speaks.
     pub dialect: Dialect,
     /// The user it believes to serve; the token decides. A runner of xbot's dialect always says one.
     pub claimed_user: String,

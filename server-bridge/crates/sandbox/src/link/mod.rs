@@ -36,7 +36,7 @@ impl LinkMessage {
 
 /// A pair of message streams to and from one runner.
 ///
-/// Whoever makes one bounds a message before it is buffered: at [`proto::limits::MAX_FRAME_BYTES`], or at
+/// Its maker bounds a message before it is buffered: at [`proto::limits::MAX_FRAME_BYTES`], or at
 /// [`crate::XBOT_MESSAGE_BYTES`] where runners of xbot's dialect may register.
 pub trait Link:
     Stream<Item = Result<LinkMessage, io::Error>> + Sink<LinkMessage, Error = io::Error> + Send + Unpin + 'static

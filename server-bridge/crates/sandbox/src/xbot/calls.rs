@@ -19,7 +19,7 @@ pub(super) struct Call {
     id: String,
     /// The whole message.
     pub(super) text: String,
-    /// What it holds of the budget until it has left.
+    /// Its share of the budget until it has left.
     pub(super) account: Option<MessageAccount>,
     answer: Waiter,
 }
@@ -54,7 +54,7 @@ impl Calls {
         Self { shared: Arc::clone(&self.shared), has_asked: AtomicBool::new(false) }
     }
 
-    /// Whether anything was sent: decides between `offline` and `lost`.
+    /// True if anything was sent: decides between `offline` and `lost`.
     pub(super) fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
     }
@@ -119,7 +119,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// What it holds of the budget, to be kept for as long as what was taken from it.
+    /// Its share of the budget, to be kept for as long as what was taken from it.
     pub(super) fn into_account(self) -> MessageAccount {
         self.account
     }
@@ -141,7 +141,7 @@ impl Pending {
         self.waiting.insert(id, answer);
     }
 
-    /// Hands a message to whoever waits for it. `charge` makes room for it in the budget.
+    /// Hands a message to the request that waits for it. `charge` makes room for it in the budget.
     ///
     /// Ids that are unknown, or were answered before, and pushed messages without one are ignored. Fails where the text
     /// is no message at all: which request it answered cannot be told then.
@@ -165,7 +165,7 @@ impl Pending {
                     .to_owned(),
             }),
         };
-        // Whoever stopped waiting this very moment does not want it.
+        // A request that stopped waiting this very moment does not want it.
         let _ = waiter.send(answer);
         Ok(())
     }

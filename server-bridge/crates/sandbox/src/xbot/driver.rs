@@ -35,7 +35,7 @@ pub(crate) struct Peer {
     pub(crate) place: String,
     /// The user id it registered with; it hears it in every request.
     pub(crate) user: String,
-    /// What is known of it.
+    /// The facts that are known of it.
     pub(crate) facts: Arc<RunnerFacts>,
 }
 
@@ -67,13 +67,13 @@ pub(crate) fn driver<L: Link>(link: L, peer: Peer, budget: MessageBudget) -> (Li
 /// A message that waits to leave, with what it holds of the budget.
 type Leaving = (LinkMessage, Option<MessageAccount>);
 
-/// What the handles opened.
+/// A stream that a handle opened.
 struct Open {
     input: mpsc::UnboundedSender<Input>,
     cancel: CancellationToken,
 }
 
-/// What a link's driver knows while it runs.
+/// The state of a link's driver while it runs.
 struct Running {
     place: Arc<str>,
     workspace: Arc<Workspace>,
@@ -163,7 +163,7 @@ impl Running {
             Some(Command::Open { request, stream, permit }) => self.start(*request, stream, permit),
             Some(Command::Data(stream, bytes)) => self.feed(&stream, Input::Data(bytes)),
             Some(Command::End(stream)) => self.feed(&stream, Input::End),
-            // Nothing goes on without whoever waits for it: leaving is giving up.
+            // Nothing goes on without its reader: leaving is giving up.
             Some(Command::Cancel(stream) | Command::Abandon(stream) | Command::Leave(stream)) => {
                 stream.room.close();
                 if let Some(open) = self.open_of(&stream) {

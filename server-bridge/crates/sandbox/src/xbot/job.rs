@@ -18,7 +18,7 @@ use crate::driver::{StreamEvent, StreamState, end_state};
 use crate::error::SandboxError;
 use crate::limits::{XBOT_CONTENT_BYTES, XBOT_REQUEST_TIMEOUT};
 
-/// What the handle writes to a stream.
+/// A piece of what the handle writes to a stream.
 #[derive(Debug)]
 pub(super) enum Input {
     Data(DataBuf),

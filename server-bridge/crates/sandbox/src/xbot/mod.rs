@@ -21,7 +21,7 @@
 //! | `job` | serves one request of a handle |
 //! | `exec`, `files` | what such a request becomes |
 //!
-//! What it costs to use such a runner: nothing there is confined, its guard against escapes from the workspace is a
+//! The price of such a runner: nothing there is confined, its guard against escapes from the workspace is a
 //! comparison of strings, nothing resumes, output comes when a command has ended and not before, a running command
 //! cannot be ended from here, and text that is not UTF-8 arrives with replacement characters.
 

@@ -1,6 +1,6 @@
 //! Paths in the workspace of an xbot runner, as far as that can be told from here.
 //!
-//! Its own guard compares strings, so `/ws_evil` passes as beneath `/ws`. Here paths are compared by component after
+//! Its own guard compares strings, so `/ws_evil` passes as inside `/ws`. Here paths are compared by component after
 //! `.` and `..` are worked out, and what goes out is relative to the workspace. Symlinks there cannot be seen from here.
 
 use proto::ErrorKind;

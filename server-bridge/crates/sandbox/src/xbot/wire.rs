@@ -1,4 +1,4 @@
-//! What xbot's dialect says: requests, answers, error codes.
+//! The messages of xbot's dialect: requests, answers, error codes.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub(super) struct Asked<'a, B> {
     pub(super) body: &'a B,
 }
 
-/// What every message of a runner begins with; its body is read by whoever knows what it must be.
+/// The beginning of every message of a runner; its body is read where it is known what it must be.
 #[derive(Debug, Deserialize)]
 pub(super) struct Head<'a> {
     #[serde(borrow, default)]
@@ -132,7 +132,7 @@ pub(super) struct Fault {
     pub(super) code: String,
 }
 
-/// What follows an error's text, and what it means: most failures come as EIO.
+/// Words that end an error's text, and their meaning: most failures come as EIO.
 const MEANINGS: &[(&str, ErrorKind)] = &[
     ("no such file or directory", ErrorKind::NotFound),
     ("file exists", ErrorKind::AlreadyExists),
@@ -168,7 +168,7 @@ impl Fault {
     }
 }
 
-/// What the words of the runner's operating system mean, where they end a message.
+/// The meaning of the words of the runner's operating system, where they end a message.
 pub(super) fn meaning(message: &str) -> Option<ErrorKind> {
     let message = message.trim_end().to_ascii_lowercase();
     MEANINGS.iter().find(|(words, _)| message.ends_with(words)).map(|(_, kind)| *kind)

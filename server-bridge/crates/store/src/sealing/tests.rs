@@ -47,7 +47,7 @@ fn sealed_by_text(by: &str, place: &str, secret: &str) -> String {
     sealed.replace("aes-256-gcm-2:", "aes-256-gcm:")
 }
 
-/// Whether the file, or its log, holds these bytes anywhere.
+/// True if the file, or its log, holds these bytes anywhere.
 fn is_in_the_file(path: &Path, secret: &str) -> bool {
     let log = format!("{}-wal", path.display());
     [path, Path::new(&log)].iter().any(|file| {

@@ -49,7 +49,7 @@ pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkH
             spec.runner.path.display()
         )));
     }
-    // Whoever waited for the start uses it from now on, however long that took.
+    // The user who waited for the start uses it from now on, however long that took.
     shared.user(&user_key).last_use.touch();
     let (handle, driver) = driver(DOCKER, StartedBy::Server, admitted.facts);
     shared.tasks.tracker.spawn(driver.run(stop.clone()));
@@ -117,7 +117,7 @@ impl Container {
         }
     }
 
-    /// Whether an exec that nobody may be attached to runs; a runner that does not say so is not idle.
+    /// True if an exec that nobody may be attached to runs; a runner that does not say so is not idle.
     async fn runs_something(&self, handle: &LinkHandle) -> bool {
         match handle.call(request::List {}).await {
             Ok(list) => list.execs.iter().any(|exec| exec.running),

@@ -53,14 +53,14 @@ pub(super) struct Engine {
     pub(super) pinned: OnceCell<PinnedImage>,
 }
 
-/// What an engine is like.
+/// The abilities of an engine, and how it sees this server.
 #[derive(Debug, Clone)]
 pub(super) struct EngineFacts {
-    /// Whether root in a container is somebody else outside, unless asked otherwise.
+    /// True if root in a container is somebody else outside, unless asked otherwise.
     pub(super) user_namespace: bool,
     /// Who that is, where the engine tells.
     pub(super) mapped_root: Option<(u32, u32)>,
-    /// What it cannot limit.
+    /// The resources that it cannot limit.
     pub(super) unlimited: Vec<&'static str>,
     /// How this server's paths become the engine's.
     pub(super) paths: PathMap,
@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// What the engine knows of a container, if there is one.
+    /// The engine's description of a container, if there is one.
     pub(super) async fn inspect(&self, name: &str) -> Result<Option<ContainerInspectResponse>, RouteError> {
         match self.docker.inspect_container(name, None).await {
             Ok(found) => Ok(Some(found)),
@@ -291,7 +291,7 @@ fn tell_why_anew(spec: &ContainerSpec, labels: &HashMap<String, String>) {
     }
 }
 
-/// What of a container's output is the link's.
+/// The part of a container's output that is the link's.
 fn link_bytes(output: Result<LogOutput, Error>, container: &str) -> Option<io::Result<Bytes>> {
     match output {
         Ok(LogOutput::StdOut { message }) => Some(Ok(message)),

@@ -85,7 +85,7 @@ impl DockerPlaces {
         }
     }
 
-    /// What can be known to be missing without asking the engine.
+    /// Reports what is known to be missing without asking the engine.
     pub(crate) fn check(&self) -> Result<(), RouteError> {
         spec::runner(&self.shared.config).map(drop)
     }

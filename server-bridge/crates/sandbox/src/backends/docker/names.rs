@@ -1,4 +1,4 @@
-//! What a user's things on the engine are called.
+//! The names of a user's things on the engine.
 
 use std::path::Path;
 

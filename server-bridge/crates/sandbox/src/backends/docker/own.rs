@@ -1,4 +1,4 @@
-//! What users do with their container as a whole.
+//! Operations on a user's container as a whole.
 //!
 //! The image that a commit or an import makes is its user's alone. Nothing of it but its files and its environment counts:
 //! entry point, user, limits and mounts are ours at each creation, set-user-id files gain nothing under no-new-privileges,
@@ -41,9 +41,9 @@ pub struct ContainerStatus {
     pub name: String,
     /// `none`, `stopped`, `running` or `paused`.
     pub state: &'static str,
-    /// What it was made of, or the next one will be.
+    /// The image that it was made of, or the next one will be.
     pub image: String,
-    /// Whether that is one of the user's own making.
+    /// True if that is one of the user's own making.
     pub is_own_image: bool,
     /// Memory, in bytes.
     pub memory_bytes: i64,
@@ -55,7 +55,7 @@ pub struct ContainerStatus {
     pub unlimited: Vec<&'static str>,
     /// The engine's network it joins.
     pub network: String,
-    /// Whether only `/tmp`, `/run` and the workspace can be written to.
+    /// True if only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
     /// `mapped`: its root is nobody outside; `host`: it is not mapped, though the engine would; `none`: the engine maps no
     /// users.
@@ -231,7 +231,7 @@ impl UserContainer {
     }
 }
 
-/// What went wrong with an upload, which the engine's own error tells nothing of.
+/// The problem of an upload, which the engine's own error says nothing about.
 #[derive(Debug, Clone, Default)]
 struct Trouble {
     is_too_large: Arc<AtomicBool>,

@@ -13,7 +13,7 @@ use crate::error::RouteError;
 pub(super) struct PathMap {
     /// This server's directory and the engine's; the longest that fits counts.
     pairs: Vec<(PathBuf, PathBuf)>,
-    /// Whether a path outside all of them is the engine's too.
+    /// True if a path outside all of them is the engine's too.
     else_same: bool,
 }
 

@@ -10,7 +10,7 @@ pub(super) struct PinnedImage {
     pub(super) name: String,
     /// The engine's id, `sha256:…`.
     pub(super) id: String,
-    /// What its registry calls it, `sha256:…`, where it is from one.
+    /// Its name in its registry, `sha256:…`, where it is from one.
     digest: Option<String>,
 }
 

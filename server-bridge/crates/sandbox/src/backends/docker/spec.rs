@@ -1,4 +1,4 @@
-//! What a user's container is made of.
+//! The parts of a user's container.
 
 use std::collections::HashMap;
 use std::io;
@@ -25,7 +25,7 @@ pub(super) const USER_LABEL: &str = "sandbridge.user";
 /// Label with the server's home directory: another server's containers are left alone.
 pub(super) const OWNER_LABEL: &str = "sandbridge.home";
 
-/// Label with the digest of everything a container is made of; another one means that it must be made anew.
+/// Label with the digest of everything a container is made of; another one means that it must be made again.
 pub(super) const SPEC_LABEL: &str = "sandbridge.spec";
 
 /// Label with the SHA-256 of the runner that is mounted.
@@ -34,7 +34,7 @@ pub(super) const RUNNER_LABEL: &str = "sandbridge.runner";
 /// Counts the changes of this file that existing containers must follow.
 const REVISION: u32 = 3;
 
-/// Where the runner stands in a container: the engine makes `/dev` anew at each start, so that neither an image nor a user can
+/// Where the runner stands in a container: the engine makes a new `/dev` at each start, so that neither an image nor a user can
 /// have put a link in its place.
 pub(super) const RUNNER_PATH: &str = "/dev/sandbridge-runner";
 
@@ -47,7 +47,7 @@ const STATE_PATH: &str = "/run/sandbridge";
 /// All that root may do in a container: own files as package managers must, and change and signal its own users.
 const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL"];
 
-/// What can be written to beside the workspace under a read-only root; it counts as the container's memory.
+/// The writable places beside the workspace under a read-only root; their content counts as the container's memory.
 const SCRATCH: [(&str, &str); 2] =
     [("/tmp", "rw,exec,nosuid,nodev,mode=1777"), ("/run", "rw,nosuid,nodev,mode=755")];
 
@@ -88,7 +88,7 @@ impl ContainerSpec {
                 Workspace::Directory { here, source }
             }
         };
-        // What a container is not made of may change beneath it.
+        // Settings that are no part of a container may change while it stays.
         let made_of = DockerConfig {
             socket: None,
             idle_stop: None,
@@ -102,7 +102,7 @@ impl ContainerSpec {
         Ok(Self { names, digest, runner, runner_source, workspace, config: config.clone() })
     }
 
-    /// What the engine is asked to make, from this image. Of the image's own settings only its environment counts.
+    /// The container that the engine is asked to make, from this image. Of the image's own settings only its environment counts.
     pub(super) fn body(&self, image: String) -> ContainerCreateBody {
         let mut labels = self.labels();
         labels.insert(SPEC_LABEL.to_owned(), self.digest.clone());
@@ -136,7 +136,7 @@ impl ContainerSpec {
         }
     }
 
-    /// Whether the labels of something on the engine say that it belongs to this server.
+    /// True if the labels of something on the engine say that it belongs to this server.
     pub(super) fn owns(&self, labels: &HashMap<String, String>) -> bool {
         labels.get(OWNER_LABEL) == Some(&self.owner())
     }

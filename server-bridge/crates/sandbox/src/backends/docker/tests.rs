@@ -1,4 +1,4 @@
-//! What is said where Docker cannot be used, and what a container is made of; no engine is needed for these.
+//! Errors where Docker cannot be used, and the parts of a container; no engine is needed for these.
 
 use std::path::Path;
 use std::time::Duration;

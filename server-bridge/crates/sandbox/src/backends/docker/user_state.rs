@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// What is remembered of one user between the lives of their container.
+/// The memory of one user between the lives of their container.
 #[derive(Debug)]
 pub(super) struct UserState {
     /// One life, or one change of the container as a whole, at a time.
@@ -49,7 +49,7 @@ impl LastUse {
     }
 
     fn lock(&self) -> MutexGuard<'_, Instant> {
-        // An instant is whole whoever panicked.
+        // An instant is whole after any panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -140,7 +140,7 @@ async fn runner_that_does_not_come_back_in_time_is_offline_for_all_that_waited()
     }
     settle().await;
     assert_eq!(world.router.check(&user(), &route_request()).unwrap_err().kind(), "offline");
-    // One that comes later begins anew.
+    // One that comes later starts from the beginning.
     world.connect_again(2, 2).await;
     assert_eq!(world.sandbox.stat(b"f").await.unwrap_err().kind(), "offline");
     let exec = world.fresh_sandbox().await.exec(ExecRequest::shell("anew")).await.unwrap();

@@ -309,7 +309,7 @@ async fn feed(control: ExecControl, seed: u64, length: u64, mut random: Random) 
     control.close_stdin();
 }
 
-/// What a client has seen of an exec.
+/// A client's view of an exec.
 struct Reading {
     seed: u64,
     length: u64,

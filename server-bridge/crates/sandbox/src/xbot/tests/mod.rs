@@ -23,7 +23,7 @@ pub(super) const WORKSPACE: &str = "/home/dev/ws";
 pub(super) struct Runner {
     pub(super) link: MemoryLink,
     pub(super) served: JoinHandle<Result<(), LinkError>>,
-    /// Whether it answers pings.
+    /// True if it answers pings.
     pub(super) is_alive: bool,
     asked: VecDeque<Value>,
 }

@@ -105,7 +105,7 @@ fn is_answer(text: &str, id: &str) -> bool {
     text.starts_with(&format!("{{\"id\":\"{id}\"")) && !text.contains("\"user_id\"")
 }
 
-/// Whether a recorded request is one that this server sends in the same words.
+/// True if a recorded request is one that this server sends in the same words.
 fn difference(workspace: &str, Recorded { asked, answer }: &Recorded) -> Option<Difference> {
     let body = &asked["body"];
     let root = workspace.trim_end_matches('/');
@@ -339,7 +339,7 @@ async fn read(sandbox: &crate::Sandbox, path: &str, answer: &Value) -> Result<()
     Ok(())
 }
 
-/// What an error of the runner is here, by its code and the end of its words.
+/// The meaning of a runner's error here, by its code and the end of its words.
 fn expect_fault(error: &SandboxError, answer: &Value, asked: &Value) {
     let (code, message) = (
         answer["body"]["code"].as_str().unwrap_or_default(),
@@ -386,7 +386,7 @@ async fn registrations_are_answered_as_they_were() {
     }
 }
 
-/// What a registration with an unknown token is answered.
+/// The answer to a registration with an unknown token.
 async fn refusal(register: &str) -> Value {
     let router = crate::SandboxRouter::new(crate::RouterConfig::default());
     let (server_end, mut link) = crate::memory_link();

@@ -20,7 +20,7 @@ use super::link::CutLink;
 use crate::LinkMessage;
 use crate::testing::{facts, register_with};
 
-/// What stands at an offset of the output, and of the input, of the exec with this seed.
+/// The byte at an offset of the output, and of the input, of the exec with this seed.
 pub(super) fn byte(seed: u64, offset: u64) -> u8 {
     (offset.wrapping_mul(31) ^ (offset >> 8) ^ seed) as u8
 }
@@ -110,7 +110,7 @@ impl Job {
     }
 }
 
-/// What outlives the links.
+/// The state that outlives the links.
 #[derive(Debug)]
 pub(super) struct Machine {
     jobs: HashMap<ExecId, Job>,
@@ -154,7 +154,7 @@ impl Machine {
     }
 }
 
-/// What a stream of the present link does.
+/// The work of a stream of the present link.
 #[derive(Debug)]
 enum Work {
     Exec {
@@ -237,7 +237,7 @@ impl Connection {
         self.machine.lock().unwrap()
     }
 
-    /// Whether the link goes on.
+    /// True if the link goes on.
     fn act(&mut self, event: Event) -> bool {
         match event {
             Event::Opened(stream, request) => self.open_stream(stream, request),
@@ -374,7 +374,7 @@ impl Connection {
         self.streams = streams;
     }
 
-    /// Whether that was the end of it.
+    /// True if that was the end of it.
     fn advance(&mut self, stream: StreamId, work: &mut Work) -> bool {
         let machine = Arc::clone(&self.machine);
         let mut machine = machine.lock().unwrap();

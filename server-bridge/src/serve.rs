@@ -50,9 +50,6 @@ use crate::web::{accept, events, metrics, presence, router};
 
 use lock::ServerLock;
 
-/// What every agent of every user is told, in the server's home directory.
-const INSTRUCTIONS_FILE: &str = "AGENTS.md";
-
 /// Why the server cannot start. Each text says what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -202,7 +199,7 @@ impl Server {
         config.models.check().map_err(StartError::Model)?;
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
         let events = chats.bus().subscribe(to_hub(Arc::clone(&hub)));
-        let chats = chats.with_instructions(config.home.join(INSTRUCTIONS_FILE));
+        let chats = chats.with_home(config.home.clone());
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -354,6 +351,7 @@ fn to_hub(hub: Arc<Hub>) -> Subscriber {
             ChatEvent::Chat(chat) => Event::Chat { chat: chat_view(chat) },
             ChatEvent::Removed(chat) => Event::ChatRemoved { id: chat.to_string() },
             ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },
+            ChatEvent::ServerSettings(settings) => Event::ServerSettings { settings },
         };
         hub.publish(user, &event);
     })

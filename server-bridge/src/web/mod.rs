@@ -68,6 +68,7 @@ pub mod runner_updates;
 pub mod runners;
 pub mod scope;
 pub mod searches;
+pub mod server_settings;
 pub mod session;
 pub mod settings;
 pub mod setup;
@@ -109,6 +110,7 @@ pub fn routes() -> Routes {
         .merge(keys::routes())
         .merge(runners::routes())
         .merge(runner_updates::routes())
+        .merge(server_settings::routes())
         .merge(settings::routes())
         .merge(chats::routes())
         .merge(chat_detail::routes())

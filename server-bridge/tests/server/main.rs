@@ -24,6 +24,7 @@ mod runner_socket;
 mod runners;
 mod sealed_keys;
 mod sends;
+mod server_settings;
 mod session;
 mod settings;
 mod setup;

@@ -182,3 +182,6 @@ export const PALETTE_CHATS_COUNT = 8;
 
 /** From how many blank lines in a row on a change shows their number instead. */
 export const FOLDED_BLANK_LINES = 4;
+
+/** The largest number of answers at once that an administrator may set. */
+export const TURNS_AT_ONCE_MAX = 1_000;

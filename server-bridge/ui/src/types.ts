@@ -14,6 +14,8 @@ export type RunnerToken = Schemas["TokenView"];
 export type RunnerUpdate = Schemas["UpdateStarted"];
 export type Choice = Schemas["ChoiceView"];
 export type Settings = Schemas["SettingsView"];
+/** The settings of the whole server, for administrators. */
+export type ServerSettings = Schemas["ServerSettings"];
 export type SettingsChange = Schemas["SettingsChanged"];
 export type Chat = Schemas["ChatView"];
 export type Exec = Schemas["ExecDocument"];

@@ -99,3 +99,43 @@ fn the_prompt_is_put_together_in_order_and_its_beginning_stays_as_it_is() {
     assert_eq!(world.client.call("DELETE", "/memories/tabs").status, 204);
     assert_eq!(world.client.call("GET", "/memories").json(), json!([]));
 }
+
+#[test]
+fn an_administrator_changes_the_base_prompt_and_the_layers_while_the_server_runs() {
+    let model = ScriptedModel::start(|asked| Reply::Say(format!("heard {}", asked.last_of_user())));
+    let world = World::new(&model, "full");
+    let file = world.server.home().join("prompt.md");
+    fs::write(&file, "Be a pirate.").unwrap();
+    let set = |options: &[&str]| {
+        let shown = world.alice.run(&[&["server", "settings"], options].concat());
+        assert_eq!(shown.code, 0, "{}", shown.stderr);
+        shown
+    };
+    let system = |world: &World, word: &str| {
+        world.say(word);
+        assert_eq!(world.answer()["agent"]["status"], "done");
+        model.asked().pop().unwrap()
+    };
+    assert!(system(&world, "one").system().contains("You are an engineer"));
+    let shown = set(&["--base-prompt", "prompt.md", "--context-mode", "none", "--turns-at-once", "3"]).stdout;
+    assert!(shown.contains("3 (started with 16)") && shown.contains("prompt.md"), "{shown}");
+    let asked = system(&world, "two");
+    assert!(
+        asked.system().starts_with("Be a pirate.") && !asked.raw.contains("context_edit"),
+        "{}",
+        asked.raw
+    );
+    let context = world.alice.run(&["chat", "--resume", &world.chat, "/context"]).stdout;
+    assert!(context.contains("context mode is none"), "{context}");
+    // The file is read again at each turn; while it cannot be used, the built-in prompt is, and administrators see why.
+    fs::write(&file, "Be a parrot.").unwrap();
+    assert!(system(&world, "three").system().starts_with("Be a parrot."));
+    fs::remove_file(&file).unwrap();
+    assert!(system(&world, "four").system().contains("You are an engineer"));
+    assert!(set(&[]).stderr.contains("there is no file prompt.md"));
+    let bad = world.alice.run(&["server", "settings", "--base-prompt", "/etc/passwd"]);
+    assert!(bad.code != 0 && bad.stderr.contains("ends in .md"), "{}", bad.stderr);
+    set(&["--base-prompt", "none", "--context-mode", "default"]);
+    let asked = system(&world, "five");
+    assert!(asked.system().contains("You are an engineer") && asked.raw.contains("context_edit"));
+}

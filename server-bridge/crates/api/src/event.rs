@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use crate::chat::{ChatView, MessageView};
 use crate::runner::RunnerView;
+use crate::server::ServerSettings;
 use crate::words::{Channel, Level};
 
 /// A frame of the events socket.
@@ -88,6 +89,11 @@ pub enum Event {
         /// The new choice; `null` lets the server choose.
         #[schema(required)]
         active_runner: Option<String>,
+    },
+    /// Settings of the whole server were changed; told to administrators.
+    ServerSettings {
+        /// All of them as they are now.
+        settings: ServerSettings,
     },
     /// Something the user should know.
     Notice {

@@ -13,6 +13,7 @@
 //! | [`document`] | the documents that stand in messages: commands, answers, tools, approvals |
 //! | [`model`] | the models that answer |
 //! | [`runner`] | registered machines |
+//! | [`server`] | the settings of the whole server |
 //! | [`error`] | the body of every answer that says no |
 //! | [`words`] | texts that are one of some words, as enums |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -26,4 +27,5 @@ pub mod exec;
 mod lenient;
 pub mod model;
 pub mod runner;
+pub mod server;
 pub mod words;

@@ -236,6 +236,18 @@ words! {
 }
 
 words! {
+    /// The layers that change by themselves what a model is shown of its conversation.
+    ContextMode {
+        /// All of them.
+        Full = "full",
+        /// All but summaries.
+        NoCompression = "no-compression",
+        /// None of them.
+        None = "none",
+    }
+}
+
+words! {
     /// How a container stands.
     ContainerState {
         /// There is none.

@@ -47,7 +47,10 @@ impl Bus {
                 *at = board.add(*message, part.as_str(), text);
             }
             ChatEvent::Message(message) => board.changed(message),
-            ChatEvent::Chat(_) | ChatEvent::Removed(_) | ChatEvent::ActiveRunner(_) => {}
+            ChatEvent::Chat(_)
+            | ChatEvent::Removed(_)
+            | ChatEvent::ActiveRunner(_)
+            | ChatEvent::ServerSettings(_) => {}
         }
         for subscriber in &*self.0.subscribers.read().unwrap_or_else(PoisonError::into_inner) {
             subscriber(user, &event);

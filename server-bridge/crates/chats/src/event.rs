@@ -1,5 +1,6 @@
 //! What a chat tells its user's clients.
 
+use api::server::ServerSettings;
 use store::{Chat, ChatId, Message, MessageId};
 
 /// Where a command wrote to.
@@ -77,6 +78,8 @@ pub enum ChatEvent {
     Removed(ChatId),
     /// Where the user's work goes was changed: a runner's name, `__docker__` or `none`; without one the router chooses.
     ActiveRunner(Option<String>),
+    /// Settings of the whole server were changed; told to administrators.
+    ServerSettings(ServerSettings),
 }
 
 /// What is known at once after a message was posted. The rest comes as [`ChatEvent`]s.

@@ -1,8 +1,7 @@
 //! The house: the state that everything here works with, and what all of it does: keeping a message, and sending what changed.
 
 use std::ops::Deref;
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use agent::approval::Mode;
 use agent::ask::Waiters;
@@ -20,6 +19,7 @@ use crate::models::Models;
 use crate::queue::Queue;
 use crate::running::Running;
 use crate::sending::Sending;
+use crate::server_settings::LiveSettings;
 use crate::{ChatEvent, Result, exec_document};
 
 /// Answers what users write into chats. Cheap to clone; every clone is the same service.
@@ -47,7 +47,7 @@ pub(crate) struct House {
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     pub(crate) bus: Bus,
-    pub(crate) instructions_file: Arc<OnceLock<PathBuf>>,
+    pub(crate) settings: Arc<LiveSettings>,
 }
 
 impl Deref for House {

@@ -22,6 +22,7 @@
 //! | `prompt/` | what a model is told before and beside the conversation: one file per part |
 //! | `undo/`, `fork` | turns that are taken back, and their files; a chat that goes on as two |
 //! | `tasks` | commands that go on by themselves, of a chat that is deleted |
+//! | `administration`, `server_settings` | what administrators change of the whole server while it runs |
 //! | `preferences` | what a user wants of every agent |
 //! | `detail` | what a client is shown of a chat beside its messages |
 //! | `running` | which commands run in which chat; their limit and their cancellation |
@@ -39,6 +40,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod administration;
 mod asks;
 mod attachments;
 mod bus;
@@ -60,6 +62,7 @@ mod recover;
 mod running;
 mod sending;
 mod sends;
+mod server_settings;
 mod service;
 mod shell;
 mod stored;

@@ -52,6 +52,12 @@ pub const TURNS_QUEUED: usize = 32;
 pub const REPLY_TOKENS: u32 = 16_384;
 /// Tokens that a model's window holds, conversation and answer together, unless its settings say otherwise.
 pub const WINDOW_TOKENS: u32 = 200_000;
+/// The largest number of answers at once that an administrator may set.
+pub const TURNS_AT_ONCE_MAX: usize = 1_000;
+/// The longest base prompt that is read from a file, in bytes.
+pub const BASE_PROMPT_BYTES: usize = 32 * 1024;
+/// The longest name of that file, in bytes.
+pub const BASE_PROMPT_NAME_BYTES: usize = 128;
 /// Models that stand in for one another, at most, before a turn gives up.
 pub const FALLBACKS: usize = 3;
 /// The longest name of a model, in characters.

@@ -1,6 +1,5 @@
 //! The service that the web layer talks to.
 
-use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use execs::{Ledger, Recorded};
@@ -38,8 +37,8 @@ impl ChatService {
         let execs = Ledger::new(store.clone(), router.clone());
         let (running, sending, models) = (Running::default(), Sending::default(), Models::new(models));
         let (queue, asks, at_work) = Default::default();
-        let instructions_file = Arc::default();
-        let prompt = prompt::parts(&store, &instructions_file);
+        let settings = Arc::default();
+        let prompt = prompt::parts(&store, &settings);
         let (bus, tools) = (Bus::default(), Registry::default());
         let services = Services { store, router, execs, internet, clients: Arc::new(bus.clone()) };
         tools::add_all(&tools, &services);
@@ -57,7 +56,7 @@ impl ChatService {
             tasks,
             stop,
             bus,
-            instructions_file,
+            settings,
         }))
     }
 
@@ -76,22 +75,14 @@ impl ChatService {
         &self.0.bus
     }
 
-    /// Tells every agent of every user what stands in this file, where there is one; it is read anew at each turn, its first
-    /// 32 KiB. Said once, at a server's start.
-    #[must_use]
-    pub fn with_instructions(self, file: PathBuf) -> Self {
-        // Whoever said it first is right.
-        let _ = self.0.instructions_file.set(file);
-        self
-    }
-
-    /// Goes on with every exec that an earlier server left running, those of clients too, and with every message that it had not
+    /// Lets the settings on record hold, and goes on with every exec that an earlier server left running, those of clients too, and with every message that it had not
     /// begun to answer; tells of the answers that it was amid. Returns how many of a chat's there are. For a server's start, before
     /// anything is posted: each command waits in the background for its runner, 10 min at most.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
+        self.0.load_settings().await?;
         self.0.store.remove_unfinished_forks().await?;
         Ok(recover::recover(&self.0).await? + turns::recover(&self.0).await?)
     }

@@ -118,10 +118,8 @@ impl Bench {
                     }
                 }
                 ChatEvent::Output { .. } | ChatEvent::Said { .. } => {}
-                ChatEvent::Message(_)
-                | ChatEvent::Chat(_)
-                | ChatEvent::Removed(_)
-                | ChatEvent::ActiveRunner(_) => {}
+                ChatEvent::Message(_) | ChatEvent::Chat(_) | ChatEvent::Removed(_) => {}
+                ChatEvent::ActiveRunner(_) | ChatEvent::ServerSettings(_) => {}
             }
         }
     }

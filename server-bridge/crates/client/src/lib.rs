@@ -12,7 +12,7 @@
 //! | `tui/` | the chat on the full screen |
 //! | `card` | what a person is asked to allow, as lines of a terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
-//! | `runner`, `key`, `container`, `model`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `runner`, `key`, `container`, `model`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and who one is there: `client.json` |
 //! | `endpoint`, [`http`], `body`, `socket`, `events` | connections: TCP or TLS, HTTP, WebSocket, what a server says by itself |
@@ -55,6 +55,7 @@ mod ps;
 mod run_as;
 mod runner;
 mod runner_update;
+mod server;
 pub mod session;
 mod shell;
 mod socket;

@@ -13,6 +13,7 @@
 //! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
 //! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
+//! | `server_settings` | one value per key, of the whole server |
 //! | `chats`, `messages` | conversations |
 //! | `turns` | what a model was told and said |
 //! | `context` | what it is shown in its place: summaries, masks, edits |
@@ -68,6 +69,7 @@ mod seal;
 mod sealing;
 mod search;
 mod sends;
+mod server_settings;
 mod sessions;
 mod settings;
 mod sub_agents;

@@ -5,7 +5,7 @@ import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
 import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { KeyScope, Preferences, ProviderDocument, SubscriptionDocument, Tier } from "./types";
+import type { KeyScope, Preferences, ProviderDocument, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -74,6 +74,8 @@ export function createRequests(client: ApiClient) {
       const query = { limit: AUDIT_PAGE_COUNT, user: user || undefined, action: action || undefined, before: before ?? undefined };
       return taken(client.GET("/api/v1/audit", { params: { query } }));
     },
+    serverSettings: () => taken(client.GET("/api/v1/server-settings")),
+    changeServerSettings: (change: ServerSettingsChange) => taken(client.PUT("/api/v1/server-settings", { body: change })),
     about: () => taken(client.GET("/api/v1/about")),
   };
 }

@@ -10,6 +10,7 @@ import {
   Palette,
   ScrollText,
   Server,
+  ServerCog,
   ShieldCheck,
   SlidersHorizontal,
   Users,
@@ -28,6 +29,7 @@ export interface Section {
     | "usage"
     | "keys"
     | "users"
+    | "server"
     | "audit"
     | "about";
   icon: LucideIcon;
@@ -48,6 +50,7 @@ export const SECTIONS: Section[] = [
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },
   { id: "users", icon: Users, group: "server", admin: true, View: lazy(() => import("./users/Users")) },
+  { id: "server", icon: ServerCog, group: "server", admin: true, View: lazy(() => import("./ServerSettings")) },
   { id: "audit", icon: ScrollText, group: "server", View: lazy(() => import("./Audit")) },
   { id: "about", icon: Info, group: "server", View: lazy(() => import("./About")) },
 ];

@@ -26,6 +26,9 @@ export type ApiKey = Schemas["KeyView"];
 /** A key just made, with its secret, which is shown once. */
 export type MadeKey = Schemas["MadeKey"];
 
+export type ServerSettingsChange = Schemas["ServerSettingsChange"];
+export const CONTEXT_MODES = ["full", "no-compression", "none"] as const satisfies Schemas["ServerSettings"]["context_mode"][];
+
 export type Container = Schemas["ContainerView"];
 export type User = Schemas["AccountView"];
 export type AuditEntry = Schemas["AuditView"];

@@ -114,6 +114,8 @@ function applyEvent(state: State, event: ServerEvent): State {
       return removeRunner(state, event.name);
     case "settings":
       return setActive(state, event.active_runner);
+    case "server_settings":
+      return { ...state, server_settings: event.settings };
     case "notice":
       return addBanner(state, event.level, event.text);
     default:

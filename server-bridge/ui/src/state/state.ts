@@ -1,6 +1,6 @@
 /** Everything the page knows, and every action that changes it. */
 import type { ConnectionState } from "../events";
-import type { Chat, Me, Message, MessagePage, Runner, ServerEvent, Settings } from "../types";
+import type { Chat, Me, Message, MessagePage, Runner, ServerEvent, ServerSettings, Settings } from "../types";
 import type { Activities } from "./activity";
 import type { LiveOutputs } from "./messages";
 import type { Pending } from "./outbox";
@@ -57,6 +57,8 @@ export interface State {
   heard: ReadonlySet<string>;
   /** Whether the server has chats after the last. */
   more_chats: boolean;
+  /** The settings of the whole server as an event told them last; null before one did. */
+  server_settings: ServerSettings | null;
   /** When the next attempt to connect is made, as Unix milliseconds. */
   retry_at: number | null;
 }
@@ -112,6 +114,7 @@ export const INITIAL_STATE: State = {
   activity: {},
   heard: new Set(),
   more_chats: false,
+  server_settings: null,
   retry_at: null,
 };
 

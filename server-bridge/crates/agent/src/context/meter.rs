@@ -2,12 +2,12 @@
 
 use llm::{Content, Message};
 
-use super::{Conversation, offload, tokens};
+use super::{ContextMode, Conversation, offload, tokens};
 use crate::grouped::grouped;
 use crate::limits::{COMPRESS_AT_PERCENT, METER_CELLS};
 
-/// A bar, and about how many tokens each kind takes.
-pub fn text(conversation: &Conversation) -> String {
+/// A bar, about how many tokens each kind takes, and what the server does about it.
+pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
     let (used, window) = (conversation.tokens(), conversation.window_tokens());
     let percent = used * 100 / window;
     let filled = (used * METER_CELLS / window).min(METER_CELLS);
@@ -18,7 +18,11 @@ pub fn text(conversation: &Conversation) -> String {
     let kinds = kinds(conversation);
     let width = kinds.iter().map(|(_, tokens)| shown(*tokens).len()).max().unwrap_or(0);
     lines.extend(kinds.iter().map(|(kind, tokens)| format!("{:>width$}  {kind}", shown(*tokens))));
-    lines.push(format!("\nAt {COMPRESS_AT_PERCENT} % it is compressed by itself; /compress does it now."));
+    lines.push(if mode.compresses() {
+        format!("\nAt {COMPRESS_AT_PERCENT} % it is compressed by itself; /compress does it now.")
+    } else {
+        format!("\nThis server's context mode is {mode}: {}.", mode.in_words())
+    });
     lines.join("\n")
 }
 
@@ -66,8 +70,11 @@ mod tests {
         let conversation = of(100, &messages);
         let sum: usize = kinds(&conversation).iter().map(|(_, tokens)| tokens).sum();
         assert_eq!(sum, conversation.estimate());
-        let shown = text(&of(50, &messages));
+        let shown = text(&of(50, &messages), ContextMode::Full);
         assert!(shown.starts_with(&"█".repeat(METER_CELLS)), "{shown}");
-        assert!(text(&of(1_000_000, &messages)).starts_with(&"░".repeat(METER_CELLS)));
+        assert!(text(&of(1_000_000, &messages), ContextMode::Full).starts_with(&"░".repeat(METER_CELLS)));
+        assert!(shown.contains("compressed by itself"));
+        let shown = text(&of(50, &messages), ContextMode::NoCompression);
+        assert!(shown.contains("no-compression") && !shown.contains("by itself"), "{shown}");
     }
 }

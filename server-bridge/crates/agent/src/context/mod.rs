@@ -12,6 +12,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `mode` | [`ContextMode`]: which of these layers work |
 //! | `conversation` | [`Conversation`]: the request that grows, and how much of the window it takes |
 //! | `history` | items as they are kept; every call with one result |
 //! | `groups` | an answer that calls tools, and what they came to: what is never cut apart |
@@ -27,8 +28,10 @@ mod groups;
 pub mod history;
 pub mod mask;
 pub mod meter;
+mod mode;
 pub mod offload;
 mod summary;
 pub mod tokens;
 
 pub use conversation::Conversation;
+pub use mode::{ContextMode, UnknownContextMode};

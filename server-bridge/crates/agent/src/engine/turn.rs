@@ -24,7 +24,7 @@ use super::pipeline::{self, PartError, Prompt, PromptContext, PromptParts};
 use super::ports::{Change, Display, Entry, Ports, ReplyState, TurnEnd};
 use crate::PortError;
 use crate::approval::Mode;
-use crate::context::Conversation;
+use crate::context::{ContextMode, Conversation};
 use crate::hooks::{HookedTurn, Hooks, Place};
 use crate::limits::REPLY_WINDOW_SHARE;
 use crate::models::{ModelChain, ModelSetup};
@@ -53,6 +53,8 @@ pub struct Turn<'a> {
     pub stop: &'a CancellationToken,
     /// The turns above it, and what they allow it.
     pub ancestry: &'a TurnAncestry,
+    /// Which layers change its conversation by themselves.
+    pub context: ContextMode,
 }
 
 /// What a turn begins with.

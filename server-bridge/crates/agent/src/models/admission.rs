@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use llm::slots::Kind;
 use records::UserId;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::gate::{Gate, Permit};
 use crate::limits::{PERSONAL_TURNS, SHARED_TURNS};
 
 /// Who may begin.
 #[derive(Debug)]
 pub struct Admission {
-    all: Arc<Semaphore>,
+    all: Arc<Gate>,
     /// Of each user, and whether on a model of their own.
-    users: Mutex<HashMap<(UserId, bool), Weak<Semaphore>>>,
+    users: Mutex<HashMap<(UserId, bool), Weak<Gate>>>,
 }
 
 /// A place among the answers under way, of a turn and all sub-agents beneath it; free again when this is dropped. By default none
@@ -24,7 +24,7 @@ pub struct Admission {
 #[derive(Debug, Default)]
 pub struct Place {
     /// In the order in which they are waited for: a user who waits for themselves keeps nobody else waiting.
-    wanted: Vec<Arc<Semaphore>>,
+    wanted: Vec<Arc<Gate>>,
     held: Mutex<Held>,
     /// Whoever takes the place again, alone: two who each got a half of it would wait for each other.
     taking: tokio::sync::Mutex<()>,
@@ -32,7 +32,7 @@ pub struct Place {
 
 #[derive(Debug, Default)]
 struct Held {
-    permits: Vec<OwnedSemaphorePermit>,
+    permits: Vec<Permit>,
     /// How often it was given back and is not taken again: a turn may wait for several answers at once.
     absences: usize,
 }
@@ -45,8 +45,12 @@ pub struct Away<'a>(&'a Place);
 impl Admission {
     /// Lets so many begin in all.
     pub fn new(turns_at_once: usize) -> Self {
-        let all = Arc::new(Semaphore::new(turns_at_once.clamp(1, Semaphore::MAX_PERMITS)));
-        Self { all, users: Mutex::default() }
+        Self { all: Gate::new(turns_at_once), users: Mutex::default() }
+    }
+
+    /// Lets so many begin in all from now on; those that are under way stay so.
+    pub fn resize(&self, turns_at_once: usize) {
+        self.all.resize(turns_at_once);
     }
 
     /// A place that is not taken yet.
@@ -54,25 +58,25 @@ impl Admission {
         Place { wanted: vec![self.of(user, kind), Arc::clone(&self.all)], ..Place::default() }
     }
 
-    fn of(&self, user: UserId, kind: Kind) -> Arc<Semaphore> {
+    fn of(&self, user: UserId, kind: Kind) -> Arc<Gate> {
         let is_personal = kind == Kind::Personal;
         // Every change is one step, so a panic elsewhere leaves the map whole.
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = users.get(&(user, is_personal)).and_then(Weak::upgrade) {
             return known;
         }
-        users.retain(|_, semaphore| semaphore.strong_count() > 0);
-        let semaphore = Arc::new(Semaphore::new(if is_personal { PERSONAL_TURNS } else { SHARED_TURNS }));
-        users.insert((user, is_personal), Arc::downgrade(&semaphore));
-        semaphore
+        users.retain(|_, gate| gate.strong_count() > 0);
+        let gate = Gate::new(if is_personal { PERSONAL_TURNS } else { SHARED_TURNS });
+        users.insert((user, is_personal), Arc::downgrade(&gate));
+        gate
     }
 }
 
 impl Place {
     /// Takes the place if it is free now.
     pub fn try_take(&self) -> bool {
-        let taken = self.wanted.iter().map(|wanted| Arc::clone(wanted).try_acquire_owned());
-        let Ok(taken) = taken.collect::<Result<Vec<_>, _>>() else { return false };
+        let taken = self.wanted.iter().map(Gate::try_enter);
+        let Some(taken) = taken.collect::<Option<Vec<_>>>() else { return false };
         self.held().permits = taken;
         true
     }
@@ -81,7 +85,7 @@ impl Place {
     pub async fn take(&self) {
         let mut taken = Vec::with_capacity(self.wanted.len());
         for wanted in &self.wanted {
-            taken.push(Arc::clone(wanted).acquire_owned().await.expect("nobody closes the semaphore"));
+            taken.push(wanted.enter().await);
         }
         let mut held = self.held();
         // Somebody may have begun to wait for a person meanwhile.
@@ -159,7 +163,25 @@ mod tests {
         assert!(of(101).try_take(), "it waits for another person yet");
         another.end().await;
         assert!(!of(102).try_take());
-        assert!(!Admission::new(0).all.is_closed() && Admission::new(0).all.available_permits() == 1);
+        assert!(Admission::new(0).place(UserId(1), Kind::Shared).try_take(), "one may always begin");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_number_of_answers_changes_while_some_are_under_way() {
+        let admission = Admission::new(2);
+        let of = |user| admission.place(UserId(user), Kind::Shared);
+        let (first, second, third) = (of(1), of(2), of(3));
+        assert!(first.try_take() && second.try_take() && !third.try_take());
+        admission.resize(1);
+        drop(first);
+        assert!(!third.try_take(), "one is under way");
+        let (waited, ()) = tokio::join!(timeout(SOON, third.take()), async { admission.resize(2) });
+        assert!(waited.is_ok());
+        let away = second.leave();
+        admission.resize(1);
+        assert!(timeout(SOON, away.end()).await.is_err(), "a wait for a person may last longer then");
+        drop(third);
+        assert!(timeout(SOON, second.resume()).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,10 +5,12 @@
 //! | module | holds |
 //! |---|---|
 //! | `admission` | how many answers may be under way |
+//! | `gate` | a semaphore that grows and shrinks |
 //! | `setup` | [`ModelSetup`], [`ModelChain`]: a model ready to be asked, and its stand-ins |
 //! | `tier` | [`Tier`]: how much a model can do, and costs |
 
 mod admission;
+mod gate;
 mod setup;
 mod tier;
 

@@ -38,6 +38,11 @@ impl Toolbox {
         self.those(|tool| tool.rules().beside != super::Beside::SubAgents)
     }
 
+    /// The same without the tools that edit the conversation.
+    pub fn without_edits(&self) -> Self {
+        self.those(|tool| !tool.rules().edits_conversation)
+    }
+
     /// What it has of the tools whose names [`Toolbox::to_json`] gave; nothing where that cannot be read.
     pub fn of_json(&self, json: &str) -> Self {
         let names: BTreeSet<String> = serde_json::from_str(json).unwrap_or_default();

@@ -22,5 +22,6 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
         return context.notice("The model was told nothing in this chat yet.").await;
     };
     let stored = store.stored_context(user, chat, turn).await?;
-    context.notice(&meter::text(&Conversation::of_stored(window_tokens, stored))).await
+    let mode = context.service.settings.context_mode();
+    context.notice(&meter::text(&Conversation::of_stored(window_tokens, stored), mode)).await
 }

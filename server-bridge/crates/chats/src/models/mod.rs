@@ -111,6 +111,16 @@ impl Models {
         self.slots.seat(&user.to_string(), kind)
     }
 
+    /// How many answers may be under way in the whole server unless that was set otherwise.
+    pub(crate) fn turns_at_once(&self) -> usize {
+        self.config.turns_at_once
+    }
+
+    /// Lets so many answers be under way in the whole server, or as many as it was started with.
+    pub(crate) fn set_turns_at_once(&self, number: Option<usize>) {
+        self.admission.resize(number.unwrap_or(self.config.turns_at_once));
+    }
+
     /// A place among the answers under way, which is not taken yet.
     pub(crate) fn place(&self, user: store::UserId, kind: Kind) -> Place {
         self.admission.place(user, kind)

@@ -1,7 +1,10 @@
-//! `00_base`: who the model is told to be.
+//! `00_base`: who the model is told to be. Administrators may put a file of their own in its place.
+
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::server_settings::LiveSettings;
 use agent::engine::{Made, PromptContext, PromptPart};
 
 const TEXT: &str = "\
@@ -17,7 +20,7 @@ commands run there in a sandbox.
 - Answer briefly. When the work is done, say in a few words what you did and how you checked it.";
 
 /// `00_base`.
-pub(super) struct Base;
+pub(super) struct Base(pub(super) Arc<LiveSettings>);
 
 impl PromptPart for Base {
     fn key(&self) -> &str {
@@ -25,6 +28,18 @@ impl PromptPart for Base {
     }
 
     fn make<'a>(&'a self, _scene: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(async { Ok(Some(TEXT.to_owned())) })
+        Box::pin(async { Ok(Some(text(&self.0).await)) })
+    }
+}
+
+/// The administrators' text, or the built-in one where there is none that can be used.
+async fn text(settings: &LiveSettings) -> String {
+    match settings.base_prompt().await {
+        Some(Ok(text)) => text,
+        Some(Err(error)) => {
+            tracing::warn!(%error, "the built-in base prompt stands in for the file");
+            TEXT.to_owned()
+        }
+        None => TEXT.to_owned(),
     }
 }

@@ -1,7 +1,6 @@
 //! `04_global_context` and `05_project_context`: what the server, the user and the project want of every agent.
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tools::Ported;
 
 use futures_util::future::BoxFuture;
@@ -10,21 +9,24 @@ use tokio::io::AsyncReadExt;
 
 use crate::limits::INSTRUCTIONS_BYTES;
 use crate::preferences;
+use crate::server_settings::LiveSettings;
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
 
+/// The server's instructions, in its home directory.
+const OF_SERVER: &str = "AGENTS.md";
 /// Where a project's instructions stand; each is taken where it is there.
 const PROJECT: [&str; 2] = ["AGENTS.md", ".sandbridge/AGENTS.md"];
 
 /// `04_global_context`.
 pub(super) struct Global {
     store: Store,
-    file: Arc<OnceLock<PathBuf>>,
+    settings: Arc<LiveSettings>,
 }
 
 impl Global {
-    pub(super) fn new(store: Store, file: Arc<OnceLock<PathBuf>>) -> Self {
-        Self { store, file }
+    pub(super) fn new(store: Store, settings: Arc<LiveSettings>) -> Self {
+        Self { store, settings }
     }
 
     /// The server's, then the user's own, which may say otherwise.
@@ -41,7 +43,7 @@ impl Global {
 
     /// The beginning of the server's file, where there is one that can be read.
     async fn of_server(&self) -> Option<String> {
-        let file = tokio::fs::File::open(self.file.get()?).await.ok()?;
+        let file = tokio::fs::File::open(self.settings.file(OF_SERVER)?).await.ok()?;
         let mut content = Vec::new();
         file.take(INSTRUCTIONS_BYTES).read_to_end(&mut content).await.ok()?;
         let text = String::from_utf8_lossy(&content).trim().to_owned();

@@ -22,18 +22,19 @@ mod permission;
 mod person;
 mod place;
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use store::Store;
 
+use crate::server_settings::LiveSettings;
+
 use agent::engine::{PromptPart, PromptParts};
 
-/// All parts. `instructions_file` is what the server wants of every agent, once that was said.
-pub(crate) fn parts(store: &Store, instructions_file: &Arc<OnceLock<PathBuf>>) -> PromptParts {
-    let of_server = instructions::Global::new(store.clone(), Arc::clone(instructions_file));
+/// All parts. `settings` knows the files of the server's home directory that are read for them.
+pub(crate) fn parts(store: &Store, settings: &Arc<LiveSettings>) -> PromptParts {
+    let of_server = instructions::Global::new(store.clone(), Arc::clone(settings));
     let parts: Vec<Arc<dyn PromptPart>> = vec![
-        Arc::new(base::Base),
+        Arc::new(base::Base(Arc::clone(settings))),
         Arc::new(of_server),
         Arc::new(channel::Channel),
         Arc::new(instructions::Project),

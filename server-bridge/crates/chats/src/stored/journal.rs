@@ -28,7 +28,8 @@ impl Journal for Stored {
                 }
                 Entry::Result(call, outcome, place) => {
                     let whose = (self.user.id, &self.root, &self.chat);
-                    let text = offload::kept(store, whose, call, &outcome, place).await?;
+                    let mode = self.service.settings.context_mode();
+                    let text = offload::kept(store, whose, call, &outcome, place, mode).await?;
                     let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
                     let (call_id, is_error) = (call.id.clone(), outcome.is_error);
                     Message::Tool(ToolResult { call_id, content, is_error })

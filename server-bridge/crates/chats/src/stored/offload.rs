@@ -1,5 +1,6 @@
 //! Long results of tools, put aside: the conversation keeps a few lines of each, and a name to ask for the rest by.
 
+use agent::context::ContextMode;
 use agent::context::offload::{is_long, shown};
 use agent::tool::Outcome;
 use llm::ToolCall;
@@ -15,11 +16,12 @@ pub(super) async fn kept(
     call: &ToolCall,
     outcome: &Outcome,
     place: Option<&str>,
+    mode: ContextMode,
 ) -> store::Result<String> {
     if let (Some(file), Some(place)) = (&outcome.file, place) {
         store.mark_read_again(chat, reader, place, &file.path).await?;
     }
-    if !outcome.may_be_offloaded || !is_long(&outcome.text) {
+    if !mode.offloads() || !outcome.may_be_offloaded || !is_long(&outcome.text) {
         return Ok(outcome.text.clone());
     }
     let id = format!("ol_{:08x}", rand::random::<u32>());

@@ -44,10 +44,10 @@ impl SubAgents for Stored {
             service.tell(user.id, ChatEvent::Message(shown.clone()));
             let ports = &self.below(chat, turn, self.route_request().await?.clone()).ports();
             let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stop);
-            let message = shown.id;
-            let end = Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }
-                .run()
-                .await;
+            let (message, context) = (shown.id, service.settings.context_mode());
+            let turn =
+                Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context };
+            let end = turn.run().await;
             store.use_sub_agent(user.id, chat, card).await?;
             // Its conversation may have been deleted meanwhile.
             store.message(user.id, shown.id).await?;

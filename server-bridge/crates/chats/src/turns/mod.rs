@@ -82,7 +82,9 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
 fn top(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> (Ports, TurnAncestry) {
     let ports = Stored::top(service, user, chat, turn).ports();
     let display = Arc::clone(&ports.display);
-    (ports, TurnAncestry::top(chat, turn, service.tools.snapshot(), display))
+    let tools = service.tools.snapshot();
+    let tools = if service.settings.context_mode().edits() { tools } else { tools.without_edits() };
+    (ports, TurnAncestry::top(chat, turn, tools, display))
 }
 
 /// A turn that can be run.
@@ -96,7 +98,8 @@ fn of<'a>(
     ancestry: &'a TurnAncestry,
 ) -> Turn<'a> {
     let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stop);
-    Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }
+    let context = service.settings.context_mode();
+    Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context }
 }
 
 /// Compresses a chat in which nothing is under way.

@@ -6,6 +6,7 @@ use records::TurnStatus;
 use super::fakes::{Does, Fake};
 use super::model::{Step, calls, ended, fails, says, text, took};
 use super::world::World;
+use crate::context::ContextMode;
 use crate::limits::COMPRESS_FORCED_TIMES;
 
 /// Long turns of before.
@@ -83,6 +84,25 @@ async fn a_conversation_that_the_provider_finds_too_long_is_compressed_and_asked
     assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Done, Some("fits")));
     assert_eq!(world.log.count("compacted"), 1);
     assert_eq!(world.chat.shown(1), "Done: fits", "the answer is shown where the first one would have been");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_compression_a_full_conversation_is_left_whole_and_the_user_hears_what_helps() {
+    let world = World::by(|request, number| match number {
+        0 => says("fits still"),
+        1 => fails(Error::InputTooLong("too many tokens".to_owned())),
+        _ if is_for_summary(request) => says("SHORT"),
+        _ => says("done"),
+    });
+    world.before(long(38));
+    world.set(|settings| settings.context = ContextMode::NoCompression);
+    assert_eq!(world.run("go on").await.status, TurnStatus::Done);
+    let end = world.run("go on").await;
+    assert!(end.error.unwrap().contains("context mode is no-compression"));
+    assert_eq!((world.asked().len(), world.log.count("compacted")), (2, 0));
+    world.set(|settings| settings.wants_room = true);
+    world.run("go on").await;
+    assert_eq!(world.log.count("compacted"), 1, "a user who asks for it gets it");
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,8 +207,8 @@ async fn another_model_writes_the_summary_where_the_first_one_is_not_there() {
     assert_eq!(world.log.count("compacted"), 1);
 }
 
-#[tokio::test(start_paused = true)]
-async fn old_results_give_way_to_lines_where_the_window_fills() {
+/// A chat whose model looked at 20 long results in one turn.
+async fn after_long_results(mode: ContextMode) -> World {
     let world = World::by(|request, _| match request.messages.len() {
         0..40 => calls(&[("Look", "{}")]),
         _ => says("done"),
@@ -198,11 +218,26 @@ async fn old_results_give_way_to_lines_where_the_window_fills() {
     let world = world.with(Fake::reads(&log, "Look", Does::Gives(result)));
     let mut setup = world.played.setup("one", 100_000);
     setup.reply_tokens = 10;
-    world.set(|settings| settings.chain = Ok(vec![setup]));
+    world.set(|settings| (settings.chain, settings.context) = (Ok(vec![setup]), mode));
     world.run("go").await;
-    assert!(world.log.count("masked") > 0, "{}", world.log.lines().join("\n"));
-    let told = world.told();
-    assert!(told.iter().any(|text| text.contains("[masked:mk_")) && told.last().unwrap().starts_with("word"));
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_results_give_way_to_lines_where_the_window_fills() {
+    for mode in [ContextMode::Full, ContextMode::NoCompression] {
+        let world = after_long_results(mode).await;
+        assert!(world.log.count("masked") > 0, "{}", world.log.lines().join("\n"));
+        let told = world.told();
+        let is_masked = |text: &String| text.contains("[masked:mk_");
+        assert!(told.iter().any(is_masked) && told.last().unwrap().starts_with("word"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_results_stay_whole_where_no_layer_works() {
+    let world = after_long_results(ContextMode::None).await;
+    assert_eq!((world.log.count("masked"), world.log.count("compacted")), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,7 +21,7 @@ use super::model::{Played, Step};
 use crate::PortError;
 use crate::approval::{Access, Answer, Mode};
 use crate::ask::{Ask, Asking, Reply, Waiters};
-use crate::context::history;
+use crate::context::{ContextMode, history};
 use crate::engine::agents::AtWork;
 use crate::engine::pipeline::{Made, PromptContext, PromptPart, PromptParts};
 use crate::engine::{
@@ -95,6 +95,8 @@ pub(super) struct Settings {
     pub(super) chain: Result<Vec<ModelSetup>, String>,
     pub(super) attempts: u32,
     pub(super) wants_room: bool,
+    /// Which layers change a conversation by themselves.
+    pub(super) context: ContextMode,
     pub(super) news: Option<String>,
     /// What fails: the names of methods of ports.
     pub(super) broken: HashSet<&'static str>,
@@ -131,6 +133,7 @@ impl Default for Chat {
             chain: Err("no model is set up".to_owned()),
             attempts: 3,
             wants_room: false,
+            context: ContextMode::Full,
             news: None,
             broken: HashSet::new(),
             allowed: HashSet::new(),
@@ -524,7 +527,9 @@ impl SubAgents for Chat {
             let (ports, parts, user) = (&child.ports(), &PromptParts::default(), &ada());
             let hooks = &child.house.hooks;
             let (stop, chat) = (&CancellationToken::new(), &child.id);
-            let turn = Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry };
+            let context = child.settings().context;
+            let turn =
+                Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context };
             Ok(turn.run().await.unwrap())
         })
     }
@@ -642,8 +647,11 @@ impl World {
             let (ports, parts, user) = (&chat.ports(), &parts(), &ada());
             let ancestry = &TurnAncestry::top(&chat.id, turn, tools, Arc::clone(&ports.display));
             let hooks = &chat.house.hooks;
+            let context = chat.settings().context;
             let (chat, cancelled, stop) = (&chat.id, &cancelled, &stop);
-            Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }.run().await
+            Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context }
+                .run()
+                .await
         })
     }
 
@@ -659,7 +667,8 @@ impl World {
         let ancestry = &TurnAncestry::top(chat, turn, self.tools.snapshot(), Arc::clone(&ports.display));
         let hooks = &self.chat.house.hooks;
         let (message, cancelled, stop) = (MessageId(0), &self.cancelled, &self.stop);
-        Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry }
+        let context = self.chat.settings().context;
+        Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context }
             .compress_alone()
             .await
     }

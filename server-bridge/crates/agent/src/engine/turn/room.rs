@@ -51,12 +51,12 @@ impl Turn<'_> {
         if self.ports.permissions.wants_room() {
             self.compress(chain, conversation, progress).await?;
         }
-        let masks = mask::due(conversation);
+        let masks = if self.context.masks() { mask::due(conversation) } else { Vec::new() };
         if !masks.is_empty() {
             self.ports.journal.change(Change::Masked(&masks)).await?;
             conversation.mask(masks);
         }
-        if compress::is_due(conversation) {
+        if self.context.compresses() && compress::is_due(conversation) {
             self.compress(chain, conversation, progress).await?;
         }
         Ok(())
@@ -100,6 +100,13 @@ impl Turn<'_> {
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<(), End> {
+        if !self.context.compresses() {
+            let mode = self.context;
+            let what = format!("this server's context mode is {mode}, so it is not compressed by itself");
+            return Err(End::Failed(format!(
+                "{why}, and {what}; say /compress, or begin a new one with /new"
+            )));
+        }
         progress.forced += 1;
         let has_tries = progress.forced <= COMPRESS_FORCED_TIMES;
         if has_tries && self.compress(chain, conversation, progress).await? {

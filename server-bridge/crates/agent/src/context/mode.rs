@@ -1,0 +1,99 @@
+//! Which of the layers work.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Which layers change by themselves what a model is shown. What lies over a conversation already stays there in every mode, and
+/// a user's own `/compress` always works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContextMode {
+    /// All of them.
+    #[default]
+    Full,
+    /// All but summaries: long results are put aside, old ones masked, and the model may edit.
+    NoCompression,
+    /// None: the model is shown all that was said, as long as that fits its window.
+    None,
+}
+
+impl ContextMode {
+    /// All of them, the one with most layers first.
+    pub const ALL: [Self; 3] = [Self::Full, Self::NoCompression, Self::None];
+
+    /// The word that stands for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::NoCompression => "no-compression",
+            Self::None => "none",
+        }
+    }
+
+    /// Whether a long result is put aside.
+    pub fn offloads(self) -> bool {
+        self != Self::None
+    }
+
+    /// Whether lines take the place of old results.
+    pub fn masks(self) -> bool {
+        self != Self::None
+    }
+
+    /// Whether the model may edit its conversation.
+    pub fn edits(self) -> bool {
+        self != Self::None
+    }
+
+    /// Whether a summary takes the place of the beginning without the user's asking for it.
+    pub fn compresses(self) -> bool {
+        self == Self::Full
+    }
+
+    /// What it means, for people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Full => {
+                "long results are put aside, old ones become a line, and a full conversation is compressed by itself"
+            }
+            Self::NoCompression => {
+                "long results are put aside and old ones become a line; nothing is compressed unless you say /compress"
+            }
+            Self::None => {
+                "the model is shown everything whole; nothing is compressed unless you say /compress"
+            }
+        }
+    }
+}
+
+impl fmt::Display for ContextMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A word that stands for no mode.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be full, no-compression or none")]
+pub struct UnknownContextMode;
+
+impl FromStr for ContextMode {
+    type Err = UnknownContextMode;
+
+    fn from_str(word: &str) -> Result<Self, UnknownContextMode> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word).ok_or(UnknownContextMode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_read_from_its_own_word_and_no_other() {
+        for mode in ContextMode::ALL {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+            assert!(UnknownContextMode.to_string().contains(mode.as_str()));
+        }
+        assert_eq!("Full".parse::<ContextMode>(), Err(UnknownContextMode));
+    }
+}

@@ -1,0 +1,39 @@
+//! The settings of the whole server, for administrators.
+
+use api::server::{ServerSettings, ServerSettingsChange};
+use axum::Json;
+use axum::extract::State;
+use utoipa_axum::routes;
+
+use crate::state::AppState;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::routes::Routes;
+use crate::web::scope::Access;
+
+/// The routes of the server's settings.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new().add(Access::Full, routes!(show)).add(Access::Session, routes!(change))
+}
+
+/// The settings of the whole server. For administrators.
+#[utoipa::path(get, path = "/api/v1/server-settings", tag = "settings",
+    responses((status = 200, body = ServerSettings), (status = 403)))]
+pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<ServerSettings>, ApiError> {
+    caller.check_admin()?;
+    Ok(Json(state.chats.server_settings().await))
+}
+
+/// Change settings of the whole server: they hold from the next answers on, and after a restart. For administrators.
+#[utoipa::path(put, path = "/api/v1/server-settings", tag = "settings",
+    request_body = ServerSettingsChange,
+    responses((status = 200, body = ServerSettings), (status = 400), (status = 403)))]
+pub async fn change(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Json(change): extract::Json<ServerSettingsChange>,
+) -> Result<Json<ServerSettings>, ApiError> {
+    caller.check_admin()?;
+    Ok(Json(state.chats.change_server_settings(&caller.user, change).await?))
+}

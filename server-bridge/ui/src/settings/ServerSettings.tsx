@@ -1,0 +1,125 @@
+import { type FormEvent, useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useAction } from "../lib/useAction";
+import { useLoaded } from "../lib/useLoaded";
+import { TURNS_AT_ONCE_MAX } from "../limits";
+import { useAppState } from "../state/context";
+import type { ServerSettings as Known } from "../types";
+import { Choices, Field, Problem, Ready } from "./parts";
+import { useRequests } from "./requests";
+import { CONTEXT_MODES } from "./types";
+
+/** What administrators change of the whole server; what another one changes meanwhile is shown at once. */
+export default function ServerSettings() {
+  const { server_settings: told } = useAppState();
+  const requests = useRequests();
+  const loaded = useLoaded(requests.serverSettings, told);
+  return (
+    <Ready loaded={loaded}>
+      {(known) => (
+        <>
+          <ContextMode known={known} onSaved={loaded.replace} />
+          <Values key={`${known.turns_at_once} ${known.base_prompt}`} known={known} onSaved={loaded.replace} />
+        </>
+      )}
+    </Ready>
+  );
+}
+
+interface Props {
+  known: Known;
+  onSaved: (settings: Known) => void;
+}
+
+function ContextMode({ known, onSaved }: Props) {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const save = useAction(async (context_mode: Known["context_mode"]) =>
+    onSaved(await requests.changeServerSettings({ context_mode })),
+  );
+  return (
+    <>
+      <Choices
+        legend={t("serverSettings.context")}
+        name="context-mode"
+        value={known.context_mode}
+        choices={CONTEXT_MODES.map((mode) => ({
+          value: mode,
+          label: t(`serverSettings.modes.${mode}`),
+          hint: t(`serverSettings.modeHints.${mode}`),
+        }))}
+        disabled={save.busy}
+        onChoose={(mode) => void save.run(mode)}
+      />
+      <Problem text={save.error} />
+    </>
+  );
+}
+
+function Values({ known, onSaved }: Props) {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const [turns, setTurns] = useState(String(known.turns_at_once));
+  const [file, setFile] = useState(known.base_prompt ?? "");
+  const [saved, setSaved] = useState(false);
+  useEffect(() => setSaved(false), [turns, file]);
+  const save = useAction(async () => {
+    const wanted = turns.trim() === "" ? null : Number(turns);
+    const name = file.trim() || null;
+    // What was not changed stays as it is set: a number that nobody set follows the server's option.
+    const turns_at_once = wanted === known.turns_at_once ? undefined : wanted;
+    const base_prompt = name === known.base_prompt ? undefined : name;
+    onSaved(await requests.changeServerSettings({ turns_at_once, base_prompt }));
+    setSaved(true);
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void save.run();
+  };
+  const problem = known.base_prompt_problem;
+  return (
+    <form className="stack" onSubmit={submit}>
+      <Field
+        label={t("serverSettings.turns")}
+        hint={t("serverSettings.turnsHint", { max: TURNS_AT_ONCE_MAX, count: known.turns_at_once_default })}
+      >
+        {(id, hint) => (
+          <input
+            id={id}
+            type="number"
+            min={1}
+            max={TURNS_AT_ONCE_MAX}
+            aria-describedby={hint}
+            placeholder={String(known.turns_at_once_default)}
+            value={turns}
+            onChange={(event) => setTurns(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label={t("serverSettings.basePrompt")}
+        hint={t("serverSettings.basePromptHint")}
+        problem={problem == null ? null : t("serverSettings.notUsed", { problem })}
+      >
+        {(id, hint) => (
+          <input
+            id={id}
+            aria-describedby={hint}
+            placeholder={t("serverSettings.builtIn")}
+            value={file}
+            onChange={(event) => setFile(event.target.value)}
+          />
+        )}
+      </Field>
+      <Problem text={save.error} />
+      <div className="form-end">
+        <button type="submit" className="primary" disabled={save.busy}>
+          {t("save")}
+        </button>
+        <span role="status" className="hint">
+          {saved && t("saved")}
+        </span>
+      </div>
+    </form>
+  );
+}

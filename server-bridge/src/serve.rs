@@ -185,6 +185,8 @@ impl Server {
         let store = open_store(&config).await?;
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(router_config(&config));
+        let last = store.take_connected_runners().await?;
+        sandboxes.expect(last.into_iter().map(|(user, name)| (execs::user_key(user), name)));
         let facts = Facts {
             started_at_ms: store.now_ms(),
             docker: config.docker,

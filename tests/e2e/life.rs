@@ -190,3 +190,41 @@ fn a_runner_whose_link_is_cut_again_and_again_is_back_soon_each_time() {
     eventually("the runner works", BACK_WITHIN, || alice.is_online("laptop").then_some(()));
     assert_eq!(alice.run(&["exec", "--", "true"]).code, 0);
 }
+
+#[test]
+fn a_command_that_is_typed_before_the_runner_is_back_after_a_servers_death_waits_for_it() {
+    let mut server = Server::start();
+    let alice = server.person("alice");
+    let machine = Machine::start_with(&server, &alice, "laptop", &["--reconnect-max", "0.2"]);
+    let client = Client::login(&server, "alice");
+    let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+    let path = format!("/chats/{chat}/messages");
+    for is_killed in [true, false] {
+        let runner = machine.runner_pid();
+        if is_killed {
+            server.kill();
+        }
+        process::signal(runner, Signal::STOP);
+        server.restart(&["--docker", "off"]);
+        let posted = client.send("POST", &path, br#"{"text": "!echo back; exit 4"}"#);
+        assert_eq!(posted.status, 202);
+        let runners = client.call("GET", "/runners").json();
+        assert_eq!(runners[0]["online"], false, "it cannot be back yet");
+        process::signal(runner, Signal::CONT);
+        let message = eventually("the command has run", BACK_WITHIN, || {
+            let messages = client.call("GET", &path).json()["messages"].as_array().unwrap().clone();
+            let newest = messages.into_iter().rfind(|message| message["role"] == "exec")?;
+            (newest["exec"]["status"] != "running").then_some(newest)
+        });
+        assert_eq!(message["exec"]["exit_code"], 4, "{message}");
+    }
+    // One that was gone before is offline at once.
+    drop(machine);
+    eventually("the server knows that it is gone", SILENT_WITHIN, || {
+        (!alice.is_online("laptop")).then_some(())
+    });
+    server.restart(&["--docker", "off"]);
+    let refused = Instant::now();
+    assert_eq!(alice.run(&["exec", "--", "true"]).code, 125);
+    assert!(refused.elapsed() < BACK_WITHIN / 2, "{:?}", refused.elapsed());
+}

@@ -108,6 +108,18 @@ async fn serve(state: AppState, connection: Connection, path_user: Option<String
     }
     if let Some(admitted) = admitted.get() {
         Box::pin(touch(&state, admitted)).await;
+        Box::pin(note_end(&state, admitted)).await;
+    }
+}
+
+/// Notes that a runner is gone, unless it is to come back: it goes on with another link, said so, or is told so by a server that
+/// stops.
+async fn note_end(state: &AppState, admitted: &Admitted) {
+    if state.shutdown.is_cancelled() || state.router.is_there_soon(&admitted.user_key, &admitted.name) {
+        return;
+    }
+    if let Err(error) = state.store.note_disconnected(admitted.runner).await {
+        tracing::error!(%error, "cannot note that a runner is gone");
     }
 }
 

@@ -46,7 +46,7 @@ impl Followed<'_> {
         loop {
             match route_request(self.store, self.user.id, self.place).await {
                 Ok(route_request) => {
-                    match self.router.for_user(&sandbox_user(self.user), &route_request).await {
+                    match self.router.for_user_at_once(&sandbox_user(self.user), &route_request).await {
                         Ok(sandbox) => return Ok(sandbox),
                         Err(error) if is_gone(&error) => return Err(self.lost()),
                         Err(_) => {}

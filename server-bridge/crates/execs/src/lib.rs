@@ -48,7 +48,7 @@ pub use ending::Ending;
 pub use error::{Error, Result};
 pub use faults::{FAULT_VARIABLE, Point, fault, seen};
 pub use ledger::{End, Ledger, Recorded, ShownEnd, Watch, is_open};
-pub use place::{chat_route_request, route_request, sandbox_user};
+pub use place::{chat_route_request, route_request, sandbox_user, user_key};
 pub use request::{Begun, Request};
 pub use request_hash::{document_hash, request_hash};
 pub use store::{Exec, ExecId, ExecKind, ExecStatus};

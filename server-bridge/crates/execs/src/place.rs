@@ -5,7 +5,12 @@ use store::{ChatId, Store, UserId};
 
 /// The sandbox's view of a user. Its key names their containers and folders for ever: it is made here only.
 pub fn sandbox_user(user: &store::User) -> sandbox::User {
-    sandbox::User { key: format!("u{}", user.id), name: user.name.clone(), is_admin: user.admin }
+    sandbox::User { key: user_key(user.id), name: user.name.clone(), is_admin: user.admin }
+}
+
+/// The key of a user, by which the sandbox knows them.
+pub fn user_key(user: UserId) -> String {
+    format!("u{user}")
 }
 
 /// Where a user's work should go: to the place called `on`, else to their active runner, else where the router finds.

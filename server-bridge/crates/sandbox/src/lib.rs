@@ -37,6 +37,7 @@ pub mod config;
 mod digest;
 mod driver;
 pub mod error;
+mod expected;
 mod exec;
 pub mod facts;
 mod files;

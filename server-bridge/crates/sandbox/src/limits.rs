@@ -36,6 +36,10 @@ pub(crate) const EXEC_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long every other request, and an exec that was not sent yet, waits for its runner's next link.
 pub(crate) const AWAY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long after a server's start requests wait for a runner that an earlier life of it had. Runners dial in again within a second
+/// of their link's end, when nothing keeps them.
+pub(crate) const EXPECTED_WITHIN: Duration = Duration::from_secs(10);
+
 /// How long a runner's link may be away before the reader of an exec learns of it. People see it within 3 s.
 pub(crate) const AWAY_NOTE: Duration = Duration::from_secs(2);
 

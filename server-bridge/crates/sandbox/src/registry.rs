@@ -11,6 +11,7 @@ use tokio::sync::broadcast;
 
 use crate::driver::LinkHandle;
 use crate::error::LinkError;
+use crate::expected::Expected;
 use crate::facts::RunnerFacts;
 use crate::handshake::Admitted;
 use crate::limits::{RETURN_SPACING, WAITING_EVENTS};
@@ -107,12 +108,13 @@ pub(crate) struct Registry {
     require: Requirement,
     /// How many were told that the server stops.
     farewells: AtomicU32,
+    expected: Expected,
 }
 
 impl Registry {
     pub(crate) fn new(require: Requirement) -> Self {
         let events = broadcast::channel(WAITING_EVENTS).0;
-        Self { lives: Mutex::default(), events, require, farewells: AtomicU32::new(0) }
+        Self { lives: Mutex::default(), events, require, farewells: AtomicU32::new(0), expected: Expected::default() }
     }
 
     /// The last word of a server that stops, to its next runner: each is asked to come back a little later than the one before
@@ -131,6 +133,23 @@ impl Registry {
         let lives = self.lives();
         let life = lives.get(&(user_key.to_owned(), runner.to_owned()))?;
         (life.is_online() || life.link.is_returning()).then(|| life.link.clone())
+    }
+
+    /// The same; of a runner that is expected after a server's start, once it is there.
+    pub(crate) async fn awaited_link(&self, user_key: &str, runner: &str) -> Option<LinkHandle> {
+        let key = (user_key.to_owned(), runner.to_owned());
+        self.expected.wait(&key, || self.link(user_key, runner)).await
+    }
+
+    /// Whether a runner has a link, or will have one as far as is known.
+    pub(crate) fn is_there_soon(&self, user_key: &str, runner: &str) -> bool {
+        self.link(user_key, runner).is_some()
+            || self.expected.holds(&(user_key.to_owned(), runner.to_owned()))
+    }
+
+    /// Expects runners that an earlier life of the server had.
+    pub(crate) fn expect(&self, runners: impl IntoIterator<Item = Key>) {
+        self.expected.add(runners);
     }
 
     pub(crate) fn runners(&self, user_key: &str) -> Vec<RunnerState> {
@@ -177,6 +196,7 @@ impl Registry {
         if let Some(replaced) = replaced {
             self.replace(&replaced, admitted);
         }
+        self.expected.remove(&key_of(admitted));
         let (user_key, name) = key_of(admitted);
         self.tell(RunnerEvent::Online { user_key, name, facts: Arc::clone(&admitted.facts) });
         Ok(connected)
@@ -231,6 +251,9 @@ impl Registry {
 
     pub(crate) fn disconnect(&self, user_key: &str, runner: &str, why: Disconnect) {
         let key = (user_key.to_owned(), runner.to_owned());
+        if why == Disconnect::Revoked {
+            self.expected.remove(&key);
+        }
         let was_online = {
             let mut lives = self.lives();
             let Some(life) = lives.get_mut(&key) else { return };

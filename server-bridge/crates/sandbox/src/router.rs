@@ -53,8 +53,20 @@ impl SandboxRouter {
     }
 
     /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
-    /// use, which may take seconds. A runner that said that it will be back counts as connected: requests wait for it.
+    /// use, which may take seconds. A runner that said that it will be back counts as connected: requests wait for it. One that is
+    /// expected after the server's start is waited for here, see [`SandboxRouter::expect`].
     pub async fn for_user(&self, user: &User, route_request: &RouteRequest) -> Result<Sandbox, RouteError> {
+        if let Target::Runner(name) = self.check(user, route_request)? {
+            tokio::select! {
+                _ = self.inner.registry.awaited_link(&user.key, &name) => {}
+                () = self.inner.tasks.stop.cancelled() => {}
+            }
+        }
+        self.for_user_at_once(user, route_request).await
+    }
+
+    /// The same without a wait for a runner that is expected.
+    pub async fn for_user_at_once(&self, user: &User, route_request: &RouteRequest) -> Result<Sandbox, RouteError> {
         debug_assert!(user.key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
         let link = match self.check(user, route_request)? {
             Target::Runner(name) => {
@@ -87,7 +99,7 @@ impl SandboxRouter {
     pub fn check(&self, user: &User, route_request: &RouteRequest) -> Result<Target, RouteError> {
         let Inner { config, registry, docker, local, .. } = &*self.inner;
         let target = route(route_request, user, docker.is_some(), &config.local.policy, |name| {
-            registry.link(&user.key, name).is_some()
+            registry.is_there_soon(&user.key, name)
         })?;
         match (&target, docker) {
             (Target::Docker, Some(docker)) => docker.check()?,
@@ -127,6 +139,17 @@ impl SandboxRouter {
     /// The required layers that a runner of these facts lacks.
     pub fn lacking(&self, facts: &RunnerFacts) -> Vec<&'static str> {
         self.inner.config.require.lacking(facts)
+    }
+
+    /// Expects runners, by their users' keys and their names, that were connected in the server's last life or said that they come
+    /// back: for 10 s what is asked of them waits. For a server's start.
+    pub fn expect(&self, runners: impl IntoIterator<Item = (String, String)>) {
+        self.inner.registry.expect(runners);
+    }
+
+    /// Whether a runner has a link or said that it will be back, so that the server's next life should expect it.
+    pub fn is_there_soon(&self, user_key: &str, runner: &str) -> bool {
+        self.inner.registry.is_there_soon(user_key, runner)
     }
 
     /// The user's connected runners, by name.

@@ -262,7 +262,7 @@ impl Store {
     pub async fn record_registration(&self, runner: RunnerId, facts_json: &str) -> Result<u64> {
         check_length("runner's description of itself", facts_json, FACTS_MAX_BYTES)?;
         let epoch: Option<i64> = sqlx::query_scalar(
-            "UPDATE runners SET epoch = epoch + 1, facts_json = $1, last_seen_ms = $2
+            "UPDATE runners SET epoch = epoch + 1, facts_json = $1, last_seen_ms = $2, connected = TRUE
              WHERE id = $3 AND revoked_at_ms IS NULL RETURNING epoch",
         )
         .bind(facts_json)
@@ -281,12 +281,37 @@ impl Store {
     /// [`Error::Database`].
     pub async fn touch_last_seen(&self, runner: RunnerId) -> Result<bool> {
         let touched =
-            sqlx::query("UPDATE runners SET last_seen_ms = $1 WHERE id = $2 AND revoked_at_ms IS NULL")
+            sqlx::query("UPDATE runners SET last_seen_ms = $1, connected = TRUE WHERE id = $2 AND revoked_at_ms IS NULL")
                 .bind(self.now_ms())
                 .bind(runner)
                 .execute(self.database.writer())
                 .await?;
         Ok(touched.rows_affected() > 0)
+    }
+
+    /// Notes that a runner's connection ended and it is not known to come back.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn note_disconnected(&self, runner: RunnerId) -> Result<()> {
+        sqlx::query("UPDATE runners SET connected = FALSE WHERE id = $1")
+            .bind(runner)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// The runners that were connected when the server's last life ended, or were about to be back; none of them counts as
+    /// connected any more. For a server's start.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn take_connected_runners(&self) -> Result<Vec<(UserId, String)>> {
+        Ok(sqlx::query_as(
+            "UPDATE runners SET connected = FALSE WHERE connected AND revoked_at_ms IS NULL RETURNING user_id, name",
+        )
+        .fetch_all(self.database.writer())
+        .await?)
     }
 
     async fn issue_token(

@@ -61,7 +61,7 @@ impl Run {
         let mut note = std::pin::pin!(sleep(Duration::from_millis(RECOVER_NOTE_MS)));
         let mut is_noted = false;
         loop {
-            let runner = match router.for_user(&user, &self.route_request).await {
+            let runner = match router.for_user_at_once(&user, &self.route_request).await {
                 Err(RouteError::Offline { runner }) => runner,
                 routed => return routed,
             };

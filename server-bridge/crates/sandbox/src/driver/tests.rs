@@ -1,5 +1,6 @@
 //! A driver against a scripted runner over an in-memory link.
 
+mod expected;
 mod files;
 mod llm;
 mod resume;

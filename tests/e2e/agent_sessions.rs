@@ -263,6 +263,35 @@ fn nothing_is_taken_back_while_an_answer_is_under_way() {
 }
 
 #[test]
+fn what_a_model_said_before_the_server_died_is_shown_and_exported_and_the_model_knows_it() {
+    let words = "The answer begins like this";
+    let mut world = World::new(move |asked| match asked.last_of_user().as_str() {
+        "begin" => Reply::Hang(words.to_owned()),
+        _ => Reply::Say(format!("known: {}", asked.raw.contains(words))),
+    });
+    let chat = world.chat();
+    let answer = chat.post("begin")["messages"][1]["id"].as_i64().unwrap();
+    let log = world.server.home().join("sandbridge.db-wal");
+    eventually("the words are in the database", PATIENCE, || {
+        let written = fs::read(&log).unwrap_or_default();
+        written.windows(words.len()).any(|part| part == words.as_bytes()).then_some(())
+    });
+    // Who looks meanwhile is told of them once.
+    let shown = chat.messages().into_iter().find(|message| message["id"] == answer).unwrap();
+    let live: String =
+        shown["live"].as_array().unwrap().iter().map(|piece| piece["text"].as_str().unwrap()).collect();
+    assert_eq!((&shown["text"], live.as_str()), (&json!(""), words), "{shown}");
+    world.server.kill();
+    world.server.restart(&[&["--docker", "off"], &world.model.options("openai")[..]].concat());
+    let ended = chat.ended(answer);
+    assert_eq!((&ended["text"], &ended["agent"]["status"]), (&json!(words), &json!("interrupted")));
+    assert!(ended["agent"]["error"].as_str().unwrap().contains("up to 5 s before"), "{ended}");
+    let export = chat.client.call("GET", &format!("/chats/{}/export?format=markdown", chat.id));
+    assert!(String::from_utf8(export.body).unwrap().contains(words));
+    assert_eq!(chat.say("go on")["text"], "known: true");
+}
+
+#[test]
 fn a_fork_and_what_it_came_from_go_on_separately() {
     let world = World::new(obeys);
     let machine = Machine::start(&world.server, &world.alice, "laptop");

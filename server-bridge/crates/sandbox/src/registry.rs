@@ -114,7 +114,13 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn new(require: Requirement) -> Self {
         let events = broadcast::channel(WAITING_EVENTS).0;
-        Self { lives: Mutex::default(), events, require, farewells: AtomicU32::new(0), expected: Expected::default() }
+        Self {
+            lives: Mutex::default(),
+            events,
+            require,
+            farewells: AtomicU32::new(0),
+            expected: Expected::default(),
+        }
     }
 
     /// The last word of a server that stops, to its next runner: each is asked to come back a little later than the one before

@@ -16,6 +16,7 @@
 //! | `server_settings` | one value per key, of the whole server |
 //! | `chats`, `messages` | conversations |
 //! | `turns` | what a model was told and said |
+//! | `streamed` | what a model says at the moment |
 //! | `context` | what it is shown in its place: summaries, masks, edits |
 //! | `offloads` | long results of its tools, and the files they are of |
 //! | `subscriptions`, `usage` | models that users bring; what models took |
@@ -72,6 +73,7 @@ mod sends;
 mod server_settings;
 mod sessions;
 mod settings;
+mod streamed;
 mod sub_agents;
 mod subscriptions;
 mod todos;
@@ -112,6 +114,7 @@ pub use search::{FoundMessage, MessageSearch};
 pub use sends::{KnownSend, Said};
 pub use sessions::{NewSession, Session};
 pub use settings::{ACTIVE_RUNNER, APPROVAL, LANGUAGE};
+pub use streamed::Streamed;
 pub use sub_agents::NewSubAgent;
 pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
 pub use todos::{Todo, TodoStatus};

@@ -280,12 +280,13 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn touch_last_seen(&self, runner: RunnerId) -> Result<bool> {
-        let touched =
-            sqlx::query("UPDATE runners SET last_seen_ms = $1, connected = TRUE WHERE id = $2 AND revoked_at_ms IS NULL")
-                .bind(self.now_ms())
-                .bind(runner)
-                .execute(self.database.writer())
-                .await?;
+        let touched = sqlx::query(
+            "UPDATE runners SET last_seen_ms = $1, connected = TRUE WHERE id = $2 AND revoked_at_ms IS NULL",
+        )
+        .bind(self.now_ms())
+        .bind(runner)
+        .execute(self.database.writer())
+        .await?;
         Ok(touched.rows_affected() > 0)
     }
 

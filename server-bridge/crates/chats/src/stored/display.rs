@@ -28,10 +28,14 @@ impl Display for Stored {
             usage: cost.map(usage),
             waits,
         };
-        asked(async move { self.screen().change(message, text, &document).await })
+        asked(async move {
+            self.screen().change(message, text, &document).await?;
+            self.words.forget(&self.service.store, message).await
+        })
     }
 
     fn stream(&self, message: MessageId, what: Stream, text: String) {
+        self.words.push(&self.service, self.turn, message, what, &text);
         self.screen().stream(message, what, text);
     }
 

@@ -8,6 +8,7 @@
 //! | `person` | what the user lets the agent do, and the models that answer them |
 //! | `workplace` | the machine that the router finds |
 //! | `stale`, `reminder` | files that changed after they were read, and what the model is told of that |
+//! | `streamed` | the words of answers under way, for the next life of a killed server |
 //! | `sub_agents`, `idle` | agents that an agent calls; one with a name, which waits for its next call |
 
 mod display;
@@ -18,6 +19,7 @@ mod person;
 mod reminder;
 mod screen;
 mod stale;
+mod streamed;
 mod sub_agents;
 mod workplace;
 
@@ -31,6 +33,7 @@ use tokio::sync::OnceCell;
 use crate::house::House;
 use agent::engine::{Asked, Ports};
 pub(crate) use screen::{Screen, reply, to_json};
+use streamed::Words;
 use tools::Ported;
 
 /// A turn as the house knows it.
@@ -46,6 +49,8 @@ pub(crate) struct Stored {
     route_request: OnceCell<RouteRequest>,
     /// Messages that were added and of which nobody is told yet.
     untold: Mutex<HashMap<MessageId, Message>>,
+    /// What its model says at the moment.
+    words: Arc<Words>,
 }
 
 impl Stored {
@@ -60,6 +65,7 @@ impl Stored {
             root_turn: turn,
             route_request: OnceCell::new(),
             untold: Mutex::default(),
+            words: Arc::default(),
         }
     }
 

@@ -135,7 +135,7 @@ impl Screen<'_> {
 }
 
 /// What fits into a message.
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     let most = store::limits::MESSAGE_TEXT_MAX_BYTES;
     text[..text.floor_char_boundary(most)].to_owned()
 }

@@ -12,7 +12,7 @@ mod rest;
 use std::sync::Arc;
 
 use api::document::AgentDocument;
-use llm::{Content, Message};
+use llm::{Assistant, Content, Message};
 use store::{ChatId, MessageId, MessageRole, TurnId, TurnStatus, User};
 
 use tokio_util::sync::CancellationToken;
@@ -22,8 +22,13 @@ use crate::queue::{Job, Waiting, Worker};
 use crate::stored::{Screen, Stored, reply, to_json};
 use crate::{ChatEvent, Result};
 use agent::context::history;
-use agent::engine::{INTERRUPTED, Ports, Turn, TurnAncestry};
+use agent::engine::{Ports, Turn, TurnAncestry};
+use agent::limits::REASONING_SHOWN_BYTES;
 pub(crate) use rest::rest;
+
+/// What the user is told of a turn that the server's death cut off.
+const INTERRUPTED_BY_DEATH: &str = "the server was stopped during this answer; what was done so far is kept, and what was said up to 5 s before. \
+Say anything to go on.";
 
 /// Queues a message for the model; the message that shows its answer, which comes as events. `None` where too many wait.
 pub(crate) async fn post(
@@ -155,13 +160,59 @@ async fn interrupted(
     waiting: Waiting,
 ) -> store::Result<()> {
     service.store.withdraw_asks(waiting.turn).await?;
-    service.store.finish_turn(waiting.turn, TurnStatus::Interrupted, Some(INTERRUPTED)).await?;
+    restore_words(service, user, chat, waiting.turn).await?;
+    let why = INTERRUPTED_BY_DEATH;
+    service.store.finish_turn(waiting.turn, TurnStatus::Interrupted, Some(why)).await?;
     let shown = service.store.message(user.id, waiting.message).await?;
-    let mut document = reply(TurnStatus::Interrupted);
-    if let AgentDocument::Reply { error, .. } = &mut document {
-        *error = Some(INTERRUPTED.to_owned());
-    }
+    let document = AgentDocument::Reply {
+        status: TurnStatus::Interrupted.as_str().into(),
+        reasoning: reasoning_of(&shown),
+        error: Some(why.to_owned()),
+        usage: None,
+        waits: false,
+    };
     let screen = Screen { service, user, chat, turn: waiting.turn };
     screen.settle_behind(shown.id).await?;
     screen.change(shown.id, &shown.text, &document).await
+}
+
+/// Gives the messages of a turn what their model had said when that was stored last, and its model the same.
+async fn restore_words(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> store::Result<()> {
+    let store = &service.store;
+    for words in store.streamed(turn).await? {
+        let stored = store.stored_context(user.id, chat, turn).await?;
+        let last = stored.items.last().filter(|item| item.turn == turn);
+        let text = match last.and_then(|item| history::from_json(&item.item_json)) {
+            // The whole answer was on record, and only not shown yet.
+            Some(Message::Assistant(answer)) => answer.text,
+            _ => {
+                if !words.text.is_empty() {
+                    let said = Assistant { text: words.text.clone(), ..Assistant::default() };
+                    store.append_turn_item(turn, &history::to_json(&Message::Assistant(said))).await?;
+                }
+                words.text
+            }
+        };
+        let mut reasoning = words.reasoning;
+        reasoning.truncate(reasoning.floor_char_boundary(REASONING_SHOWN_BYTES));
+        let document = AgentDocument::Reply {
+            status: TurnStatus::Running.as_str().into(),
+            reasoning,
+            error: None,
+            usage: None,
+            waits: false,
+        };
+        store.update_message(user.id, words.message, &text, Some(&to_json(&document))).await?;
+        store.remove_streamed(words.message).await?;
+    }
+    Ok(())
+}
+
+/// The thoughts that an answer shows.
+fn reasoning_of(message: &store::Message) -> String {
+    let document = message.exec_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    match document {
+        Some(AgentDocument::Reply { reasoning, .. }) => reasoning,
+        Some(AgentDocument::Tool { .. }) | None => String::new(),
+    }
 }

@@ -1,0 +1,94 @@
+//! The words of answers under way, stored now and then: what a killed server still has.
+//!
+//! ```text
+//!   piece ─▶ (first one: a store is due) ─▶ … ─▶ stored, without an event ─▶ piece ─▶ …        the answer's end: forgotten
+//! ```
+//! They are stored beside the message, not in it: clients that come meanwhile get what was told live, whole and once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent::engine::Stream;
+use store::{MessageId, Store, Streamed, TurnId};
+use tokio::time::sleep;
+
+use super::screen::cut;
+use crate::house::House;
+use crate::limits::SNAPSHOT_INTERVAL_MS;
+
+/// The answers of a turn that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Words(Mutex<HashMap<MessageId, Said>>);
+
+/// What was said in a message.
+#[derive(Debug, Default)]
+struct Said {
+    text: String,
+    reasoning: String,
+    /// Whether a task stores them within the interval.
+    is_due: bool,
+    /// Whether the store has some of it.
+    is_stored: bool,
+}
+
+impl Words {
+    /// Takes a piece, and sees to it that it is stored in time. Waits for nothing.
+    pub(super) fn push(
+        self: &Arc<Self>,
+        house: &House,
+        turn: TurnId,
+        message: MessageId,
+        what: Stream,
+        piece: &str,
+    ) {
+        let is_due = {
+            let mut all = self.lock();
+            let said = all.entry(message).or_default();
+            match what {
+                Stream::Text => said.text.push_str(piece),
+                Stream::Reasoning => said.reasoning.push_str(piece),
+                Stream::Output => return,
+            }
+            std::mem::replace(&mut said.is_due, true)
+        };
+        if is_due {
+            return;
+        }
+        let (words, store, stop) = (Arc::clone(self), house.store.clone(), house.stop.clone());
+        house.tasks.spawn(async move {
+            tokio::select! {
+                () = sleep(Duration::from_millis(SNAPSHOT_INTERVAL_MS)) => {}
+                // An orderly end keeps all of it.
+                () = stop.cancelled() => return,
+            }
+            if let Err(error) = words.store(&store, turn, message).await {
+                tracing::debug!(%error, %message, "the words of an answer so far could not be stored");
+            }
+        });
+    }
+
+    /// Forgets what was said in a message, which has another text now.
+    pub(super) async fn forget(&self, store: &Store, message: MessageId) -> store::Result<()> {
+        let said = self.lock().remove(&message);
+        // One that is being stored at this moment is removed by the task that does it.
+        if said.is_some_and(|said| said.is_stored) { store.remove_streamed(message).await } else { Ok(()) }
+    }
+
+    async fn store(&self, store: &Store, turn: TurnId, message: MessageId) -> store::Result<()> {
+        let words = {
+            let mut all = self.lock();
+            let Some(said) = all.get_mut(&message) else { return Ok(()) };
+            said.is_due = false;
+            Streamed { message, text: cut(&said.text), reasoning: cut(&said.reasoning) }
+        };
+        store.put_streamed(turn, &words).await?;
+        let is_over = self.lock().get_mut(&message).map(|said| said.is_stored = true).is_none();
+        if is_over { store.remove_streamed(message).await } else { Ok(()) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<MessageId, Said>> {
+        // Every change is one step, so a panic elsewhere leaves it whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,64 @@
+//! The words of answers under way, as they were a moment ago.
+
+use sqlx::FromRow;
+
+use crate::error::Result;
+use crate::{MessageId, Store, TurnId};
+
+/// What a model had said in a message when that was stored.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Streamed {
+    /// The message that shows it.
+    #[sqlx(rename = "message_id")]
+    pub message: MessageId,
+    /// What it said.
+    pub text: String,
+    /// What it thought.
+    pub reasoning: String,
+}
+
+impl Store {
+    /// Stores the words so far of a message of a turn, in place of those before. Nothing is stored for one that is gone.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn put_streamed(&self, turn: TurnId, words: &Streamed) -> Result<()> {
+        sqlx::query(
+            "INSERT INTO streamed (message_id, turn_id, text, reasoning)
+             SELECT m.id, t.id, $1, $2 FROM messages m, turns t WHERE m.id = $3 AND t.id = $4
+             ON CONFLICT (message_id) DO UPDATE SET text = excluded.text, reasoning = excluded.reasoning",
+        )
+        .bind(&words.text)
+        .bind(&words.reasoning)
+        .bind(words.message)
+        .bind(turn)
+        .execute(self.database.writer())
+        .await?;
+        Ok(())
+    }
+
+    /// Forgets the words of a message, which has them itself now.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn remove_streamed(&self, message: MessageId) -> Result<()> {
+        sqlx::query("DELETE FROM streamed WHERE message_id = $1")
+            .bind(message)
+            .execute(self.database.writer())
+            .await?;
+        Ok(())
+    }
+
+    /// The words that were stored of a turn's messages.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn streamed(&self, turn: TurnId) -> Result<Vec<Streamed>> {
+        Ok(sqlx::query_as(
+            "SELECT message_id, text, reasoning FROM streamed WHERE turn_id = $1 ORDER BY message_id",
+        )
+        .bind(turn)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+}

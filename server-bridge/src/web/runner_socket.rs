@@ -118,7 +118,7 @@ async fn note_end(state: &AppState, admitted: &Admitted) {
     if state.shutdown.is_cancelled() || state.router.is_there_soon(&admitted.user_key, &admitted.name) {
         return;
     }
-    if let Err(error) = state.store.note_disconnected(admitted.runner).await {
+    if let Err(error) = state.accounts.note_disconnected(admitted.runner).await {
         tracing::error!(%error, "cannot note that a runner is gone");
     }
 }

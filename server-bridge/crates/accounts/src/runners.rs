@@ -75,6 +75,14 @@ impl Accounts {
         Ok(())
     }
 
+    /// Notes that a runner is gone and was not to come back: after the server's next start nothing waits for it.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn note_disconnected(&self, runner: RunnerId) -> Result<()> {
+        Ok(self.store.note_disconnected(runner).await?)
+    }
+
     /// Notes that a machine is connected. Whether it may still be: `false` once it was revoked or its user removed.
     ///
     /// # Errors

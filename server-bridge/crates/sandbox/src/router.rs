@@ -66,7 +66,11 @@ impl SandboxRouter {
     }
 
     /// The same without a wait for a runner that is expected.
-    pub async fn for_user_at_once(&self, user: &User, route_request: &RouteRequest) -> Result<Sandbox, RouteError> {
+    pub async fn for_user_at_once(
+        &self,
+        user: &User,
+        route_request: &RouteRequest,
+    ) -> Result<Sandbox, RouteError> {
         debug_assert!(user.key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
         let link = match self.check(user, route_request)? {
             Target::Runner(name) => {

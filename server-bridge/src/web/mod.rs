@@ -12,7 +12,7 @@
 //! | [`mcp`] | the endpoint of the Model Context Protocol |
 //! | [`runner_socket`], [`runner_admission`], [`presence`] | the socket of runners; who is let in; telling who is connected |
 //! | [`tickets`], [`confirm`], [`sign_ins`] | what a browser brings in an address, where it sends no header; the password once more; signing in without one |
-//! | [`routes`], [`scope`] | the table of routes, and the keys that open each |
+//! | [`mod@routes`], [`scope`] | the table of routes, and the keys that open each |
 //! | [`guard`], [`auth`], [`rate`], [`logins`], [`searches`] | Host and Origin, sessions and keys, limits on attempts |
 //! | [`hub`] | events, spread to a user's sockets |
 //! | [`accept`], [`framing`], [`stream`] | the listening socket: connections, TLS, buffers; where each request ends; a connection's bytes |

@@ -26,7 +26,7 @@ pub struct RunnerFacts {
     pub hostname: String,
     /// The runner's version.
     pub version: String,
-    /// `workspace`, `read-only` or `full-control`; [`LEGACY_PROFILE`] where it speaks xbot's dialect.
+    /// `workspace`, `read-only` or `full-control`; `legacy: unconfined, no resume` where it speaks xbot's dialect.
     pub profile: String,
     /// Optional abilities, by name.
     pub capabilities: Vec<String>,

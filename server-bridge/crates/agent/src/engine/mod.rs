@@ -9,7 +9,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`ports`] | what a turn asks of the house around it |
+//! | `ports` | what a turn asks of the house around it |
 //! | `turn` | the loop; which model it asks, and when it may begin |
 //! | `tools_of_reply` | which calls of one answer run side by side |
 //! | `pipeline/` | what the model is told before and beside the conversation |

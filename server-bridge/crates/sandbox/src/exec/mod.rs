@@ -142,12 +142,12 @@ impl Exec {
         self.input_bytes
     }
 
-    /// With [`AckMode::Manual`]: that much more of the output arrived where it belongs, so that as much may follow.
+    /// With `AckMode::Manual`: that much more of the output arrived where it belongs, so that as much may follow.
     pub fn consumed(&self, bytes: usize) {
         self.stream.drained(bytes);
     }
 
-    /// With [`AckMode::Manual`]: the result arrived where it belongs, so that the runner may forget it.
+    /// With `AckMode::Manual`: the result arrived where it belongs, so that the runner may forget it.
     pub fn acknowledge(&self) {
         self.stream.link().send(Command::Acknowledge(self.exec_id));
     }

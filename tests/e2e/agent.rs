@@ -363,7 +363,7 @@ fn a_model_asks_before_it_changes_or_runs_something() {
         Client::login(&server, "eve").send("POST", &format!("/chats/{chat}/approvals"), body.as_bytes());
     assert_eq!(eve.status, 404, "nobody else may answer");
     assert!(!machine.workspace().join("new").exists(), "nothing is done before the answer");
-    assert_eq!((answer(file, false, false), answer(file, true, false)), (204, 404));
+    assert_eq!((answer(file, false, false), answer(file, true, false)), (204, 409));
     assert_eq!(answer(asked("echo ran >> log"), true, true), 204);
     // The same command again does not ask, another one does.
     let other = asked("echo other >> log");

@@ -241,7 +241,7 @@ fn a_question_is_answered_once_by_its_own_user_or_withdrawn() {
         "no approval"
     );
     assert_eq!(answer(&client, &chat, &"x".repeat(64 * 1024 + 1)), 400);
-    assert_eq!((answer(&client, &chat, "green"), answer(&client, &chat, "red")), (204, 404));
+    assert_eq!((answer(&client, &chat, "green"), answer(&client, &chat, "red")), (204, 409));
     assert_eq!(ended(&client, &chat, 1)["text"], "");
     assert_eq!(told(&model).results(), ["green"]);
     // Cancelled while it asks, it is over.

@@ -44,6 +44,8 @@ async fn watch(execs: &Execs) {
     let mut signs = Signs::begin(group::met(), machine::now(&bounds));
     loop {
         if living_trees(execs).is_empty() {
+            // Nothing runs that could take all files.
+            reserve.give_back();
             execs.command_started.notified().await;
             signs = Signs::begin(group::met(), machine::now(&bounds));
         }

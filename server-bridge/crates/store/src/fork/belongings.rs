@@ -44,6 +44,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "prompt_counts", fate: PROMPT_COUNTS },
     Belonging { table: "chat_todos", fate: CHAT_TODOS },
     Belonging { table: "sub_agents", fate: SUB_AGENTS },
+    Belonging { table: "streamed", fate: Fate::Stays("what an answer under way has said so far") },
     Belonging { table: "asks", fate: Fate::Stays("nothing in the copy waits for an answer") },
     Belonging { table: "approval_rules", fate: Fate::Stays("what was allowed for good is asked for again") },
     Belonging { table: "checkpoints", fate: Fate::Stays("the copy changed no files, and takes none back") },

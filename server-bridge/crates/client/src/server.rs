@@ -12,11 +12,11 @@ use super::output;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Show and change the settings of the server, as its administrator
+/// Look at and change the settings of the server, as its administrator
 #[derive(Parser)]
 #[command(name = "server")]
 pub(crate) enum ServerCommand {
-    /// Show the settings of the server, after changing those that are named; they hold from the next answers on
+    /// Look at the settings of the server, after changing those that are named; they hold from the next answers on
     Settings(SettingsOptions),
 }
 

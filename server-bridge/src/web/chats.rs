@@ -68,7 +68,8 @@ pub struct NewMessage {
     /// the first one was. For a client that heard no answer.
     #[serde(default)]
     send_id: Option<String>,
-    /// The paths that uploads to this chat answered with, 16 at most; the text may be empty then.
+    /// The paths that uploads to this chat answered with, 16 at most, each alone or as `PATH on PLACE` with the place that the upload
+    /// answered with, so that the message says where the file is; the text may be empty then.
     #[serde(default)]
     attachments: Vec<String>,
 }

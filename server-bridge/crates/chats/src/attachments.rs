@@ -8,7 +8,8 @@ use sandbox::{Sandbox, SandboxError, WriteOptions};
 use store::{ChatId, User};
 
 use crate::limits::{
-    ATTACHMENT_BYTES, ATTACHMENT_ENDING_BYTES, ATTACHMENT_NAME_BYTES, ATTACHMENTS, OUTPUT_IGNORE_PATH,
+    ATTACHMENT_BYTES, ATTACHMENT_ENDING_BYTES, ATTACHMENT_NAME_BYTES, ATTACHMENT_PLACE_BYTES, ATTACHMENTS,
+    OUTPUT_IGNORE_PATH,
 };
 use crate::{ChatService, Error, Result};
 
@@ -71,8 +72,10 @@ pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     if paths.len() > ATTACHMENTS {
         return Err(invalid(format!("a message has at most {ATTACHMENTS} attachments")));
     }
-    if !paths.iter().all(|path| is_path(path)) {
-        return Err(invalid("attachments are paths that an upload to this chat answered with"));
+    if !paths.iter().all(|path| is_reference(path)) {
+        return Err(invalid(
+            "attachments are paths that an upload to this chat answered with, or such a path and its place: PATH on PLACE",
+        ));
     }
     let begun = text.trim_start();
     // Two slashes stand for one that is meant as it is.
@@ -88,6 +91,20 @@ pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
         ("", lines) => lines.join("\n"),
         (text, lines) => format!("{text}\n\n{}", lines.join("\n")),
     })
+}
+
+/// Whether it names an attachment: the path that an upload answered with, and where it says so the place.
+fn is_reference(reference: &str) -> bool {
+    // A name holds no space.
+    let (path, place) = match reference.split_once(" on ") {
+        Some((path, place)) => (path, Some(place)),
+        None => (reference, None),
+    };
+    let is_plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'.' | b'-');
+    let is_place =
+        |place: &str| (1..=ATTACHMENT_PLACE_BYTES).contains(&place.len()) && place.bytes().all(is_plain);
+    is_path(path) && place.is_none_or(is_place)
 }
 
 /// Whether an upload can have answered with it: the directory, eight hexadecimal digits and a name.
@@ -237,7 +254,18 @@ mod tests {
             with_attachments("", &[path]).unwrap(),
             "[attached: .sandbridge/attachments/0011aaff/a.png]"
         );
+        for place in ["laptop", "__docker__", "none"] {
+            let reference = format!(".sandbridge/attachments/0011aaff/a.png on {place}");
+            assert_eq!(
+                with_attachments("", std::slice::from_ref(&reference)).unwrap(),
+                format!("[attached: {reference}]")
+            );
+        }
         for odd in [
+            ".sandbridge/attachments/0011aaff/a on ",
+            ".sandbridge/attachments/0011aaff/a on A]",
+            ".sandbridge/attachments/0011aaff/a on a on b",
+            "/etc/passwd on laptop",
             "/etc/passwd",
             ".sandbridge/attachments/../../x",
             ".sandbridge/attachments/a\nb",

@@ -104,6 +104,8 @@ pub const ATTACHMENT_BYTES: u64 = 32 * 1024 * 1024;
 pub const ATTACHMENTS: usize = 16;
 /// The longest name that such a file keeps, in bytes; a file system takes 255.
 pub const ATTACHMENT_NAME_BYTES: usize = 200;
+/// The longest name of the place that an attachment is on, in bytes.
+pub const ATTACHMENT_PLACE_BYTES: usize = 63;
 /// The longest ending that a name keeps where it is cut, its dot included, in bytes.
 pub const ATTACHMENT_ENDING_BYTES: usize = 20;
 /// The longest answer to a question, in bytes.

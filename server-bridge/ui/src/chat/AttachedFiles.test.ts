@@ -2,6 +2,16 @@ import { expect, test } from "vitest";
 import { splitAttached } from "./AttachedFiles";
 
 test("attached files are those of the lines at the end", () => {
-  expect(splitAttached("look\n\n[attached: a/b.png]\n[attached: c d.txt]")).toEqual({ text: "look", paths: ["a/b.png", "c d.txt"] });
-  expect(splitAttached("[attached: a]\nno")).toEqual({ text: "[attached: a]\nno", paths: [] });
+  expect(splitAttached("look\n\n[attached: a/b.png on laptop]\n[attached: c.txt on __docker__]")).toEqual({
+    text: "look",
+    files: [
+      { path: "a/b.png", place: "laptop" },
+      { path: "c.txt", place: "__docker__" },
+    ],
+  });
+  expect(splitAttached("[attached: a]\nno")).toEqual({ text: "[attached: a]\nno", files: [] });
+});
+
+test("messages from before the place was told have none", () => {
+  expect(splitAttached("[attached: a/on.png]")).toEqual({ text: "", files: [{ path: "a/on.png", place: null }] });
 });

@@ -7,29 +7,38 @@ import { withTicket } from "../lib/download";
 import { useAppState } from "../state/context";
 import { openChatOf } from "../state/state";
 
-const LINE = /^\[attached: (.+)\]$/;
+/** A path, and the machine that it is on where the message says so. */
+const LINE = /^\[attached: (.+?)(?: on ([^ ]+))?\]$/;
 const IMAGE = /\.(png|jpe?g|gif|webp)$/i;
 
+/** A file that was sent with a message: where it is beneath the workspace, and on which machine where that is known. */
+export interface AttachedFile {
+  path: string;
+  place: string | null;
+}
+
 /** A message's own words, and the files that were sent with it. */
-export function splitAttached(text: string): { text: string; paths: string[] } {
+export function splitAttached(text: string): { text: string; files: AttachedFile[] } {
   const lines = text.split("\n");
-  const paths: string[] = [];
-  for (let path = LINE.exec(lines.at(-1) ?? "")?.[1]; path !== undefined; path = LINE.exec(lines.at(-1) ?? "")?.[1]) {
-    paths.unshift(path);
+  const files: AttachedFile[] = [];
+  for (let found = LINE.exec(lines.at(-1) ?? ""); found !== null; found = LINE.exec(lines.at(-1) ?? "")) {
+    files.unshift({ path: found[1] ?? "", place: found[2] ?? null });
     lines.pop();
   }
-  return paths.length === 0 ? { text, paths } : { text: lines.join("\n").trimEnd(), paths };
+  return files.length === 0 ? { text, files } : { text: lines.join("\n").trimEnd(), files };
 }
 
 /** Files that were sent with a message, images as such. */
-export function AttachedFiles({ paths }: { paths: string[] }) {
+export function AttachedFiles({ files }: { files: AttachedFile[] }) {
   const { t } = useTranslation("chat");
-  const place = openChatOf(useAppState())?.runner ?? null;
+  // Of messages from before the place was told; the chat may have gone elsewhere since.
+  const bound = openChatOf(useAppState())?.runner ?? null;
   return (
     <ul className="attached" aria-label={t("attach.list")}>
-      {paths.map((path) => (
+      {files.map(({ path, place }) => (
         <li key={path}>
-          <Attached path={path} place={place} />
+          <Attached path={path} place={place ?? bound} />
+          <small className="hint">{place === null ? path : t("attach.where", { path, place })}</small>
         </li>
       ))}
     </ul>

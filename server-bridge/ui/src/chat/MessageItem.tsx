@@ -41,11 +41,11 @@ function Body({ message, live }: Props) {
   if (message.agent?.kind === "tool") return <ToolCard message={message} tool={message.agent} live={live} />;
   if (message.agent?.kind === "reply") return <Reply message={message} reply={message.agent} live={live} />;
   if (message.role !== "user") return <p className="text">{message.text}</p>;
-  const { text, paths } = splitAttached(message.text);
+  const { text, files } = splitAttached(message.text);
   return (
     <div className="bubble">
       <p className="text">{text}</p>
-      {paths.length > 0 && <AttachedFiles paths={paths} />}
+      {files.length > 0 && <AttachedFiles files={files} />}
     </div>
   );
 }

@@ -72,7 +72,7 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
 
   const send = async () => {
     if (!isSendable) return;
-    const attachments = files.attached.flatMap(({ file }) => (file === null ? [] : [file.path]));
+    const attachments = files.attached.flatMap(({ file }) => (file === null ? [] : [`${file.path} on ${file.place}`]));
     setProblem(null);
     setBusy(true);
     try {

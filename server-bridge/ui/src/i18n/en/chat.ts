@@ -184,6 +184,7 @@ export const chat = {
     tooLarge: "{{name}} is larger than {{mebibytes}} MiB.",
     failed: "{{name}}: {{error}}",
     image: "Attached image {{name}}",
+    where: "{{path}} on {{place}}",
   },
   complete: {
     commands: "Commands",

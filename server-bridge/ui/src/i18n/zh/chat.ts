@@ -186,6 +186,7 @@ export const chat: Room<"chat"> = {
     tooLarge: "{{name}} 超过 {{mebibytes}} MiB。",
     failed: "{{name}}：{{error}}",
     image: "附图 {{name}}",
+    where: "{{place}} 上的 {{path}}",
   },
   complete: {
     commands: "命令",

@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useState } from "react";
+import { type ChangeEvent, type FormEvent, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useLoaded } from "../lib/useLoaded";
@@ -19,7 +19,7 @@ export default function ServerSettings() {
       {(known) => (
         <>
           <ContextMode known={known} onSaved={loaded.replace} />
-          <Values key={`${known.turns_at_once} ${known.base_prompt}`} known={known} onSaved={loaded.replace} />
+          <Values known={known} onSaved={loaded.replace} />
         </>
       )}
     </Ready>
@@ -62,14 +62,22 @@ function Values({ known, onSaved }: Props) {
   const [turns, setTurns] = useState(String(known.turns_at_once));
   const [file, setFile] = useState(known.base_prompt ?? "");
   const [saved, setSaved] = useState(false);
-  useEffect(() => setSaved(false), [turns, file]);
+  // What holds now, be it by this form, by the chosen default, or by another administrator.
+  useEffect(() => setTurns(String(known.turns_at_once)), [known.turns_at_once]);
+  useEffect(() => setFile(known.base_prompt ?? ""), [known.base_prompt]);
+  const edit = (set: (value: string) => void) => (event: ChangeEvent<HTMLInputElement>) => {
+    set(event.target.value);
+    setSaved(false);
+  };
   const save = useAction(async () => {
     const wanted = turns.trim() === "" ? null : Number(turns);
     const name = file.trim() || null;
     // What was not changed stays as it is set: a number that nobody set follows the server's option.
     const turns_at_once = wanted === known.turns_at_once ? undefined : wanted;
     const base_prompt = name === known.base_prompt ? undefined : name;
-    onSaved(await requests.changeServerSettings({ turns_at_once, base_prompt }));
+    const settings = await requests.changeServerSettings({ turns_at_once, base_prompt });
+    setTurns(String(settings.turns_at_once));
+    onSaved(settings);
     setSaved(true);
   });
   const submit = (event: FormEvent) => {
@@ -92,7 +100,7 @@ function Values({ known, onSaved }: Props) {
             aria-describedby={hint}
             placeholder={String(known.turns_at_once_default)}
             value={turns}
-            onChange={(event) => setTurns(event.target.value)}
+            onChange={edit(setTurns)}
           />
         )}
       </Field>
@@ -107,7 +115,7 @@ function Values({ known, onSaved }: Props) {
             aria-describedby={hint}
             placeholder={t("serverSettings.builtIn")}
             value={file}
-            onChange={(event) => setFile(event.target.value)}
+            onChange={edit(setFile)}
           />
         )}
       </Field>

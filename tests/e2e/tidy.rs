@@ -238,6 +238,23 @@ fn dependencies_come_from_the_registry_and_none_is_banned() {
     }
 }
 
+/// A string key into JSON is a missing type: what the server answers is declared in `api`.
+#[test]
+fn the_client_reads_documents_and_no_loose_json() {
+    for file in tracked_files() {
+        let is_production =
+            file.starts_with("server-bridge/crates/client/src/") && !file.ends_with("tests.rs");
+        if !is_production || !file.ends_with(".rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(root().join(&file)).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for word in ["serde_json::Value", "serde_json::{Value", "serde_json::Map", "json!"] {
+            assert!(!code.contains(word), "{file} has {word}: declare the document in crate api");
+        }
+    }
+}
+
 #[test]
 fn unsafe_code_stands_in_one_module_a_crate() {
     let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

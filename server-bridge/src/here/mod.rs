@@ -26,6 +26,7 @@ mod standing;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use api::session::SignInView;
 use clap::Parser;
 use client::chat::{self, TalkOptions};
 use client::command::Command;
@@ -154,15 +155,12 @@ async fn talk(globals: &Globals, options: HereOptions, session: Session) -> Resu
 
 /// Prints the page's address, with what signs a browser in once.
 async fn print_address(globals: &Globals, session: &Session) -> Result<(), Failure> {
-    let answer = Client::new(session)?.post("/api/v1/sign-ins", &json!({})).await?;
-    let code = answer["code"].as_str().ok_or_else(|| {
-        Failure::other("protocol", "the server's answer holds no code; is it of this version?")
-    })?;
+    let SignInView { code, expires_in_s } = Client::new(session)?.sign_in_code().await?;
     let url = format!("{}/#sign-in={code}", session.server);
     if globals.json {
-        output::json_line(&json!({"url": url, "expires_in_s": answer["expires_in_s"]}));
+        output::json_line(&json!({"url": url, "expires_in_s": expires_in_s}));
     } else {
-        let minutes = answer["expires_in_s"].as_u64().unwrap_or_default() / 60;
+        let minutes = expires_in_s / 60;
         output::line(&format!(
             "open {url}\n(once, within {minutes} min; `sandbridge here --web` makes another)"
         ));

@@ -1,11 +1,10 @@
 //! Answers in words to what a model asks.
 
 use agent::ask::Reply;
+use api::turn::QuestionAnswer;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::MessageId;
-use serde::Deserialize;
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -19,15 +18,6 @@ use crate::web::scope::Access;
 /// The routes of answers to what a model asks.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, routes!(answer))
-}
-
-/// An answer to a question of a model.
-#[derive(Deserialize, ToSchema)]
-pub struct QuestionAnswer {
-    /// The message that shows the question.
-    message_id: i64,
-    /// The answer, of 64 KiB at most; null where nobody is there to give one.
-    text: Option<String>,
 }
 
 /// Answer a question of a model in words.

@@ -1,12 +1,13 @@
 //! Files that come with a message: they are put where the chat's work goes, and its agent opens them there.
 
+use api::chat::AttachmentView;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use chats::Attached;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -30,19 +31,6 @@ pub struct AttachmentQuery {
     name: String,
 }
 
-/// A file that was attached.
-#[derive(Serialize, ToSchema)]
-pub struct AttachmentView {
-    /// Relative to the workspace: what the message names.
-    path: String,
-    name: String,
-    /// Where it is: a runner's name, `__docker__` or `none`.
-    place: String,
-    size_bytes: u64,
-    /// Whether the agent can look at it.
-    is_image: bool,
-}
-
 /// Put a file where the chat's work goes, for a message that names its `path` among its `attachments`. At most 32 MiB.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/attachments", tag = "chats",
     params(("id" = String, Path), AttachmentQuery),
@@ -60,11 +48,9 @@ pub async fn add(
         headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let content = body.into_data_stream();
     let attached = state.chats.attach(&caller.user, &chat_id(&id)?, &query.name, length, content).await?;
-    Ok((StatusCode::CREATED, Json(attached.into())))
+    Ok((StatusCode::CREATED, Json(attachment_view(attached))))
 }
 
-impl From<Attached> for AttachmentView {
-    fn from(Attached { path, name, place, size_bytes, is_image }: Attached) -> Self {
-        Self { path, name, place, size_bytes, is_image }
-    }
+fn attachment_view(Attached { path, name, place, size_bytes, is_image }: Attached) -> AttachmentView {
+    AttachmentView { path, name, place, size_bytes, is_image }
 }

@@ -1,10 +1,11 @@
 //! The audit trail, to be read.
 
 use accounts::{AuditRecord, Trail};
+use api::audit::{AuditPage, AuditView};
 use axum::Json;
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::limits::AUDIT_PAGE_ROWS;
@@ -35,34 +36,6 @@ pub struct AuditQuery {
     action: String,
 }
 
-/// Something that was done.
-#[derive(Serialize, ToSchema)]
-pub struct AuditView {
-    id: i64,
-    /// Unix milliseconds.
-    at: i64,
-    /// Who did it; null where that could not be told.
-    #[schema(required)]
-    user: Option<String>,
-    /// `exec`, `file.write`, `login`, ….
-    action: String,
-    /// Where: a runner's name, `__docker__`, `none`, or nothing.
-    #[schema(required)]
-    location: Option<String>,
-    /// To what: a command, a path, a name.
-    target: String,
-    /// `ok`, or what went wrong.
-    outcome: String,
-}
-
-/// Some entries, the newest first.
-#[derive(Serialize, ToSchema)]
-pub struct AuditPage {
-    entries: Vec<AuditView>,
-    /// Whether there are older ones.
-    more: bool,
-}
-
 /// What was done, by whom and where: administrators see everything, others what they did themselves.
 #[utoipa::path(get, path = "/api/v1/audit", tag = "users", params(AuditQuery), responses((status = 200, body = AuditPage)))]
 pub async fn list(
@@ -77,12 +50,10 @@ pub async fn list(
         limit: query.limit.unwrap_or(AUDIT_PAGE_ROWS),
     };
     let page = state.accounts.trail(&caller.user, wanted).await?;
-    Ok(Json(AuditPage { entries: page.entries.into_iter().map(AuditView::from).collect(), more: page.more }))
+    Ok(Json(AuditPage { entries: page.entries.into_iter().map(audit_view).collect(), more: page.more }))
 }
 
-impl From<AuditRecord> for AuditView {
-    fn from(record: AuditRecord) -> Self {
-        let AuditRecord { id, at_ms, user, action, location, target, outcome } = record;
-        Self { id: id.0, at: at_ms, user, action, location, target, outcome }
-    }
+fn audit_view(record: AuditRecord) -> AuditView {
+    let AuditRecord { id, at_ms, user, action, location, target, outcome } = record;
+    AuditView { id: id.0, at: at_ms, user, action, location, target, outcome }
 }

@@ -1,6 +1,6 @@
 //! Conversations that go on as two, and that leave the server as a file.
 
-use api::chat::{ChatView, MessageView};
+use api::chat::{ChatView, ExportView, Fork};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use chats::{Export, Format, MessageId, chat_view};
 use futures_util::stream;
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -23,14 +23,6 @@ use crate::web::scope::Access;
 /// The routes of forks and exports of a chat.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, routes!(fork)).add(Access::Look, routes!(export))
-}
-
-/// How much of a conversation is copied.
-#[derive(Deserialize, ToSchema)]
-pub struct Fork {
-    /// Up to and with what came of this message; all of it if absent.
-    #[serde(default)]
-    message_id: Option<i64>,
 }
 
 /// Go on with a conversation in another one: what was said so far, the machine, the directory and the approval mode are the
@@ -79,15 +71,4 @@ pub async fn export(
     let headers =
         [(header::CONTENT_TYPE, content_type.to_owned()), (header::CONTENT_DISPOSITION, disposition)];
     Ok((headers, Body::from_stream(stream::try_unfold(exported, Export::next))).into_response())
-}
-
-/// A conversation as a JSON file; it is written down while it is read.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-pub struct ExportView {
-    /// Of this format: 1.
-    version: u32,
-    chat: ChatView,
-    /// All of them, the oldest first.
-    messages: Vec<MessageView>,
 }

@@ -1,12 +1,9 @@
 //! A conversation with all that stands beside its messages.
 
-use api::chat::ChatView;
-use api::words::Approval;
+use api::chat::{ChatDetail, ContextView};
 use axum::Json;
 use axum::extract::{Path, State};
 use chats::{ContextUse, Detail, chat_view};
-use serde::Serialize;
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::limits::USAGE_MAX_DAYS;
@@ -16,48 +13,11 @@ use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
-use crate::web::usage::Sum;
+use crate::web::usage::sum_of;
 
 /// The routes of a chat's details.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Look, routes!(show))
-}
-
-/// A conversation and how it stands.
-#[derive(Serialize, ToSchema)]
-pub struct ChatDetail {
-    #[serde(flatten)]
-    chat: ChatView,
-    /// How much its model may do without asking.
-    approval: Approval,
-    /// The model that was chosen for it, or else for all; null where the first subscription answers.
-    #[schema(required)]
-    model: Option<String>,
-    /// Whether any model answers its user.
-    model_configured: bool,
-    /// Where its agent is, relative to the workspace.
-    cwd: String,
-    /// Whether an answer or a command is under way.
-    busy: bool,
-    /// How full the window of its model is; null where no model answers.
-    #[schema(required)]
-    context: Option<ContextView>,
-    /// What it took, with its sub-agents.
-    usage: Sum,
-    /// For a sub-agent's: the conversation whose agent called it.
-    #[schema(required)]
-    parent_id: Option<String>,
-}
-
-/// How full a window is.
-#[derive(Serialize, ToSchema)]
-pub struct ContextView {
-    /// About how many tokens the next call begins with.
-    used_tokens: usize,
-    /// How many it holds.
-    window_tokens: usize,
-    /// The model, as `SUBSCRIPTION/MODEL`.
-    model: String,
 }
 
 /// A conversation with its model, how much that may do, how full its window is and what it took.
@@ -84,7 +44,7 @@ pub async fn show(
             window_tokens,
             model,
         }),
-        usage: Sum::of(&usage.rows),
+        usage: sum_of(&usage.rows),
         parent_id: parent.map(|parent| parent.to_string()),
     }))
 }

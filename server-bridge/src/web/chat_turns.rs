@@ -1,11 +1,9 @@
 //! What of a conversation is taken back.
 
-use api::chat::MessageView;
+use api::turn::{FileView, Rewind, TakenBackView, Undo};
 use axum::Json;
 use axum::extract::{Path, State};
 use chats::{MessageId, RestoredFile, TakeBack, TakenBack, Turns, message_view};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -19,57 +17,6 @@ use crate::web::scope::Access;
 /// The routes of taking parts of a chat back.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, routes!(undo)).add(Access::Full, routes!(rewind))
-}
-
-/// How the last message is taken back.
-#[derive(Deserialize, ToSchema)]
-pub struct Undo {
-    /// Whether files are restored that somebody else has changed since.
-    #[serde(default)]
-    force: bool,
-}
-
-/// What is taken back: the last `turns` messages, or `message_id` and all behind it.
-#[derive(Deserialize, ToSchema)]
-pub struct Rewind {
-    /// How many messages.
-    turns: Option<usize>,
-    /// The first message that is taken back.
-    message_id: Option<i64>,
-    /// Whether their files are restored too.
-    #[serde(default)]
-    files: bool,
-    /// Whether files are restored that somebody else has changed since.
-    #[serde(default)]
-    force: bool,
-}
-
-/// What was taken back.
-#[derive(Serialize, ToSchema)]
-pub struct TakenBackView {
-    /// The first message that was taken back, to be changed and said again.
-    text: String,
-    /// How many messages.
-    turns: usize,
-    /// The files that are as they were before.
-    restored: Vec<FileView>,
-    /// The files that are not.
-    not_restored: Vec<FileView>,
-    /// How many commands ran; what they changed stays.
-    commands: i64,
-    /// What tells all that in the conversation.
-    notice: MessageView,
-}
-
-/// A file that was changed.
-#[derive(Serialize, ToSchema)]
-pub struct FileView {
-    /// The machine it is on.
-    place: String,
-    path: String,
-    /// Why it was not restored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
 }
 
 /// Take back the last message, with what came of it: the conversation, and the files it changed.

@@ -2,14 +2,14 @@
 
 use agent::approval::{Answer, Mode};
 use agent::ask::Reply;
-use api::chat::{ChatView, FoundView, MessagePage, PostedView};
-use api::words::Approval;
+use api::chat::{Cancelled, ChatView, FoundView, MessagePage, NewMessage, NewTitle, PostedView};
+use api::turn::{ApprovalAnswer, ApprovalMode};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::{ChatId, Find, Found, MessageId, Page, Saying, chat_view, message_view, shown_view};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -59,27 +59,6 @@ pub struct PageQuery {
     limit: Option<u32>,
 }
 
-/// What the user says.
-#[derive(Deserialize, ToSchema)]
-pub struct NewMessage {
-    /// A message, a slash command, or `!` and a shell command.
-    text: String,
-    /// Chosen by the client, up to 64 characters: the same one again in this chat is the same message, and is answered what
-    /// the first one was. For a client that heard no answer.
-    #[serde(default)]
-    send_id: Option<String>,
-    /// The paths that uploads to this chat answered with, 16 at most, each alone or as `PATH on PLACE` with the place that the upload
-    /// answered with, so that the message says where the file is; the text may be empty then.
-    #[serde(default)]
-    attachments: Vec<String>,
-}
-
-/// How many commands were told to stop.
-#[derive(Serialize, ToSchema)]
-pub struct Cancelled {
-    cancelled: usize,
-}
-
 /// The caller's conversations, the one where something last happened first; or those that have some words.
 #[utoipa::path(get, path = "/api/v1/chats", tag = "chats", params(ChatQuery),
     responses((status = 200, body = [ChatView]), (status = 400), (status = 404), (status = 429)))]
@@ -120,13 +99,6 @@ pub async fn remove(
 ) -> Result<StatusCode, ApiError> {
     state.chats.delete(&caller.user, &chat_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// A new title for a conversation.
-#[derive(Deserialize, ToSchema)]
-pub struct NewTitle {
-    /// At most 200 characters.
-    title: String,
 }
 
 /// Give a conversation a title.
@@ -191,28 +163,6 @@ pub async fn cancel(
 ) -> Result<Json<Cancelled>, ApiError> {
     let cancelled = state.chats.cancel(caller.user.id, &chat_id(&id)?).await?;
     Ok(Json(Cancelled { cancelled }))
-}
-
-/// An answer to what a model asks.
-#[derive(Deserialize, ToSchema)]
-pub struct ApprovalAnswer {
-    /// The message that shows the tool which waits.
-    message_id: i64,
-    /// Whether it may go on.
-    allow: bool,
-    /// Whether it may from now on in this chat: what `always` of the question says.
-    #[serde(default)]
-    always: bool,
-    /// Nobody is there who could be asked, as where a program talks to the model: it may not, and the model is told why.
-    #[serde(default)]
-    nobody: bool,
-}
-
-/// How much a chat's model may do without asking.
-#[derive(Deserialize, Serialize, ToSchema)]
-pub struct ApprovalMode {
-    /// How much.
-    mode: Approval,
 }
 
 /// Answer what a model asks: whether a tool may go on.

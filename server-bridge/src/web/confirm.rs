@@ -5,11 +5,10 @@
 
 use std::time::Instant;
 
+use api::session::Confirmation;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Deserialize;
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::limits::CONFIRMATION_LIFETIME;
@@ -25,12 +24,6 @@ use crate::web::scope::Access;
 /// The routes of giving the password once more.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Session, routes!(confirm))
-}
-
-/// The caller's password.
-#[derive(Deserialize, ToSchema)]
-pub struct Confirmation {
-    password: String,
 }
 
 /// Give one's password once more. For 10 minutes, as after a login, this page's session may make keys, users and tokens of

@@ -1,14 +1,15 @@
 //! A user's own container as a whole: how it is, and keeping, moving or replacing it.
 
-use api::words::{ContainerLimit, ContainerState, UserNamespace, WorkspaceKind};
+use api::container::{CommittedView, ContainerView};
+use api::words::ContainerLimit;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sandbox::{ContainerError, ContainerStatus, DOCKER, UserContainer};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use execs::sandbox_user;
@@ -31,39 +32,6 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, routes!(reset))
 }
 
-/// How the caller's container is, and what it may.
-#[derive(Serialize, ToSchema)]
-pub struct ContainerView {
-    /// Its name on the engine.
-    name: String,
-    /// How it stands.
-    state: ContainerState,
-    /// What it was made of, or the next one will be.
-    image: String,
-    /// Whether that image is one of the user's own, from a commit or an import.
-    own_image: bool,
-    /// In bytes.
-    memory: i64,
-    /// Processes and threads.
-    pids: i64,
-    /// Null: no limit.
-    #[schema(required)]
-    cpus: Option<f64>,
-    /// Which of these limits the engine cannot hold.
-    unlimited: Vec<ContainerLimit>,
-    network: String,
-    /// Whether only /tmp, /run and the workspace can be written to.
-    read_only: bool,
-    /// `mapped`: its root is nobody outside; `host`: the engine would map users and was told not to; `none`: the engine
-    /// maps no users.
-    user_namespace: UserNamespace,
-    /// Where its files are.
-    workspace: WorkspaceKind,
-    /// How long it runs without a request, in seconds; null: without end.
-    #[schema(required)]
-    idle_stop: Option<u64>,
-}
-
 /// What becomes of the workspace.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -73,18 +41,11 @@ pub struct WorkspaceQuery {
     workspace: bool,
 }
 
-/// An image that was made.
-#[derive(Serialize, ToSchema)]
-pub struct CommittedView {
-    /// Its id on the engine.
-    image: String,
-}
-
 /// How the container is; starts nothing.
 #[utoipa::path(get, path = "/api/v1/container", tag = "container",
     responses((status = 200, body = ContainerView), (status = 403), (status = 503)))]
 pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<ContainerView>, ApiError> {
-    Ok(Json(own(&state, &caller)?.status().await?.into()))
+    Ok(Json(container_view(own(&state, &caller)?.status().await?)))
 }
 
 /// Stop it, with all that runs in it; the next use starts it again.
@@ -176,22 +137,20 @@ impl From<ContainerError> for ApiError {
     }
 }
 
-impl From<ContainerStatus> for ContainerView {
-    fn from(status: ContainerStatus) -> Self {
-        Self {
-            name: status.name,
-            state: status.state.into(),
-            image: status.image,
-            own_image: status.is_own_image,
-            memory: status.memory_bytes,
-            pids: status.pids,
-            cpus: status.cpus,
-            unlimited: status.unlimited.into_iter().map(ContainerLimit::from).collect(),
-            network: status.network,
-            read_only: status.read_only,
-            user_namespace: status.user_namespace.into(),
-            workspace: status.workspace.into(),
-            idle_stop: status.idle_stop_s,
-        }
+fn container_view(status: ContainerStatus) -> ContainerView {
+    ContainerView {
+        name: status.name,
+        state: status.state.into(),
+        image: status.image,
+        own_image: status.is_own_image,
+        memory: status.memory_bytes,
+        pids: status.pids,
+        cpus: status.cpus,
+        unlimited: status.unlimited.into_iter().map(ContainerLimit::from).collect(),
+        network: status.network,
+        read_only: status.read_only,
+        user_namespace: status.user_namespace.into(),
+        workspace: status.workspace.into(),
+        idle_stop: status.idle_stop_s,
     }
 }

@@ -1,16 +1,15 @@
 //! The models that answer: the server's own and those that the caller brings.
 
-use std::collections::BTreeMap;
-
 use api::model::PriceDocument;
+use api::model::{ModelChoice, ModelDocument, ModelList, SubscriptionDocument, SubscriptionView, TrialView};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::models::{Provider, SERVER, Secret, Subscription, Tier, TierModel};
 use chats::subscriptions::{KeyGiven, NewSubscription, Owned, Trial};
 use llm::price::Price;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -33,103 +32,12 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, routes!(choose_for_chat))
 }
 
-/// The models that the caller can ask.
-#[derive(Serialize, ToSchema)]
-pub struct ModelList {
-    /// What was chosen, `NAME`, `NAME/TIER` or `NAME/MODEL`; null where the first subscription answers.
-    #[schema(required)]
-    chosen: Option<String>,
-    /// The server's own first, where there is one; then the caller's, the oldest first.
-    models: Vec<SubscriptionView>,
-}
-
-/// A subscription: a provider and its models. Its key is never told.
-#[derive(Serialize, ToSchema)]
-pub struct SubscriptionView {
-    name: String,
-    /// Whether it is the server's own, which all users share.
-    shared: bool,
-    /// The dialect that it speaks.
-    provider: api::words::Provider,
-    /// Where it is; null for the server's own, and for one behind a runner.
-    #[schema(required)]
-    base_url: Option<String>,
-    /// The runner that relays to an endpoint of its own.
-    #[schema(required)]
-    runner: Option<String>,
-    /// By tier: `vanguard`, `balance`, `swift`.
-    models: BTreeMap<&'static str, ModelDocument>,
-    /// The tier that answers where nothing else is said.
-    default_tier: api::words::Tier,
-    /// What answers where it is not there.
-    #[schema(required)]
-    fallback: Option<String>,
-    /// The last four characters of its key, empty for a short key; null where it has none, or is the server's own.
-    #[schema(required)]
-    api_key_end: Option<String>,
-}
-
-/// One model of a subscription.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ModelDocument {
-    /// As its provider knows it.
-    name: String,
-    /// How many tokens its window holds; 200,000 if left out.
-    window_tokens: Option<u32>,
-    /// How many tokens it may answer with at once; 16,384 if left out.
-    reply_tokens: Option<u32>,
-    /// How much it shall think, in tokens; as its provider does if left out.
-    thinking_tokens: Option<u32>,
-    /// What its tokens cost; not known if left out.
-    price: Option<PriceDocument>,
-}
-
-/// A subscription to be added, or to take another one's place.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SubscriptionDocument {
-    /// Its name, where it is added.
-    pub(super) name: Option<String>,
-    /// `openai` or `anthropic`.
-    provider: String,
-    /// Where it is; the provider's own address if left out.
-    base_url: Option<String>,
-    /// Instead: the runner that relays to an endpoint of its own, whose key only it holds.
-    runner: Option<String>,
-    /// By tier: `vanguard`, `balance`, `swift`; at least one.
-    models: BTreeMap<String, ModelDocument>,
-    /// The tier that answers where nothing else is said.
-    default_tier: Option<String>,
-    /// What answers where it is not there: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`.
-    fallback: Option<String>,
-    /// The provider's key; left out, one that is changed keeps its own, and an empty text takes it away.
-    api_key: Option<String>,
-}
-
 /// Which chat is meant.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ChatQuery {
     /// A conversation, for what was chosen there; without one what was chosen for all that have no model of their own.
     chat: Option<String>,
-}
-
-/// A choice of a model.
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct ModelChoice {
-    /// `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`; null takes a choice back.
-    #[serde(default)]
-    model: Option<String>,
-}
-
-/// What a model that was tried said.
-#[derive(Serialize, ToSchema)]
-pub struct TrialView {
-    subscription: String,
-    model: String,
-    answer: String,
-    duration_ms: u64,
 }
 
 /// The models that the caller can ask.
@@ -146,8 +54,8 @@ pub async fn list(
     let mut models = Vec::new();
     for (name, subscription) in known.iter() {
         models.push(match name {
-            SERVER => SubscriptionView::shared(subscription.clone()),
-            name => state.chats.subscription(&caller.user, name).await?.into(),
+            SERVER => shared_view(subscription.clone()),
+            name => subscription_view(state.chats.subscription(&caller.user, name).await?),
         });
     }
     Ok(Json(ModelList { chosen, models }))
@@ -162,8 +70,8 @@ pub async fn add(
     extract::Json(mut document): extract::Json<SubscriptionDocument>,
 ) -> Result<(StatusCode, Json<SubscriptionView>), ApiError> {
     let name = document.name.take().ok_or_else(|| ApiError::invalid("give the subscription a name"))?;
-    let added = state.chats.add_subscription(&caller.user, &name, &document.try_into()?).await?;
-    Ok((StatusCode::CREATED, Json(added.into())))
+    let added = state.chats.add_subscription(&caller.user, &name, &new_subscription(document)?).await?;
+    Ok((StatusCode::CREATED, Json(subscription_view(added))))
 }
 
 /// Put another subscription in the place of one. A key stays only with the address it was given for.
@@ -178,7 +86,8 @@ pub async fn change(
     if document.name.take().is_some_and(|other| other != name) {
         return Err(ApiError::invalid("a subscription keeps its name; add another one instead"));
     }
-    Ok(Json(state.chats.change_subscription(&caller.user, &name, &document.try_into()?).await?.into()))
+    let changed = state.chats.change_subscription(&caller.user, &name, &new_subscription(document)?).await?;
+    Ok(Json(subscription_view(changed)))
 }
 
 /// Remove a subscription and its key.
@@ -207,7 +116,7 @@ pub async fn test(
         None => name,
     };
     let trial = state.chats.try_model(&caller.user, &choice).await?;
-    Ok(Json(trial.into()))
+    Ok(Json(trial_view(trial)))
 }
 
 /// Choose the model of all conversations that have none of their own.
@@ -236,103 +145,88 @@ pub async fn choose_for_chat(
     Ok(Json(ModelChoice { model }))
 }
 
-impl SubscriptionView {
-    /// The server's own: where it is and how it is paid for is not for everybody.
-    fn shared(subscription: Subscription) -> Self {
-        let view = Self::from(Owned { name: SERVER.to_owned(), subscription, key_end: None });
-        Self { shared: true, base_url: None, ..view }
+/// The server's own: where it is and how it is paid for is not for everybody.
+fn shared_view(subscription: Subscription) -> SubscriptionView {
+    let view = subscription_view(Owned { name: SERVER.to_owned(), subscription, key_end: None });
+    SubscriptionView { shared: true, base_url: None, ..view }
+}
+
+fn subscription_view(owned: Owned) -> SubscriptionView {
+    let Owned { name, subscription, key_end } = owned;
+    let base_url = subscription.runner.is_none().then(|| subscription.address().to_owned());
+    let default_tier = subscription.tier().as_str().into();
+    let Subscription { provider, runner, models, fallback, .. } = subscription;
+    let models =
+        models.into_iter().map(|(tier, model)| (tier.as_str().to_owned(), model_document(model))).collect();
+    let provider = provider.as_str().into();
+    SubscriptionView {
+        name,
+        shared: false,
+        provider,
+        base_url,
+        runner,
+        models,
+        default_tier,
+        fallback,
+        api_key_end: key_end,
     }
 }
 
-impl From<Owned> for SubscriptionView {
-    fn from(owned: Owned) -> Self {
-        let Owned { name, subscription, key_end } = owned;
-        let base_url = subscription.runner.is_none().then(|| subscription.address().to_owned());
-        let default_tier = subscription.tier().as_str().into();
-        let Subscription { provider, runner, models, fallback, .. } = subscription;
-        let models = models.into_iter().map(|(tier, model)| (tier.as_str(), model.into())).collect();
-        let provider = provider.as_str().into();
-        Self {
-            name,
-            shared: false,
-            provider,
-            base_url,
-            runner,
-            models,
-            default_tier,
-            fallback,
-            api_key_end: key_end,
-        }
-    }
+/// What a model that was tried said, as clients read it.
+pub(super) fn trial_view(Trial { subscription, model, answer, duration_ms }: Trial) -> TrialView {
+    TrialView { subscription, model, answer, duration_ms }
 }
 
-impl SubscriptionDocument {
-    /// Where a provider is, without any of its models.
-    pub(super) fn of_place(
-        provider: String,
-        base_url: Option<String>,
-        runner: Option<String>,
-        api_key: Option<String>,
-    ) -> Self {
-        let (name, models, default_tier, fallback) = Default::default();
-        Self { name, provider, base_url, runner, models, default_tier, fallback, api_key }
-    }
+fn model_document(model: TierModel) -> ModelDocument {
+    let (window_tokens, reply_tokens) = (Some(model.window_tokens()), Some(model.reply_tokens()));
+    let TierModel { name, thinking_tokens, price, .. } = model;
+    let price = price.map(|Price { input, output, cache_read, cache_write }| PriceDocument {
+        input,
+        output,
+        cache_read,
+        cache_write,
+    });
+    ModelDocument { name, window_tokens, reply_tokens, thinking_tokens, price }
 }
 
-impl From<Trial> for TrialView {
-    fn from(Trial { subscription, model, answer, duration_ms }: Trial) -> Self {
-        Self { subscription, model, answer, duration_ms }
-    }
+fn tier_model(document: ModelDocument) -> TierModel {
+    let ModelDocument { name, window_tokens, reply_tokens, thinking_tokens, price } = document;
+    let price = price.map(|PriceDocument { input, output, cache_read, cache_write }| Price {
+        input,
+        output,
+        cache_read,
+        cache_write,
+    });
+    TierModel { name, window_tokens, reply_tokens, thinking_tokens, price }
 }
 
-impl From<TierModel> for ModelDocument {
-    fn from(model: TierModel) -> Self {
-        let (window_tokens, reply_tokens) = (Some(model.window_tokens()), Some(model.reply_tokens()));
-        let TierModel { name, thinking_tokens, price, .. } = model;
-        let price = price.map(|Price { input, output, cache_read, cache_write }| PriceDocument {
-            input,
-            output,
-            cache_read,
-            cache_write,
-        });
-        Self { name, window_tokens, reply_tokens, thinking_tokens, price }
-    }
-}
-
-impl From<ModelDocument> for TierModel {
-    fn from(document: ModelDocument) -> Self {
-        let ModelDocument { name, window_tokens, reply_tokens, thinking_tokens, price } = document;
-        let price = price.map(|PriceDocument { input, output, cache_read, cache_write }| Price {
-            input,
-            output,
-            cache_read,
-            cache_write,
-        });
-        Self { name, window_tokens, reply_tokens, thinking_tokens, price }
-    }
-}
-
-impl TryFrom<SubscriptionDocument> for NewSubscription {
-    type Error = ApiError;
-
-    fn try_from(document: SubscriptionDocument) -> Result<Self, ApiError> {
-        let some = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let tier = |word: &str| word.parse::<Tier>().map_err(ApiError::invalid);
-        let models = document.models.into_iter();
-        let models = models.map(|(word, model)| Ok((tier(&word)?, TierModel::from(model))));
-        let subscription = Subscription {
-            provider: document.provider.parse::<Provider>().map_err(ApiError::invalid)?,
-            base_url: some(document.base_url),
-            runner: some(document.runner),
-            models: models.collect::<Result<_, ApiError>>()?,
-            default_tier: some(document.default_tier).as_deref().map(tier).transpose()?,
-            fallback: some(document.fallback),
-        };
-        let key = match document.api_key {
-            None => KeyGiven::Absent,
-            Some(key) if key.is_empty() => KeyGiven::None,
-            Some(key) => KeyGiven::Key(Secret(key)),
-        };
-        Ok(Self { subscription, key })
-    }
+/// What a client says of a subscription.
+///
+/// # Errors
+/// A word that is none, and a subscription without a provider.
+pub(super) fn new_subscription(document: SubscriptionDocument) -> Result<NewSubscription, ApiError> {
+    let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let tier = |word: &str| word.parse::<Tier>().map_err(ApiError::invalid);
+    let models = document.models.into_iter();
+    let models = models.map(|(word, model)| Ok((tier(&word)?, tier_model(model))));
+    let subscription = Subscription {
+        provider: document.provider.as_str().parse::<Provider>().map_err(ApiError::invalid)?,
+        base_url: some(document.base_url),
+        runner: some(document.runner),
+        models: models.collect::<Result<_, ApiError>>()?,
+        default_tier: document
+            .default_tier
+            .as_ref()
+            .map(api::words::Tier::as_str)
+            .filter(|word| !word.is_empty())
+            .map(tier)
+            .transpose()?,
+        fallback: some(document.fallback),
+    };
+    let key = match document.api_key {
+        None => KeyGiven::Absent,
+        Some(key) if key.is_empty() => KeyGiven::None,
+        Some(key) => KeyGiven::Key(Secret(key)),
+    };
+    Ok(NewSubscription { subscription, key })
 }

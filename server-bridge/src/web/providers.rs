@@ -1,49 +1,22 @@
 //! A model's provider before its subscription is kept: the models that it has, and whether one of them answers.
 
+use api::model::{OfferedModels, ProviderDocument, SubscriptionDocument, TrialView};
 use axum::Json;
 use axum::extract::State;
-use chats::subscriptions::{NewSubscription, Offered, Trial};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use chats::subscriptions::{Offered, Trial};
 use utoipa_axum::routes;
 
 use crate::state::AppState;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::models::{SubscriptionDocument, TrialView};
+use crate::web::models::{new_subscription, trial_view};
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
 
 /// The routes of trying a model before it is kept.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, routes!(models)).add(Access::Full, routes!(trial))
-}
-
-/// Where a provider is, and the key for it.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProviderDocument {
-    /// The name of the subscription. Where the caller has one of that name at this address and no key is given, its key is used.
-    name: Option<String>,
-    /// `openai` or `anthropic`.
-    provider: String,
-    /// Where it is; the provider's own address if left out.
-    base_url: Option<String>,
-    /// Instead: the runner that relays to an endpoint of its own, whose key only it holds.
-    runner: Option<String>,
-    /// The provider's key.
-    api_key: Option<String>,
-}
-
-/// The models that a provider says it has.
-#[derive(Serialize, ToSchema)]
-pub struct OfferedModels {
-    /// Their names in the provider's order; null where it keeps no list, so that a name has to be written.
-    #[schema(required)]
-    models: Option<Vec<String>>,
-    /// Whether these are all of them; 2,000 are listed at most.
-    complete: bool,
 }
 
 /// Ask a provider which models it has. Nothing of the request is kept.
@@ -55,8 +28,9 @@ pub async fn models(
     extract::Json(document): extract::Json<ProviderDocument>,
 ) -> Result<Json<OfferedModels>, ApiError> {
     let ProviderDocument { name, provider, base_url, runner, api_key } = document;
-    let place = SubscriptionDocument::of_place(provider, base_url, runner, api_key);
-    let place = NewSubscription::try_from(place)?;
+    let place =
+        SubscriptionDocument { provider, base_url, runner, api_key, ..SubscriptionDocument::default() };
+    let place = new_subscription(place)?;
     let offered = state.chats.offered_models(&caller.user, name.as_deref(), &place).await?;
     Ok(Json(match offered {
         Some(Offered { names, is_complete }) => OfferedModels { models: Some(names), complete: is_complete },
@@ -75,6 +49,6 @@ pub async fn trial(
 ) -> Result<Json<TrialView>, ApiError> {
     let name = document.name.take();
     let trial: Trial =
-        state.chats.try_subscription(&caller.user, name.as_deref(), &document.try_into()?).await?;
-    Ok(Json(trial.into()))
+        state.chats.try_subscription(&caller.user, name.as_deref(), &new_subscription(document)?).await?;
+    Ok(Json(trial_view(trial)))
 }

@@ -1,12 +1,10 @@
 //! Runners that are older than this server, and how they are replaced by the one that it hands out.
 
-use api::runner::UpdateView;
+use api::runner::{UpdateStarted, UpdateView};
 use axum::Json;
 use axum::extract::{Path, State};
 use sandbox::{RouteError, RunnerFacts};
-use serde::Serialize;
 use tokio::time::timeout;
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use execs::sandbox_user;
@@ -27,15 +25,6 @@ pub(in crate::web) fn routes() -> Routes {
 pub fn offer(state: &AppState, facts: &RunnerFacts) -> Option<UpdateView> {
     let version = state.hand_out.version().filter(|version| facts.is_older_than(version))?;
     Some(UpdateView { version: version.to_owned(), can: facts.can_update() })
-}
-
-/// An update under way.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct UpdateStarted {
-    /// The version that the runner has downloaded and checked.
-    version: String,
-    /// How many commands run there now: it waits until none does, and then comes back as that version.
-    running: usize,
 }
 
 /// Let a machine's runner replace its program by the newer one that this server hands out. Answers once that is downloaded and

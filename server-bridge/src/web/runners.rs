@@ -4,13 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use accounts::{NewToken, Runner, UserId};
 use api::event::Event;
-use api::runner::{LayerView, RunAsView, RunnerView};
+use api::runner::{LayerView, NewRunner, RunAsView, RunnerView, TokenView};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use sandbox::{Disconnect, Layer, RunAsNames, RunnerFacts, RunnerState};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use execs::sandbox_user;
@@ -33,36 +31,6 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, routes!(add))
         .add(Access::Session, routes!(rotate))
         .add(Access::Full, routes!(revoke))
-}
-
-/// A runner to be added.
-#[derive(Deserialize, ToSchema)]
-pub struct NewRunner {
-    name: String,
-    /// Whether its token is for one use: the first machine that shows it is given one of its own.
-    #[serde(default)]
-    enrol: bool,
-    /// The directory of the machine that commands work in, for the line to paste; the one in which that is pasted if left out.
-    /// `~/` in front is the home directory there.
-    workspace: Option<String>,
-    /// How long a token for one use works, in seconds: 60 to 604,800; 3,600 if left out.
-    ttl_seconds: Option<u32>,
-}
-
-/// A token, shown this once.
-#[derive(Serialize, ToSchema)]
-pub struct TokenView {
-    name: String,
-    token: String,
-    /// The exact line to paste on the machine: it installs the runner and starts it, or only starts it where this server has no
-    /// runner to hand out, and after a rotation unless the machine's is older and cannot replace itself.
-    command: String,
-    /// For a token for one use: until when it works, in Unix milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<i64>,
-    /// After a rotation: until when the token before this one works, in Unix milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    old_token_expires_at: Option<i64>,
 }
 
 /// The caller's runners.

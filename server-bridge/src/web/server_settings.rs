@@ -1,6 +1,6 @@
 //! The settings of the whole server, for administrators.
 
-use api::server::{ServerSettings, ServerSettingsChange};
+use api::server_settings::{ServerSettings, ServerSettingsChange};
 use axum::Json;
 use axum::extract::State;
 use utoipa_axum::routes;

@@ -4,13 +4,12 @@ use std::time::Instant;
 
 use accounts::User;
 use accounts::limits::LOGIN_NAME_BYTES;
+use api::session::{LoggedIn, Login, Me, UserView};
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -28,42 +27,6 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Anybody, routes!(login))
         .add(Access::Session, routes!(logout))
         .add(Access::LookToWork, routes!(me))
-}
-
-/// Who wants to log in.
-#[derive(Deserialize, ToSchema)]
-pub struct Login {
-    user: String,
-    password: String,
-}
-
-/// A session just begun.
-#[derive(Serialize, ToSchema)]
-pub struct LoggedIn {
-    /// For the Authorization header. A page's opens nothing without the cookie that came with it.
-    token: String,
-    user: UserView,
-}
-
-/// A user as others see them.
-#[derive(Serialize, ToSchema)]
-pub struct UserView {
-    name: String,
-    admin: bool,
-}
-
-/// The caller and where their work goes.
-#[derive(Serialize, ToSchema)]
-pub struct Me {
-    name: String,
-    admin: bool,
-    /// A runner's name, `__docker__` or `none`; null lets the server choose.
-    #[schema(required)]
-    active_runner: Option<String>,
-    /// Whether the first steps are to be shown: a user without chats, runners and models who did not put them off.
-    welcome_due: bool,
-    /// The server's version.
-    version: &'static str,
 }
 
 /// Log in. Answers with the token for the Authorization header. To a page, whose request has an Origin, it also gives a cookie,
@@ -108,7 +71,7 @@ pub(in crate::web) async fn begin_session(
             session_cookie(&state.cookie_name, Some(secret.expose()), session.lasts_s, state.is_secure());
         (header::SET_COOKIE, cookie)
     });
-    let answer = LoggedIn { token: session.token.into_exposed(), user: UserView::from(user) };
+    let answer = LoggedIn { token: session.token.into_exposed(), user: user_view(user) };
     Ok((AppendHeaders(cookie), answer))
 }
 
@@ -132,12 +95,10 @@ pub async fn me(State(state): State<AppState>, caller: Caller) -> Result<Json<Me
         welcome_due: state.accounts.is_welcome_due(caller.user.id).await?,
         name: caller.user.name,
         admin: caller.user.admin,
-        version: env!("CARGO_PKG_VERSION"),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
     }))
 }
 
-impl From<User> for UserView {
-    fn from(user: User) -> Self {
-        Self { name: user.name, admin: user.admin }
-    }
+fn user_view(user: User) -> UserView {
+    UserView { name: user.name, admin: user.admin }
 }

@@ -1,12 +1,12 @@
 //! Where the caller's work goes.
 
 use api::event::Event;
+use api::settings::{ChoiceView, SettingsChange, SettingsChanged, SettingsView};
+use api::words::ChoiceKind;
 use axum::Json;
 use axum::extract::State;
 use execs::sandbox_user;
 use sandbox::{Choice, RouteRequest, Target};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -23,59 +23,6 @@ pub(in crate::web) fn routes() -> Routes {
 
 /// What means the same as no choice.
 const AUTO: &str = "auto";
-
-/// The caller's settings and what they could be.
-#[derive(Serialize, ToSchema)]
-pub struct SettingsView {
-    /// A runner's name, `__docker__` or `none`; null lets the server choose.
-    #[schema(required)]
-    active_runner: Option<String>,
-    choices: Vec<ChoiceView>,
-}
-
-/// A place the caller could choose.
-#[derive(Serialize, ToSchema)]
-pub struct ChoiceView {
-    name: String,
-    kind: ChoiceKind,
-    /// Whether it could be reached now.
-    online: bool,
-    /// Whether a command would run there now.
-    available: bool,
-    /// If not, why, and what to do.
-    #[schema(required)]
-    note: Option<String>,
-}
-
-/// What kind of place it is.
-#[derive(Serialize, ToSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-pub enum ChoiceKind {
-    /// A registered machine.
-    Runner,
-    /// A container of the caller's own on the server.
-    Docker,
-    /// The server itself.
-    None,
-}
-
-/// The settings to change.
-#[derive(Deserialize, ToSchema)]
-pub struct SettingsChange {
-    /// A runner's name, `__docker__` or `none`; null or `auto` lets the server choose.
-    #[serde(default)]
-    active_runner: Option<String>,
-}
-
-/// The settings as they are now.
-#[derive(Serialize, ToSchema)]
-pub struct SettingsChanged {
-    #[schema(required)]
-    active_runner: Option<String>,
-    /// Why a command would not run there now, and what to do.
-    #[schema(required)]
-    warning: Option<String>,
-}
 
 /// The caller's settings.
 #[utoipa::path(get, path = "/api/v1/settings", tag = "settings", responses((status = 200, body = SettingsView)))]

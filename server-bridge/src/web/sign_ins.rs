@@ -6,12 +6,11 @@
 use std::time::Instant;
 
 use accounts::limits::SIGN_IN_LIFETIME;
+use api::session::{LoggedIn, ShownCode, SignInView};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -22,26 +21,11 @@ use crate::web::extract;
 use crate::web::rate::address_key;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
-use crate::web::session::{LoggedIn, begin_session, is_page};
+use crate::web::session::{begin_session, is_page};
 
 /// The routes of signing in without a password.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Session, routes!(issue)).add(Access::Anybody, routes!(redeem))
-}
-
-/// A code that signs a page in.
-#[derive(Serialize, ToSchema)]
-pub struct SignInView {
-    /// Goes into the page's address, as `/#sign-in=…`.
-    code: String,
-    /// How long it works, in seconds.
-    expires_in_s: u64,
-}
-
-/// A code that is shown.
-#[derive(Deserialize, ToSchema)]
-pub struct ShownCode {
-    code: String,
 }
 
 /// Ask for a code that signs a page in as the caller: once, within 5 minutes. For programs that are logged in, such as

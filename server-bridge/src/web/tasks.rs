@@ -1,11 +1,12 @@
 //! Commands that go on by themselves: of agents, of MCP clients, of `exec --detach`.
 
 use api::exec::ExecView;
+use api::task::TaskOutput;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, REPORT_BYTES, REPORT_MAX_BYTES};
@@ -47,22 +48,6 @@ pub struct OutputQuery {
     head: Option<u32>,
     /// Bytes of its end, 256 KiB at most; 4,096 if absent.
     tail: Option<u32>,
-}
-
-/// A task and its output so far.
-#[derive(Serialize, ToSchema)]
-pub struct TaskOutput {
-    task: ExecView,
-    /// Whether it runs.
-    running: bool,
-    /// All it wrote, in bytes.
-    output_bytes: u64,
-    /// The beginning of that.
-    head: String,
-    /// The end of what is behind the beginning.
-    tail: String,
-    /// What is between them, in bytes.
-    left_out_bytes: u64,
 }
 
 /// The caller's tasks, the last started first; terminals are none of them.

@@ -6,14 +6,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use api::session::{NewTicket, TicketView};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{Method, StatusCode, Uri, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::limits::{TICKET_BYTES, TICKET_LIFETIME, TICKET_PATH_BYTES, TICKETS, TICKETS_PER_SESSION};
@@ -83,20 +82,6 @@ impl Tickets {
         let is_good = method == Method::GET && ticket.path == path && ticket.until > now;
         is_good.then_some(ticket.token)
     }
-}
-
-/// What a ticket is wanted for.
-#[derive(Deserialize, ToSchema)]
-pub struct NewTicket {
-    /// The address to fetch, from `/api/v1` on with its query: a file, an archive or an export.
-    path: String,
-}
-
-/// A ticket.
-#[derive(Serialize, ToSchema)]
-pub struct TicketView {
-    /// Goes behind the address, as `ticket=…`.
-    ticket: String,
 }
 
 /// Ask for a ticket, which opens one address once within a minute: for downloads of a browser, which send no Authorization

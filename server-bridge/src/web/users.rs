@@ -3,14 +3,14 @@
 use std::time::Instant;
 
 use accounts::{Change, NewUser, User};
+use api::account::{AccountChange, AccountView, NewAccount, PasswordChange};
+use api::session::LoggedIn;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use execs::sandbox_user;
 use sandbox::Disconnect;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -21,7 +21,7 @@ use crate::web::extract;
 use crate::web::rate::address_key;
 use crate::web::routes::Routes;
 use crate::web::scope::Access;
-use crate::web::session::{LoggedIn, begin_session};
+use crate::web::session::begin_session;
 
 /// The routes of accounts.
 pub(in crate::web) fn routes() -> Routes {
@@ -33,47 +33,10 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, routes!(change_password))
 }
 
-/// An account.
-#[derive(Serialize, ToSchema)]
-pub struct AccountView {
-    name: String,
-    /// Whether they administer the server.
-    admin: bool,
-    /// Unix milliseconds.
-    created_at: i64,
-}
-
-/// An account to be made.
-#[derive(Deserialize, ToSchema)]
-pub struct NewAccount {
-    name: String,
-    /// At least 8 characters.
-    password: String,
-    #[serde(default)]
-    admin: bool,
-}
-
-/// What of an account is changed; what is left out stays.
-#[derive(Deserialize, ToSchema)]
-pub struct AccountChange {
-    admin: Option<bool>,
-    /// Another's, not one's own. Ends their sessions and removes their API keys.
-    password: Option<String>,
-}
-
-/// One's own password.
-#[derive(Deserialize, ToSchema)]
-pub struct PasswordChange {
-    /// The one that holds.
-    current: String,
-    /// The one that shall: at least 8 characters.
-    new: String,
-}
-
 /// All accounts, by name. For administrators.
 #[utoipa::path(get, path = "/api/v1/users", tag = "users", responses((status = 200, body = [AccountView]), (status = 403)))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<AccountView>>, ApiError> {
-    Ok(Json(state.accounts.users(&caller.user).await?.into_iter().map(AccountView::from).collect()))
+    Ok(Json(state.accounts.users(&caller.user).await?.into_iter().map(account_view).collect()))
 }
 
 /// Make an account. For administrators.
@@ -88,7 +51,7 @@ pub async fn add(
     caller.check_confirmed(&state)?;
     let new = NewUser { name: &new.name, password: &new.password, admin: new.admin };
     let added = state.accounts.add_user(&caller.user, new).await?;
-    Ok((StatusCode::CREATED, Json(added.into())))
+    Ok((StatusCode::CREATED, Json(account_view(added))))
 }
 
 /// Change an account: whether it administers, its password, or both in one go. For administrators; one of them always stays.
@@ -105,7 +68,7 @@ pub async fn change(
     caller.check_admin()?;
     caller.check_confirmed(&state)?;
     let change = Change { admin, password: password.as_deref() };
-    Ok(Json(state.accounts.change_user(&caller.user, &name, change).await?.into()))
+    Ok(Json(account_view(state.accounts.change_user(&caller.user, &name, change).await?)))
 }
 
 /// Remove an account with everything that is its own, and end what it has open. For administrators.
@@ -149,8 +112,6 @@ pub async fn change_password(
     Ok((cookie, Json(session)))
 }
 
-impl From<User> for AccountView {
-    fn from(user: User) -> Self {
-        Self { name: user.name, admin: user.admin, created_at: user.created_at_ms }
-    }
+fn account_view(user: User) -> AccountView {
+    AccountView { name: user.name, admin: user.admin, created_at: user.created_at_ms }
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::document::{AgentDocument, ExecDocument};
-use crate::words::{Channel, Role};
+use crate::usage::Sum;
+use crate::words::{Approval, Channel, Role, TurnStatus};
 
 /// A conversation. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -131,6 +132,164 @@ pub struct CommandView {
     #[serde(default)]
     #[schema(required)]
     pub about: String,
+}
+
+/// What the user says.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NewMessage {
+    /// A message, a slash command, or `!` and a shell command.
+    pub text: String,
+    /// Chosen by the client, up to 64 characters: the same one again in this chat is the same message, and is answered what
+    /// the first one was. For a client that heard no answer.
+    #[serde(default)]
+    pub send_id: Option<String>,
+    /// The paths that uploads to this chat answered with, 16 at most, each alone or as `PATH on PLACE` with the place that the upload
+    /// answered with, so that the message says where the file is; the text may be empty then.
+    #[serde(default)]
+    pub attachments: Vec<String>,
+}
+
+/// How many commands were told to stop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Cancelled {
+    /// So many.
+    #[serde(default)]
+    #[schema(required)]
+    pub cancelled: usize,
+}
+
+/// A new title for a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NewTitle {
+    /// At most 200 characters.
+    pub title: String,
+}
+
+/// How much of a conversation is copied.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Fork {
+    /// Up to and with what came of this message; all of it if absent.
+    #[serde(default)]
+    pub message_id: Option<i64>,
+}
+
+/// A conversation as a JSON file; it is written down while it is read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ExportView {
+    /// Of this format: 1.
+    pub version: u32,
+    /// The conversation.
+    pub chat: ChatView,
+    /// All of them, the oldest first.
+    #[serde(default)]
+    #[schema(required)]
+    pub messages: Vec<MessageView>,
+}
+
+/// A conversation and how it stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChatDetail {
+    /// The conversation.
+    #[serde(flatten)]
+    pub chat: ChatView,
+    /// How much its model may do without asking.
+    #[serde(default)]
+    #[schema(required)]
+    pub approval: Approval,
+    /// The model that was chosen for it, or else for all; null where the first subscription answers.
+    #[schema(required)]
+    pub model: Option<String>,
+    /// Whether any model answers its user.
+    #[serde(default)]
+    #[schema(required)]
+    pub model_configured: bool,
+    /// Where its agent is, relative to the workspace.
+    #[serde(default)]
+    #[schema(required)]
+    pub cwd: String,
+    /// Whether an answer or a command is under way.
+    #[serde(default)]
+    #[schema(required)]
+    pub busy: bool,
+    /// How full the window of its model is; null where no model answers.
+    #[schema(required)]
+    pub context: Option<ContextView>,
+    /// What it took, with its sub-agents.
+    #[serde(default)]
+    #[schema(required)]
+    pub usage: Sum,
+    /// For a sub-agent's: the conversation whose agent called it.
+    #[schema(required)]
+    pub parent_id: Option<String>,
+}
+
+/// How full a window is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ContextView {
+    /// About how many tokens the next call begins with.
+    pub used_tokens: usize,
+    /// How many it holds.
+    #[serde(default)]
+    #[schema(required)]
+    pub window_tokens: usize,
+    /// The model, as `SUBSCRIPTION/MODEL`.
+    #[serde(default)]
+    #[schema(required)]
+    pub model: String,
+}
+
+/// A sub-agent. Times are Unix milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SubAgentView {
+    /// Its own chat: its messages are read like any chat's, and it is cancelled like any.
+    pub chat_id: String,
+    /// The message that shows its last call.
+    #[schema(required)]
+    pub message_id: Option<i64>,
+    /// Who it was told to be.
+    #[schema(required)]
+    pub role: Option<String>,
+    /// The name it is called by again.
+    #[schema(required)]
+    pub instance: Option<String>,
+    /// The beginning of what it was asked first.
+    #[serde(default)]
+    #[schema(required)]
+    pub title: String,
+    /// Of its last call.
+    #[schema(required)]
+    pub status: Option<TurnStatus>,
+    /// When it was called first.
+    #[serde(default)]
+    #[schema(required)]
+    pub created_at: i64,
+    /// When it was called last, or answered.
+    #[serde(default)]
+    #[schema(required)]
+    pub used_at: i64,
+}
+
+/// A file that was attached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AttachmentView {
+    /// Relative to the workspace: what the message names.
+    pub path: String,
+    /// Its name.
+    #[serde(default)]
+    #[schema(required)]
+    pub name: String,
+    /// Where it is: a runner's name, `__docker__` or `none`.
+    #[serde(default)]
+    #[schema(required)]
+    pub place: String,
+    /// In bytes.
+    #[serde(default)]
+    #[schema(required)]
+    pub size_bytes: u64,
+    /// Whether the agent can look at it.
+    #[serde(default)]
+    #[schema(required)]
+    pub is_image: bool,
 }
 
 #[cfg(test)]

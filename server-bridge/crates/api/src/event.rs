@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::chat::{ChatView, MessageView};
 use crate::runner::RunnerView;
-use crate::server::ServerSettings;
+use crate::server_settings::ServerSettings;
 use crate::words::{Channel, Level};
 
 /// A frame of the events socket.

@@ -12,20 +12,38 @@
 //! | [`chat`] | conversations and their messages |
 //! | [`document`] | the documents that stand in messages: commands, answers, tools, approvals |
 //! | [`model`] | the models that answer |
+//! | [`turn`] | answers to what a model asks, and what is taken back |
 //! | [`runner`] | registered machines |
-//! | [`server`] | the settings of the whole server |
+//! | [`settings`] | where work goes, and what is wanted of every agent |
+//! | [`file`], [`container`], [`task`] | files, containers, and commands that go on by themselves |
+//! | [`session`], [`account`], [`key`] | who one is, accounts, keys for programs |
+//! | [`server`], [`server_settings`], [`usage`], [`audit`] | the server and its settings, what models took, what was done |
 //! | [`error`] | the body of every answer that says no |
 //! | [`words`] | texts that are one of some words, as enums |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod account;
 mod approval;
+pub mod audit;
 pub mod chat;
+pub mod container;
 pub mod document;
 pub mod error;
 pub mod event;
 pub mod exec;
+pub mod file;
+pub mod key;
 mod lenient;
+mod line;
 pub mod model;
 pub mod runner;
 pub mod server;
+pub mod server_settings;
+pub mod session;
+pub mod settings;
+pub mod task;
+pub mod turn;
+pub mod usage;
 pub mod words;
+
+pub use line::to_line;

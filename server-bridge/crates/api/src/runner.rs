@@ -108,3 +108,51 @@ pub struct UpdateView {
     /// on the machine that does.
     pub can: bool,
 }
+
+/// A runner to be added.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NewRunner {
+    /// Its name.
+    pub name: String,
+    /// Whether its token is for one use: the first machine that shows it is given one of its own.
+    #[serde(default)]
+    pub enrol: bool,
+    /// The directory of the machine that commands work in, for the line to paste; the one in which that is pasted if left out.
+    /// `~/` in front is the home directory there.
+    pub workspace: Option<String>,
+    /// How long a token for one use works, in seconds: 60 to 604,800; 3,600 if left out.
+    pub ttl_seconds: Option<u32>,
+}
+
+/// A token, shown this once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TokenView {
+    /// The runner's name.
+    pub name: String,
+    /// The token.
+    #[serde(default)]
+    #[schema(required)]
+    pub token: String,
+    /// The exact line to paste on the machine: it installs the runner and starts it, or only starts it where this server has no
+    /// runner to hand out, and after a rotation unless the machine's is older and cannot replace itself.
+    #[serde(default)]
+    #[schema(required)]
+    pub command: String,
+    /// For a token for one use: until when it works, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+    /// After a rotation: until when the token before this one works, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_token_expires_at: Option<i64>,
+}
+
+/// An update under way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UpdateStarted {
+    /// The version that the runner has downloaded and checked.
+    pub version: String,
+    /// How many commands run there now: it waits until none does, and then comes back as that version.
+    #[serde(default)]
+    #[schema(required)]
+    pub running: usize,
+}

@@ -1,71 +1,107 @@
-//! The settings of the whole server, which administrators change while it runs.
+//! The server itself: its state, its limits, its first account.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::words::ContextMode;
+use crate::words::Reach;
 
-/// The settings as they are now.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ServerSettings {
-    /// How many answers of models may be under way in the whole server; others wait.
+/// What is known without a login.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StatusView {
+    /// The server's version.
+    pub version: String,
+    /// Whether there is no account yet, and the secret that `serve` printed makes the first one.
     #[serde(default)]
     #[schema(required)]
-    pub turns_at_once: u64,
-    /// The same as the server was started with.
-    #[serde(default)]
-    #[schema(required)]
-    pub turns_at_once_default: u64,
-    /// The layers that change by themselves what a model is shown of its conversation.
-    #[serde(default)]
-    #[schema(required)]
-    pub context_mode: ContextMode,
-    /// The file in the server's home directory that takes the place of the built-in base prompt.
-    #[serde(default)]
-    #[schema(required)]
-    pub base_prompt: Option<String>,
-    /// Why that file cannot be used now, so that the built-in base prompt is; and what to do.
-    #[serde(default)]
-    #[schema(required)]
-    pub base_prompt_problem: Option<String>,
+    pub setup_due: bool,
 }
 
-/// The settings to change: what is left out stays, and null takes it back to what the server was started with.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ServerSettingsChange {
-    /// From 1 to 1,000; holds for the next answers.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<u64>)]
-    pub turns_at_once: Option<Option<u64>>,
-    /// Holds from the next answers on.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<ContextMode>)]
-    pub context_mode: Option<Option<ContextMode>>,
-    /// The name of a file in the server's home directory that ends in `.md`: UTF-8, at most 32 KiB; read again for each answer.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub base_prompt: Option<Option<String>>,
+/// What the server is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AboutView {
+    /// Its version.
+    pub version: String,
+    /// Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub started_at: i64,
+    /// Seconds since then.
+    #[serde(default)]
+    #[schema(required)]
+    pub uptime_s: i64,
+    /// What keeps its data: `sqlite`.
+    #[serde(default)]
+    #[schema(required)]
+    pub storage: String,
+    /// Whether a model answers the caller.
+    #[serde(default)]
+    #[schema(required)]
+    pub model_configured: bool,
+    /// Whether users may have containers.
+    #[serde(default)]
+    #[schema(required)]
+    pub docker: bool,
+    /// Whether somebody may work on the server itself.
+    #[serde(default)]
+    #[schema(required)]
+    pub local: bool,
+    /// Whether TLS is built in.
+    #[serde(default)]
+    #[schema(required)]
+    pub tls: bool,
+    /// Whether machines other than the server's own can reach it.
+    #[serde(default)]
+    #[schema(required)]
+    pub reach: Reach,
+    /// Whether the keys of users' models are sealed.
+    #[serde(default)]
+    #[schema(required)]
+    pub sealed: bool,
+    /// How many accounts there are; for administrators.
+    #[schema(required)]
+    pub users: Option<usize>,
+    /// What a client has to stay within.
+    pub limits: LimitsView,
 }
 
-/// A field that is there, be it null; serde would read null as a field that is not.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
+/// What a client has to stay within.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LimitsView {
+    /// Of a message's text.
+    pub message_bytes: usize,
+    /// Of one attachment.
+    #[serde(default)]
+    #[schema(required)]
+    pub attachment_bytes: u64,
+    /// Of a message.
+    #[serde(default)]
+    #[schema(required)]
+    pub attachments: usize,
+    /// Of a chat's title.
+    #[serde(default)]
+    #[schema(required)]
+    pub title_chars: usize,
+    /// At least.
+    #[serde(default)]
+    #[schema(required)]
+    pub password_chars: usize,
+    /// How long events are kept for a client that comes back.
+    #[serde(default)]
+    #[schema(required)]
+    pub event_kept_s: u64,
+    /// The longest that a terminal waits for its client.
+    #[serde(default)]
+    #[schema(required)]
+    pub terminal_linger_s: u64,
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_change_tells_null_from_what_is_left_out() {
-        let change = ServerSettingsChange { turns_at_once: Some(None), ..Default::default() };
-        assert_eq!(serde_json::to_value(&change).unwrap(), json!({"turns_at_once": null}));
-        let read: ServerSettingsChange =
-            serde_json::from_value(json!({"turns_at_once": null, "context_mode": "none", "later": 1}))
-                .unwrap();
-        let context_mode = Some(Some(ContextMode::None));
-        assert_eq!(read, ServerSettingsChange { context_mode, ..change });
-    }
+/// The first account.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FirstAccount {
+    /// As `sandbridge serve` printed it.
+    pub secret: String,
+    /// Its name.
+    pub name: String,
+    /// At least 8 characters.
+    pub password: String,
 }

@@ -317,6 +317,42 @@ words! {
     }
 }
 
+words! {
+    /// What a key may do.
+    Scope {
+        /// Whatever its owner may, but for making keys and changing passwords.
+        Full = "full",
+        /// Commands, files and tasks on its owner's runners.
+        Exec = "exec",
+        /// Looking only.
+        Read = "read",
+    }
+}
+
+words! {
+    /// What kind of place it is.
+    ChoiceKind {
+        /// A registered machine.
+        Runner = "runner",
+        /// A container of the caller's own on the server.
+        Docker = "docker",
+        /// The server itself.
+        None = "none",
+    }
+}
+
+words! {
+    /// From where the address in a runner's line leads to this server.
+    Reach {
+        /// From other machines too, as far as the server knows.
+        Network = "network",
+        /// From this machine alone, since the page was opened by a loopback address; the server listens on others too.
+        LoopbackAddress = "loopback_address",
+        /// From this machine alone: the server listens on loopback only.
+        LoopbackOnly = "loopback_only",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agent::context::{ContextMode, UnknownContextMode};
-use api::server::{ServerSettings, ServerSettingsChange};
+use api::server_settings::{ServerSettings, ServerSettingsChange};
 use store::{AuditEntry, User};
 
 use crate::house::{ChatService, House};

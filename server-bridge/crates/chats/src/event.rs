@@ -1,6 +1,6 @@
 //! What a chat tells its user's clients.
 
-use api::server::ServerSettings;
+use api::server_settings::ServerSettings;
 use store::{Chat, ChatId, Message, MessageId};
 
 /// Where a command wrote to.

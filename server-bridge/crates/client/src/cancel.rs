@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use serde_json::json;
 
 use crate::command::{Command, block_on};
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::http::{Client, percent_encoded};
+use crate::http::Client;
 use crate::{names, output};
 
 /// End a command that runs
@@ -29,10 +28,9 @@ impl Command for CancelOptions {
 /// Ends a command: TERM, grace, KILL on its whole tree.
 async fn cancel(globals: &Globals, options: CancelOptions) -> Result<ExitCode, Failure> {
     let mut client = Client::new(&globals.session()?)?;
-    let path = format!("/api/v1/execs/{}/cancel", percent_encoded(&options.exec_id));
-    let answer = client.post(&path, &json!({})).await?;
+    let cancelled = client.cancel_exec(&options.exec_id).await?;
     if globals.json {
-        output::json_line(&answer);
+        output::json_line(&cancelled);
     } else {
         output::line(&format!("{} has ended", options.exec_id));
     }

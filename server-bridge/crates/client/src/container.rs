@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use api::container::{CommittedView, ContainerView};
+use api::words::{ContainerLimit, ContainerState};
 use clap::Parser;
 use hyper::Method;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::body::{FileBody, RequestBody};
 use super::cp::local::{Source, Target};
 use super::cp::progress::Progress;
 use super::failure::{self, Failure};
-use super::http::{Client, next_chunk};
+use super::http::{Client, next_chunk, read};
 use super::interrupts::Interrupts;
 use super::output;
+use super::output::both;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
@@ -62,60 +65,64 @@ async fn run(globals: &Globals, command: ContainerCommand) -> Result<ExitCode, F
     let mut client = Client::new(&session)?;
     let mut interrupts = Interrupts::listen()?;
     // Dropping an export removes what it has begun to write; an import that breaks off changes nothing.
-    let (value, words) = tokio::select! {
+    let (line, words) = tokio::select! {
         done = done(&mut client, command) => done?,
         () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
     };
-    if globals.json {
-        output::json_line(&value);
-    } else {
-        output::line(&words);
-    }
+    output::line(if globals.json { &line } else { &words });
     Ok(ExitCode::SUCCESS)
 }
 
-async fn done(client: &mut Client, command: ContainerCommand) -> Result<(Value, String), Failure> {
+/// What became of the container, as programs are told.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Became {
+    State(ContainerState),
+    Size(u64),
+    Imported(bool),
+}
+
+async fn done(client: &mut Client, command: ContainerCommand) -> Result<(String, String), Failure> {
     Ok(match command {
         ContainerCommand::Status => {
-            let status = client.get("/api/v1/container").await?;
-            let words = status_words(&status);
-            (status, words)
+            let status = client.container().await?;
+            both(&status, status_words(&status))
         }
         ContainerCommand::Stop => {
             send(client, Method::POST, "/api/v1/container/stop").await?;
-            (
-                json!({"state": "stopped"}),
-                "the container is stopped; the next command starts it again".to_owned(),
+            both(
+                &Became::State(ContainerState::Stopped),
+                "the container is stopped; the next command starts it again",
             )
         }
         ContainerCommand::Commit => {
-            let answer = send(client, Method::POST, "/api/v1/container/commit").await?;
-            (answer, "what is in the container is kept for when it is made anew".to_owned())
+            let made: CommittedView = read(&send(client, Method::POST, "/api/v1/container/commit").await?)?;
+            both(&made, "what is in the container is kept for when it is made anew")
         }
         ContainerCommand::Export { file } => {
             let size_bytes = export(client, &file).await?;
-            (json!({"size": size_bytes}), format!("{} holds the container's files", file.display()))
+            both(&Became::Size(size_bytes), format!("{} holds the container's files", file.display()))
         }
         ContainerCommand::Import { file, workspace } => {
             import(client, &file, workspace).await?;
-            (json!({"imported": true}), "the next command runs in a container with these files".to_owned())
+            both(&Became::Imported(true), "the next command runs in a container with these files")
         }
         ContainerCommand::Reset { workspace } => {
             send(client, Method::DELETE, &format!("/api/v1/container?workspace={workspace}")).await?;
             let words = "the container is removed; the next command makes one from the server's image";
-            (json!({"state": "none"}), words.to_owned())
+            both(&Became::State(ContainerState::None), words)
         }
     })
 }
 
 /// Without a time limit of the client's own: these take as long as the server's disk does.
-async fn send(client: &mut Client, method: Method, path: &str) -> Result<Value, Failure> {
+async fn send(client: &mut Client, method: Method, path: &str) -> Result<Vec<u8>, Failure> {
     let mut body = client.send(method, path, "", RequestBody::Empty).await?.into_body();
     let mut answer = Vec::new();
     while let Some(chunk) = next_chunk(&mut body).await {
         answer.extend_from_slice(&chunk?);
     }
-    Ok(serde_json::from_slice(&answer).unwrap_or_default())
+    Ok(answer)
 }
 
 async fn export(client: &mut Client, file: &Path) -> Result<u64, Failure> {
@@ -133,35 +140,27 @@ async fn import(client: &mut Client, file: &Path, workspace: bool) -> Result<(),
     progress.shown_while(sent).await.map(drop)
 }
 
-fn status_words(status: &Value) -> String {
-    let word = |key: &str| status[key].as_str().unwrap_or("-").to_owned();
-    let number = |key: &str| status[key].as_f64();
-    let limit = |key: &str, value: String| {
-        let is_held = !status["unlimited"].as_array().is_some_and(|list| list.iter().any(|name| name == key));
+fn status_words(status: &ContainerView) -> String {
+    let limit = |limit: ContainerLimit, value: String| {
+        let is_held = !status.unlimited.contains(&limit);
         if is_held { value } else { "unlimited: the engine cannot limit it".to_owned() }
     };
-    let image =
-        if status["own_image"] == true { format!("{} (your own)", word("image")) } else { word("image") };
-    let memory =
-        number("memory").map_or_else(String::new, |bytes| format!("{:.0} MiB", bytes / f64::from(1 << 20)));
+    let image = if status.own_image { format!("{} (your own)", status.image) } else { status.image.clone() };
+    let memory = format!("{:.0} MiB", status.memory as f64 / f64::from(1 << 20));
+    let cpus = status.cpus.map_or_else(|| "no limit".to_owned(), |cpus| cpus.to_string());
+    let idle = status.idle_stop.map_or_else(|| "never".to_owned(), |idle| format!("after {idle} s"));
     let rows = [
-        ("container", word("name")),
-        ("state", word("state")),
+        ("container", status.name.clone()),
+        ("state", status.state.to_string()),
         ("image", image),
-        ("memory", limit("memory", memory)),
-        ("processes", limit("pids", number("pids").unwrap_or_default().to_string())),
-        (
-            "CPUs",
-            limit("cpus", number("cpus").map_or_else(|| "no limit".to_owned(), |cpus| cpus.to_string())),
-        ),
-        ("network", word("network")),
-        ("root", if status["read_only"] == true { "read-only" } else { "can be written to" }.to_owned()),
-        ("user namespace", word("user_namespace")),
-        ("workspace", word("workspace")),
-        (
-            "stops when idle",
-            status["idle_stop"].as_u64().map_or_else(|| "never".to_owned(), |idle| format!("after {idle} s")),
-        ),
+        ("memory", limit(ContainerLimit::Memory, memory)),
+        ("processes", limit(ContainerLimit::Pids, status.pids.to_string())),
+        ("CPUs", limit(ContainerLimit::Cpus, cpus)),
+        ("network", status.network.clone()),
+        ("root", if status.read_only { "read-only" } else { "can be written to" }.to_owned()),
+        ("user namespace", status.user_namespace.to_string()),
+        ("workspace", status.workspace.to_string()),
+        ("stops when idle", idle),
     ];
     output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))
 }
@@ -172,11 +171,12 @@ mod tests {
 
     #[test]
     fn the_status_says_what_the_engine_cannot_limit() {
-        let words = status_words(&json!({
+        let status = r#"{
             "name": "sandbridge-x-u1", "state": "running", "image": "debian", "own_image": false,
-            "memory": 2_u64 << 30, "pids": 512, "cpus": null, "unlimited": ["pids"], "network": "bridge",
-            "read_only": false, "user_namespace": "none", "workspace": "volume", "idle_stop": 1800,
-        }));
+            "memory": 2147483648, "pids": 512, "cpus": null, "unlimited": ["pids"], "network": "bridge",
+            "read_only": false, "user_namespace": "none", "workspace": "volume", "idle_stop": 1800
+        }"#;
+        let words = status_words(&serde_json::from_str(status).unwrap());
         assert!(words.contains("2048 MiB") && words.contains("after 1800 s"), "{words}");
         assert!(words.contains("processes        unlimited") && !words.contains("512"), "{words}");
     }

@@ -10,11 +10,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::body::RequestBody;
 use super::endpoint::Endpoint;
@@ -41,34 +41,27 @@ impl Client {
         Ok(Self { endpoint: session.endpoint()?, token: None, sender: None })
     }
 
-    /// Reads JSON.
-    pub(super) async fn get(&mut self, path: &str) -> Result<Value, Failure> {
-        self.small(Method::GET, path, None).await
+    /// Asks for a document.
+    pub(crate) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
+        read(&self.small(Method::GET, path, None, ANSWER_TIMEOUT).await?)
     }
 
-    /// Sends JSON and reads JSON; `Value::Null` if there is none.
-    pub async fn post(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.small(Method::POST, path, Some(body)).await
-    }
-
-    /// The same for what takes long: the answer may be this late.
-    pub(super) async fn post_within(
+    /// Sends a document; the answer is read by [`read`], where there is one.
+    pub(crate) async fn send_document(
         &mut self,
+        method: Method,
         path: &str,
-        body: &Value,
+        document: &impl Serialize,
         patience: Duration,
-    ) -> Result<Value, Failure> {
-        self.small_within(Method::POST, path, Some(body), patience).await
+    ) -> Result<Vec<u8>, Failure> {
+        let body = serde_json::to_vec(document)
+            .map_err(|error| Failure::other("internal", format!("a document is no JSON: {error}")))?;
+        self.small(method, path, Some(body), patience).await
     }
 
-    /// Sends JSON and reads JSON.
-    pub(super) async fn put(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.small(Method::PUT, path, Some(body)).await
-    }
-
-    /// Deletes.
-    pub(super) async fn delete(&mut self, path: &str) -> Result<Value, Failure> {
-        self.small(Method::DELETE, path, None).await
+    /// Asks for something without saying more; the answer is read by [`read`], where there is one.
+    pub(crate) async fn ask(&mut self, method: Method, path: &str) -> Result<Vec<u8>, Failure> {
+        self.small(method, path, None, ANSWER_TIMEOUT).await
     }
 
     /// Sends a request and returns its answer, whose body is still to be read. A status that is no success becomes the
@@ -96,12 +89,17 @@ impl Client {
         headers: &[(&'static str, String)],
         body: RequestBody,
     ) -> Result<Response<Incoming>, Failure> {
+        // Some proxies refuse a request that says nothing of its length (411).
+        let is_length_due = method != Method::GET && matches!(body, RequestBody::Empty);
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.endpoint.base_path))
             .header(HOST, &self.endpoint.authority);
         for (name, value) in headers {
             request = request.header(*name, value);
+        }
+        if is_length_due {
+            request = request.header(CONTENT_LENGTH, "0");
         }
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
@@ -126,33 +124,25 @@ impl Client {
         })
     }
 
-    async fn small(&mut self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        self.small_within(method, path, body, ANSWER_TIMEOUT).await
-    }
-
-    async fn small_within(
+    async fn small(
         &mut self,
         method: Method,
         path: &str,
-        body: Option<&Value>,
+        body: Option<Vec<u8>>,
         patience: Duration,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Vec<u8>, Failure> {
         let (content_type, body) = match body {
-            Some(body) => ("application/json", RequestBody::Bytes(body.to_string().into())),
+            Some(body) => ("application/json", RequestBody::Bytes(body.into())),
             None => ("", RequestBody::Empty),
         };
         let answer = async {
             let response = self.send(method, path, content_type, body).await?;
             read_small(response).await
         };
-        let bytes = tokio::time::timeout(patience, answer).await.unwrap_or_else(|_| {
+        tokio::time::timeout(patience, answer).await.unwrap_or_else(|_| {
             let message = format!("the server gave no answer within {} s; try again", patience.as_secs());
             Err(Failure::other("unreachable", message))
-        })?;
-        if bytes.is_empty() {
-            return Ok(Value::Null);
-        }
-        serde_json::from_slice(&bytes).map_err(|_| not_sandbridge())
+        })
     }
 
     async fn connect(&self) -> Result<SendRequest<RequestBody>, Failure> {
@@ -219,12 +209,16 @@ pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<
     Failure::other(error.kind, message)
 }
 
-/// Reads an answer.
+/// Reads a document of an answer.
 ///
 /// # Errors
-/// `protocol` for one that lacks what this version needs.
-pub(super) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
-    serde_json::from_value(answer).map_err(|_| nonsense())
+/// `protocol` for one that lacks what this version needs, `unreachable` for what is no JSON at all.
+pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(answer).map_err(
+        |error| {
+            if error.is_data() { nonsense() } else { not_sandbridge() }
+        },
+    )
 }
 
 /// The server said something that this version does not understand.

@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
+use api::key::{KeyView, MadeKey, NewKey};
+use api::words;
 use clap::{Parser, ValueEnum};
-use serde_json::{Value, json};
 
 use super::failure::Failure;
-use super::http::{Client, percent_encoded};
+use super::http::Client;
+use super::output::{Named, both};
 use super::runner::ttl_seconds;
 use super::{names, output};
 use crate::command::{Command, block_on};
@@ -57,61 +59,50 @@ pub(super) enum Scope {
 async fn run(globals: &Globals, command: KeyCommand) -> Result<ExitCode, Failure> {
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
-    let (value, words) = match command {
+    let (line, words) = match command {
         KeyCommand::Add { name, scope, ttl } => {
-            let scope = match scope {
-                Scope::Full => "full",
-                Scope::Exec => "exec",
-                Scope::Read => "read",
-            };
-            let body = json!({"name": name, "scope": scope, "ttl_seconds": ttl});
-            let answer = client.post("/api/v1/keys", &body).await?;
-            let words = made_words(&answer, &session.server);
-            (answer, words)
+            let scope = Some(match scope {
+                Scope::Full => words::Scope::Full,
+                Scope::Exec => words::Scope::Exec,
+                Scope::Read => words::Scope::Read,
+            });
+            let made = client.add_key(&NewKey { name, scope, ttl_seconds: ttl }).await?;
+            both(&made, made_words(&made, &session.server))
         }
         KeyCommand::List => {
-            let answer = client.get("/api/v1/keys").await?;
-            let words = list_words(&answer);
-            (answer, words)
+            let keys = client.keys().await?;
+            both(&keys, list_words(&keys))
         }
         KeyCommand::Remove { name } => {
-            client.delete(&format!("/api/v1/keys/{}", percent_encoded(&name))).await?;
-            (json!({"name": name}), format!("key {name} was removed"))
+            client.remove_key(&name).await?;
+            both(&Named { name: &name }, format!("key {name} was removed"))
         }
     };
-    if globals.json {
-        output::json_line(&value);
-    } else {
-        output::line(&words);
-    }
+    output::line(if globals.json { &line } else { &words });
     Ok(ExitCode::SUCCESS)
 }
 
-fn made_words(answer: &Value, server: &str) -> String {
-    let word = |key: &str| answer[key].as_str().unwrap_or_default();
+fn made_words(made: &MadeKey, server: &str) -> String {
     format!(
         "key {} was made, for {}\n\nShown only now:\n\n    {}\n\nA program sends it as `Authorization: Bearer …`; this \
          command line takes it from SANDBRIDGE_API_KEY, and an MCP client from {server}/mcp or `sandbridge mcp`.",
-        word("name"),
-        word("scope"),
-        word("key"),
+        made.view.name, made.view.scope, made.key,
     )
 }
 
-fn list_words(keys: &Value) -> String {
-    let Some(keys) = keys.as_array().filter(|keys| !keys.is_empty()) else {
+fn list_words(keys: &[KeyView]) -> String {
+    if keys.is_empty() {
         return "you have no key; `sandbridge key add NAME` makes one".to_owned();
-    };
+    }
     let heading = ["NAME", "SCOPE", "MADE", "LAST USED", "ENDS"].map(str::to_owned).to_vec();
     let rows = keys.iter().map(|key| {
-        let word = |field: &str| key[field].as_str().unwrap_or("-").to_owned();
-        let ago = |field: &str| key[field].as_i64().map_or_else(|| "never".to_owned(), output::ago);
-        let ends = match (key["expired"] == true, key["expires_at"].as_i64()) {
+        let used = key.last_used.map_or_else(|| "never".to_owned(), output::ago);
+        let ends = match (key.expired, key.expires_at) {
             (true, Some(at_ms)) => format!("expired {}", output::ago(at_ms)),
             (_, Some(at_ms)) => output::until(at_ms),
             (_, None) => "never".to_owned(),
         };
-        vec![word("name"), word("scope"), ago("created_at"), ago("last_used"), ends]
+        vec![key.name.clone(), key.scope.to_string(), output::ago(key.created_at), used, ends]
     });
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
@@ -122,17 +113,17 @@ mod tests {
 
     #[test]
     fn a_key_that_has_expired_is_told_apart() {
-        let keys = json!([
+        let keys = r#"[
             {"name": "ci", "scope": "exec", "created_at": 0, "last_used": null, "expires_at": 1, "expired": true},
-            {"name": "mine", "scope": "full", "created_at": 0, "last_used": 0, "expires_at": null, "expired": false},
-        ]);
-        let words = list_words(&keys);
+            {"name": "mine", "scope": "full", "created_at": 0, "last_used": 0, "expires_at": null, "expired": false}
+        ]"#;
+        let words = list_words(&serde_json::from_str::<Vec<KeyView>>(keys).unwrap());
         let lines: Vec<_> = words.lines().collect();
         assert!(
             lines[1].starts_with("ci") && lines[1].contains("never") && lines[1].contains("expired"),
             "{words}"
         );
         assert!(lines[2].starts_with("mine") && lines[2].ends_with("never"), "{words}");
-        assert!(list_words(&json!([])).contains("sandbridge key add"));
+        assert!(list_words(&[]).contains("sandbridge key add"));
     }
 }

@@ -15,6 +15,7 @@
 //! | `runner`, `key`, `container`, `model`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and who one is there: `client.json` |
+//! | `routes` | one method per route, with the documents of crate `api` |
 //! | `endpoint`, [`http`], `body`, `socket`, `events` | connections: TCP or TLS, HTTP, WebSocket, what a server says by itself |
 //! | [`failure`] | what went wrong, for people, programs and shells |
 //! | `interrupts` | Ctrl-C and SIGTERM |
@@ -52,6 +53,7 @@ mod model;
 mod names;
 pub mod output;
 mod ps;
+mod routes;
 mod run_as;
 mod runner;
 mod runner_update;

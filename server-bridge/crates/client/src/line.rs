@@ -119,9 +119,7 @@ impl<'a> Line<'a> {
 
 impl std::fmt::Display for Line<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // By way of a value, whose keys have a fixed order.
-        let value = serde_json::to_value(self).map_err(|_| std::fmt::Error)?;
-        value.fmt(formatter)
+        formatter.write_str(&api::to_line(self))
     }
 }
 

@@ -3,8 +3,9 @@
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 
+use api::session::{LoggedIn, UserView};
 use clap::Parser;
-use serde_json::json;
+use serde::Serialize;
 
 use super::failure::Failure;
 use super::http::Client;
@@ -31,17 +32,28 @@ impl Command for LoginOptions {
     }
 }
 
+/// What programs are told of a login.
+#[derive(Serialize)]
+struct LoginLine<'a> {
+    server: &'a str,
+    user: &'a UserView,
+}
+
 async fn log_in(globals: &Globals, options: LoginOptions) -> Result<ExitCode, Failure> {
     let mut session = globals.session()?;
     let mut client = Client::anonymous(&session)?;
     let password = if options.password_stdin { from_stdin()? } else { prompt("Password: ")? };
-    let answer = client.post("/api/v1/login", &json!({"user": options.user, "password": password})).await?;
-    let token = answer["token"].as_str().ok_or_else(|| {
-        Failure::other("unreachable", "the server's answer holds no token; is it Sandbridge?")
-    })?;
-    session.remember(Login { token: token.to_owned(), user: options.user.clone(), chat: None })?;
+    let login = api::session::Login { user: options.user.clone(), password };
+    let LoggedIn { token, user } =
+        client.log_in(&login).await.map_err(|failure| match failure.kind.as_str() {
+            "protocol" => {
+                Failure::other("unreachable", "the server's answer holds no token; is it Sandbridge?")
+            }
+            _ => failure,
+        })?;
+    session.remember(Login { token, user: options.user.clone(), chat: None })?;
     if globals.json {
-        output::json_line(&json!({"server": session.server, "user": answer["user"]}));
+        output::json_line(&LoginLine { server: &session.server, user: &user });
     } else {
         output::line(&format!("logged in to {} as {}", session.server, options.user));
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::command::{Command, block_on};
 use crate::failure::Failure;
@@ -22,6 +22,12 @@ impl Command for LogoutOptions {
     }
 }
 
+/// What programs are told of a logout.
+#[derive(Serialize)]
+struct LogoutLine<'a> {
+    server: &'a str,
+}
+
 async fn log_out(globals: &Globals) -> Result<ExitCode, Failure> {
     let mut session = globals.session()?;
     if session.has_api_key() {
@@ -30,15 +36,13 @@ async fn log_out(globals: &Globals) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(message));
     }
     if session.login().is_some() {
-        let answer = Client::new(&session)?.post("/api/v1/logout", &json!({})).await;
+        let answer = Client::new(&session)?.log_out().await;
         session.forget()?;
         // A session that the server has ended already is as good as ended now.
-        answer
-            .map(drop)
-            .or_else(|failure| if failure.kind == "unauthorized" { Ok(()) } else { Err(failure) })?;
+        answer.or_else(|failure| if failure.kind == "unauthorized" { Ok(()) } else { Err(failure) })?;
     }
     if globals.json {
-        output::json_line(&json!({"server": session.server}));
+        output::json_line(&LogoutLine { server: &session.server });
     } else {
         output::line(&format!("logged out of {}", session.server));
     }

@@ -2,13 +2,17 @@
 
 use std::process::ExitCode;
 
-use api::model::PriceDocument;
+use api::model::{
+    ModelDocument, ModelList, PriceDocument, ProviderDocument, SubscriptionDocument, TrialView,
+};
+use api::usage::{ModelUsageView, Sum, UsageView};
+use api::words::{Provider, Tier};
 use clap::{Args, Parser};
-use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
-use super::http::{Client, percent_encoded};
+use super::http::Client;
 use super::limits::MODELS_SHOWN;
+use super::output::{Named, both};
 use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
@@ -111,74 +115,74 @@ pub(super) struct AddOptions {
 async fn run(globals: &Globals, command: ModelCommand) -> Result<ExitCode, Failure> {
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
-    let (value, words) = match command {
+    let (line, words) = match command {
         ModelCommand::List => {
-            let answer = client.get("/api/v1/models").await?;
-            let words = list_words(&answer);
-            (answer, words)
+            let models = client.models(None).await?;
+            both(&models, list_words(&models))
         }
         ModelCommand::Add(options) => add(&mut client, *options).await?,
         ModelCommand::Remove { name } => {
-            client.delete(&format!("/api/v1/models/{}", percent_encoded(&name))).await?;
-            (json!({"name": name}), format!("model {name} was removed"))
+            client.remove_model(&name).await?;
+            both(&Named { name: &name }, format!("model {name} was removed"))
         }
-        ModelCommand::Use { model } => choose(&mut client, &model).await?,
-        ModelCommand::Test { model } => test(&mut client, model).await?,
+        ModelCommand::Use { model } => choose(&mut client, model).await?,
+        ModelCommand::Test { model } => {
+            let trial = test(&mut client, model).await?;
+            both(&trial, trial_words(&trial))
+        }
         ModelCommand::Usage { days } => {
-            let answer = client.get(&format!("/api/v1/usage?days={days}")).await?;
-            let words = usage_words(&answer);
-            (answer, words)
+            let usage = client.usage(days).await?;
+            both(&usage, usage_words(&usage))
         }
     };
     if globals.json {
-        output::json_line(&value);
+        output::line(&line);
     } else {
         output::line(&output::printable(&words));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn add(client: &mut Client, options: AddOptions) -> Result<(Value, String), Failure> {
+async fn add(client: &mut Client, options: AddOptions) -> Result<(String, String), Failure> {
     let key = key(&options)?;
     if [&options.model, &options.vanguard, &options.swift].iter().all(|model| model.is_none()) {
         return Err(no_model(client, &options, key).await);
     }
     let AddOptions { name, replace, is_used, .. } = &options;
-    let mut document = document(&options);
-    if let Some(key) = key {
-        document["api_key"] = json!(key);
-    }
-    let answer = if *replace {
-        client.put(&format!("/api/v1/models/{}", percent_encoded(name)), &document).await?
+    let document = SubscriptionDocument { api_key: key, ..document(&options) };
+    let kept = if *replace {
+        client.replace_model(name, &document).await?
     } else {
-        document["name"] = json!(name);
-        client.post("/api/v1/models", &document).await?
+        client.add_model(&SubscriptionDocument { name: Some(name.clone()), ..document }).await?
     };
     let done = if *replace { "changed" } else { "added" };
     let mut words = format!("model {name} was {done}; `sandbridge model test {name}` asks it for a word");
     if *is_used {
-        client.put("/api/v1/models/default", &json!({"model": name})).await?;
+        client.choose_model(Some(name.clone())).await?;
         words.push_str(", and it answers from now on");
     } else {
         words.push_str(&format!(", `sandbridge model use {name}` lets it answer"));
     }
-    Ok((answer, words))
+    Ok(both(&kept, words))
 }
 
 /// Which models could have been named, as far as the provider says so.
 async fn no_model(client: &mut Client, options: &AddOptions, key: Option<String>) -> Failure {
-    let AddOptions { provider, base_url, runner, .. } = options;
-    let place = json!({"provider": provider, "base_url": base_url, "runner": runner, "api_key": key});
-    let offered = match client.post("/api/v1/providers/models", &place).await {
-        Ok(answer) => offered_words(&answer),
+    let place = ProviderDocument {
+        provider: Provider::from(options.provider.as_str()),
+        base_url: options.base_url.clone(),
+        runner: options.runner.clone(),
+        api_key: key,
+        name: None,
+    };
+    let offered = match client.offered_models(&place).await {
+        Ok(offered) => offered_words(&offered.models.unwrap_or_default()),
         Err(failure) => format!("its models cannot be listed: {}", failure.message),
     };
     Failure::usage(format!("say which model with --model; {offered}"))
 }
 
-fn offered_words(answer: &Value) -> String {
-    let names: Vec<&str> =
-        answer["models"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+fn offered_words(names: &[String]) -> String {
     if names.is_empty() {
         return "this provider does not list its models".to_owned();
     }
@@ -187,45 +191,38 @@ fn offered_words(answer: &Value) -> String {
     format!("this provider has {shown}{rest}")
 }
 
-async fn choose(client: &mut Client, model: &str) -> Result<(Value, String), Failure> {
-    let choice = if model == "auto" { Value::Null } else { json!(model) };
-    let answer = client.put("/api/v1/models/default", &json!({"model": choice})).await?;
-    let words = match answer["model"].as_str() {
+async fn choose(client: &mut Client, model: String) -> Result<(String, String), Failure> {
+    let choice = client.choose_model(Some(model).filter(|model| model != "auto")).await?;
+    let words = match &choice.model {
         Some(model) => {
             format!("{model} answers in your chats now, but for those that have a model of their own")
         }
         None => "the server's model answers now, or your own if it has none".to_owned(),
     };
-    Ok((answer, words))
+    Ok(both(&choice, words))
 }
 
 /// Asks a model for a word: NAME, NAME/TIER or NAME/MODEL; without one, what answers now.
-pub(super) async fn test(client: &mut Client, model: Option<String>) -> Result<(Value, String), Failure> {
+pub(super) async fn test(client: &mut Client, model: Option<String>) -> Result<TrialView, Failure> {
     let model = match model {
         Some(model) => model,
         None => {
-            let list = client.get("/api/v1/models").await?;
-            let chosen = list["chosen"].as_str().or(list["models"][0]["name"].as_str());
-            chosen.map(str::to_owned).ok_or_else(|| {
+            let ModelList { chosen, models } = client.models(None).await?;
+            chosen.or(models.into_iter().next().map(|first| first.name)).ok_or_else(|| {
                 Failure::other("not_found", "no model is set up; add one with `sandbridge model add`")
             })?
         }
     };
-    let (name, which) = match model.split_once('/') {
-        Some((name, which)) => (name, json!(which)),
-        None => (model.as_str(), Value::Null),
-    };
-    let path = format!("/api/v1/models/{}/test", percent_encoded(name));
-    let answer = client.post(&path, &json!({"model": which})).await?;
-    let word = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
-    let words = format!(
-        "{}/{} answered in {} ms: {}",
-        word("subscription"),
-        word("model"),
-        answer["duration_ms"],
-        word("answer")
-    );
-    Ok((answer, words))
+    match model.split_once('/') {
+        Some((name, which)) => client.test_model(name, Some(which.to_owned())).await,
+        None => client.test_model(&model, None).await,
+    }
+}
+
+/// What a model that was asked for a word said.
+pub(super) fn trial_words(trial: &TrialView) -> String {
+    let TrialView { subscription, model, answer, duration_ms } = trial;
+    format!("{subscription}/{model} answered in {duration_ms} ms: {answer}")
 }
 
 /// The provider's key, as its owner wants to give it.
@@ -243,90 +240,76 @@ fn key(options: &AddOptions) -> Result<Option<String>, Failure> {
     }
 }
 
-fn document(options: &AddOptions) -> Value {
-    let price_of = |name: &str| options.price.iter().find(|(known, _)| known == name).map(|(_, price)| price);
+fn document(options: &AddOptions) -> SubscriptionDocument {
+    let price_of =
+        |name: &str| options.price.iter().find(|(known, _)| known == name).map(|(_, price)| price.clone());
     let named = [("vanguard", &options.vanguard), ("balance", &options.model), ("swift", &options.swift)];
-    let models: Map<String, Value> = named
-        .into_iter()
-        .filter_map(|(tier, name)| {
-            let name = name.as_ref()?;
-            let model = json!({
-                "name": name,
-                "window_tokens": options.window_tokens,
-                "reply_tokens": options.reply_tokens,
-                "thinking_tokens": options.thinking_tokens,
-                "price": price_of(name),
-            });
-            Some((tier.to_owned(), model))
-        })
-        .collect();
-    json!({
-        "provider": options.provider,
-        "base_url": options.base_url,
-        "runner": options.runner,
-        "models": models,
-        "default_tier": options.default_tier,
-        "fallback": options.fallback,
-    })
+    let models = named.into_iter().filter_map(|(tier, name)| {
+        let model = ModelDocument {
+            name: name.clone()?,
+            window_tokens: options.window_tokens,
+            reply_tokens: options.reply_tokens,
+            thinking_tokens: options.thinking_tokens,
+            price: price_of(name.as_ref()?),
+        };
+        Some((tier.to_owned(), model))
+    });
+    SubscriptionDocument {
+        provider: Provider::from(options.provider.as_str()),
+        base_url: options.base_url.clone(),
+        runner: options.runner.clone(),
+        models: models.collect(),
+        default_tier: options.default_tier.as_deref().map(Tier::from),
+        fallback: options.fallback.clone(),
+        ..SubscriptionDocument::default()
+    }
 }
 
-fn list_words(answer: &Value) -> String {
-    let Some(list) = answer["models"].as_array().filter(|list| !list.is_empty()) else {
+fn list_words(ModelList { chosen, models }: &ModelList) -> String {
+    if models.is_empty() {
         return "no model is set up; `sandbridge model add NAME` adds one of your own".to_owned();
-    };
+    }
     let heading =
         ["NAME", "PROVIDER", "WHERE", "TIER", "MODEL", "KEY", "FALLBACK"].map(str::to_owned).to_vec();
     let mut rows = vec![heading];
-    for subscription in list {
-        let word = |key: &str| subscription[key].as_str().unwrap_or("-").to_owned();
-        let place = match (subscription["shared"] == true, subscription["runner"].as_str()) {
+    for subscription in models {
+        let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "-".to_owned());
+        let place = match (subscription.shared, &subscription.runner) {
             (true, _) => "the server's own".to_owned(),
             (false, Some(runner)) => format!("runner {runner}"),
-            (false, None) => word("base_url"),
+            (false, None) => word(&subscription.base_url),
         };
-        let key =
-            subscription["api_key_end"].as_str().map_or_else(|| "-".to_owned(), |end| format!("…{end}"));
-        for (tier, model) in subscription["models"].as_object().into_iter().flatten() {
-            let is_default = *tier == word("default_tier");
+        let key = subscription.api_key_end.as_ref().map_or_else(|| "-".to_owned(), |end| format!("…{end}"));
+        for (tier, model) in &subscription.models {
+            let is_default = subscription.default_tier == tier.as_str();
             let tier = if is_default { format!("{tier} (default)") } else { tier.clone() };
-            let model = model["name"].as_str().unwrap_or("-").to_owned();
-            rows.push(vec![
-                word("name"),
-                word("provider"),
-                place.clone(),
-                tier,
-                model,
-                key.clone(),
-                word("fallback"),
-            ]);
+            let (name, provider) = (subscription.name.clone(), subscription.provider.to_string());
+            let fallback = word(&subscription.fallback);
+            rows.push(vec![name, provider, place.clone(), tier, model.name.clone(), key.clone(), fallback]);
         }
     }
-    let chosen = match answer["chosen"].as_str() {
+    let chosen = match chosen {
         Some(chosen) => format!("{chosen} answers unless a chat says otherwise"),
         None => "the first one answers unless a chat says otherwise".to_owned(),
     };
     format!("{}\n\n{chosen}", output::table(&rows))
 }
 
-fn usage_words(answer: &Value) -> String {
+fn usage_words(usage: &UsageView) -> String {
     let heading = ["", "ANSWERS", "READ", "CACHED", "WRITTEN", "COST"].map(str::to_owned).to_vec();
-    let row = |what: String, sum: &Value| {
-        let number = |key: &str| sum[key].as_i64().unwrap_or(0).to_string();
-        let dollars = sum["cost_micros"].as_f64().unwrap_or(0.0) / 1_000_000.0;
+    let row = |what: String, sum: &Sum| {
+        let dollars = sum.cost_micros as f64 / 1_000_000.0;
         let cost = if dollars > 0.0 { format!("${dollars:.4}") } else { "-".to_owned() };
         let [calls, read, cached, written] =
-            ["calls", "input_tokens", "cache_read_tokens", "output_tokens"].map(number);
+            [sum.calls, sum.input_tokens, sum.cache_read_tokens, sum.output_tokens]
+                .map(|sum| sum.to_string());
         vec![what, calls, read, cached, written, cost]
     };
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut rows = vec![heading];
-    for day in answer["days"].as_array().into_iter().flatten() {
-        rows.push(row(text(&day["day"]), day));
-    }
-    for model in answer["models"].as_array().into_iter().flatten() {
-        rows.push(row(format!("{}/{}", text(&model["subscription"]), text(&model["model"])), model));
-    }
-    rows.push(row("in all".to_owned(), &answer["total"]));
+    rows.extend(usage.days.iter().map(|day| row(day.day.clone(), &day.sum)));
+    let of_model = |of: &ModelUsageView| row(format!("{}/{}", of.subscription, of.model), &of.sum);
+    rows.extend(usage.models.iter().map(of_model));
+    rows.push(row("in all".to_owned(), &usage.total));
     output::table(&rows)
 }
 
@@ -334,24 +317,30 @@ fn usage_words(answer: &Value) -> String {
 mod tests {
     use super::*;
 
+    fn read(json: &str) -> ModelList {
+        serde_json::from_str(json).unwrap()
+    }
+
     #[test]
     fn a_missing_model_is_answered_with_those_that_there_are() {
-        assert_eq!(offered_words(&json!({"models": ["a", "b"]})), "this provider has a, b");
+        assert_eq!(offered_words(&["a".to_owned(), "b".to_owned()]), "this provider has a, b");
         let many: Vec<String> = (0..1_000).map(|number| format!("m{number}")).collect();
-        let words = offered_words(&json!({"models": many}));
+        let words = offered_words(&many);
         assert!(words.ends_with(&format!("m{}, …", MODELS_SHOWN - 1)), "{words}");
-        assert_eq!(offered_words(&json!({"models": null})), "this provider does not list its models");
+        assert_eq!(offered_words(&[]), "this provider does not list its models");
     }
 
     #[test]
     fn the_list_shows_each_model_and_the_end_of_its_key() {
-        let words = list_words(&json!({"chosen": "mine/swift", "models": [
+        let words = list_words(&read(
+            r#"{"chosen": "mine/swift", "models": [
             {"name": "mine", "shared": false, "provider": "openai", "base_url": "https://a", "runner": null,
              "models": {"balance": {"name": "m"}, "swift": {"name": "s"}}, "default_tier": "balance",
-             "fallback": null, "api_key_end": "abcd"},
-        ]}));
+             "fallback": null, "api_key_end": "abcd"}
+        ]}"#,
+        ));
         assert!(words.contains("balance (default)  m") && words.contains("…abcd"), "{words}");
         assert!(words.contains("mine/swift answers"), "{words}");
-        assert!(list_words(&json!({"chosen": null, "models": []})).contains("model add"));
+        assert!(list_words(&read(r#"{"chosen": null, "models": []}"#)).contains("model add"));
     }
 }

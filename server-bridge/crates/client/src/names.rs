@@ -3,9 +3,12 @@
 
 use std::ffi::OsStr;
 
-use api::runner::{AUTO, DOCKER, NONE};
+use api::chat::ChatView;
+use api::exec::ExecView;
+use api::key::KeyView;
+use api::model::SubscriptionView;
+use api::runner::{AUTO, DOCKER, NONE, RunnerView};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use serde_json::Value;
 
 use super::failure::Failure;
 use super::http::Client;
@@ -57,7 +60,7 @@ fn completer(kind: Kind, always: &'static [&'static str]) -> ArgValueCompleter {
     ArgValueCompleter::new(move |begun: &OsStr| {
         let begun = begun.to_string_lossy();
         // Whoever completes wants no errors between the words.
-        let asked = ask(kind).map(|answer| candidates(kind, &answer)).unwrap_or_default();
+        let asked = ask(kind).map(printable).unwrap_or_default();
         let fixed = always.iter().map(|name| ((*name).to_owned(), String::new()));
         let fitting = asked.into_iter().chain(fixed).filter(|(name, _)| name.starts_with(begun.as_ref()));
         fitting
@@ -69,7 +72,10 @@ fn completer(kind: Kind, always: &'static [&'static str]) -> ArgValueCompleter {
     })
 }
 
-fn ask(kind: Kind) -> Result<Value, Failure> {
+/// Names, and what they are.
+type Offered = Vec<(String, String)>;
+
+fn ask(kind: Kind) -> Result<Offered, Failure> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let [server, home, ca_cert] = SERVER_VARIABLES.map(variable);
     let globals = Globals {
@@ -79,16 +85,15 @@ fn ask(kind: Kind) -> Result<Value, Failure> {
         json: false,
         color: Colour::Never,
     };
-    let path = match kind {
-        Kind::Runners => "/api/v1/runners",
-        Kind::Chats => "/api/v1/chats",
-        Kind::Models => "/api/v1/models",
-        Kind::Keys => "/api/v1/keys",
-        Kind::Commands => "/api/v1/execs?running=true",
-    };
     let asking = async {
         let mut client = Client::new(&globals.session()?)?;
-        client.get(path).await
+        Ok(match kind {
+            Kind::Runners => client.runners().await?.into_iter().map(of_runner).collect(),
+            Kind::Chats => client.chats().await?.into_iter().map(of_chat).collect(),
+            Kind::Models => client.models(None).await?.models.into_iter().flat_map(of_subscription).collect(),
+            Kind::Keys => client.keys().await?.into_iter().map(of_key).collect(),
+            Kind::Commands => client.execs(true).await?.into_iter().map(of_exec).collect(),
+        })
     };
     let patience = || Failure::other("unreachable", "the server gave no answer in time");
     let runtime =
@@ -97,56 +102,53 @@ fn ask(kind: Kind) -> Result<Value, Failure> {
     answer.map_err(|_| patience())?
 }
 
-/// Names, and what they are. Control characters stay out: a shell would print them.
-fn candidates(kind: Kind, answer: &Value) -> Vec<(String, String)> {
-    let word = |value: &Value| {
-        let text = value.as_str().unwrap_or_default();
-        text.chars().filter(|character| !character.is_control()).collect::<String>()
-    };
-    let list = match kind {
-        Kind::Models => answer["models"].as_array(),
-        _ => answer.as_array(),
-    };
-    let entries = list.into_iter().flatten().flat_map(|entry| match kind {
-        Kind::Runners => {
-            let state = if entry["online"] == true { "online" } else { "offline" };
-            vec![(word(&entry["name"]), state.to_owned())]
-        }
-        Kind::Chats => {
-            let changed = entry["updated_at"].as_i64().map(ago).unwrap_or_default();
-            vec![(word(&entry["id"]), format!("{}, {changed}", word(&entry["title"])))]
-        }
-        Kind::Keys => vec![(word(&entry["name"]), word(&entry["scope"]))],
-        Kind::Commands => vec![(word(&entry["exec_id"]), word(&entry["command"]))],
-        Kind::Models => {
-            let name = word(&entry["name"]);
-            let tiers = entry["models"].as_object().into_iter().flatten();
-            let tiers = tiers.map(|(tier, model)| {
-                (format!("{name}/{}", word(&Value::from(tier.as_str()))), word(&model["name"]))
-            });
-            std::iter::once((name.clone(), word(&entry["provider"]))).chain(tiers).collect()
-        }
-    });
-    entries.filter(|(name, _)| !name.is_empty()).collect()
+fn of_runner(runner: RunnerView) -> (String, String) {
+    (runner.name, if runner.online { "online" } else { "offline" }.to_owned())
+}
+
+fn of_chat(chat: ChatView) -> (String, String) {
+    (chat.id, format!("{}, {}", chat.title, ago(chat.updated_at)))
+}
+
+fn of_key(key: KeyView) -> (String, String) {
+    (key.name, key.scope.to_string())
+}
+
+fn of_exec(exec: ExecView) -> (String, String) {
+    (exec.exec_id, exec.command)
+}
+
+/// A subscription, and each of its models.
+fn of_subscription(of: SubscriptionView) -> Offered {
+    let tiers = of.models.iter().map(|(tier, model)| (format!("{}/{tier}", of.name), model.name.clone()));
+    std::iter::once((of.name.clone(), of.provider.to_string())).chain(tiers).collect()
+}
+
+/// The names that there are. Control characters stay out: a shell would print them.
+fn printable(offered: Offered) -> Offered {
+    let word = |text: &str| text.chars().filter(|character| !character.is_control()).collect::<String>();
+    let words = offered.iter().map(|(name, about)| (word(name), word(about)));
+    words.filter(|(name, _)| !name.is_empty()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    fn read<T: serde::de::DeserializeOwned>(json: &str) -> T {
+        serde_json::from_str(json).unwrap()
+    }
 
     #[test]
     fn names_are_offered_with_what_they_are_and_nothing_a_terminal_obeys() {
-        let runners = json!([{"name": "laptop", "online": true}, {"name": "", "online": false}]);
-        assert_eq!(candidates(Kind::Runners, &runners), [("laptop".to_owned(), "online".to_owned())]);
-        let chats = json!([{"id": "ab12", "title": "a\u{1b}[2Jb\n"}]);
-        assert_eq!(candidates(Kind::Chats, &chats), [("ab12".to_owned(), "a[2Jb, ".to_owned())]);
-        let models =
-            json!({"models": [{"name": "mine", "provider": "openai", "models": {"swift": {"name": "s"}}}]});
-        let names: Vec<String> =
-            candidates(Kind::Models, &models).into_iter().map(|(name, _)| name).collect();
+        let runners = [r#"{"name": "laptop", "online": true}"#, r#"{"name": "", "online": false}"#];
+        let runners = runners.map(|runner| of_runner(read(runner)));
+        assert_eq!(printable(runners.to_vec()), [("laptop".to_owned(), "online".to_owned())]);
+        let chat = of_chat(read(r#"{"id": "ab12", "title": "a\u001b[2Jb\n"}"#));
+        let (name, about) = printable(vec![chat]).remove(0);
+        assert!(name == "ab12" && about.starts_with("a[2Jb, "), "{name} {about}");
+        let models = r#"{"name": "mine", "provider": "openai", "models": {"swift": {"name": "s"}}}"#;
+        let names: Vec<String> = of_subscription(read(models)).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["mine", "mine/swift"]);
-        assert!(candidates(Kind::Keys, &json!({"error": 1})).is_empty());
     }
 }

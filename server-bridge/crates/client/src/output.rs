@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde::Serialize;
 
 /// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -42,9 +42,20 @@ fn decide(wanted: Colour, is_terminal: bool, variable: impl Fn(&str) -> Option<S
     }
 }
 
-/// Prints one JSON value on a line of its own.
-pub fn json_line(value: &Value) {
-    line(&value.to_string());
+/// Prints one document as JSON on a line of its own.
+pub fn json_line(document: &impl Serialize) {
+    line(&api::to_line(document));
+}
+
+/// What was done to something of a name, as programs are told.
+#[derive(Serialize)]
+pub(super) struct Named<'a> {
+    pub(super) name: &'a str,
+}
+
+/// A document as programs are given it, and the same in words.
+pub(super) fn both(document: &impl Serialize, words: impl Into<String>) -> (String, String) {
+    (api::to_line(document), words.into())
 }
 
 /// Prints a line. Whoever stopped reading does not want it, so a failure is no news.

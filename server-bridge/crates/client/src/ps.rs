@@ -8,7 +8,7 @@ use clap::Parser;
 use crate::command::{Command, block_on};
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::http::{Client, read};
+use crate::http::Client;
 use crate::output;
 
 /// List the commands that run
@@ -28,12 +28,11 @@ impl Command for PsOptions {
 
 async fn list(globals: &Globals, options: PsOptions) -> Result<ExitCode, Failure> {
     let mut client = Client::new(&globals.session()?)?;
-    let path = if options.all { "/api/v1/execs" } else { "/api/v1/execs?running=true" };
-    let execs = client.get(path).await?;
+    let execs = client.execs(!options.all).await?;
     if globals.json {
         output::json_line(&execs);
     } else {
-        output::line(&words(&read::<Vec<ExecView>>(execs)?));
+        output::line(&words(&execs));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use api::exec::{ExecAsk, RunAsQuestion};
 use clap::Args;
 
 use super::failure::Failure;
-use super::http::{Client, percent_encoded, read};
+use super::http::Client;
 use super::interrupts;
 use super::session::Session;
 
@@ -48,9 +48,7 @@ async fn is_approved(
     user: &str,
     reads_stdin: bool,
 ) -> Result<bool, Failure> {
-    let on = on.map_or_else(String::new, |on| format!("&on={}", percent_encoded(on)));
-    let path = format!("/api/v1/exec/user?run_as={}{on}", percent_encoded(user));
-    let RunAsQuestion { runner, needs_approval, .. } = read(Client::new(session)?.get(&path).await?)?;
+    let RunAsQuestion { runner, needs_approval, .. } = Client::new(session)?.run_as(user, on).await?;
     if !needs_approval {
         return Ok(false);
     }

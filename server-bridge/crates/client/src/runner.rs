@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
+use api::runner::{NewRunner, RunnerView, TokenView};
 use clap::Parser;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::failure::Failure;
-use super::http::{Client, percent_encoded};
+use super::http::Client;
+use super::output::{Named, both};
 use super::{names, output, runner_update};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
@@ -61,31 +63,23 @@ impl Command for RunnerCommand {
 async fn run(globals: &Globals, command: RunnerCommand) -> Result<ExitCode, Failure> {
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
-    let (value, words) = match command {
+    let (line, words) = match command {
         RunnerCommand::Add { name, permanent: true, .. } => {
-            let answer = client.post("/api/v1/runners", &json!({"name": name})).await?;
-            let words = token_words(
-                &answer,
-                "was added; its token works until you revoke it: keep the line to yourself",
-            );
-            (token_value(&answer), words)
+            let made = client.add_runner(&NewRunner { name, ..NewRunner::default() }).await?;
+            let what = "was added; its token works until you revoke it: keep the line to yourself";
+            both(&Token::of(&made), token_words(&made, what))
         }
         RunnerCommand::Add { name, ttl, .. } => {
-            let body = json!({"name": name, "enrol": true, "ttl_seconds": ttl});
-            let answer = client.post("/api/v1/runners", &body).await?;
-            let mut value = token_value(&answer);
-            value["expires_at"] = answer["expires_at"].clone();
-            (
-                value,
-                token_words(&answer, "was added; its token is for one machine, which is then given its own"),
-            )
+            let runner = NewRunner { name, enrol: true, ttl_seconds: ttl, ..NewRunner::default() };
+            let made = client.add_runner(&runner).await?;
+            let what = "was added; its token is for one machine, which is then given its own";
+            let token = Token { expires_at: Some(made.expires_at), ..Token::of(&made) };
+            both(&token, token_words(&made, what))
         }
         RunnerCommand::Rotate { name } => {
-            let path = format!("/api/v1/runners/{}/rotate", percent_encoded(&name));
-            let answer = client.post(&path, &json!({})).await?;
-            let mut value = token_value(&answer);
-            value["old_token_expires_at"] = answer["old_token_expires_at"].clone();
-            (value, token_words(&answer, "has a new token; the old one works for a while yet"))
+            let made = client.rotate_runner(&name).await?;
+            let token = Token { old_token_expires_at: Some(made.old_token_expires_at), ..Token::of(&made) };
+            both(&token, token_words(&made, "has a new token; the old one works for a while yet"))
         }
         RunnerCommand::Update { name } => {
             let tells = |line: &str| {
@@ -93,26 +87,19 @@ async fn run(globals: &Globals, command: RunnerCommand) -> Result<ExitCode, Fail
                     runner_update::tell(line)
                 }
             };
-            let value = runner_update::update(&mut client, &name, tells).await?;
-            let version = value["version"].as_str().unwrap_or_default();
-            let words = format!("runner {name} has version {version}");
-            (value, words)
+            let updated = runner_update::update(&mut client, &name, tells).await?;
+            both(&updated, format!("runner {name} has version {}", updated.version))
         }
         RunnerCommand::List => {
-            let answer = client.get("/api/v1/runners").await?;
-            let words = list_words(&answer);
-            (answer, words)
+            let runners = client.runners().await?;
+            both(&runners, list_words(&runners))
         }
         RunnerCommand::Revoke { name } => {
-            client.delete(&format!("/api/v1/runners/{}", percent_encoded(&name))).await?;
-            (json!({"name": name}), format!("runner {name} was revoked"))
+            client.revoke_runner(&name).await?;
+            both(&Named { name: &name }, format!("runner {name} was revoked"))
         }
     };
-    if globals.json {
-        output::json_line(&value);
-    } else {
-        output::line(&words);
-    }
+    output::line(if globals.json { &line } else { &words });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -131,38 +118,52 @@ pub(super) fn ttl_seconds(text: &str) -> Result<u32, String> {
     number.checked_mul(seconds).ok_or_else(wrong)
 }
 
-fn token_value(answer: &Value) -> Value {
-    json!({"name": answer["name"], "token": answer["token"], "command": answer["command"]})
+/// A token as programs are told of it.
+#[derive(Serialize)]
+struct Token<'a> {
+    name: &'a str,
+    token: &'a str,
+    command: &'a str,
+    /// Of a token for one use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Option<i64>>,
+    /// After a rotation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_token_expires_at: Option<Option<i64>>,
 }
 
-fn token_words(answer: &Value, what: &str) -> String {
-    let word = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
+impl<'a> Token<'a> {
+    fn of(TokenView { name, token, command, .. }: &'a TokenView) -> Self {
+        Self { name, token, command, expires_at: None, old_token_expires_at: None }
+    }
+}
+
+fn token_words(made: &TokenView, what: &str) -> String {
     format!(
         "runner {} {what}\n\nIts token, shown only now:\n\n    {}\n\nOn the machine, run:\n\n    {}",
-        word("name"),
-        word("token"),
-        word("command").replace('\n', "\n    "),
+        made.name,
+        made.token,
+        made.command.replace('\n', "\n    "),
     )
 }
 
-fn list_words(runners: &Value) -> String {
-    let Some(runners) = runners.as_array().filter(|runners| !runners.is_empty()) else {
+fn list_words(runners: &[RunnerView]) -> String {
+    if runners.is_empty() {
         return "you have no runner; `sandbridge runner add NAME` adds one".to_owned();
-    };
+    }
     let heading = ["NAME", "STATE", "LAST SEEN", "PROFILE", "MACHINE", "VERSION"].map(str::to_owned).to_vec();
     let rows = runners.iter().map(|runner| {
-        let word = |key: &str| runner[key].as_str().unwrap_or("-").to_owned();
-        let lacks: Vec<_> =
-            runner["refused"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let online = match (runner["online"] == true, lacks.as_slice()) {
+        let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "-".to_owned());
+        let online = match (runner.online, runner.refused.as_slice()) {
             (true, []) => "online".to_owned(),
             (true, lacks) => format!("refused: lacks {}", lacks.join(", ")),
             (false, _) => "offline".to_owned(),
         };
-        let active = if runner["active"] == true { " (active)" } else { "" };
-        let seen = runner["last_seen"].as_i64().map_or_else(|| "never".to_owned(), output::ago);
+        let active = if runner.active { " (active)" } else { "" };
+        let seen = runner.last_seen.map_or_else(|| "never".to_owned(), output::ago);
         let version = runner_update::version_words(runner);
-        vec![word("name"), format!("{online}{active}"), seen, word("profile"), word("hostname"), version]
+        let (profile, hostname) = (word(&runner.profile), word(&runner.hostname));
+        vec![runner.name.clone(), format!("{online}{active}"), seen, profile, hostname, version]
     });
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
@@ -173,16 +174,16 @@ mod tests {
 
     #[test]
     fn the_list_shows_what_is_known() {
-        let runners = json!([
+        let runners = r#"[
             {"name": "laptop", "online": true, "active": true, "last_seen": null, "profile": "workspace", "hostname": "box"},
             {"name": "work", "online": false, "active": false, "last_seen": null, "refused": ["landlock"]},
-            {"name": "weak", "online": true, "active": false, "last_seen": null, "refused": ["landlock", "seccomp"]},
-        ]);
-        let words = list_words(&runners);
+            {"name": "weak", "online": true, "active": false, "last_seen": null, "refused": ["landlock", "seccomp"]}
+        ]"#;
+        let words = list_words(&serde_json::from_str::<Vec<RunnerView>>(runners).unwrap());
         assert!(words.contains("laptop  online (active)"), "{words}");
         assert!(words.contains("weak    refused: lacks landlock, seccomp"), "{words}");
         assert!(words.contains("work    offline"), "{words}");
-        assert!(list_words(&json!([])).contains("runner add"));
+        assert!(list_words(&[]).contains("runner add"));
     }
 
     #[test]
@@ -197,7 +198,11 @@ mod tests {
 
     #[test]
     fn a_programs_answer_to_add_holds_exactly_three_things() {
-        let value = token_value(&json!({"name": "a", "token": "t", "command": "c", "more": 1}));
-        assert_eq!(value, json!({"name": "a", "token": "t", "command": "c"}));
+        let made = r#"{"name": "a", "token": "t", "command": "c", "expires_at": 1, "more": 1}"#;
+        let made: TokenView = serde_json::from_str(made).unwrap();
+        let token = Token::of(&made);
+        assert_eq!(api::to_line(&token), r#"{"command":"c","name":"a","token":"t"}"#);
+        let token = Token { expires_at: Some(made.expires_at), ..token };
+        assert_eq!(api::to_line(&token), r#"{"command":"c","expires_at":1,"name":"a","token":"t"}"#);
     }
 }

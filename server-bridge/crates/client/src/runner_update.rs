@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use api::runner::{RunnerView, UpdateStarted};
+use serde::Serialize;
 
 use super::failure::Failure;
-use super::http::{Client, percent_encoded};
-use super::limits::{UPDATE_LOOK_INTERVAL, UPDATE_RETURN_PATIENCE, UPDATE_TIMEOUT};
+use super::http::Client;
+use super::limits::{UPDATE_LOOK_INTERVAL, UPDATE_RETURN_PATIENCE};
 use super::output;
 
 /// How an update stands.
@@ -24,15 +25,26 @@ enum Stage {
     Failed(String),
 }
 
+/// A runner that was updated.
+#[derive(Serialize)]
+pub(super) struct Updated {
+    name: String,
+    pub(super) version: String,
+}
+
 /// Lets the runner of that name update; returns its new version. `tells` gets a line for each thing that is waited for.
-pub(super) async fn update(client: &mut Client, name: &str, tells: impl Fn(&str)) -> Result<Value, Failure> {
+pub(super) async fn update(
+    client: &mut Client,
+    name: &str,
+    tells: impl Fn(&str),
+) -> Result<Updated, Failure> {
     let mut before = runner(client, name).await?;
     let mut version = ask(client, name, &tells).await?;
     let mut away_since: Option<Instant> = None;
     loop {
         let now = runner(client, name).await?;
         match stage(&before, &now) {
-            Stage::Done(version) => return Ok(json!({"name": name, "version": version})),
+            Stage::Done(version) => return Ok(Updated { name: name.to_owned(), version }),
             Stage::Failed(why) => return Err(Failure::other("failed", why)),
             Stage::Waiting => {}
             Stage::Forgotten => {
@@ -57,12 +69,10 @@ pub(super) async fn update(client: &mut Client, name: &str, tells: impl Fn(&str)
 /// Asks for the update and waits until the new program is downloaded; returns its version.
 async fn ask(client: &mut Client, name: &str, tells: &impl Fn(&str)) -> Result<String, Failure> {
     tells(&format!("{name} downloads its new program and checks it"));
-    let path = format!("/api/v1/runners/{}/update", percent_encoded(name));
-    let answer = client.post_within(&path, &json!({}), UPDATE_TIMEOUT).await?;
-    let version = answer["version"].as_str().unwrap_or_default().to_owned();
-    match answer["running"].as_u64() {
-        None | Some(0) => {}
-        Some(running) => {
+    let UpdateStarted { version, running } = client.update_runner(name).await?;
+    match running {
+        0 => {}
+        running => {
             let commands = if running == 1 {
                 "a command that runs".to_owned()
             } else {
@@ -76,10 +86,8 @@ async fn ask(client: &mut Client, name: &str, tells: &impl Fn(&str)) -> Result<S
     Ok(version)
 }
 
-async fn runner(client: &mut Client, name: &str) -> Result<Value, Failure> {
-    let runners = client.get("/api/v1/runners").await?;
-    let found = runners.as_array().into_iter().flatten().find(|runner| runner["name"] == name);
-    found.cloned().ok_or_else(|| {
+async fn runner(client: &mut Client, name: &str) -> Result<RunnerView, Failure> {
+    client.runners().await?.into_iter().find(|runner| runner.name == name).ok_or_else(|| {
         Failure::other(
             "not_found",
             format!("you have no runner {name}; `sandbridge runner list` shows yours"),
@@ -87,16 +95,16 @@ async fn runner(client: &mut Client, name: &str) -> Result<Value, Failure> {
     })
 }
 
-fn stage(before: &Value, now: &Value) -> Stage {
-    if now["online"] != true {
+fn stage(before: &RunnerView, now: &RunnerView) -> Stage {
+    if !now.online {
         return Stage::Away;
     }
-    if now["update"].is_null() {
-        return Stage::Done(now["version"].as_str().unwrap_or_default().to_owned());
+    if now.update.is_none() {
+        return Stage::Done(now.version.clone().unwrap_or_default());
     }
-    match (now["connected_at"] == before["connected_at"], now["update_error"].as_str()) {
+    match (now.connected_at == before.connected_at, &now.update_error) {
         (true, _) => Stage::Waiting,
-        (false, Some(error)) => Stage::Failed(error.to_owned()),
+        (false, Some(error)) => Stage::Failed(error.clone()),
         (false, None) => Stage::Forgotten,
     }
 }
@@ -110,18 +118,17 @@ fn lost(name: &str) -> String {
 }
 
 /// The version of a runner as a list shows it, with how to update it.
-pub(super) fn version_words(runner: &Value) -> String {
-    let version = runner["version"].as_str().unwrap_or("-");
-    let name = runner["name"].as_str().unwrap_or_default();
-    let Some(newer) = runner["update"]["version"].as_str() else { return version.to_owned() };
-    let how = if runner["update"]["can"] == true {
+pub(super) fn version_words(runner: &RunnerView) -> String {
+    let RunnerView { name, update, update_error, .. } = runner;
+    let version = runner.version.as_deref().unwrap_or("-");
+    let Some(newer) = update else { return version.to_owned() };
+    let how = if newer.can {
         format!("sandbridge runner update {name}")
     } else {
         format!("paste the line of sandbridge runner rotate {name} there")
     };
-    let failed =
-        runner["update_error"].as_str().map(|error| format!("; last time: {error}")).unwrap_or_default();
-    format!("{version} (update to {newer}: {how}{failed})")
+    let failed = update_error.as_ref().map(|error| format!("; last time: {error}")).unwrap_or_default();
+    format!("{version} (update to {}: {how}{failed})", newer.version)
 }
 
 /// What a person is told while they wait.
@@ -131,40 +138,41 @@ pub(super) fn tell(line: &str) {
 
 #[cfg(test)]
 mod tests {
+    use api::runner::UpdateView;
+
     use super::*;
+
+    fn runner(can: bool) -> RunnerView {
+        let json = r#"{"name": "laptop", "online": true, "connected_at": 1, "version": "0.0.9", "update_error": "earlier"}"#;
+        let update = Some(UpdateView { version: "0.1.0".to_owned(), can });
+        RunnerView { update, ..serde_json::from_str(json).unwrap() }
+    }
 
     #[test]
     fn an_update_is_over_when_the_runner_is_back_and_never_before() {
-        let older = json!({"version": "0.1.0", "can": true});
-        let before = json!({"online": true, "connected_at": 1, "version": "0.0.9", "update": older, "update_error": "earlier"});
-        let with = |change: Value| {
-            let mut now = before.clone();
-            now.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-            stage(&before, &now)
-        };
-        assert_eq!(with(json!({})), Stage::Waiting, "an error of an earlier update says nothing of this one");
-        assert_eq!(with(json!({"online": false, "connected_at": null})), Stage::Away);
+        let before = runner(true);
+        let now = || RunnerView { connected_at: Some(2), ..runner(true) };
         assert_eq!(
-            with(json!({"connected_at": 2, "version": "0.1.0", "update": null})),
-            Stage::Done("0.1.0".to_owned())
+            stage(&before, &before),
+            Stage::Waiting,
+            "an error of an earlier update says nothing of this one"
         );
-        assert_eq!(with(json!({"connected_at": 2})), Stage::Failed("earlier".to_owned()));
-        assert_eq!(with(json!({"connected_at": 2, "update_error": null})), Stage::Forgotten);
+        let away = RunnerView { online: false, connected_at: None, ..runner(true) };
+        assert_eq!(stage(&before, &away), Stage::Away);
+        let updated = RunnerView { version: Some("0.1.0".to_owned()), update: None, ..now() };
+        assert_eq!(stage(&before, &updated), Stage::Done("0.1.0".to_owned()));
+        assert_eq!(stage(&before, &now()), Stage::Failed("earlier".to_owned()));
+        assert_eq!(stage(&before, &RunnerView { update_error: None, ..now() }), Stage::Forgotten);
     }
 
     #[test]
     fn a_list_says_how_to_update_each_runner() {
-        let runner = |can, error: Value| {
-            let update = json!({"version": "0.1.0", "can": can});
-            json!({"name": "laptop", "version": "0.0.9", "update": update, "update_error": error})
-        };
-        assert_eq!(
-            version_words(&runner(true, Value::Null)),
-            "0.0.9 (update to 0.1.0: sandbridge runner update laptop)"
-        );
-        assert!(version_words(&runner(false, Value::Null)).contains("rotate laptop"));
-        assert!(version_words(&runner(true, json!("no space"))).ends_with("; last time: no space)"));
-        assert_eq!(version_words(&json!({"version": "0.1.0", "update": null})), "0.1.0");
-        assert_eq!(version_words(&json!({"version": null})), "-");
+        let calm = |can| RunnerView { update_error: None, ..runner(can) };
+        assert_eq!(version_words(&calm(true)), "0.0.9 (update to 0.1.0: sandbridge runner update laptop)");
+        assert!(version_words(&calm(false)).contains("rotate laptop"));
+        assert!(version_words(&runner(true)).ends_with("; last time: earlier)"));
+        let newest = RunnerView { version: Some("0.1.0".to_owned()), update: None, ..calm(true) };
+        assert_eq!(version_words(&newest), "0.1.0");
+        assert_eq!(version_words(&RunnerView { version: None, ..newest }), "-");
     }
 }

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use api::server::{ServerSettings, ServerSettingsChange};
+use api::server_settings::{ServerSettings, ServerSettingsChange};
 use clap::{Args, Parser};
-use serde_json::json;
 
 use super::failure::Failure;
 use super::http::Client;
@@ -61,24 +60,20 @@ fn file_or_none(text: &str) -> Result<Wanted<String>, String> {
 }
 
 async fn settings(globals: &Globals, options: SettingsOptions) -> Result<ExitCode, Failure> {
-    const PATH: &str = "/api/v1/server-settings";
     let mut client = Client::new(&globals.session()?)?;
     let change = ServerSettingsChange {
         turns_at_once: options.turns_at_once.map(|wanted| wanted.0),
         context_mode: options.context_mode.map(|wanted| wanted.0.map(Into::into)),
         base_prompt: options.base_prompt.map(|wanted| wanted.0),
     };
-    let answer = match change == ServerSettingsChange::default() {
-        true => client.get(PATH).await?,
-        false => client.put(PATH, &json!(change)).await?,
+    let settings = match change == ServerSettingsChange::default() {
+        true => client.server_settings().await?,
+        false => client.change_server_settings(&change).await?,
     };
     if globals.json {
-        output::json_line(&answer);
+        output::json_line(&settings);
         return Ok(ExitCode::SUCCESS);
     }
-    let settings: ServerSettings = serde_json::from_value(answer).map_err(|error| {
-        Failure::other("internal", format!("the server's answer makes no sense: {error}"))
-    })?;
     output::line(&words(&settings));
     if let Some(problem) = &settings.base_prompt_problem {
         output::warn(&format!("warning: the built-in base prompt is used: {problem}"));

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use api::runner::AUTO;
 use clap::Parser;
-use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::http::Client;
@@ -29,17 +29,16 @@ impl Command for UseOptions {
 async fn run(globals: &Globals, options: UseOptions) -> Result<ExitCode, Failure> {
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
-    let choice = if options.place == "auto" { Value::Null } else { json!(options.place) };
-    let answer = client.put("/api/v1/settings", &json!({"active_runner": choice})).await?;
+    let changed = client.use_place(Some(options.place).filter(|place| place != AUTO)).await?;
     if globals.json {
-        output::json_line(&answer);
+        output::json_line(&changed);
     } else {
-        match answer["active_runner"].as_str() {
+        match &changed.active_runner {
             Some(name) => output::line(&format!("your commands run on {name} now")),
             None => output::line("your commands run on your only runner now, or in Docker if you have none"),
         }
     }
-    if let Some(warning) = answer["warning"].as_str() {
+    if let Some(warning) = &changed.warning {
         output::warn(&format!("warning: {warning}"));
     }
     Ok(ExitCode::SUCCESS)

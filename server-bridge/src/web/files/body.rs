@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use api::file::EntryView;
 use axum::BoxError;
 use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
@@ -9,27 +10,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::stream;
 use sandbox::{DirEntry, DirReader, FileKind, FileReader, SandboxError};
-use serde::Serialize;
-use utoipa::ToSchema;
-
-/// The entries of a directory.
-#[derive(Serialize, ToSchema)]
-pub struct Listing {
-    entries: Vec<EntryView>,
-}
-
-/// One entry of a directory.
-#[derive(Serialize, ToSchema)]
-pub struct EntryView {
-    name: String,
-    /// The exact bytes of a name that is not UTF-8, in URL-safe base64 without padding.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name_base64: Option<String>,
-    /// Its kind.
-    kind: api::words::FileKind,
-    /// In bytes.
-    size: u64,
-}
 
 /// The file as a body of exactly `size` bytes: a file that grew meanwhile is sent as far as it was announced, one that
 /// shrank breaks the connection off.

@@ -1,10 +1,11 @@
 //! Names of files, while somebody types one.
 
+use api::file::{CompletionView, Completions};
 use axum::Json;
 use axum::extract::State;
 use sandbox::{FileKind, GlobQuery, Sandbox};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::kind_name;
 use crate::limits::{COMPLETE_LISTED, COMPLETE_MAX, COMPLETE_PREFIX_BYTES, COMPLETIONS};
@@ -24,24 +25,6 @@ pub struct CompleteQuery {
     on: Option<String>,
     /// At most so many, 100 at most; 20 if absent.
     limit: Option<usize>,
-}
-
-/// What it could become.
-#[derive(Serialize, ToSchema)]
-pub struct Completions {
-    /// What begins with it, by name; behind that what has it in its name, the newest first.
-    entries: Vec<CompletionView>,
-    /// Whether there is more.
-    more: bool,
-}
-
-/// A path.
-#[derive(Serialize, ToSchema)]
-pub struct CompletionView {
-    /// Relative to the workspace.
-    path: String,
-    /// Its kind.
-    kind: api::words::FileKind,
 }
 
 /// Complete the name of a file: what begins with `prefix`, then files anywhere beneath whose name has it, but for those that

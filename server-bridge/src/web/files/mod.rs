@@ -7,6 +7,7 @@ mod query;
 mod range;
 pub mod trees;
 
+use api::file::{Listing, Rename, StatView, Written};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -14,8 +15,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use sandbox::{Metadata, Sandbox, WriteOptions};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use crate::state::AppState;
@@ -29,7 +28,6 @@ use crate::web::routes::Routes;
 use crate::web::scope::Access;
 
 pub(in crate::web) use body::kind_name;
-pub use body::{EntryView, Listing};
 
 /// The routes of files on runners.
 pub(in crate::web) fn routes() -> Routes {
@@ -51,34 +49,6 @@ pub(in crate::web) use query::sha256;
 
 /// Permission bits of a directory made here.
 const DIRECTORY_MODE: u32 = 0o755;
-
-/// Two names.
-#[derive(Deserialize, ToSchema)]
-pub struct Rename {
-    from: String,
-    to: String,
-}
-
-/// A file that was written.
-#[derive(Serialize, ToSchema)]
-pub struct Written {
-    /// Its size in bytes.
-    size: u64,
-}
-
-/// Facts about a path.
-#[derive(Serialize, ToSchema)]
-pub struct StatView {
-    name: String,
-    /// Its kind.
-    kind: api::words::FileKind,
-    /// In bytes.
-    size: u64,
-    /// Permission bits.
-    mode: u32,
-    /// Unix milliseconds.
-    modified_ms: i64,
-}
 
 /// Download a file, or with `Range` one part of it. A connection that ends before Content-Length bytes means that it
 /// failed.

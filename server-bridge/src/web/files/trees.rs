@@ -1,5 +1,6 @@
 //! Whole trees as tar archives, and what the runner fetches itself.
 
+use api::file::{Download, TreeView, Written};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -7,10 +8,9 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use sandbox::{DownloadRequest, Sandbox, SandboxError, TreeWritten};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
-use super::Written;
 use super::change::Change;
 use super::query::{PathQuery, PlaceQuery, octal_mode, sha256};
 use crate::state::AppState;
@@ -28,39 +28,6 @@ pub struct TreeQuery {
     /// Makes the directory a mirror: what the archive has not is removed.
     #[serde(default)]
     delete_extra: bool,
-}
-
-/// A tree that was written.
-#[derive(Serialize, ToSchema)]
-pub struct TreeView {
-    /// Regular files.
-    files: u64,
-    /// Directories, those among them that were there already.
-    directories: u64,
-    /// Symbolic links.
-    symlinks: u64,
-    /// The files' content in bytes.
-    size: u64,
-    /// What a mirror removed; a directory with all that was in it is one.
-    removed: u64,
-}
-
-/// What is fetched, and where to.
-#[derive(Deserialize, ToSchema)]
-pub struct Download {
-    /// `http` or `https`; the runner connects, so that addresses are those of its machine and network.
-    url: String,
-    /// The file, relative to the workspace or absolute beneath it.
-    path: String,
-    /// Permission bits in octal; the old file's, or 0644, if absent.
-    mode: Option<String>,
-    /// Whether missing parent directories are made.
-    #[serde(default)]
-    parents: bool,
-    /// At most this many bytes.
-    max_bytes: u64,
-    /// The SHA-256 that the content must have, in hexadecimal digits.
-    sha256: Option<String>,
 }
 
 /// Download a directory as a tar archive. Links that lead out of it, special files and what may not be read are left

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 
 use api::document::ToolData;
-use serde_json::{Value, json};
+use api::turn::{ApprovalAnswer, QuestionAnswer};
 use tokio::sync::mpsc;
 
 use super::printer::{Printer, visible};
@@ -32,10 +32,11 @@ impl Answers {
 
 /// An answer as the server takes it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Answer {
-    /// The last part of its path.
-    pub(super) to: &'static str,
-    pub(super) body: Value,
+pub(super) enum Answer {
+    /// Whether a tool may go on.
+    Approval(ApprovalAnswer),
+    /// In words.
+    Question(QuestionAnswer),
 }
 
 /// A tool that waits for a word of its user.
@@ -150,15 +151,14 @@ fn answer(id: i64, agent: &Asking, line: Option<&str>) -> Answer {
     if let Some(options) = agent.options() {
         let chosen = line.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?));
         let text = Some(chosen.map_or(line, String::as_str)).filter(|text| !text.is_empty());
-        return Answer { to: "answers", body: json!({"message_id": id, "text": text}) };
+        return Answer::Question(QuestionAnswer { message_id: id, text: text.map(str::to_owned) });
     }
     let (allow, always) = match line {
         "y" | "yes" => (true, false),
         "a" | "always" => (true, true),
         _ => (false, false),
     };
-    let body = json!({"message_id": id, "allow": allow, "always": always, "nobody": !is_there});
-    Answer { to: "approvals", body }
+    Answer::Approval(ApprovalAnswer { message_id: id, allow, always, nobody: !is_there })
 }
 
 #[cfg(test)]
@@ -178,8 +178,8 @@ mod tests {
             (Some(""), false, false),
             (None, false, false),
         ] {
-            let body = json!({"message_id": 7, "allow": allow, "always": always, "nobody": line.is_none()});
-            assert_eq!(answer(7, &agent, line), Answer { to: "approvals", body });
+            let expected = ApprovalAnswer { message_id: 7, allow, always, nobody: line.is_none() };
+            assert_eq!(answer(7, &agent, line), Answer::Approval(expected));
         }
     }
 
@@ -188,15 +188,15 @@ mod tests {
         let options = vec!["red".to_owned(), "blue".to_owned()];
         let agent = Asking { data: Some(ToolData::Question { options }), ..Asking::default() };
         for (line, text) in [
-            (Some("2"), json!("blue")),
-            (Some("0"), json!("0")),
-            (Some("3"), json!("3")),
-            (Some(" green\n"), json!("green")),
-            (Some(" "), Value::Null),
-            (None, Value::Null),
+            (Some("2"), Some("blue")),
+            (Some("0"), Some("0")),
+            (Some("3"), Some("3")),
+            (Some(" green\n"), Some("green")),
+            (Some(" "), None),
+            (None, None),
         ] {
-            let body = json!({"message_id": 7, "text": text});
-            assert_eq!(answer(7, &agent, line), Answer { to: "answers", body }, "{line:?}");
+            let expected = QuestionAnswer { message_id: 7, text: text.map(str::to_owned) };
+            assert_eq!(answer(7, &agent, line), Answer::Question(expected), "{line:?}");
         }
     }
 
@@ -210,13 +210,14 @@ mod tests {
         assert_eq!(questions.ask(&printer, &mut answers), None);
         sender.send("y".to_owned()).await.unwrap();
         let line = questions.line(&mut answers).await;
-        assert_eq!(questions.answered(line).unwrap().body["message_id"], 1);
+        let allowed = ApprovalAnswer { message_id: 1, allow: true, always: false, nobody: false };
+        assert_eq!(questions.answered(line), Some(Answer::Approval(allowed)));
         questions.ask(&printer, &mut answers);
         questions.settle(2);
         assert_eq!(questions.answered(Some("y".to_owned())), None, "somebody else was faster");
         questions.add(3, shell());
-        let denied = questions.ask(&printer, &mut Answers::Nobody).unwrap();
-        assert_eq!(denied.body, json!({"message_id": 3, "allow": false, "always": false, "nobody": true}));
+        let denied = ApprovalAnswer { message_id: 3, allow: false, always: false, nobody: true };
+        assert_eq!(questions.ask(&printer, &mut Answers::Nobody), Some(Answer::Approval(denied)));
         assert_eq!(questions.ask(&printer, &mut Answers::Nobody), None);
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use api::chat::{MessagePage, MessageView};
 
 use crate::failure::Failure;
-use crate::http::{Client, read};
+use crate::http::Client;
 use crate::limits::CATCH_UP_MESSAGES;
+use crate::routes::Page;
 
 /// Whose words may be shown as they come: those of which none was missed.
 #[derive(Default)]
@@ -53,13 +54,12 @@ impl<'a> Pages<'a> {
     pub(super) async fn next(&mut self) -> Result<Option<Vec<MessageView>>, Failure> {
         let Some(after) = self.after else { return Ok(None) };
         let page = loop {
-            let path = format!("/api/v1/chats/{}/messages?after={after}&limit={}", self.chat, self.limit);
-            match self.client.get(&path).await {
+            match self.client.messages(self.chat, Page::After(after), self.limit).await {
                 Err(failure) if failure.kind == "too_large" && self.limit > 1 => self.limit /= 2,
                 page => break page?,
             }
         };
-        let MessagePage { messages, more } = read(page)?;
+        let MessagePage { messages, more } = page;
         self.after = messages.last().map(|message| message.id).filter(|_| more);
         Ok(Some(messages))
     }
@@ -80,8 +80,6 @@ pub(super) fn lost(failure: Failure, chat: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -89,7 +87,10 @@ mod tests {
         let mut live = Live::default();
         assert!(live.is_whole(1));
         let message = |id: i64, text: &str| -> MessageView {
-            serde_json::from_value(json!({"id": id, "text": text})).unwrap()
+            MessageView {
+                text: text.to_owned(),
+                ..serde_json::from_str(&format!(r#"{{"id": {id}}}"#)).unwrap()
+            }
         };
         live.told(&message(1, ""));
         live.miss();

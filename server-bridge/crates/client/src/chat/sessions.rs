@@ -10,7 +10,7 @@ use hyper::Method;
 use crate::body::RequestBody;
 use crate::failure::{BROKEN_PIPE, Failure};
 use crate::globals::Globals;
-use crate::http::{Client, next_chunk, read};
+use crate::http::{Client, next_chunk};
 use crate::limits::CHAT_ID_MIN_CHARS;
 use crate::names;
 use crate::output;
@@ -44,11 +44,11 @@ pub(super) async fn run(globals: &Globals, command: ChatCommand) -> Result<ExitC
     let mut client = Client::new(&globals.session()?)?;
     match command {
         ChatCommand::List => {
-            let chats = client.get("/api/v1/chats").await?;
+            let chats = client.chats().await?;
             if globals.json {
                 output::json_line(&chats);
             } else {
-                output::line(&list_words(&read::<Vec<ChatView>>(chats)?));
+                output::line(&list_words(&chats));
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -84,14 +84,13 @@ pub(super) fn is_id(text: &str) -> bool {
 
 /// The chat where something last happened.
 pub(super) async fn last(client: &mut Client) -> Result<String, Failure> {
-    let chats: Vec<ChatView> = read(client.get("/api/v1/chats").await?)?;
-    let last = chats.into_iter().next().map(|chat| chat.id);
+    let last = client.chats().await?.into_iter().next().map(|chat| chat.id);
     last.ok_or_else(|| Failure::other("not_found", "you have no chat yet; say something to begin one"))
 }
 
 /// The chat whose id is this, or begins so.
 pub(super) async fn find(client: &mut Client, id: &str) -> Result<String, Failure> {
-    choose(&read::<Vec<ChatView>>(client.get("/api/v1/chats").await?)?, id)
+    choose(&client.chats().await?, id)
 }
 
 fn choose(chats: &[ChatView], id: &str) -> Result<String, Failure> {
@@ -127,14 +126,12 @@ fn list_words(chats: &[ChatView]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn a_chat_is_named_by_the_beginning_of_its_id() {
-        let chats = json!([{"id": "aaaa1111"}, {"id": "aaaa2222"}, {"id": "bbbb1111"}]);
-        let chats: Vec<ChatView> = serde_json::from_value(chats).unwrap();
+        let chats = r#"[{"id": "aaaa1111"}, {"id": "aaaa2222"}, {"id": "bbbb1111"}]"#;
+        let chats: Vec<ChatView> = serde_json::from_str(chats).unwrap();
         assert_eq!(choose(&chats, "BBBB").unwrap(), "bbbb1111");
         assert_eq!(choose(&chats, "aaaa1").unwrap(), "aaaa1111");
         for (id, kind) in

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use api::chat::{ChatView, MessageView, PostedView};
+use api::chat::{MessageView, NewMessage, PostedView};
 use api::document::{AgentDocument, ExecDocument};
 use api::event::Event;
 use api::words::{Approval, Channel, ExecStatus, Role, ToolStatus, TurnStatus};
-use serde_json::json;
 use tokio::signal::unix::Signal;
 
 use super::asking::{Answer, Answers, Asking, Questions};
@@ -15,7 +14,7 @@ use super::printer::Printer;
 use super::sessions;
 use crate::events::Events;
 use crate::failure::{self, Failure};
-use crate::http::{Client, read};
+use crate::http::Client;
 use crate::session::Session;
 
 /// Which chat is talked to.
@@ -91,10 +90,10 @@ impl Conversation {
             }
             if wants_cancel && !is_cancelled {
                 is_cancelled = true;
-                let path = format!("/api/v1/chats/{}/cancel", self.chat);
-                let nothing = json!({});
                 tokio::select! {
-                    cancelled = self.client.post(&path, &nothing) => drop(cancelled.map_err(Failure::into_not_run)?),
+                    cancelled = self.client.cancel_chat(&self.chat) => {
+                        cancelled.map_err(Failure::into_not_run)?;
+                    }
                     _ = ctrl_c.recv() => return Ok(failure::INTERRUPTED),
                 }
             }
@@ -142,13 +141,11 @@ impl Conversation {
 
     /// Says how much the model may do without asking from now on.
     pub(super) async fn set_approval(&mut self, mode: &Approval) -> Result<(), Failure> {
-        let body = json!({"mode": mode.as_str()});
-        let path = |chat: &str| format!("/api/v1/chats/{chat}/approval");
-        match self.client.put(&path(&self.chat), &body).await {
+        match self.client.set_approval(&self.chat, mode.clone()).await {
             // The chat used last was deleted elsewhere.
             Err(failure) if failure.kind == "not_found" => {
                 self.begin().await?;
-                self.client.put(&path(&self.chat), &body).await.map(drop)
+                self.client.set_approval(&self.chat, mode.clone()).await.map(drop)
             }
             set => set.map(drop),
         }
@@ -188,12 +185,12 @@ impl Conversation {
     }
 
     async fn post(&mut self, text: &str) -> Result<PostedView, Failure> {
-        let path = format!("/api/v1/chats/{}/messages", self.chat);
-        read(self.client.post(&path, &json!({"text": text})).await?)
+        let message = NewMessage { text: text.to_owned(), ..NewMessage::default() };
+        self.client.say(&self.chat, &message).await
     }
 
     async fn begin(&mut self) -> Result<(), Failure> {
-        let chat: ChatView = read(self.client.post("/api/v1/chats", &json!({})).await?)?;
+        let chat = self.client.new_chat().await?;
         self.switch_to(&chat.id)
     }
 
@@ -205,10 +202,14 @@ impl Conversation {
 
 /// Sends an answer to what the model asks.
 async fn send(client: &mut Client, chat: &str, answer: Answer) -> Result<(), Failure> {
-    match client.post(&format!("/api/v1/chats/{chat}/{}", answer.to), &answer.body).await {
+    let sent = match &answer {
+        Answer::Approval(answer) => client.approve(chat, answer).await,
+        Answer::Question(answer) => client.answer(chat, answer).await,
+    };
+    match sent {
         // Somebody else was faster.
-        Err(failure) if failure.kind == "not_found" => Ok(()),
-        sent => sent.map(drop).map_err(Failure::into_not_run),
+        Err(failure) if ["not_found", "conflict"].contains(&failure.kind.as_str()) => Ok(()),
+        sent => sent.map_err(Failure::into_not_run),
     }
 }
 

@@ -12,14 +12,17 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use api::file::{StatView, TreeView, Written};
+use api::words::FileKind;
 use clap::Parser;
 use hyper::Method;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::body::{FileBody, RequestBody};
 use super::failure::{self, Failure};
-use super::http::{Client, next_chunk, path_query, percent_encoded};
+use super::http::{Client, next_chunk, path_query};
 use super::interrupts::Interrupts;
+use super::routes::on_query;
 use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
@@ -63,12 +66,12 @@ async fn run(globals: &Globals, options: CpOptions) -> Result<ExitCode, Failure>
             Route::Up { from, to } if options.recursive && from.is_dir() => {
                 tree::upload(&mut client, from, to, options.delete).await
             }
-            Route::Up { from, to } => upload(&mut client, from, to).await.map(of_size),
+            Route::Up { from, to } => upload(&mut client, from, to).await.map(Copied::file),
             Route::Down { from, to } => match stat(&mut client, from).await? {
-                Some(stat) if options.recursive && stat.kind == "directory" => {
+                Some(stat) if options.recursive && stat.kind == FileKind::Directory => {
                     tree::download(&mut client, from, to, options.delete).await
                 }
-                stat => download(&mut client, from, stat, to).await.map(of_size),
+                stat => download(&mut client, from, stat, to).await.map(Copied::file),
             },
         }
     };
@@ -84,16 +87,27 @@ async fn run(globals: &Globals, options: CpOptions) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is told of a file that was copied.
-fn of_size(size_bytes: u64) -> Value {
-    json!({"size": size_bytes})
+/// What programs are told of a copy.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Copied {
+    /// Of a file.
+    File { size: u64 },
+    /// Of a tree.
+    Tree(TreeView),
+}
+
+impl Copied {
+    fn file(size_bytes: u64) -> Self {
+        Self::File { size: size_bytes }
+    }
 }
 
 async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Failure> {
     let source = Source::open(from)?;
     let mut path = to.path.clone();
     // Asked in any case: a refusal is better heard before the first byte is sent.
-    let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == "directory");
+    let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == FileKind::Directory);
     if is_directory || to.is_directory_by_name() {
         path = side::inside(&path, &source.name);
     }
@@ -116,52 +130,42 @@ async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Fa
         Ok::<_, Failure>(answer)
     };
     let answer = progress.shown_while(sent).await?;
-    let stored: Value = serde_json::from_slice(&answer).unwrap_or_default();
-    match stored["size"].as_u64() {
+    match serde_json::from_slice(&answer).ok().map(|Written { size }| size) {
         Some(size_bytes) if size_bytes == source.size_bytes => Ok(size_bytes),
         Some(_) | None => Err(Failure::other("io", "the server did not store the whole file; copy it again")),
     }
 }
 
-async fn download(client: &mut Client, from: &Remote, stat: Option<Stat>, to: &Path) -> Result<u64, Failure> {
+async fn download(
+    client: &mut Client,
+    from: &Remote,
+    stat: Option<StatView>,
+    to: &Path,
+) -> Result<u64, Failure> {
     let shown = String::from_utf8_lossy(&from.path).into_owned();
     let Some(stat) = stat else {
         return Err(Failure::other("not_found", format!("{shown}: there is no such file on the runner")));
     };
-    match stat.kind.as_str() {
-        "file" | "symlink" => {}
-        "directory" => return Err(is_directory(&shown)),
-        _ => return Err(Failure::other("special_file", format!("{shown} is no regular file"))),
+    match stat.kind {
+        FileKind::File | FileKind::Symlink => {}
+        FileKind::Directory => return Err(is_directory(&shown)),
+        FileKind::Other | FileKind::Unknown(_) => {
+            return Err(Failure::other("special_file", format!("{shown} is no regular file")));
+        }
     }
     let query = format!("/api/v1/files?{}{}", path_query(&from.path), on_query(from.on.as_deref()));
     let response = client.send(Method::GET, &query, "", RequestBody::Empty).await?;
-    let target = Target::create(to, side::base_name(&from.path), stat.mode, stat.size_bytes)?;
-    target.receive(response.into_body(), &Progress::new(Some(stat.size_bytes))).await
-}
-
-/// What is at a remote path.
-struct Stat {
-    kind: String,
-    size_bytes: u64,
-    mode: u32,
+    let target = Target::create(to, side::base_name(&from.path), stat.mode & 0o777, stat.size)?;
+    target.receive(response.into_body(), &Progress::new(Some(stat.size))).await
 }
 
 /// What is there; `None` if nothing is.
-async fn stat(client: &mut Client, remote: &Remote) -> Result<Option<Stat>, Failure> {
-    let query = format!("/api/v1/files/stat?{}{}", path_query(&remote.path), on_query(remote.on.as_deref()));
-    match client.get(&query).await {
-        Ok(stat) => Ok(Some(Stat {
-            kind: stat["kind"].as_str().unwrap_or_default().to_owned(),
-            size_bytes: stat["size"].as_u64().unwrap_or_default(),
-            mode: stat["mode"].as_u64().and_then(|mode| u32::try_from(mode & 0o777).ok()).unwrap_or(0o644),
-        })),
+async fn stat(client: &mut Client, remote: &Remote) -> Result<Option<StatView>, Failure> {
+    match client.stat(&remote.path, remote.on.as_deref()).await {
+        Ok(stat) => Ok(Some(stat)),
         Err(failure) if failure.kind == "not_found" => Ok(None),
         Err(failure) => Err(failure),
     }
-}
-
-fn on_query(on: Option<&str>) -> String {
-    on.map(|name| format!("&on={}", percent_encoded(name))).unwrap_or_default()
 }
 
 fn is_directory(shown: &str) -> Failure {

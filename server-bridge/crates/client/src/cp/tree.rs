@@ -9,18 +9,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use api::file::TreeView;
+use api::words::FileKind;
 use hyper::Method;
 use pathguard::Root;
 use pathguard::tree::{Packer, TreeReport, UnpackOptions, Unpacker};
-use serde_json::{Value, json};
 
 use super::local::io_failure;
 use super::progress::Progress;
 use super::side::{self, Remote};
-use super::{on_query, stat};
+use super::{Copied, stat};
 use crate::body::{RequestBody, TreeBody};
 use crate::failure::Failure;
 use crate::http::{Client, next_chunk, path_query};
+use crate::routes::on_query;
 
 /// Copies a directory to a runner. Into a directory that is there it goes under its own name, unless that is to be a
 /// mirror.
@@ -29,12 +31,12 @@ pub(super) async fn upload(
     from: &Path,
     to: &Remote,
     delete: bool,
-) -> Result<Value, Failure> {
+) -> Result<Copied, Failure> {
     let unreadable = |error: pathguard::Error| guarded("read", from, &error);
     let root = Root::open(from).map_err(unreadable)?;
     let packer = Packer::new(&root, ".").map_err(unreadable)?;
     let mut path = to.path.clone();
-    let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == "directory");
+    let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == FileKind::Directory);
     if let Some(name) = from.file_name()
         && !delete
         && (is_directory || to.is_directory_by_name())
@@ -65,15 +67,13 @@ pub(super) async fn upload(
         Some(Ok(report)) => Some(report),
         None => None,
     };
-    let stored: Value = serde_json::from_slice(&answer?).unwrap_or_default();
-    match report {
-        Some(report) if stored["files"].as_u64() == Some(report.files) => {
+    let stored: Option<TreeView> = serde_json::from_slice(&answer?).ok();
+    match (report, stored) {
+        (Some(report), Some(stored)) if stored.files == report.files => {
             complete(report)?;
-            Ok(stored)
+            Ok(Copied::Tree(stored))
         }
-        Some(_) | None => {
-            Err(Failure::other("io", "the server did not store the whole directory; copy it again"))
-        }
+        _ => Err(Failure::other("io", "the server did not store the whole directory; copy it again")),
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn download(
     from: &Remote,
     to: &Path,
     delete: bool,
-) -> Result<Value, Failure> {
+) -> Result<Copied, Failure> {
     let name = side::base_name(&from.path);
     let is_own = name.is_empty() || name == "." || name == "..";
     let named_directory = to.as_os_str().as_encoded_bytes().ends_with(b"/");
@@ -107,9 +107,7 @@ pub(super) async fn download(
     let report = received.map_err(|failure| with_report(failure, unpacker.report()))?;
     complete(&report)?;
     let TreeReport { files, directories, symlinks, size_bytes, removed, .. } = report;
-    Ok(json!({
-        "files": files, "directories": directories, "symlinks": symlinks, "size": size_bytes, "removed": removed
-    }))
+    Ok(Copied::Tree(TreeView { files, directories, symlinks, size: size_bytes, removed }))
 }
 
 /// The local directory that is filled; made, with what is missing on the way, unless it is there.

@@ -15,7 +15,7 @@ mod server;
 use std::process::ExitCode;
 
 use clap::Parser;
-use serde_json::json;
+use serde::Serialize;
 
 use super::failure::Failure;
 use super::output;
@@ -84,6 +84,20 @@ async fn run(globals: &Globals, options: DoctorOptions) -> Result<ExitCode, Fail
     Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// What programs are told.
+#[derive(Serialize)]
+struct Report<'a> {
+    checks: Vec<CheckLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct CheckLine<'a> {
+    name: &'a str,
+    standing: &'a str,
+    detail: &'a str,
+    fix: Option<&'a str>,
+}
+
 fn report(as_json: bool, checks: &[Check]) {
     if as_json {
         let values = checks.iter().map(|check| {
@@ -92,9 +106,10 @@ fn report(as_json: bool, checks: &[Check]) {
                 Standing::Missing => "missing",
                 Standing::Broken => "broken",
             };
-            json!({"name": check.name, "standing": standing, "detail": check.detail, "fix": check.fix})
+            let Check { name, detail, fix, .. } = check;
+            CheckLine { name, standing, detail, fix: fix.as_deref() }
         });
-        output::json_line(&json!({"checks": values.collect::<Vec<_>>()}));
+        output::json_line(&Report { checks: values.collect() });
         return;
     }
     for check in checks {

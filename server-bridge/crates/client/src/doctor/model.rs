@@ -10,8 +10,7 @@ use crate::session::Session;
 /// Is a model set up, and does it answer?
 pub(super) async fn check(session: &Session, is_asked: bool, checks: &mut Vec<Check>) -> Result<(), Failure> {
     let mut client = Client::new(session)?;
-    let known = client.get("/api/v1/models").await?;
-    if known["models"].as_array().is_none_or(Vec::is_empty) {
+    if client.models(None).await?.models.is_empty() {
         let fix = "add one with `sandbridge model add NAME`, or start the server with SANDBRIDGE_LLM_PROVIDER; \
                    commands work without";
         checks.push(Check::missing("model", "none is set up: nothing answers in chats", fix));
@@ -23,7 +22,7 @@ pub(super) async fn check(session: &Session, is_asked: bool, checks: &mut Vec<Ch
     let asked = tokio::time::timeout(MODEL_PATIENCE, model::test(&mut client, None)).await;
     let seconds = MODEL_PATIENCE.as_secs();
     checks.push(match asked {
-        Ok(Ok((_, words))) => Check::works("model", words),
+        Ok(Ok(trial)) => Check::works("model", model::trial_words(&trial)),
         Ok(Err(failure)) => broken(failure.message),
         Err(_) => broken(format!("it gives no answer within {seconds} s")),
     });

@@ -32,12 +32,11 @@ pub(super) async fn check(session: &Session, checks: &mut Vec<Check>) -> Option<
             return None;
         }
     };
-    match client.get("/api/v1/me").await {
+    match client.me().await {
         Ok(me) => {
-            let version = me["version"].as_str().unwrap_or("?").to_owned();
-            checks.push(Check::works("login", format!("you are {}", me["name"].as_str().unwrap_or("?"))));
-            checks.push(check_version(&version));
-            Some(version)
+            checks.push(Check::works("login", format!("you are {}", me.name)));
+            checks.push(check_version(&me.version));
+            Some(me.version)
         }
         Err(failure) if failure.kind == "unauthorized" && session.has_api_key() => {
             let fix = "make another with `sandbridge key add NAME`, and set SANDBRIDGE_API_KEY to it, or to nothing";

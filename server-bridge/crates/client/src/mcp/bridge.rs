@@ -5,7 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Response, StatusCode};
-use serde_json::{Value, json};
 use sse::Events;
 use tokio::time::timeout;
 
@@ -15,15 +14,13 @@ use super::super::http::{Client, failure_from, next_chunk, read_small};
 use super::super::limits::GOODBYE_TIMEOUT;
 use super::super::output;
 use super::super::session::Session;
+use super::message::Message;
 
 const PATH: &str = "/mcp";
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
-/// Where a request of a version without sessions says which one it is.
-const VERSION_FIELD: &str = "io.modelcontextprotocol/protocolVersion";
-
 /// Sends messages to a server's endpoint, and what it answers to standard output.
 pub(super) struct Bridge {
     session: Session,
@@ -40,7 +37,7 @@ struct Known {
     session: Option<String>,
     version: Option<String>,
     /// The client's own words, to be said again to a server that was started anew.
-    initialize: Option<Value>,
+    initialize: Option<Message>,
 }
 
 impl Bridge {
@@ -50,27 +47,27 @@ impl Bridge {
     }
 
     /// Opens a session; what the server says of it goes to the client.
-    pub(super) async fn initialize(&self, message: &Value) -> Result<(), Failure> {
+    pub(super) async fn initialize(&self, message: &Message) -> Result<(), Failure> {
         let _one = self.opening.lock().await;
         *self.known() = Known { initialize: Some(message.clone()), ..Known::default() };
         let (client, response) = self.send(Method::POST, Some(message)).await?;
         self.learn(&response);
         self.relay(client, response, |answer| {
-            self.known().version = answer["result"]["protocolVersion"].as_str().map(str::to_owned);
-            output::json_line(&answer);
+            self.known().version = answer.agreed_version();
+            output::line(&answer.line());
         })
         .await
     }
 
     /// Sends a request, and its answers to the client; says when the server has it.
-    pub(super) async fn request(&self, message: &Value, accepted: impl FnOnce()) -> Result<(), Failure> {
+    pub(super) async fn request(&self, message: &Message, accepted: impl FnOnce()) -> Result<(), Failure> {
         let (client, response) = self.send_in_session(message).await?;
         accepted();
-        self.relay(client, response, |answer| output::json_line(&answer)).await
+        self.relay(client, response, |answer| output::line(&answer.line())).await
     }
 
     /// Sends what has no answer.
-    pub(super) async fn notify(&self, message: &Value) -> Result<(), Failure> {
+    pub(super) async fn notify(&self, message: &Message) -> Result<(), Failure> {
         let (client, response) = self.send_in_session(message).await?;
         self.relay(client, response, |_| {}).await
     }
@@ -84,7 +81,7 @@ impl Bridge {
     }
 
     /// Sends a message; to a server that knows the session no longer, after a new one was opened.
-    async fn send_in_session(&self, message: &Value) -> Result<(Client, Response<Incoming>), Failure> {
+    async fn send_in_session(&self, message: &Message) -> Result<(Client, Response<Incoming>), Failure> {
         let before = self.known().session.clone();
         let (client, response) = self.send(Method::POST, Some(message)).await?;
         if response.status() != StatusCode::NOT_FOUND || before.is_none() {
@@ -103,7 +100,7 @@ impl Bridge {
         let (client, response) = self.send(Method::POST, Some(&initialize)).await?;
         self.learn(&response);
         self.relay(client, response, |_| {}).await?;
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let Ok(ready) = Message::initialized() else { return Ok(()) };
         let (client, response) = self.send(Method::POST, Some(&ready)).await?;
         self.relay(client, response, |_| {}).await
     }
@@ -111,7 +108,7 @@ impl Bridge {
     async fn send(
         &self,
         method: Method,
-        message: Option<&Value>,
+        message: Option<&Message>,
     ) -> Result<(Client, Response<Incoming>), Failure> {
         let idle = self.idle().pop();
         let mut client = match idle {
@@ -119,15 +116,16 @@ impl Bridge {
             None => Client::new(&self.session)?,
         };
         let mut headers = vec![(ACCEPT.as_str(), "application/json, text/event-stream".to_owned())];
-        let (body, known) = (message.map(Value::to_string), self.known().clone());
+        let (body, known) = (message.map(Message::line), self.known().clone());
         if body.is_some() {
             headers.push((CONTENT_TYPE.as_str(), "application/json".to_owned()));
         }
-        let message = message.unwrap_or(&Value::Null);
-        let own_version = message["params"]["_meta"][VERSION_FIELD].as_str().map(str::to_owned);
+        let params = message.map(Message::params).unwrap_or_default();
+        let own_version = params.version().map(str::to_owned);
         if own_version.is_some() {
-            headers.extend(message["method"].as_str().map(|method| (METHOD, method.to_owned())));
-            headers.extend(message["params"]["name"].as_str().map(|name| (NAME, name.to_owned())));
+            let method = message.and_then(Message::method);
+            headers.extend(method.map(|method| (METHOD, method.to_owned())));
+            headers.extend(params.name.map(|name| (NAME, name)));
         } else {
             headers.extend(known.session.map(|session| (SESSION, session)));
         }
@@ -142,7 +140,7 @@ impl Bridge {
         &self,
         client: Client,
         response: Response<Incoming>,
-        mut each: impl FnMut(Value),
+        mut each: impl FnMut(Message),
     ) -> Result<(), Failure> {
         let status = response.status();
         let is_stream = response
@@ -152,8 +150,8 @@ impl Bridge {
         if !is_stream {
             let body = read_small(response).await?;
             self.idle().push(client);
-            return match serde_json::from_slice::<Value>(&body) {
-                Ok(message) if message.get("jsonrpc").is_some() => {
+            return match Message::parse(&body) {
+                Ok(message) if message.is_rpc() => {
                     each(message);
                     Ok(())
                 }
@@ -165,7 +163,7 @@ impl Bridge {
         while let Some(chunk) = next_chunk(&mut body).await {
             events.push(&chunk?, |data| {
                 // Some events only keep the connection alive, or number it.
-                if let Ok(message) = serde_json::from_str(data) {
+                if let Ok(message) = Message::parse(data.as_bytes()) {
                     each(message);
                 }
                 Ok::<_, Failure>(false)

@@ -7,6 +7,7 @@
 //! Nothing is understood here beyond what the other transport needs. Standard output carries messages alone.
 
 mod bridge;
+mod message;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -14,12 +15,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use self::bridge::Bridge;
+use self::message::{Message, NoMessage};
 use super::failure::Failure;
 use super::interrupts::Interrupts;
 use super::limits::{MCP_DRAIN_TIMEOUT, MCP_LINE_BYTES, STDIN_QUEUE};
@@ -61,7 +64,7 @@ async fn run(globals: &Globals) -> Result<ExitCode, Failure> {
         match read {
             Read::Line(line) => requests.take(&bridge, &line).await,
             Read::TooLong => {
-                say_error(Value::Null, INVALID_REQUEST, "a message is too long; send large files in parts");
+                say_error(None, INVALID_REQUEST, "a message is too long; send large files in parts");
             }
             Read::End => {
                 // Those that were asked for are told, unless they take long.
@@ -90,15 +93,20 @@ impl Requests {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        let Ok(message) = serde_json::from_slice::<Value>(line) else {
-            return say_error(Value::Null, PARSE_ERROR, "this is no JSON");
+        let message = match Message::parse(line) {
+            Ok(message) => message,
+            Err(NoMessage::NoJson) => return say_error(None, PARSE_ERROR, "this is no JSON"),
+            Err(NoMessage::NoRpc(id)) => {
+                return say_error(id.as_deref(), INVALID_REQUEST, "this is no JSON-RPC message");
+            }
         };
-        let id = message.get("id").cloned();
-        match (message["method"].as_str(), id) {
-            (Some("initialize"), Some(id)) => self.tell(bridge.initialize(&message).await, id),
+        let id = message.id().map(ToOwned::to_owned);
+        match (message.method(), id) {
+            (Some("initialize"), Some(id)) => self.tell(bridge.initialize(&message).await, &id),
             (Some(_), Some(id)) => self.request(bridge, message, id),
             (Some("notifications/cancelled"), None) => {
-                let known = self.accepted.get(&message["params"]["requestId"].to_string()).cloned();
+                let cancelled = message.params().request_id;
+                let known = cancelled.and_then(|id| self.accepted.get(id.get()).cloned());
                 let bridge = Arc::clone(bridge);
                 self.tasks.spawn(async move {
                     // It must not overtake what it cancels.
@@ -109,25 +117,23 @@ impl Requests {
                 });
             }
             // A notification, or an answer to the server.
-            (Some(_), None) | (None, Some(_)) if message.is_object() => {
-                warn_of(bridge.notify(&message).await)
-            }
-            (_, id) => say_error(id.unwrap_or_default(), INVALID_REQUEST, "this is no JSON-RPC message"),
+            (Some(_), None) | (None, Some(_)) => warn_of(bridge.notify(&message).await),
+            (None, None) => say_error(None, INVALID_REQUEST, "this is no JSON-RPC message"),
         }
     }
 
-    fn request(&mut self, bridge: &Arc<Bridge>, message: Value, id: Value) {
+    fn request(&mut self, bridge: &Arc<Bridge>, message: Message, id: Box<RawValue>) {
         let (accepted, is_accepted) = watch::channel(false);
-        self.accepted.insert(id.to_string(), is_accepted);
+        self.accepted.insert(id.get().to_owned(), is_accepted);
         let bridge = Arc::clone(bridge);
         self.tasks.spawn(async move {
             if let Err(failure) = bridge.request(&message, || _ = accepted.send_replace(true)).await {
-                say_failure(id, &failure);
+                say_failure(&id, &failure);
             }
         });
     }
 
-    fn tell(&self, done: Result<(), Failure>, id: Value) {
+    fn tell(&self, done: Result<(), Failure>, id: &RawValue) {
         if let Err(failure) = done {
             say_failure(id, &failure);
         }
@@ -199,13 +205,38 @@ fn warn_of(done: Result<(), Failure>) {
     }
 }
 
-fn say_failure(id: Value, failure: &Failure) {
-    let error = json!({"code": TRANSPORT_ERROR, "message": failure.message, "data": {"kind": failure.kind}});
-    output::json_line(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+/// The answer to a request that failed here.
+#[derive(Serialize)]
+struct Refusal<'a> {
+    jsonrpc: &'a str,
+    id: Option<&'a RawValue>,
+    error: RefusalError<'a>,
 }
 
-fn say_error(id: Value, code: i32, message: &str) {
-    output::json_line(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}));
+#[derive(Serialize)]
+struct RefusalError<'a> {
+    code: i32,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<RefusalData<'a>>,
+}
+
+#[derive(Serialize)]
+struct RefusalData<'a> {
+    kind: &'a str,
+}
+
+fn say_failure(id: &RawValue, failure: &Failure) {
+    let data = Some(RefusalData { kind: &failure.kind });
+    say(Some(id), RefusalError { code: TRANSPORT_ERROR, message: &failure.message, data });
+}
+
+fn say_error(id: Option<&RawValue>, code: i32, message: &str) {
+    say(id, RefusalError { code, message, data: None });
+}
+
+fn say(id: Option<&RawValue>, error: RefusalError<'_>) {
+    output::json_line(&Refusal { jsonrpc: "2.0", id, error });
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod terminal;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use api::exec::{ClientFrame, ExecAsk, ExecExit, PtyAsk, ReportView, usual_terminal};
+use api::exec::{ClientFrame, ExecAsk, ExecExit, PtyAsk, usual_terminal};
 use bytes::Bytes;
 use clap::Parser;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -25,7 +25,7 @@ use super::exec::stdin::Stdin;
 use super::exec::wire::{self, Format, Incoming};
 use super::exec::writer::{Channel, Writer};
 use super::failure::{self, Failure};
-use super::http::{Client, percent_encoded, read};
+use super::http::{Client, percent_encoded};
 use super::limits::{HANG_UP_TIMEOUT, KEYS_QUEUE};
 use super::run_as::RunAsOptions;
 use super::session::Session;
@@ -136,9 +136,7 @@ async fn run(globals: &Globals, options: ShellOptions) -> Result<ExitCode, Failu
 
 /// How the terminal of an exec that runs already is shown again.
 async fn replay(session: &Session, exec_id: &str) -> Result<Replay, Failure> {
-    let path = format!("/api/v1/execs/{}/report?head=0&tail=0", percent_encoded(exec_id));
-    let report: ReportView = read(Client::new(session)?.get(&path).await?)?;
-    Ok(Replay::of(report.output_bytes))
+    Ok(Replay::of(Client::new(session)?.exec_report(exec_id).await?.output_bytes))
 }
 
 /// What the system tells this program.

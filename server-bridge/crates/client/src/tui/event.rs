@@ -1,14 +1,18 @@
 //! What happens to the screen, and what it wants done.
 
+use api::chat::{ChatView, CommandView, MessagePage, NewMessage, PostedView};
+use api::model::ModelList;
+use api::runner::RunnerView;
+use api::settings::{SettingsChanged, SettingsView};
+use api::turn::{ApprovalAnswer, QuestionAnswer};
 use api::words::Approval;
-use hyper::Method;
 use ratatui::crossterm::event::KeyEvent;
-use serde_json::{Value, json};
 
 use super::wire::Told;
 use crate::failure::Failure;
-use crate::http::{Client, percent_encoded};
+use crate::http::Client;
 use crate::limits::{OLDER_MESSAGES, SHOWN_MESSAGES};
+use crate::routes::Page;
 
 /// One thing that happened.
 pub(super) enum Event {
@@ -39,7 +43,7 @@ pub(super) enum Event {
     /// The server told something.
     Told(Told),
     /// Something that was wanted is done, or failed.
-    Done(Effect, Result<Value, Failure>),
+    Done(Effect, Result<Answer, Failure>),
 }
 
 /// Something to be done at the server.
@@ -93,64 +97,80 @@ pub(super) enum Effect {
     Quit,
 }
 
+/// What the server answered.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// That it is done, and nothing else of interest.
+    Done,
+    Chats(Vec<ChatView>),
+    Places(SettingsView, Vec<RunnerView>),
+    Commands(Vec<CommandView>),
+    Models(ModelList),
+    Messages(MessagePage),
+    Posted(PostedView),
+    /// How much was told to stop.
+    Cancelled(usize),
+    /// A new chat.
+    Chat(ChatView),
+    /// Where work goes now.
+    Place(SettingsChanged),
+    /// The message that was taken back.
+    Undone(String),
+}
+
 /// Does it at the server, and gives the answer.
-pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Value, Failure> {
-    let of_chat = |chat: &str, what: &str| format!("/api/v1/chats/{}{what}", percent_encoded(chat));
-    let (method, path, body) = match effect {
-        Effect::LoadPlaces => {
-            let settings = client.get("/api/v1/settings").await?;
-            let runners = client.get("/api/v1/runners").await?;
-            return Ok(json!({"settings": settings, "runners": runners}));
-        }
-        Effect::LoadCommands => (Method::GET, "/api/v1/commands".to_owned(), json!({})),
-        Effect::LoadChats => (Method::GET, "/api/v1/chats".to_owned(), json!({})),
-        Effect::LoadModels { chat } => {
-            (Method::GET, format!("/api/v1/models?chat={}", percent_encoded(chat)), json!({}))
-        }
+pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answer, Failure> {
+    Ok(match effect {
+        Effect::LoadPlaces => Answer::Places(client.settings().await?, client.runners().await?),
+        Effect::LoadCommands => Answer::Commands(client.commands().await?),
+        Effect::LoadChats => Answer::Chats(client.chats().await?),
+        Effect::LoadModels { chat } => Answer::Models(client.models(Some(chat)).await?),
         Effect::LoadMessages { chat, .. } => {
-            (Method::GET, of_chat(chat, &format!("/messages?limit={SHOWN_MESSAGES}")), json!({}))
+            Answer::Messages(client.messages(chat, Page::Newest, SHOWN_MESSAGES).await?)
         }
         Effect::LoadFrom { chat, first, .. } => {
-            let query = format!("/messages?after={}&limit={SHOWN_MESSAGES}", first - 1);
-            (Method::GET, of_chat(chat, &query), json!({}))
+            Answer::Messages(client.messages(chat, Page::After(first - 1), SHOWN_MESSAGES).await?)
         }
         Effect::LoadOlder { chat, before } => {
-            let query = format!("/messages?before={before}&limit={OLDER_MESSAGES}");
-            (Method::GET, of_chat(chat, &query), json!({}))
+            Answer::Messages(client.messages(chat, Page::Before(*before), OLDER_MESSAGES).await?)
         }
         Effect::Post { chat, text, send_id } => {
-            (Method::POST, of_chat(chat, "/messages"), json!({"text": text, "send_id": send_id}))
+            let (text, send_id) = (text.clone(), Some(send_id.clone()));
+            let message = NewMessage { text, send_id, ..NewMessage::default() };
+            Answer::Posted(client.say(chat, &message).await?)
         }
-        Effect::Approve { chat, message, allow, always } => (
-            Method::POST,
-            of_chat(chat, "/approvals"),
-            json!({"message_id": message, "allow": allow, "always": always}),
-        ),
+        &Effect::Approve { ref chat, message, allow, always } => {
+            let answer = ApprovalAnswer { message_id: message, allow, always, nobody: false };
+            client.approve(chat, &answer).await?;
+            Answer::Done
+        }
         Effect::Answer { chat, message, text } => {
-            (Method::POST, of_chat(chat, "/answers"), json!({"message_id": message, "text": text}))
+            let answer = QuestionAnswer { message_id: *message, text: text.clone() };
+            client.answer(chat, &answer).await?;
+            Answer::Done
         }
-        Effect::Cancel { chat } => (Method::POST, of_chat(chat, "/cancel"), json!({})),
-        Effect::NewChat => (Method::POST, "/api/v1/chats".to_owned(), json!({})),
-        Effect::Fork { chat } => (Method::POST, of_chat(chat, "/fork"), json!({})),
-        Effect::Rename { chat, title } => (Method::PUT, of_chat(chat, ""), json!({"title": title})),
-        Effect::Delete { chat } => (Method::DELETE, of_chat(chat, ""), json!({})),
-        Effect::Use { place } => {
-            (Method::PUT, "/api/v1/settings".to_owned(), json!({"active_runner": place}))
+        Effect::Cancel { chat } => Answer::Cancelled(client.cancel_chat(chat).await?.cancelled),
+        Effect::NewChat => Answer::Chat(client.new_chat().await?),
+        Effect::Fork { chat } => Answer::Chat(client.fork_chat(chat).await?),
+        Effect::Rename { chat, title } => {
+            client.rename_chat(chat, title.clone()).await?;
+            Answer::Done
         }
+        Effect::Delete { chat } => {
+            client.delete_chat(chat).await?;
+            Answer::Done
+        }
+        Effect::Use { place } => Answer::Place(client.use_place(place.clone()).await?),
         Effect::SetMode { chat, mode } => {
-            (Method::PUT, of_chat(chat, "/approval"), json!({"mode": mode.as_str()}))
+            client.set_approval(chat, mode.clone()).await?;
+            Answer::Done
         }
-        Effect::SetModel { chat, model } => (Method::PUT, of_chat(chat, "/model"), json!({"model": model})),
-        Effect::Undo { chat, force } => (Method::POST, of_chat(chat, "/undo"), json!({"force": force})),
+        Effect::SetModel { chat, model } => {
+            client.choose_chat_model(chat, model.clone()).await?;
+            Answer::Done
+        }
+        Effect::Undo { chat, force } => Answer::Undone(client.undo(chat, *force).await?.text),
         // These are done here, not there.
-        Effect::Remember { .. } | Effect::Reconnect | Effect::Redraw | Effect::Quit => {
-            return Ok(Value::Null);
-        }
-    };
-    match method {
-        Method::GET => client.get(&path).await,
-        Method::PUT => client.put(&path, &body).await,
-        Method::DELETE => client.delete(&path).await,
-        _ => client.post(&path, &body).await,
-    }
+        Effect::Remember { .. } | Effect::Reconnect | Effect::Redraw | Effect::Quit => Answer::Done,
+    })
 }

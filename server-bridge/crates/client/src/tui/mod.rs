@@ -154,7 +154,7 @@ impl Shell {
                         let remembered = self.session.remember_chat(&chat);
                         events.push(Event::Done(
                             Effect::Remember { chat },
-                            remembered.map(|()| serde_json::Value::Null),
+                            remembered.map(|()| event::Answer::Done),
                         ));
                     }
                     effect => self.server.request(effect),

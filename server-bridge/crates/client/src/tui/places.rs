@@ -1,13 +1,17 @@
 //! Where the next command runs, in the words of the server's routing rules.
 
-use super::wire::{Choice, Runner};
+use api::runner::{AUTO, DOCKER, NONE};
+use api::settings::ChoiceView;
+use api::words::ChoiceKind;
+
+use super::wire::Runner;
 
 /// What is known of the places.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// The active runner; `None` lets the server choose.
     pub(super) active: Option<String>,
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<ChoiceView>,
     pub(super) runners: Vec<Runner>,
     /// Whether the server has told them yet.
     pub(super) is_known: bool,
@@ -36,7 +40,7 @@ pub(super) struct Where {
 impl Places {
     /// Where the work of a chat goes; `bound` is the place that it is bound to.
     pub(super) fn of(&self, bound: Option<&str>) -> Where {
-        match bound.or(self.active.as_deref()).filter(|name| *name != "auto") {
+        match bound.or(self.active.as_deref()).filter(|name| *name != AUTO) {
             Some(name) => Where { is_bound: bound.is_some(), ..self.named(name) },
             None => self.automatic(),
         }
@@ -64,10 +68,13 @@ impl Places {
         };
         match &self.runners[..] {
             [only] => self.named(&only.name),
-            [] => match self.choices.iter().find(|choice| choice.kind == "docker" && choice.available) {
-                Some(docker) => self.named(&docker.name),
-                None => unclear("no runner", "add one with `sandbridge runner add`"),
-            },
+            [] => {
+                match self.choices.iter().find(|choice| choice.kind == ChoiceKind::Docker && choice.available)
+                {
+                    Some(docker) => self.named(&docker.name),
+                    None => unclear("no runner", "add one with `sandbridge runner add`"),
+                }
+            }
             _ => unclear("no runner chosen", "Ctrl+R chooses one"),
         }
     }
@@ -78,15 +85,15 @@ impl Places {
 }
 
 /// Whether a command would run there now.
-pub(super) fn is_ready(choice: &Choice) -> bool {
-    choice.available && (choice.kind != "runner" || choice.online)
+pub(super) fn is_ready(choice: &ChoiceView) -> bool {
+    choice.available && choice.online
 }
 
 /// A place's name as people read it.
 pub(super) fn shown(name: &str) -> String {
     match name {
-        "__docker__" => "Docker container".to_owned(),
-        "none" => "the server itself".to_owned(),
+        DOCKER => "Docker container".to_owned(),
+        NONE => "the server itself".to_owned(),
         name => name.to_owned(),
     }
 }
@@ -95,9 +102,9 @@ pub(super) fn shown(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn runner(name: &str, online: bool) -> (Choice, Runner) {
-        let (kind, profile) = ("runner".to_owned(), Some("workspace".to_owned()));
-        let choice = Choice { name: name.to_owned(), kind, online, available: online, note: None };
+    fn runner(name: &str, online: bool) -> (ChoiceView, Runner) {
+        let (kind, profile) = (ChoiceKind::Runner, Some("workspace".to_owned()));
+        let choice = ChoiceView { name: name.to_owned(), kind, online, available: online, note: None };
         (choice, Runner { name: name.to_owned(), online, profile })
     }
 

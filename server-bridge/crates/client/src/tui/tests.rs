@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Color;
 use serde_json::{Value, json};
 
-use super::event::{Effect, Event};
+use super::event::{Answer, Effect, Event};
 use super::state::{Focus, Overlay, Scroll, State};
 use super::update::update;
 use super::view::theme::Theme;
@@ -51,6 +51,7 @@ impl Person {
     }
 
     fn done(&mut self, effect: Effect, answer: Value) -> &mut Self {
+        let answer = as_answer(&effect, answer);
         self.happens(Event::Done(effect, Ok(answer)))
     }
 
@@ -102,6 +103,30 @@ impl Person {
 }
 
 /// An event as the server sends it.
+/// An answer of the server to what was wanted.
+fn as_answer(effect: &Effect, answer: Value) -> Answer {
+    fn read<T: serde::de::DeserializeOwned>(answer: Value) -> T {
+        serde_json::from_value(answer).unwrap()
+    }
+    match effect {
+        Effect::LoadChats => Answer::Chats(read(answer)),
+        Effect::LoadPlaces => {
+            Answer::Places(read(answer["settings"].clone()), read(answer["runners"].clone()))
+        }
+        Effect::LoadCommands => Answer::Commands(read(answer)),
+        Effect::LoadModels { .. } => Answer::Models(read(answer)),
+        Effect::LoadMessages { .. } | Effect::LoadFrom { .. } | Effect::LoadOlder { .. } => {
+            Answer::Messages(read(answer))
+        }
+        Effect::Post { .. } => Answer::Posted(read(answer)),
+        Effect::Cancel { .. } => Answer::Cancelled(read(answer["cancelled"].clone())),
+        Effect::NewChat | Effect::Fork { .. } => Answer::Chat(read(answer)),
+        Effect::Use { .. } => Answer::Place(read(answer)),
+        Effect::Undo { .. } => Answer::Undone(read(answer["text"].clone())),
+        _ => Answer::Done,
+    }
+}
+
 fn read(event: Value) -> api::event::Event {
     serde_json::from_value::<api::event::ServerEvent>(event).unwrap().event
 }

@@ -3,9 +3,9 @@
 use api::chat::{ChatView, CommandView, MessageView};
 use api::document::{AgentDocument, ExecDocument};
 use api::event::Event;
+use api::runner::RunnerView;
+use api::settings::ChoiceView;
 use api::words::{self, Level};
-use serde::Deserialize;
-use serde_json::Value;
 
 use super::text::{one_line, visible};
 
@@ -44,21 +44,8 @@ pub(super) struct Message {
     pub(super) undone: bool,
 }
 
-/// A place where work could go.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub(super) struct Choice {
-    pub(super) name: String,
-    /// `runner`, `docker` or `none`.
-    pub(super) kind: String,
-    pub(super) online: bool,
-    pub(super) available: bool,
-    pub(super) note: Option<String>,
-}
-
 /// A registered machine.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Runner {
     pub(super) name: String,
     pub(super) online: bool,
@@ -115,11 +102,9 @@ pub(super) fn message(view: MessageView) -> Option<Message> {
     Some(Message { id, chat, role, text, created_at, exec, agent, undone })
 }
 
-/// Reads messages.
-pub(super) fn messages(list: &Value) -> Vec<Message> {
-    let views = list.as_array().into_iter().flatten();
-    // What a newer server tells beside is passed over.
-    views.filter_map(|view| message(MessageView::deserialize(view).ok()?)).collect()
+/// Reads messages; those whose authors are not known here are passed over.
+pub(super) fn messages(views: Vec<MessageView>) -> Vec<Message> {
+    views.into_iter().filter_map(message).collect()
 }
 
 /// Reads a chat.
@@ -128,44 +113,37 @@ pub(super) fn chat(view: ChatView) -> Chat {
     Chat { id, title: one_line(&title), runner: runner.as_deref().map(one_line), updated_at }
 }
 
-/// Reads a chat of an answer; `None` where it holds none.
-pub(super) fn chat_of(answer: &Value) -> Option<Chat> {
-    ChatView::deserialize(answer).ok().map(chat)
-}
-
 /// Reads chats.
-pub(super) fn chats(list: &Value) -> Vec<Chat> {
-    list.as_array().into_iter().flatten().filter_map(chat_of).collect()
+pub(super) fn chats(views: Vec<ChatView>) -> Vec<Chat> {
+    views.into_iter().map(chat).collect()
 }
 
 /// Reads the slash commands.
-pub(super) fn commands(list: &Value) -> Vec<CommandView> {
-    let command = |value: &Value| {
-        let CommandView { word, usage, about } = CommandView::deserialize(value).ok()?;
-        Some(CommandView { word: one_line(&word), usage: one_line(&usage), about: one_line(&about) })
+pub(super) fn commands(views: Vec<CommandView>) -> Vec<CommandView> {
+    let command = |CommandView { word, usage, about }| CommandView {
+        word: one_line(&word),
+        usage: one_line(&usage),
+        about: one_line(&about),
     };
-    list.as_array().into_iter().flatten().filter_map(command).collect()
+    views.into_iter().map(command).collect()
 }
 
-/// Reads the places of the settings.
-pub(super) fn choices(settings: &Value) -> Vec<Choice> {
-    let list = settings["choices"].as_array().into_iter().flatten();
-    let choice = |value: &Value| {
-        let choice = Choice::deserialize(value).ok()?;
-        Some(Choice { name: one_line(&choice.name), note: choice.note.as_deref().map(one_line), ..choice })
+/// Reads the places that work could go to.
+pub(super) fn choices(views: Vec<ChoiceView>) -> Vec<ChoiceView> {
+    let choice = |view: ChoiceView| ChoiceView {
+        name: one_line(&view.name),
+        note: view.note.as_deref().map(one_line),
+        ..view
     };
-    list.filter_map(choice).collect()
+    views.into_iter().map(choice).collect()
 }
 
 /// Reads the runners.
-pub(super) fn runners(list: &Value) -> Vec<Runner> {
-    let runner = |value: &Value| {
-        let runner = Runner::deserialize(value).ok()?;
-        Some(Runner {
-            name: one_line(&runner.name),
-            profile: runner.profile.as_deref().map(one_line),
-            ..runner
-        })
+pub(super) fn runners(views: Vec<RunnerView>) -> Vec<Runner> {
+    let runner = |RunnerView { name, online, profile, .. }| Runner {
+        name: one_line(&name),
+        online,
+        profile: profile.as_deref().map(one_line),
     };
-    list.as_array().into_iter().flatten().filter_map(runner).collect()
+    views.into_iter().map(runner).collect()
 }

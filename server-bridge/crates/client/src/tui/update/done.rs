@@ -1,8 +1,9 @@
 //! What came of what was wanted.
 
-use serde_json::Value;
+use api::chat::PostedView;
+use api::model::ModelList;
 
-use super::super::event::Effect;
+use super::super::event::{Answer, Effect};
 use super::super::state::{Overlay, State, Unanswered};
 use super::super::text::{one_line, visible};
 use super::super::wire;
@@ -10,117 +11,112 @@ use super::follow_chats;
 use crate::failure::Failure;
 
 /// Takes an answer in, or says why there is none.
-pub(super) fn done(state: &mut State, effect: Effect, result: Result<Value, Failure>) -> Vec<Effect> {
+pub(super) fn done(state: &mut State, effect: Effect, result: Result<Answer, Failure>) -> Vec<Effect> {
     match result {
-        Ok(answer) => answered(state, effect, &answer),
+        Ok(answer) => answered(state, effect, answer),
         Err(failure) => failed(state, effect, &failure),
     }
 }
 
-fn answered(state: &mut State, effect: Effect, answer: &Value) -> Vec<Effect> {
+fn answered(state: &mut State, effect: Effect, answer: Answer) -> Vec<Effect> {
     let now_ms = state.now_ms;
-    match effect {
-        Effect::LoadChats => {
-            state.chats = wire::chats(answer);
+    match (effect, answer) {
+        (Effect::LoadChats, Answer::Chats(views)) => {
+            state.chats = wire::chats(views);
             follow_chats(state);
         }
-        Effect::LoadPlaces => {
+        (Effect::LoadPlaces, Answer::Places(settings, runners)) => {
             let places = &mut state.places;
-            places.active = answer["settings"]["active_runner"].as_str().map(one_line);
-            places.choices = wire::choices(&answer["settings"]);
-            places.runners = wire::runners(&answer["runners"]);
+            places.active = settings.active_runner.as_deref().map(one_line);
+            places.choices = wire::choices(settings.choices);
+            places.runners = wire::runners(runners);
             places.is_known = true;
         }
-        Effect::LoadCommands => state.commands = wire::commands(answer),
-        Effect::LoadModels { chat } if chat == state.chat => take_models(state, answer),
-        Effect::LoadMessages { chat, asked } if chat == state.chat => {
+        (Effect::LoadCommands, Answer::Commands(views)) => state.commands = wire::commands(views),
+        (Effect::LoadModels { chat }, Answer::Models(list)) if chat == state.chat => {
+            take_models(state, &list)
+        }
+        (Effect::LoadMessages { chat, asked }, Answer::Messages(page)) if chat == state.chat => {
             let is_first = state.transcript.first().is_none();
-            let messages = wire::messages(&answer["messages"]);
-            state.transcript.page(messages, answer["more"] == true, asked, true, now_ms);
+            let messages = wire::messages(page.messages);
+            state.transcript.page(messages, page.more, asked, true, now_ms);
             if is_first {
                 state.follow_history();
             }
         }
-        Effect::LoadFrom { chat, asked, .. } if chat == state.chat => {
-            let messages = wire::messages(&answer["messages"]);
+        (Effect::LoadFrom { chat, asked, .. }, Answer::Messages(page)) if chat == state.chat => {
+            let messages = wire::messages(page.messages);
             state.transcript.page(messages, false, asked, false, now_ms);
         }
-        Effect::LoadOlder { chat, .. } if chat == state.chat => {
+        (Effect::LoadOlder { chat, .. }, Answer::Messages(page)) if chat == state.chat => {
             state.is_loading_older = false;
-            state.transcript.older(wire::messages(&answer["messages"]), answer["more"] == true);
+            state.transcript.older(wire::messages(page.messages), page.more);
         }
-        Effect::Post { chat, .. } => return posted(state, &chat, answer),
-        Effect::Cancel { .. } if answer["cancelled"] == 0 => {
+        (Effect::Post { chat, .. }, Answer::Posted(view)) => return posted(state, &chat, view),
+        (Effect::Cancel { .. }, Answer::Cancelled(0)) => {
             state.is_cancelling = false;
             state.note("nothing runs here", false);
         }
-        Effect::NewChat | Effect::Fork { .. } => {
-            if let Some(chat) = wire::chat_of(answer) {
-                let id = chat.id.clone();
-                state.chats.retain(|known| known.id != id);
-                state.chats.insert(0, chat);
-                return state.open(&id);
-            }
+        (Effect::NewChat | Effect::Fork { .. }, Answer::Chat(view)) => {
+            return begun(state, wire::chat(view));
         }
-        Effect::Use { .. } => {
-            if let Some(warning) = answer["warning"].as_str() {
+        (Effect::Use { .. }, Answer::Place(changed)) => {
+            if let Some(warning) = &changed.warning {
                 state.note(visible(warning), true);
             }
             return vec![Effect::LoadPlaces];
         }
-        Effect::SetMode { chat, mode } => {
+        (Effect::SetMode { chat, mode }, Answer::Done) => {
             state.note(format!("approval mode: {mode}"), false);
             state.modes.insert(chat, mode.to_string());
         }
-        Effect::SetModel { chat, .. } => return vec![Effect::LoadModels { chat }],
-        Effect::Undo { chat, .. } => {
-            if let Some(text) = answer["text"].as_str() {
-                state.put_back(chat, text);
-            }
-        }
+        (Effect::SetModel { chat, .. }, Answer::Done) => return vec![Effect::LoadModels { chat }],
+        (Effect::Undo { chat, .. }, Answer::Undone(text)) => state.put_back(chat, &text),
         _ => {}
     }
     Vec::new()
 }
 
-fn posted(state: &mut State, chat: &str, answer: &Value) -> Vec<Effect> {
+/// Opens a chat that is new.
+fn begun(state: &mut State, chat: wire::Chat) -> Vec<Effect> {
+    let id = chat.id.clone();
+    state.chats.retain(|known| known.id != id);
+    state.chats.insert(0, chat);
+    state.open(&id)
+}
+
+fn posted(state: &mut State, chat: &str, view: PostedView) -> Vec<Effect> {
     state.is_posting = false;
     if chat == state.chat {
-        for message in wire::messages(&answer["messages"]) {
+        for message in wire::messages(view.messages) {
             state.transcript.posted(message, state.now_ms);
         }
-        if let Some(text) = answer["input"].as_str() {
+        if let Some(text) = &view.input {
             state.input.put_back(text);
         }
     }
     // What was said may have changed any of these.
     let mut effects = vec![Effect::LoadPlaces, Effect::LoadModels { chat: state.chat.clone() }];
-    if let Some(next) =
-        wire::chat_of(&answer["chat"]).filter(|next| next.id != state.chat && chat == state.chat)
-    {
-        let id = next.id.clone();
-        state.chats.retain(|known| known.id != id);
-        state.chats.insert(0, next);
-        effects.extend(state.open(&id));
+    let next = view.chat.map(wire::chat);
+    if let Some(next) = next.filter(|next| next.id != state.chat && chat == state.chat) {
+        effects.extend(begun(state, next));
     }
     effects
 }
 
 /// What answers, and what could: `NAME`, and `NAME/TIER` for each of its models.
-fn take_models(state: &mut State, answer: &Value) {
-    let list = answer["models"].as_array();
+fn take_models(state: &mut State, list: &ModelList) {
     let mut names = Vec::new();
-    for subscription in list.into_iter().flatten() {
-        let name = one_line(subscription["name"].as_str().unwrap_or_default());
-        for (tier, model) in subscription["models"].as_object().into_iter().flatten() {
-            let model = one_line(model["name"].as_str().unwrap_or_default());
-            names.push((format!("{name}/{}", one_line(tier)), model));
+    for subscription in &list.models {
+        let name = one_line(&subscription.name);
+        for (tier, model) in &subscription.models {
+            names.push((format!("{name}/{}", one_line(tier)), one_line(&model.name)));
         }
     }
-    let chosen = answer["chosen"].as_str().map(one_line);
-    let first = list.and_then(|list| list.first()).map(|first| {
-        let tier = first["default_tier"].as_str().unwrap_or_default();
-        one_line(first["models"][tier]["name"].as_str().or(first["name"].as_str()).unwrap_or_default())
+    let chosen = list.chosen.as_deref().map(one_line);
+    let first = list.models.first().map(|first| {
+        let model = first.models.get(first.default_tier.as_str());
+        one_line(model.map_or(&first.name, |model| &model.name))
     });
     let of_chosen = |chosen: &String| {
         names
@@ -143,8 +139,13 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
             state.put_back(chat.clone(), &text);
             state.unanswered = may_have_come.then_some(Unanswered { chat, text, send_id });
         }
-        Effect::Approve { .. } | Effect::Answer { .. } if failure.kind == "not_found" => {
-            state.note("it was answered elsewhere already", false);
+        Effect::Approve { .. } | Effect::Answer { .. }
+            if ["not_found", "conflict"].contains(&failure.kind.as_str()) =>
+        {
+            // Of two answers the second hears which one counted.
+            let which =
+                if failure.kind == "conflict" { why } else { "it was answered elsewhere already".to_owned() };
+            state.note(which, false);
             return vec![Effect::LoadMessages { chat: state.chat.clone(), asked: state.transcript.clock() }];
         }
         Effect::Undo { chat, force: false } if failure.kind == "conflict" => {

@@ -1,0 +1,67 @@
+//! A user's own container as a whole.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{ContainerLimit, ContainerState, UserNamespace, WorkspaceKind};
+
+/// How the caller's container is, and what it may.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ContainerView {
+    /// Its name on the engine.
+    pub name: String,
+    /// How it stands.
+    #[serde(default)]
+    #[schema(required)]
+    pub state: ContainerState,
+    /// What it was made of, or the next one will be.
+    #[serde(default)]
+    #[schema(required)]
+    pub image: String,
+    /// Whether that image is one of the user's own, from a commit or an import.
+    #[serde(default)]
+    #[schema(required)]
+    pub own_image: bool,
+    /// In bytes.
+    #[serde(default)]
+    #[schema(required)]
+    pub memory: i64,
+    /// Processes and threads.
+    #[serde(default)]
+    #[schema(required)]
+    pub pids: i64,
+    /// Null: no limit.
+    #[schema(required)]
+    pub cpus: Option<f64>,
+    /// Which of these limits the engine cannot hold.
+    #[serde(default)]
+    #[schema(required)]
+    pub unlimited: Vec<ContainerLimit>,
+    /// Its network.
+    #[serde(default)]
+    #[schema(required)]
+    pub network: String,
+    /// Whether only /tmp, /run and the workspace can be written to.
+    #[serde(default)]
+    #[schema(required)]
+    pub read_only: bool,
+    /// `mapped`: its root is nobody outside; `host`: the engine would map users and was told not to; `none`: the engine
+    /// maps no users.
+    #[serde(default)]
+    #[schema(required)]
+    pub user_namespace: UserNamespace,
+    /// Where its files are.
+    #[serde(default)]
+    #[schema(required)]
+    pub workspace: WorkspaceKind,
+    /// How long it runs without a request, in seconds; null: without end.
+    #[schema(required)]
+    pub idle_stop: Option<u64>,
+}
+
+/// An image that was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CommittedView {
+    /// Its id on the engine.
+    pub image: String,
+}

@@ -1,0 +1,135 @@
+//! Files of the caller's sandbox.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::FileKind;
+
+/// Two names.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Rename {
+    /// The name it has.
+    pub from: String,
+    /// The name it is given.
+    pub to: String,
+}
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Written {
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// Facts about a path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StatView {
+    /// Its name.
+    #[serde(default)]
+    #[schema(required)]
+    pub name: String,
+    /// Its kind.
+    #[serde(default)]
+    #[schema(required)]
+    pub kind: FileKind,
+    /// In bytes.
+    #[serde(default)]
+    #[schema(required)]
+    pub size: u64,
+    /// Permission bits.
+    #[serde(default)]
+    #[schema(required)]
+    pub mode: u32,
+    /// Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub modified_ms: i64,
+}
+
+/// The entries of a directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Listing {
+    /// The entries, in no order.
+    pub entries: Vec<EntryView>,
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EntryView {
+    /// Its name.
+    pub name: String,
+    /// The exact bytes of a name that is not UTF-8, in URL-safe base64 without padding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_base64: Option<String>,
+    /// Its kind.
+    #[serde(default)]
+    #[schema(required)]
+    pub kind: FileKind,
+    /// In bytes.
+    #[serde(default)]
+    #[schema(required)]
+    pub size: u64,
+}
+
+/// A tree that was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TreeView {
+    /// Regular files.
+    pub files: u64,
+    /// Directories, those among them that were there already.
+    #[serde(default)]
+    #[schema(required)]
+    pub directories: u64,
+    /// Symbolic links.
+    #[serde(default)]
+    #[schema(required)]
+    pub symlinks: u64,
+    /// The files' content in bytes.
+    #[serde(default)]
+    #[schema(required)]
+    pub size: u64,
+    /// What a mirror removed; a directory with all that was in it is one.
+    #[serde(default)]
+    #[schema(required)]
+    pub removed: u64,
+}
+
+/// What is fetched, and where to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Download {
+    /// `http` or `https`; the runner connects, so that addresses are those of its machine and network.
+    pub url: String,
+    /// The file, relative to the workspace or absolute beneath it.
+    pub path: String,
+    /// Permission bits in octal; the old file's, or 0644, if absent.
+    pub mode: Option<String>,
+    /// Whether missing parent directories are made.
+    #[serde(default)]
+    pub parents: bool,
+    /// At most this many bytes.
+    pub max_bytes: u64,
+    /// The SHA-256 that the content must have, in hexadecimal digits.
+    pub sha256: Option<String>,
+}
+
+/// What it could become.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Completions {
+    /// What begins with it, by name; behind that what has it in its name, the newest first.
+    pub entries: Vec<CompletionView>,
+    /// Whether there is more.
+    #[serde(default)]
+    #[schema(required)]
+    pub more: bool,
+}
+
+/// A path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CompletionView {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Its kind.
+    #[serde(default)]
+    #[schema(required)]
+    pub kind: FileKind,
+}

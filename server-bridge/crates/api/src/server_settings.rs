@@ -1,0 +1,71 @@
+//! The settings of the whole server, which administrators change while it runs.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::ContextMode;
+
+/// The settings as they are now.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ServerSettings {
+    /// How many answers of models may be under way in the whole server; others wait.
+    #[serde(default)]
+    #[schema(required)]
+    pub turns_at_once: u64,
+    /// The same as the server was started with.
+    #[serde(default)]
+    #[schema(required)]
+    pub turns_at_once_default: u64,
+    /// The layers that change by themselves what a model is shown of its conversation.
+    #[serde(default)]
+    #[schema(required)]
+    pub context_mode: ContextMode,
+    /// The file in the server's home directory that takes the place of the built-in base prompt.
+    #[serde(default)]
+    #[schema(required)]
+    pub base_prompt: Option<String>,
+    /// Why that file cannot be used now, so that the built-in base prompt is; and what to do.
+    #[serde(default)]
+    #[schema(required)]
+    pub base_prompt_problem: Option<String>,
+}
+
+/// The settings to change: what is left out stays, and null takes it back to what the server was started with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ServerSettingsChange {
+    /// From 1 to 1,000; holds for the next answers.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>)]
+    pub turns_at_once: Option<Option<u64>>,
+    /// Holds from the next answers on.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ContextMode>)]
+    pub context_mode: Option<Option<ContextMode>>,
+    /// The name of a file in the server's home directory that ends in `.md`: UTF-8, at most 32 KiB; read again for each answer.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub base_prompt: Option<Option<String>>,
+}
+
+/// A field that is there, be it null; serde would read null as a field that is not.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_change_tells_null_from_what_is_left_out() {
+        let change = ServerSettingsChange { turns_at_once: Some(None), ..Default::default() };
+        assert_eq!(serde_json::to_value(&change).unwrap(), json!({"turns_at_once": null}));
+        let read: ServerSettingsChange =
+            serde_json::from_value(json!({"turns_at_once": null, "context_mode": "none", "later": 1}))
+                .unwrap();
+        let context_mode = Some(Some(ContextMode::None));
+        assert_eq!(read, ServerSettingsChange { context_mode, ..change });
+    }
+}

@@ -1,0 +1,88 @@
+//! Where the caller's work goes, and what they want of every agent.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{Approval, ChoiceKind};
+
+/// The caller's settings and what they could be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SettingsView {
+    /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    #[schema(required)]
+    pub active_runner: Option<String>,
+    /// Every place that can be chosen.
+    #[serde(default)]
+    #[schema(required)]
+    pub choices: Vec<ChoiceView>,
+}
+
+/// A place the caller could choose.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChoiceView {
+    /// A runner's name, `__docker__` or `none`.
+    pub name: String,
+    /// Its kind.
+    #[serde(default)]
+    #[schema(required)]
+    pub kind: ChoiceKind,
+    /// Whether it could be reached now.
+    #[serde(default)]
+    #[schema(required)]
+    pub online: bool,
+    /// Whether a command would run there now.
+    #[serde(default)]
+    #[schema(required)]
+    pub available: bool,
+    /// If not, why, and what to do.
+    #[schema(required)]
+    pub note: Option<String>,
+}
+
+/// The settings to change.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SettingsChange {
+    /// A runner's name, `__docker__` or `none`; null or `auto` lets the server choose.
+    #[serde(default)]
+    pub active_runner: Option<String>,
+}
+
+/// The settings as they are now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SettingsChanged {
+    /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    #[schema(required)]
+    pub active_runner: Option<String>,
+    /// Why a command would not run there now, and what to do.
+    #[schema(required)]
+    pub warning: Option<String>,
+}
+
+/// What a user wants of every agent of theirs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PreferencesView {
+    /// What every agent is told, in all chats; at most 32 KiB.
+    #[serde(default)]
+    pub instructions: Option<String>,
+    /// The language to answer in; without one, the language that the user writes in.
+    #[serde(default)]
+    pub language: Option<String>,
+    /// The approval mode that new chats begin with; `ask` without one.
+    #[serde(default)]
+    pub approval: Option<Approval>,
+}
+
+/// Something that is kept of a user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryView {
+    /// Its name.
+    pub name: String,
+    /// What is kept.
+    #[serde(default)]
+    #[schema(required)]
+    pub text: String,
+    /// Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub updated_at: i64,
+}

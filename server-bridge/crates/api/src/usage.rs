@@ -1,0 +1,74 @@
+//! What models took: tokens and cost.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What models took. Days are UTC's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UsageView {
+    /// All of it.
+    pub total: Sum,
+    /// What today took of it.
+    #[serde(default)]
+    #[schema(required)]
+    pub today: Sum,
+    /// By day, the newest first; days without any are left out.
+    #[serde(default)]
+    #[schema(required)]
+    pub days: Vec<DayView>,
+    /// By model.
+    #[serde(default)]
+    #[schema(required)]
+    pub models: Vec<ModelUsageView>,
+}
+
+/// What one day took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DayView {
+    /// `YYYY-MM-DD`.
+    pub day: String,
+    /// What it took.
+    #[serde(flatten)]
+    pub sum: Sum,
+}
+
+/// What one model took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ModelUsageView {
+    /// `server`, or what the caller calls it.
+    pub subscription: String,
+    /// The model, as its provider knows it.
+    #[serde(default)]
+    #[schema(required)]
+    pub model: String,
+    /// What it took.
+    #[serde(flatten)]
+    pub sum: Sum,
+}
+
+/// Answers, their tokens and their cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Sum {
+    /// Answers.
+    pub calls: i64,
+    /// Tokens read, from a cache or not.
+    #[serde(default)]
+    #[schema(required)]
+    pub input_tokens: i64,
+    /// So many of those came from a cache.
+    #[serde(default)]
+    #[schema(required)]
+    pub cache_read_tokens: i64,
+    /// So many of those were put into a cache.
+    #[serde(default)]
+    #[schema(required)]
+    pub cache_write_tokens: i64,
+    /// Tokens written.
+    #[serde(default)]
+    #[schema(required)]
+    pub output_tokens: i64,
+    /// Millionths of a US dollar, as far as prices are known.
+    #[serde(default)]
+    #[schema(required)]
+    pub cost_micros: i64,
+}

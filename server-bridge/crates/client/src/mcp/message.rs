@@ -1,0 +1,169 @@
+//! A JSON-RPC message: its text, which is passed on as it came, and the little that the transport needs of it.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// A message.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    text: Box<RawValue>,
+    head: Head,
+}
+
+/// What was read instead of a message.
+#[derive(Debug)]
+pub(super) enum NoMessage {
+    /// No JSON.
+    NoJson,
+    /// JSON that is no message, with the id that it has all the same.
+    NoRpc(Option<Box<RawValue>>),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Head {
+    #[serde(default, deserialize_with = "present")]
+    jsonrpc: Option<Box<RawValue>>,
+    /// `null` is an id too.
+    #[serde(default, deserialize_with = "present")]
+    id: Option<Box<RawValue>>,
+    method: Option<String>,
+    params: Option<Box<RawValue>>,
+    result: Option<Box<RawValue>>,
+}
+
+/// What the transport reads of the parameters of a message.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Params {
+    /// The request that is cancelled.
+    #[serde(rename = "requestId")]
+    pub(super) request_id: Option<Box<RawValue>>,
+    /// The tool that is called.
+    pub(super) name: Option<String>,
+    #[serde(rename = "_meta")]
+    meta: Option<Meta>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Meta {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+    version: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Initialized {
+    #[serde(rename = "protocolVersion")]
+    version: Option<String>,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(deserializer).map(Some)
+}
+
+impl Message {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// [`NoMessage`].
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, NoMessage> {
+        #[derive(Deserialize)]
+        struct OnlyId {
+            #[serde(default, deserialize_with = "present")]
+            id: Option<Box<RawValue>>,
+        }
+        let text: Box<RawValue> = serde_json::from_slice(bytes).map_err(|_| NoMessage::NoJson)?;
+        // A list could be read as the fields of a message, in their order.
+        let is_object = text.get().starts_with('{');
+        match serde_json::from_str(text.get()) {
+            Ok(head) if is_object => Ok(Self { text, head }),
+            _ => {
+                let id = serde_json::from_str(text.get()).ok().filter(|_| is_object);
+                Err(NoMessage::NoRpc(id.and_then(|OnlyId { id }| id)))
+            }
+        }
+    }
+
+    /// The message that says that a session is ready.
+    pub(super) fn initialized() -> Result<Self, NoMessage> {
+        Self::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+    }
+
+    /// Its text, on one line.
+    pub(super) fn line(&self) -> String {
+        // Between values a line's end is nothing but space, and within a text there is none.
+        self.text.get().replace(['\n', '\r'], " ")
+    }
+
+    /// Whether it says that it is JSON-RPC.
+    pub(super) fn is_rpc(&self) -> bool {
+        self.head.jsonrpc.is_some()
+    }
+
+    /// Its id; none of a notification.
+    pub(super) fn id(&self) -> Option<&RawValue> {
+        self.head.id.as_deref()
+    }
+
+    /// What it asks for; none of an answer.
+    pub(super) fn method(&self) -> Option<&str> {
+        self.head.method.as_deref()
+    }
+
+    /// Its parameters, as far as they are understood here.
+    pub(super) fn params(&self) -> Params {
+        let params = self.head.params.as_deref();
+        params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
+    }
+
+    /// The version that an answer to `initialize` agrees to.
+    pub(super) fn agreed_version(&self) -> Option<String> {
+        let result: Initialized = serde_json::from_str(self.head.result.as_deref()?.get()).ok()?;
+        result.version
+    }
+}
+
+impl Params {
+    /// The version that a message without a session names.
+    pub(super) fn version(&self) -> Option<&str> {
+        self.meta.as_ref()?.version.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_passed_on_as_it_came() {
+        let text = r#"{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"exec","z":1,"a":2}}"#;
+        let message = Message::parse(text.as_bytes()).unwrap();
+        assert_eq!(message.line(), text);
+        assert_eq!(message.id().unwrap().get(), "9007199254740993");
+        assert_eq!((message.method(), message.params().name.as_deref()), (Some("tools/call"), Some("exec")));
+        assert_eq!(
+            Message::parse(b"{\n\"method\": \"a\\nb\"\r\n}").unwrap().line(),
+            "{ \"method\": \"a\\nb\"  }"
+        );
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_with_its_id() {
+        assert!(matches!(Message::parse(b"{"), Err(NoMessage::NoJson)));
+        for text in ["[1, 2]", "7", "null", r#"{"method": 1}"#] {
+            assert!(matches!(Message::parse(text.as_bytes()), Err(NoMessage::NoRpc(None))), "{text}");
+        }
+        let Err(NoMessage::NoRpc(Some(id))) = Message::parse(br#"{"id": "a", "method": 1}"#) else {
+            panic!()
+        };
+        assert_eq!(id.get(), "\"a\"");
+        assert_eq!(Message::parse(br#"{"id": null}"#).unwrap().id().unwrap().get(), "null");
+    }
+
+    #[test]
+    fn versions_are_found_where_they_stand() {
+        let of = |text: &str| Message::parse(text.as_bytes()).unwrap();
+        let named = of(r#"{"params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "v"}}}"#);
+        assert_eq!(named.params().version(), Some("v"));
+        assert_eq!(of(r#"{"result": {"protocolVersion": "v"}}"#).agreed_version().as_deref(), Some("v"));
+        assert_eq!(of(r#"{"params": [1]}"#).params().version(), None);
+    }
+}

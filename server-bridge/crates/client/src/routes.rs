@@ -1,0 +1,306 @@
+//! One method per route of the server's HTTP interface, each with the documents of crate `api`.
+
+use api::chat::{Cancelled, ChatView, CommandView, Fork, MessagePage, NewMessage, NewTitle, PostedView};
+use api::container::ContainerView;
+use api::exec::{CancelledExec, ExecView, ReportView, RunAsQuestion};
+use api::file::StatView;
+use api::key::{KeyView, MadeKey, NewKey};
+use api::model::{
+    ModelChoice, ModelList, OfferedModels, ProviderDocument, SubscriptionDocument, SubscriptionView,
+    TrialView,
+};
+use api::runner::{NewRunner, RunnerView, TokenView, UpdateStarted};
+use api::server_settings::{ServerSettings, ServerSettingsChange};
+use api::session::{LoggedIn, Login, Me, SignInView};
+use api::settings::{SettingsChange, SettingsChanged, SettingsView};
+use api::turn::{ApprovalAnswer, ApprovalMode, QuestionAnswer, TakenBackView, Undo};
+use api::usage::UsageView;
+use api::words::Approval;
+use hyper::Method;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::failure::Failure;
+use crate::http::{Client, path_query, percent_encoded, read};
+use crate::limits::{ANSWER_TIMEOUT, UPDATE_TIMEOUT};
+
+type Answer<T> = Result<T, Failure>;
+
+/// Which messages of a chat are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// The newest.
+    Newest,
+    /// Those before a message.
+    Before(i64),
+    /// Those after a message.
+    After(i64),
+}
+
+impl Client {
+    /// `POST /api/v1/login`.
+    pub(crate) async fn log_in(&mut self, login: &Login) -> Answer<LoggedIn> {
+        self.post("/api/v1/login", login).await
+    }
+
+    /// `POST /api/v1/logout`.
+    pub(crate) async fn log_out(&mut self) -> Answer<()> {
+        self.ask(Method::POST, "/api/v1/logout").await.map(drop)
+    }
+
+    /// `GET /api/v1/me`.
+    pub(crate) async fn me(&mut self) -> Answer<Me> {
+        self.get("/api/v1/me").await
+    }
+
+    /// `POST /api/v1/sign-ins`.
+    ///
+    /// # Errors
+    /// The server's refusal, and what stands between.
+    pub async fn sign_in_code(&mut self) -> Answer<SignInView> {
+        read(&self.ask(Method::POST, "/api/v1/sign-ins").await?)
+    }
+
+    /// `GET /api/v1/runners`.
+    pub(crate) async fn runners(&mut self) -> Answer<Vec<RunnerView>> {
+        self.get("/api/v1/runners").await
+    }
+
+    /// `POST /api/v1/runners`.
+    pub(crate) async fn add_runner(&mut self, runner: &NewRunner) -> Answer<TokenView> {
+        self.post("/api/v1/runners", runner).await
+    }
+
+    /// `POST /api/v1/runners/{name}/rotate`.
+    pub(crate) async fn rotate_runner(&mut self, name: &str) -> Answer<TokenView> {
+        read(&self.ask(Method::POST, &format!("/api/v1/runners/{}/rotate", percent_encoded(name))).await?)
+    }
+
+    /// `POST /api/v1/runners/{name}/update`: answers once the new program is on the machine.
+    pub(crate) async fn update_runner(&mut self, name: &str) -> Answer<UpdateStarted> {
+        let path = format!("/api/v1/runners/{}/update", percent_encoded(name));
+        read(&self.send_document(Method::POST, &path, &(), UPDATE_TIMEOUT).await?)
+    }
+
+    /// `DELETE /api/v1/runners/{name}`.
+    pub(crate) async fn revoke_runner(&mut self, name: &str) -> Answer<()> {
+        self.delete(&format!("/api/v1/runners/{}", percent_encoded(name))).await
+    }
+
+    /// `GET /api/v1/settings`.
+    pub(crate) async fn settings(&mut self) -> Answer<SettingsView> {
+        self.get("/api/v1/settings").await
+    }
+
+    /// `PUT /api/v1/settings`; without a place the server chooses.
+    pub(crate) async fn use_place(&mut self, active_runner: Option<String>) -> Answer<SettingsChanged> {
+        self.put("/api/v1/settings", &SettingsChange { active_runner }).await
+    }
+
+    /// `GET /api/v1/keys`.
+    pub(crate) async fn keys(&mut self) -> Answer<Vec<KeyView>> {
+        self.get("/api/v1/keys").await
+    }
+
+    /// `POST /api/v1/keys`.
+    pub(crate) async fn add_key(&mut self, key: &NewKey) -> Answer<MadeKey> {
+        self.post("/api/v1/keys", key).await
+    }
+
+    /// `DELETE /api/v1/keys/{name}`.
+    pub(crate) async fn remove_key(&mut self, name: &str) -> Answer<()> {
+        self.delete(&format!("/api/v1/keys/{}", percent_encoded(name))).await
+    }
+
+    /// `GET /api/v1/models`, of a chat or of all that have no model of their own.
+    pub(crate) async fn models(&mut self, chat: Option<&str>) -> Answer<ModelList> {
+        match chat {
+            Some(chat) => self.get(&format!("/api/v1/models?chat={}", percent_encoded(chat))).await,
+            None => self.get("/api/v1/models").await,
+        }
+    }
+
+    /// `POST /api/v1/models`.
+    pub(crate) async fn add_model(&mut self, model: &SubscriptionDocument) -> Answer<SubscriptionView> {
+        self.post("/api/v1/models", model).await
+    }
+
+    /// `PUT /api/v1/models/{name}`.
+    pub(crate) async fn replace_model(
+        &mut self,
+        name: &str,
+        model: &SubscriptionDocument,
+    ) -> Answer<SubscriptionView> {
+        self.put(&format!("/api/v1/models/{}", percent_encoded(name)), model).await
+    }
+
+    /// `DELETE /api/v1/models/{name}`.
+    pub(crate) async fn remove_model(&mut self, name: &str) -> Answer<()> {
+        self.delete(&format!("/api/v1/models/{}", percent_encoded(name))).await
+    }
+
+    /// `PUT /api/v1/models/default`; none takes a choice back.
+    pub(crate) async fn choose_model(&mut self, model: Option<String>) -> Answer<ModelChoice> {
+        self.put("/api/v1/models/default", &ModelChoice { model }).await
+    }
+
+    /// `PUT /api/v1/chats/{id}/model`; none takes a choice back.
+    pub(crate) async fn choose_chat_model(
+        &mut self,
+        chat: &str,
+        model: Option<String>,
+    ) -> Answer<ModelChoice> {
+        self.put(&of_chat(chat, "/model"), &ModelChoice { model }).await
+    }
+
+    /// `POST /api/v1/models/{name}/test`: a tier, or a name, of the subscription.
+    pub(crate) async fn test_model(&mut self, name: &str, model: Option<String>) -> Answer<TrialView> {
+        self.post(&format!("/api/v1/models/{}/test", percent_encoded(name)), &ModelChoice { model }).await
+    }
+
+    /// `POST /api/v1/providers/models`.
+    pub(crate) async fn offered_models(&mut self, provider: &ProviderDocument) -> Answer<OfferedModels> {
+        self.post("/api/v1/providers/models", provider).await
+    }
+
+    /// `GET /api/v1/usage`.
+    pub(crate) async fn usage(&mut self, days: u16) -> Answer<UsageView> {
+        self.get(&format!("/api/v1/usage?days={days}")).await
+    }
+
+    /// `GET /api/v1/commands`.
+    pub(crate) async fn commands(&mut self) -> Answer<Vec<CommandView>> {
+        self.get("/api/v1/commands").await
+    }
+
+    /// `GET /api/v1/chats`.
+    pub(crate) async fn chats(&mut self) -> Answer<Vec<ChatView>> {
+        self.get("/api/v1/chats").await
+    }
+
+    /// `POST /api/v1/chats`.
+    pub(crate) async fn new_chat(&mut self) -> Answer<ChatView> {
+        read(&self.ask(Method::POST, "/api/v1/chats").await?)
+    }
+
+    /// `PUT /api/v1/chats/{id}`.
+    pub(crate) async fn rename_chat(&mut self, chat: &str, title: String) -> Answer<ChatView> {
+        self.put(&of_chat(chat, ""), &NewTitle { title }).await
+    }
+
+    /// `DELETE /api/v1/chats/{id}`.
+    pub(crate) async fn delete_chat(&mut self, chat: &str) -> Answer<()> {
+        self.delete(&of_chat(chat, "")).await
+    }
+
+    /// `POST /api/v1/chats/{id}/fork`, of all of it.
+    pub(crate) async fn fork_chat(&mut self, chat: &str) -> Answer<ChatView> {
+        self.post(&of_chat(chat, "/fork"), &Fork::default()).await
+    }
+
+    /// `POST /api/v1/chats/{id}/undo`.
+    pub(crate) async fn undo(&mut self, chat: &str, force: bool) -> Answer<TakenBackView> {
+        self.post(&of_chat(chat, "/undo"), &Undo { force }).await
+    }
+
+    /// `GET /api/v1/chats/{id}/messages`, at most so many.
+    pub(crate) async fn messages(&mut self, chat: &str, page: Page, limit: u32) -> Answer<MessagePage> {
+        let from = match page {
+            Page::Newest => String::new(),
+            Page::Before(id) => format!("before={id}&"),
+            Page::After(id) => format!("after={id}&"),
+        };
+        self.get(&of_chat(chat, &format!("/messages?{from}limit={limit}"))).await
+    }
+
+    /// `POST /api/v1/chats/{id}/messages`.
+    pub(crate) async fn say(&mut self, chat: &str, message: &NewMessage) -> Answer<PostedView> {
+        self.post(&of_chat(chat, "/messages"), message).await
+    }
+
+    /// `POST /api/v1/chats/{id}/cancel`.
+    pub(crate) async fn cancel_chat(&mut self, chat: &str) -> Answer<Cancelled> {
+        read(&self.ask(Method::POST, &of_chat(chat, "/cancel")).await?)
+    }
+
+    /// `POST /api/v1/chats/{id}/approvals`.
+    pub(crate) async fn approve(&mut self, chat: &str, answer: &ApprovalAnswer) -> Answer<()> {
+        let path = of_chat(chat, "/approvals");
+        self.send_document(Method::POST, &path, answer, ANSWER_TIMEOUT).await.map(drop)
+    }
+
+    /// `POST /api/v1/chats/{id}/answers`.
+    pub(crate) async fn answer(&mut self, chat: &str, answer: &QuestionAnswer) -> Answer<()> {
+        let path = of_chat(chat, "/answers");
+        self.send_document(Method::POST, &path, answer, ANSWER_TIMEOUT).await.map(drop)
+    }
+
+    /// `PUT /api/v1/chats/{id}/approval`.
+    pub(crate) async fn set_approval(&mut self, chat: &str, mode: Approval) -> Answer<ApprovalMode> {
+        self.put(&of_chat(chat, "/approval"), &ApprovalMode { mode }).await
+    }
+
+    /// `GET /api/v1/execs`, of all or of those that run.
+    pub(crate) async fn execs(&mut self, running: bool) -> Answer<Vec<ExecView>> {
+        self.get(if running { "/api/v1/execs?running=true" } else { "/api/v1/execs" }).await
+    }
+
+    /// `POST /api/v1/execs/{id}/cancel`.
+    pub(crate) async fn cancel_exec(&mut self, id: &str) -> Answer<CancelledExec> {
+        read(&self.ask(Method::POST, &format!("/api/v1/execs/{}/cancel", percent_encoded(id))).await?)
+    }
+
+    /// `GET /api/v1/execs/{id}/report`, without any output.
+    pub(crate) async fn exec_report(&mut self, id: &str) -> Answer<ReportView> {
+        self.get(&format!("/api/v1/execs/{}/report?head=0&tail=0", percent_encoded(id))).await
+    }
+
+    /// `GET /api/v1/exec/user`.
+    pub(crate) async fn run_as(&mut self, user: &str, on: Option<&str>) -> Answer<RunAsQuestion> {
+        self.get(&format!("/api/v1/exec/user?run_as={}{}", percent_encoded(user), on_query(on))).await
+    }
+
+    /// `GET /api/v1/server-settings`.
+    pub(crate) async fn server_settings(&mut self) -> Answer<ServerSettings> {
+        self.get("/api/v1/server-settings").await
+    }
+
+    /// `PUT /api/v1/server-settings`.
+    pub(crate) async fn change_server_settings(
+        &mut self,
+        change: &ServerSettingsChange,
+    ) -> Answer<ServerSettings> {
+        self.put("/api/v1/server-settings", change).await
+    }
+
+    /// `GET /api/v1/container`.
+    pub(crate) async fn container(&mut self) -> Answer<ContainerView> {
+        self.get("/api/v1/container").await
+    }
+
+    /// `GET /api/v1/files/stat`.
+    pub(crate) async fn stat(&mut self, path: &[u8], on: Option<&str>) -> Answer<StatView> {
+        self.get(&format!("/api/v1/files/stat?{}{}", path_query(path), on_query(on))).await
+    }
+
+    async fn post<T: DeserializeOwned>(&mut self, path: &str, document: &impl Serialize) -> Answer<T> {
+        read(&self.send_document(Method::POST, path, document, ANSWER_TIMEOUT).await?)
+    }
+
+    async fn put<T: DeserializeOwned>(&mut self, path: &str, document: &impl Serialize) -> Answer<T> {
+        read(&self.send_document(Method::PUT, path, document, ANSWER_TIMEOUT).await?)
+    }
+
+    async fn delete(&mut self, path: &str) -> Answer<()> {
+        self.ask(Method::DELETE, path).await.map(drop)
+    }
+}
+
+fn of_chat(chat: &str, what: &str) -> String {
+    format!("/api/v1/chats/{}{what}", percent_encoded(chat))
+}
+
+/// What names a place in a query that has something before it.
+pub(crate) fn on_query(on: Option<&str>) -> String {
+    on.map_or_else(String::new, |on| format!("&on={}", percent_encoded(on)))
+}

@@ -15,7 +15,7 @@
 //! | [`turn`] | answers to what a model asks, and what is taken back |
 //! | [`runner`] | registered machines |
 //! | [`settings`] | where work goes, and what is wanted of every agent |
-//! | [`file`], [`container`], [`task`] | files, containers, and commands that go on by themselves |
+//! | [`mod@file`], [`container`], [`task`] | files, containers, and commands that go on by themselves |
 //! | [`session`], [`account`], [`key`] | who one is, accounts, keys for programs |
 //! | [`server`], [`server_settings`], [`usage`], [`audit`] | the server and its settings, what models took, what was done |
 //! | [`error`] | the body of every answer that says no |
